@@ -1,0 +1,268 @@
+//! What the manager is told (events) and what it asks for (actions), and the one text form of both.
+//!
+//! The text form is a line: a word, then `field=value` for each field in order. A log of a real run is such lines, and
+//! replaying it must give the same actions byte for byte (invariant I8; the twin test).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ids::{DeviceId, FetchId, FileId, ReaderId, Site, WaiterId};
+
+/// A line that is no event or action: what was wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+fn field<T: FromStr>(word: Option<&str>, name: &str) -> Result<T, Malformed> {
+    let word = word.ok_or_else(|| Malformed(format!("the field '{name}' is missing")))?;
+    word.strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix('='))
+        .and_then(|value| value.parse().ok())
+        .ok_or_else(|| Malformed(format!("'{word}' is not a value of the field '{name}'")))
+}
+
+/// Declares an enum together with its text form, so that the two cannot drift apart.
+macro_rules! messages {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$vdoc:meta])* $variant:ident = $word:literal { $($(#[$fdoc:meta])* $field:ident: $ty:ty),* $(,)? })*
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "fields are named after their types; each variant says what they mean together")]
+        pub enum $name {
+            $($(#[$vdoc])* $variant { $($(#[$fdoc])* $field: $ty),* }),*
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        f.write_str($word)?;
+                        $(write!(f, concat!(" ", stringify!($field), "={}"), $field)?;)*
+                        Ok(())
+                    })*
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(line: &str) -> Result<Self, Malformed> {
+                let mut words = line.split_ascii_whitespace();
+                match words.next() {
+                    $(Some($word) => Ok(Self::$variant { $($field: field::<$ty>(words.next(), stringify!($field))?),* }),)*
+                    other => Err(Malformed(format!(
+                        "'{}' is no {} (one of: {})",
+                        other.unwrap_or(""),
+                        stringify!($name).to_lowercase(),
+                        [$($word),*].join(", "),
+                    ))),
+                }
+            }
+        }
+    };
+}
+
+messages! {
+    /// What happened, in the order it happened.
+    Event {
+        /// The host resolved a file's name, or the reader opened it: its device and size are known.
+        FileKnown = "file-known" { file: FileId, device: DeviceId, blocks: u64 }
+        /// The name led nowhere; hints that speak of the file are dropped.
+        FileMissing = "file-missing" { file: FileId }
+        /// The file holds other bytes now: nothing remembered of its blocks is true any more.
+        FileChanged = "file-changed" { file: FileId, blocks: u64 }
+        /// A reader disclosed that it will read this, after all it disclosed before (000 section 2, 001 section 2).
+        Hint = "hint" { reader: ReaderId, source: Source, file: FileId, want: Want }
+        /// What the reader disclosed through this source and has not read is withdrawn.
+        Cancel = "cancel" { reader: ReaderId, source: Source }
+        /// The reader is gone; all it disclosed goes with it.
+        ReaderExited = "reader-exited" { reader: ReaderId }
+        /// The reader looked a name up (opened, stat'ed or listed it).
+        Named = "named" { reader: ReaderId, file: FileId }
+        /// The reader reads `count` blocks from `first` on.
+        Reference = "reference" { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, demand: Demand }
+        /// All blocks of a fetch arrived. A host that serves readers has handed them their bytes already.
+        FetchDone = "fetch-done" { fetch: FetchId }
+        /// A fetch failed.
+        FetchFailed = "fetch-failed" { fetch: FetchId }
+        /// A reader holds a view of this block: it cannot go.
+        Pinned = "pinned" { file: FileId, index: u64 }
+        /// The view was given back.
+        Released = "released" { file: FileId, index: u64 }
+        /// The memory there is for blocks, in pages of one block, changed.
+        Capacity = "capacity" { pages: u64 }
+    }
+}
+
+messages! {
+    /// What the host is to do.
+    Action {
+        /// Resolve the file's name; answer with `FileKnown` or `FileMissing`.
+        Lookup = "lookup" { file: FileId }
+        /// Read `count` blocks from `first` on; answer with `FetchDone` or `FetchFailed`.
+        Fetch = "fetch" { fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64, class: Class }
+        /// Give up the memory of these blocks.
+        Drop = "drop" { file: FileId, first: u64, count: u64 }
+        /// All blocks of this reader's request arrived, or one of them failed.
+        Wake = "wake" { waiter: WaiterId, outcome: Outcome }
+    }
+}
+
+/// Declares an enum whose values are single words in the text form.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+
+        impl $name {
+            /// Every value, in the order of declaration.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+            /// The value's word in logs and reports.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(word: &str) -> Result<Self, Malformed> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(Malformed(format!("'{word}' is none of: {}", [$($word),*].join(", ")))),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// Why a fetch is made. Demand goes before hinted, hinted before guessed.
+    Class {
+        /// A reader waits for it.
+        Demand = "demand",
+        /// Told: its reader disclosed it.
+        Hinted = "hinted",
+        /// Learned: somebody watched its reader.
+        Guessed = "guessed",
+    }
+}
+
+words! {
+    /// How a reader's request ended.
+    Outcome {
+        /// All its blocks are here.
+        Ready = "ready",
+        /// At least one could not be read.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// Who disclosed. Accuracy is kept for each source of each reader: a wrong one loses its memory and its I/O.
+    Source {
+        /// The words of a command line.
+        Command = "command",
+        /// A recorded run of the same command. Nobody said it: somebody watched, so it is a guess.
+        Profile = "profile",
+        /// posix_fadvise, readahead, madvise.
+        Advice = "advice",
+        /// The hint library.
+        Library = "library",
+    }
+}
+
+impl Source {
+    /// The class of the fetches this source leads to: told (hinted) and learned (guessed) are kept apart to the end.
+    pub fn class(self) -> Class {
+        match self {
+            Source::Command | Source::Advice | Source::Library => Class::Hinted,
+            Source::Profile => Class::Guessed,
+        }
+    }
+}
+
+/// Whether the host serves the reader or only watches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// The program reads by itself (page cache), or nothing takes time (a trace without a clock): an absent block
+    /// becomes resident by the read itself.
+    Observed,
+    /// The reader waits until the manager has had the blocks fetched.
+    Served(WaiterId),
+}
+
+impl fmt::Display for Demand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Demand::Observed => f.write_str("observed"),
+            Demand::Served(waiter) => waiter.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Demand {
+    type Err = Malformed;
+    fn from_str(word: &str) -> Result<Self, Malformed> {
+        match word {
+            "observed" => Ok(Demand::Observed),
+            _ => word.parse().map(Demand::Served).map_err(|_| Malformed(format!("'{word}' is no waiter"))),
+        }
+    }
+}
+
+/// Which part of a file a hint speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Want {
+    /// Its name only: it will be opened or stat'ed.
+    Name,
+    /// The whole file, front to back, however long it proves to be.
+    All,
+    /// `count` blocks from `first` on.
+    Range {
+        /// The first block.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
+}
+
+impl fmt::Display for Want {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Want::Name => f.write_str("name"),
+            Want::All => f.write_str("all"),
+            Want::Range { first, count } => write!(f, "{first}+{count}"),
+        }
+    }
+}
+
+impl FromStr for Want {
+    type Err = Malformed;
+    fn from_str(word: &str) -> Result<Self, Malformed> {
+        let range = || {
+            let (first, count) = word.split_once('+')?;
+            Some(Want::Range { first: first.parse().ok()?, count: count.parse().ok()? })
+        };
+        match word {
+            "name" => Ok(Want::Name),
+            "all" => Ok(Want::All),
+            _ => range().ok_or_else(|| Malformed(format!("'{word}' is no part of a file (name, all, FIRST+COUNT)"))),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `lru`: the least recently referenced page goes. Nothing is fetched ahead, whatever is disclosed.
+//!
+//! ```text
+//! reference(b):  if b is here: move b to the MRU end
+//!                else: if memory is full: give up the page at the LRU end
+//!                      fetch b; put it at the MRU end
+//! ```
+
+use super::{Access, Policy, Spec, list::List};
+use crate::table::{Page, Table};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "lru",
+    summary: "the least recently referenced page goes; no prefetching",
+    source: "the baseline of all five papers",
+    parameters: &[],
+    build: |_| Box::new(Lru::default()),
+};
+
+#[derive(Default)]
+struct Lru {
+    pages: List,
+}
+
+impl Policy for Lru {
+    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+        self.pages.push_newest(page);
+    }
+
+    fn referenced(&mut self, page: Page, _: &Table, _: &Access) {
+        self.pages.renew(page);
+    }
+
+    fn left(&mut self, page: Page, _: &Table) {
+        self.pages.remove(page);
+    }
+
+    fn victim(&mut self, table: &Table) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| table.can_go(page))
+    }
+}

@@ -1,0 +1,197 @@
+//! Policies: which page goes when one must, and how many pages may hold what has not been read yet.
+//!
+//! One file a policy, and one line in [`policies!`] below. A file gives its `SPEC`: name, source, parameters, how to
+//! build it. Command help, sweeps and the conformance suite follow from the registry.
+
+use std::fmt;
+
+use crate::event::Demand;
+use crate::ids::{ReaderId, Site, Time};
+use crate::table::{Page, Table};
+
+pub mod list;
+
+/// Declares the policies: one line each.
+macro_rules! policies {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+        /// Every policy there is.
+        pub static REGISTRY: &[&Spec] = &[$(&$module::SPEC),*];
+    };
+}
+
+policies! {
+    null
+    lru
+    tip1
+}
+
+/// One reference, as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// When.
+    pub now: Time,
+    /// Who.
+    pub reader: ReaderId,
+    /// From where in the program.
+    pub site: Site,
+    /// Served or observed.
+    pub demand: Demand,
+}
+
+/// What a policy does with a disclosed block that is here already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disclosed {
+    /// It counts as hinted and unread from now on.
+    Counted,
+    /// It stays what it was.
+    Ignored,
+}
+
+/// The memory, as a policy may weigh it before it lets another page be fetched ahead.
+#[derive(Debug, Clone, Copy)]
+pub struct Ledger {
+    /// Pages there may be.
+    pub capacity: u64,
+    /// Pages that hold a block or wait for one.
+    pub used: u64,
+    /// Pages hinted or guessed, and not yet read.
+    pub unread: u64,
+}
+
+/// A replacement policy. It hears of pages that are here; pages in flight are the manager's.
+pub trait Policy {
+    /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
+    fn arrived(&mut self, page: Page, table: &Table, access: Option<&Access>);
+
+    /// A reference found the page here.
+    fn referenced(&mut self, page: Page, table: &Table, access: &Access);
+
+    /// A hint speaks of the page, which is here.
+    fn disclosed(&mut self, _page: Page, _table: &Table) -> Disclosed {
+        Disclosed::Ignored
+    }
+
+    /// The page is given up, for this policy's choice or for any other reason.
+    fn left(&mut self, page: Page, table: &Table);
+
+    /// The page to give up next, among those that can go. The manager calls `left` if it does give it up.
+    fn victim(&mut self, table: &Table) -> Option<Page>;
+
+    /// Whether what was read is kept at all.
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    /// Whether one more page may be fetched ahead of its read.
+    fn may_fetch_ahead(&self, _ledger: Ledger) -> bool {
+        false
+    }
+}
+
+/// A parameter of a policy.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name, as in `tip1:unread_share=0.33`.
+    pub name: &'static str,
+    /// What it means, and why the default is what it is.
+    pub help: &'static str,
+    /// The value if none is given.
+    pub default: f64,
+    /// The least value that makes sense.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// What a policy's file declares.
+pub struct Spec {
+    /// The name users write.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub summary: &'static str,
+    /// The paper and section, or the idea's origin.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Makes one.
+    pub build: fn(&Values) -> Box<dyn Policy>,
+}
+
+impl fmt::Debug for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spec").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The parameters' values of one policy.
+#[derive(Debug, Clone)]
+pub struct Values {
+    spec: &'static Spec,
+    values: Vec<f64>,
+}
+
+impl Values {
+    /// The value of a parameter its spec declares.
+    ///
+    /// # Panics
+    /// If the policy's own spec does not declare `name`: a slip in its file, which the conformance suite meets.
+    pub fn get(&self, name: &str) -> f64 {
+        match self.spec.parameters.iter().position(|parameter| parameter.name == name) {
+            Some(at) => self.values[at],
+            None => panic!("policy {} declares no parameter {name}", self.spec.name),
+        }
+    }
+}
+
+/// A policy with its parameters, as a user chose it: `lru`, `tip1:unread_share=0.25,count_present=0`.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    text: String,
+    values: Values,
+}
+
+impl Choice {
+    /// The registry entry.
+    pub fn spec(&self) -> &'static Spec {
+        self.values.spec
+    }
+
+    /// The choice as the user wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Makes the policy.
+    pub fn build(&self) -> Box<dyn Policy> {
+        (self.values.spec.build)(&self.values)
+    }
+}
+
+impl std::str::FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let spec = REGISTRY.iter().find(|spec| spec.name == name).ok_or_else(|| {
+            let names: Vec<_> = REGISTRY.iter().map(|spec| spec.name).collect();
+            format!("there is no policy '{name}'; there are: {}", names.join(", "))
+        })?;
+        let mut values: Vec<f64> = spec.parameters.iter().map(|parameter| parameter.default).collect();
+        for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+            let (key, value) =
+                setting.split_once('=').ok_or_else(|| format!("'{setting}' is not of the form parameter=value"))?;
+            let at = spec.parameters.iter().position(|parameter| parameter.name == key).ok_or_else(|| {
+                let names: Vec<_> = spec.parameters.iter().map(|parameter| parameter.name).collect();
+                format!("policy {name} has no parameter '{key}'; it has: {}", names.join(", "))
+            })?;
+            let Parameter { min, max, .. } = spec.parameters[at];
+            values[at] = value
+                .parse()
+                .ok()
+                .filter(|number| (min..=max).contains(number))
+                .ok_or_else(|| format!("'{value}' is no value of {name}'s {key}: a number from {min} to {max}"))?;
+        }
+        Ok(Choice { text: text.to_owned(), values: Values { spec, values } })
+    }
+}

@@ -1,0 +1,37 @@
+//! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
+
+use super::{Access, Policy, Spec, list::List};
+use crate::table::{Page, Table};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "null",
+    summary: "keeps nothing: what the manager itself costs",
+    source: "a baseline",
+    parameters: &[],
+    build: |_| Box::new(Null::default()),
+};
+
+#[derive(Default)]
+struct Null {
+    pages: List,
+}
+
+impl Policy for Null {
+    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+        self.pages.push_newest(page);
+    }
+
+    fn referenced(&mut self, _: Page, _: &Table, _: &Access) {}
+
+    fn left(&mut self, page: Page, _: &Table) {
+        self.pages.remove(page);
+    }
+
+    fn victim(&mut self, table: &Table) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| table.can_go(page))
+    }
+
+    fn keeps(&self) -> bool {
+        false
+    }
+}

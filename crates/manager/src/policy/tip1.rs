@@ -1,0 +1,85 @@
+//! `tip1`: LRU, and hints served in order under a ceiling on unread pages (000 section 3.1, 001 section 2).
+//!
+//! ```text
+//! hint(file, ranges):    append to the queue of hints; prefetch()
+//! prefetch():            while unread < ceiling and a hint is left:
+//!                            b = the next hinted block                (its file's name is resolved only now)
+//!                            if b is here: move it to the MRU end; unread += 1
+//!                            else: take a page as a demand read would; fetch b; unread += 1
+//! read(b):               if b is hinted and unread: unread -= 1; prefetch()
+//!                        as in LRU
+//! an unread page ages out at the LRU end: unread -= 1; prefetch()     (its hint is not tried again)
+//! ```
+//!
+//! # Where this differs from the papers
+//! - The ceiling is a share of the memory, because ours is not fixed: 512 of 1,536 buffers in 000, 150 of 400 in 001.
+//! - 001 neither promotes nor counts a hinted block it finds: `count_present=0` (policies of the testbeds, 000.13).
+
+use super::{Access, Disclosed, Ledger, Parameter, Policy, Spec, list::List};
+use crate::table::{Page, Table};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "tip1",
+    summary: "LRU with hints fetched in order, up to a ceiling on unread pages",
+    source: "Patterson et al., TIP-1 (000 section 3.1) and the TIP prototype (001 section 2)",
+    parameters: &[
+        Parameter {
+            name: "unread_share",
+            help: "the share of the memory that disclosed and unread blocks may hold; a third as in TIP-1",
+            default: 1.0 / 3.0,
+            min: 0.0,
+            max: 1.0,
+        },
+        Parameter {
+            name: "count_present",
+            help: "1: a hinted block found here is promoted and counts as unread (000); 0: neither (001)",
+            default: 1.0,
+            min: 0.0,
+            max: 1.0,
+        },
+    ],
+    build: |values| {
+        Box::new(Tip1 {
+            pages: List::default(),
+            unread_share: values.get("unread_share"),
+            count_present: values.get("count_present") >= 0.5,
+        })
+    },
+};
+
+struct Tip1 {
+    pages: List,
+    unread_share: f64,
+    count_present: bool,
+}
+
+impl Policy for Tip1 {
+    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+        self.pages.push_newest(page);
+    }
+
+    fn referenced(&mut self, page: Page, _: &Table, _: &Access) {
+        self.pages.renew(page);
+    }
+
+    fn disclosed(&mut self, page: Page, _: &Table) -> Disclosed {
+        if self.count_present {
+            self.pages.renew(page);
+            Disclosed::Counted
+        } else {
+            Disclosed::Ignored
+        }
+    }
+
+    fn left(&mut self, page: Page, _: &Table) {
+        self.pages.remove(page);
+    }
+
+    fn victim(&mut self, table: &Table) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| table.can_go(page))
+    }
+
+    fn may_fetch_ahead(&self, ledger: Ledger) -> bool {
+        ledger.unread < (ledger.capacity as f64 * self.unread_share).round() as u64
+    }
+}

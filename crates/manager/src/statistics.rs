@@ -1,0 +1,94 @@
+//! What the manager counts. Each counter is declared once, here, with what it means.
+
+use crate::event::Source;
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counts since the manager began.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct Statistics {
+            $($(#[$doc])* pub $name: u64,)*
+            /// Blocks fetched ahead and what became of them, by source in the order of [`Source::ALL`].
+            pub ahead: [Outcomes; 4],
+        }
+
+        impl Statistics {
+            /// Every plain counter by name, for reports and for the test that none stays untouched.
+            pub fn counters(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name)),*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Blocks referenced.
+    references,
+    /// References that found their block here.
+    hits,
+    /// References whose block was on its way; they are hits, late ones.
+    late_hits,
+    /// References whose block was neither here nor on its way.
+    misses,
+    /// Blocks given up to make room.
+    evictions,
+    /// Blocks dropped because their file changed.
+    invalidated,
+    /// Fetches that readers waited for.
+    demand_fetches,
+    /// Fetches ahead of their reads.
+    ahead_fetches,
+    /// Fetches that failed.
+    failed_fetches,
+    /// Names looked up ahead of their use.
+    lookups,
+    /// Disclosures.
+    hints,
+    /// Demand reads that had to wait for a page frame.
+    starved,
+}
+
+/// What became of blocks fetched ahead (invariant I9: the four add up to `fetched`, less what is still out).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Blocks a fetch ahead was queued for.
+    pub fetched: u64,
+    /// Here when they were read.
+    pub timely: u64,
+    /// Still on their way when they were read.
+    pub late: u64,
+    /// Given up unread.
+    pub wasted: u64,
+    /// Withdrawn before a device was asked, or failed.
+    pub cancelled: u64,
+}
+
+impl Outcomes {
+    /// Blocks whose outcome is decided.
+    pub fn settled(&self) -> u64 {
+        self.timely + self.late + self.wasted + self.cancelled
+    }
+}
+
+impl std::ops::AddAssign for Outcomes {
+    fn add_assign(&mut self, other: Self) {
+        self.fetched += other.fetched;
+        self.timely += other.timely;
+        self.late += other.late;
+        self.wasted += other.wasted;
+        self.cancelled += other.cancelled;
+    }
+}
+
+impl Statistics {
+    /// The outcomes of told blocks (`true`) or of guessed ones (`false`), over all sources.
+    pub fn ahead_of(&self, told: bool) -> Outcomes {
+        let mut sum = Outcomes::default();
+        for (source, outcomes) in Source::ALL.iter().zip(self.ahead) {
+            if (source.class() == crate::event::Class::Hinted) == told {
+                sum += outcomes;
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,207 @@
+//! The pages: which block each frame holds, what state it is in, and the way from a block to its page.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::event::Class;
+use crate::ids::Block;
+
+/// A page: an index into the table, reused when its block goes.
+pub type Page = u32;
+
+/// What a page frame is (invariant I1): each is exactly one of these, or free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Being fetched because a reader waits for it.
+    Demand,
+    /// Disclosed, and not yet read: on its way or here.
+    Hinted,
+    /// Guessed, and not yet read: on its way or here.
+    Guessed,
+    /// Here, and read (or found here) before.
+    Cached,
+    /// Here, and held by a reader's view.
+    Pinned,
+}
+
+impl State {
+    /// Every state, in the ledger's order.
+    pub const ALL: [State; 5] = [State::Demand, State::Hinted, State::Guessed, State::Cached, State::Pinned];
+
+    pub(crate) fn unread(class: Class) -> State {
+        match class {
+            Class::Demand => State::Demand,
+            Class::Hinted => State::Hinted,
+            Class::Guessed => State::Guessed,
+        }
+    }
+
+    /// Brought, or kept, for a read that has not come yet.
+    pub fn is_unread(self) -> bool {
+        matches!(self, State::Hinted | State::Guessed)
+    }
+}
+
+/// How far a page's bytes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The frame is taken, the fetch still waits in the dispatch queue.
+    Queued,
+    /// The device was asked.
+    InFlight,
+    /// The bytes are here.
+    Present,
+}
+
+/// No hint sequence.
+pub(crate) const NO_SEQUENCE: u16 = u16::MAX;
+
+/// One page's record: 16 bytes, so that a million pages cost 16 MB here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    pub key: u64,
+    /// The hint sequence that wants it, while unread.
+    pub sequence: u16,
+    pub state: State,
+    pub phase: Phase,
+    /// Fetched ahead, and its outcome (I9) not counted yet.
+    pub ahead: bool,
+    /// Unread, and the cursor of its sequence has passed it over.
+    pub passed: bool,
+    /// Its file changed while it was in flight: what arrives must not be kept (I6).
+    pub stale: bool,
+    free: bool,
+}
+
+/// Multiplies and folds: block keys are dense small integers, and a table that a reference goes through every time
+/// cannot afford a keyed hash.
+#[derive(Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+    fn write_u64(&mut self, word: u64) {
+        let mixed = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
+        self.0 = (mixed as u64) ^ ((mixed >> 64) as u64);
+    }
+}
+
+/// A map for keys that are already well spread or cheap integers; its order is never iterated (I8).
+pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
+/// The pages and the index by block.
+#[derive(Default)]
+pub struct Table {
+    index: FastMap<u64, Page>,
+    frames: Vec<Frame>,
+    free: Vec<Page>,
+    counts: [u64; 5],
+}
+
+impl Table {
+    pub(crate) fn find(&self, block: Block) -> Option<Page> {
+        self.index.get(&block.key()).copied()
+    }
+
+    /// The block this page holds.
+    pub fn block(&self, page: Page) -> Block {
+        Block::from_key(self.frames[page as usize].key)
+    }
+
+    /// Whether this page can be given up now: its bytes are here and nobody holds them.
+    pub fn can_go(&self, page: Page) -> bool {
+        let frame = &self.frames[page as usize];
+        frame.phase == Phase::Present && frame.state != State::Pinned
+    }
+
+    /// What this page is.
+    pub fn state(&self, page: Page) -> State {
+        self.frames[page as usize].state
+    }
+
+    /// How many pages are in this state (the ledger of I1).
+    pub fn count(&self, state: State) -> u64 {
+        self.counts[state as usize]
+    }
+
+    /// Pages that hold a block or wait for one.
+    pub fn used(&self) -> u64 {
+        (self.frames.len() - self.free.len()) as u64
+    }
+
+    pub(crate) fn frame(&self, page: Page) -> &Frame {
+        &self.frames[page as usize]
+    }
+
+    /// The frame, to change anything but its state and key.
+    pub(crate) fn frame_mut(&mut self, page: Page) -> &mut Frame {
+        &mut self.frames[page as usize]
+    }
+
+    pub(crate) fn set_state(&mut self, page: Page, state: State) {
+        let frame = &mut self.frames[page as usize];
+        self.counts[frame.state as usize] -= 1;
+        self.counts[state as usize] += 1;
+        frame.state = state;
+    }
+
+    pub(crate) fn insert(&mut self, block: Block, state: State, phase: Phase) -> Page {
+        let key = block.key();
+        let frame =
+            Frame { key, sequence: NO_SEQUENCE, state, phase, ahead: false, passed: false, stale: false, free: false };
+        let page = match self.free.pop() {
+            Some(page) => {
+                self.frames[page as usize] = frame;
+                page
+            }
+            None => {
+                self.frames.push(frame);
+                (self.frames.len() - 1) as Page
+            }
+        };
+        self.counts[state as usize] += 1;
+        let before = self.index.insert(key, page);
+        debug_assert!(before.is_none(), "I3: {block:?} has two pages");
+        page
+    }
+
+    pub(crate) fn remove(&mut self, page: Page) -> Block {
+        let frame = &mut self.frames[page as usize];
+        debug_assert!(!frame.free);
+        frame.free = true;
+        self.counts[frame.state as usize] -= 1;
+        let key = frame.key;
+        self.index.remove(&key);
+        self.free.push(page);
+        Block::from_key(key)
+    }
+
+    /// Every page in use, in the order of the frames.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
+        self.frames.iter().enumerate().filter(|(_, frame)| !frame.free).map(|(page, _)| page as Page)
+    }
+
+    /// Checks I1 and the index against the frames; for tests and debug builds.
+    pub(crate) fn check(&self, capacity: u64) {
+        let mut counts = [0; 5];
+        for page in self.pages() {
+            let frame = self.frame(page);
+            counts[frame.state as usize] += 1;
+            assert_eq!(self.index.get(&frame.key), Some(&page), "I1: a page the index does not lead to");
+            assert!(frame.state != State::Pinned || frame.phase == Phase::Present, "I1: pinned before it is here");
+        }
+        assert_eq!(counts, self.counts, "I1: the ledger does not add up");
+        assert_eq!(self.index.len() as u64, self.used(), "I1: an index entry without a page");
+        assert!(self.used() <= capacity, "I2: {} pages of {capacity}", self.used());
+    }
+}

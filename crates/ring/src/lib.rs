@@ -1,0 +1,59 @@
+//! The memory that programs under `foresee run` share with their supervisor.
+//!
+//! A program posts what it opens, lists, seeks and reads; the supervisor learns from it. Three things hold throughout:
+//! the program never waits (a full ring drops the record and counts it in `lost`), the supervisor trusts nothing it
+//! reads here (every field is validated, and a torn record is found by its checksum), and a program may die or stop at
+//! any instruction without stopping the others.
+//!
+//! ```text
+//! Region   header | tail | lost | claims [512] | processes [512] | slots [65,536 of 64 bytes]
+//! ```
+//!
+//! **The supervisor** makes a memfd of [`Region::layout_size`] bytes (sealed against shrinking, so that no program can
+//! be made to fault on it), maps it shared, and calls [`Region::initialise`] and [`Consumer::new`]. Then
+//!
+//! ```text
+//! loop { match consumer.next(&mut path_buffer) {
+//!     Next::Record(entry)  => learn from entry.stamp (pid, tid, ticks), entry.record (an enum), entry.path (bytes)
+//!     Next::Empty          => sleep a little
+//!     Next::Stalled { at } => a program is between reserving and committing its record; if `at` is the same after a
+//!                             grace period (say 100 ms): consumer.skip_hole()
+//! } }
+//! ```
+//!
+//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]), reads the counters
+//! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what counts as a stall
+//! ([`Region::set_stall_ticks_min`]), and says when it leaves ([`Region::close`]).
+//!
+//! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`].
+//!
+//! The records are in `record.rs`, one table; how a record lies in slots is in `slot.rs`.
+#![cfg_attr(not(test), no_std)]
+
+mod consumer;
+mod process;
+mod producer;
+mod record;
+mod region;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod ticks;
+mod wire;
+
+pub use consumer::{Consumer, Entry, Next};
+pub use process::{Attention, Counters, Process};
+pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, Stamp, Took};
+pub use region::{Mismatch, Region};
+pub use slot::PATH_BYTES_MAX;
+pub use ticks::ticks;
+
+/// Process slots in a region: more programs than this at one time run without attention words.
+pub const PROCESS_SLOTS: usize = 512;
+
+/// Descriptors with an attention word. Higher ones are always posted.
+pub const ATTENTION_FDS: usize = 1024;
+
+/// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page cache fills in
+/// about 30 ms if the supervisor does not run at all.
+pub const SLOTS: usize = 65_536;

@@ -1,0 +1,307 @@
+//! What programs say. One table makes the enum, its encoding and its decoding.
+
+use crate::wire::{Field, Packer, Unpacker};
+
+/// The offset of a read or write at the descriptor's own position.
+pub const OFFSET_CURRENT: u64 = u64::MAX;
+
+/// The slot of a process that found none free.
+pub const NO_PROCESS_SLOT: u32 = u32::MAX;
+
+/// Who posted a record, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The process, as its own PID namespace numbers it.
+    pub pid: u32,
+    /// The thread, likewise.
+    pub tid: u32,
+    /// [`crate::ticks`] when the record's event was over; for [`Record::Read`], when the read began.
+    pub ticks: u64,
+}
+
+/// How long a read took. Kept in units of 16 ticks in 32 bits, which is enough for 30 s at 2.3 GHz; longer ones saturate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Took(u32);
+
+impl Took {
+    /// Rounds down to the unit.
+    #[inline(always)]
+    pub fn from_ticks(ticks: u64) -> Self {
+        Took((ticks >> 4).min(u64::from(u32::MAX)) as u32)
+    }
+
+    /// In ticks.
+    #[inline(always)]
+    pub fn ticks(self) -> u64 {
+        u64::from(self.0) << 4
+    }
+}
+
+impl Field for Took {
+    #[inline(always)]
+    fn put(self, out: &mut Packer) {
+        self.0.put(out);
+    }
+
+    #[inline(always)]
+    fn take(from: &mut Unpacker) -> Option<Self> {
+        u32::take(from).map(Took)
+    }
+}
+
+macro_rules! enum_field {
+    ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $number:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$value_doc])* $value = $number,)* }
+
+        impl Field for $name {
+            #[inline(always)]
+            fn put(self, out: &mut Packer) {
+                (self as u32).put(out);
+            }
+
+            #[inline(always)]
+            fn take(from: &mut Unpacker) -> Option<Self> {
+                match u32::take(from)? {
+                    $($number => Some($name::$value),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+enum_field! {
+    /// What a descriptor refers to.
+    Class {
+        /// A regular file: its reads are posted.
+        Regular = 1,
+        /// A directory.
+        Directory = 2,
+        /// A pipe, socket, terminal, device and the like: its reads are not posted.
+        Other = 3,
+    }
+}
+
+enum_field! {
+    /// What the program said of a range, by `posix_fadvise`, `madvise` or `readahead`.
+    Advice {
+        /// No particular order (takes other advice back).
+        Normal = 0,
+        /// Will be read in order.
+        Sequential = 1,
+        /// Will be read in no order.
+        Random = 2,
+        /// Will be read soon.
+        WillNeed = 3,
+        /// Will not be read again soon.
+        DontNeed = 4,
+        /// Will be read once.
+        NoReuse = 5,
+    }
+}
+
+macro_rules! records {
+    ($($(#[$doc:meta])* $number:literal $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
+        /// One thing a program did. The path that some of them carry lies beside them, in [`crate::Entry::path`]:
+        /// the bytes the program gave, not resolved, relative to `dirfd` (or the working directory for `AT_FDCWD`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Record { $($(#[$doc])* $name { $($(#[$field_doc])* $field: $type,)* },)* }
+
+        impl Record {
+            #[inline(always)]
+            pub(crate) fn kind(&self) -> u8 {
+                match self { $(Record::$name { .. } => $number,)* }
+            }
+
+            /// Words of fields in a record of this kind, if there is such a kind.
+            #[inline(always)]
+            pub(crate) fn field_words(kind: u8) -> Option<usize> {
+                match kind {
+                    $($number => {
+                        let wide: &[bool] = &[$(<$type as Field>::WIDE,)*];
+                        let halves = wide.iter().fold(0usize, |halves, wide| match wide {
+                            true => halves.next_multiple_of(2) + 2,
+                            false => halves + 1,
+                        });
+                        Some(halves.div_ceil(2))
+                    })*
+                    _ => None,
+                }
+            }
+
+            #[inline(always)]
+            pub(crate) fn encode(&self, out: &mut Packer) {
+                match *self { $(Record::$name { $($field,)* } => { let _ = &out; $($field.put(out);)* })* }
+            }
+
+            #[inline(always)]
+            pub(crate) fn decode(kind: u8, from: &mut Unpacker) -> Option<Record> {
+                match kind {
+                    $($number => Some(Record::$name { $($field: <$type as Field>::take(from)?,)* }),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+records! {
+    /// A program image began (also: a process replaced its image by exec). Path: the working directory.
+    1 ProcessStarted {
+        /// The parent process.
+        ppid: u32,
+        /// Its process slot, or [`NO_PROCESS_SLOT`].
+        slot: u32,
+    }
+    /// The posting process is a new child, with its parent's descriptors and working directory.
+    2 Forked {
+        /// The parent process.
+        parent: u32,
+        /// The child's process slot, or [`NO_PROCESS_SLOT`].
+        slot: u32,
+    }
+    /// The process ends (only if it ends by `exit`: nobody may rely on it).
+    3 Exited {}
+    /// A descriptor appeared. Path: as given; for an adopted one, absolute.
+    4 Opened {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number this is.
+        generation: u32,
+        /// `open` flags.
+        flags: i32,
+        /// What a relative path is relative to.
+        dirfd: i32,
+        /// What it is.
+        class: Class,
+        /// It was inherited, or opened where the library does not look, and found at its first use.
+        adopted: bool,
+        /// Device.
+        dev: u64,
+        /// Inode.
+        ino: u64,
+        /// Size in bytes.
+        size: u64,
+        /// The file position (zero unless adopted).
+        offset: u64,
+    }
+    /// An open that failed. Path: as given.
+    5 OpenFailed {
+        /// What a relative path is relative to.
+        dirfd: i32,
+        /// Why.
+        errno: i32,
+    }
+    /// A `stat` or `access` by path. Path: as given.
+    6 Stated {
+        /// What a relative path is relative to.
+        dirfd: i32,
+        /// The file was there.
+        ok: bool,
+    }
+    /// A directory is about to be listed. Path: as given, or empty.
+    7 Listed {
+        /// The directory's descriptor.
+        fd: i32,
+    }
+    /// The working directory changed. Path: as given; empty for `fchdir`.
+    8 ChangedDirectory {
+        /// The directory's descriptor for `fchdir`, else -1.
+        fd: i32,
+    }
+    /// A descriptor was closed.
+    9 Closed {
+        /// The descriptor.
+        fd: i32,
+    }
+    /// A descriptor became another name of an open file, sharing its position.
+    10 Duplicated {
+        /// The descriptor copied.
+        from: i32,
+        /// The new one (a previous use of that number ended).
+        to: i32,
+        /// Which use of the new number this is.
+        generation: u32,
+    }
+    /// A file position was set.
+    11 Seeked {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number.
+        generation: u32,
+        /// The resulting position.
+        offset: u64,
+    }
+    /// A read of a regular file.
+    12 Read {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number.
+        generation: u32,
+        /// Where, or [`OFFSET_CURRENT`].
+        offset: u64,
+        /// Bytes asked for (the kernel gives at most 2 GiB a call).
+        asked: u32,
+        /// Bytes given, or minus the errno.
+        got: i32,
+        /// How long it took.
+        took: Took,
+        /// Where in the program it was called from; 0 is unknown.
+        site: u32,
+    }
+    /// Bytes written to a regular file.
+    13 Wrote {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number.
+        generation: u32,
+        /// Where, or [`OFFSET_CURRENT`].
+        offset: u64,
+        /// Bytes written.
+        len: u64,
+    }
+    /// A file was mapped into memory.
+    14 Mapped {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number.
+        generation: u32,
+        /// `mmap` protection.
+        prot: i32,
+        /// Where in memory.
+        addr: u64,
+        /// Where in the file.
+        offset: u64,
+        /// Bytes.
+        len: u64,
+    }
+    /// The dynamic linker loaded an object. Path: the object's.
+    15 Loaded {
+        /// The lowest address of its segments.
+        addr: u64,
+    }
+    /// Advice on a file.
+    16 Advised {
+        /// The descriptor.
+        fd: i32,
+        /// Which use of that descriptor number.
+        generation: u32,
+        /// The advice.
+        advice: Advice,
+        /// Where.
+        offset: u64,
+        /// Bytes; 0 means to the end.
+        len: u64,
+    }
+    /// Advice on memory that may be a mapping told of by [`Record::Mapped`].
+    17 AdvisedMemory {
+        /// The advice.
+        advice: Advice,
+        /// Where in memory.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+    }
+}
