@@ -53,11 +53,8 @@ impl Device {
     /// Attaches a free loop device to the plan's slow file, past the page cache.
     pub fn attach(plan: &Plan) -> Result<Device, String> {
         let disk = plan.disk();
-        let backing = File::options()
-            .read(true)
-            .write(true)
-            .open(&disk)
-            .map_err(|e| format!("{}: {e}", disk.display()))?;
+        let backing =
+            File::options().read(true).write(true).open(&disk).map_err(|e| format!("{}: {e}", disk.display()))?;
         let control = File::open("/dev/loop-control").map_err(|e| format!("/dev/loop-control: {e}"))?;
         // Someone else may take the free device between the two calls.
         for _ in 0..100 {
@@ -67,14 +64,18 @@ impl Device {
                 return Err(format!("no free loop device: {}", io::Error::last_os_error()));
             }
             let path = PathBuf::from(format!("/dev/loop{number}"));
-            let file = File::options().read(true).write(true).custom_flags(libc::O_CLOEXEC).open(&path).map_err(|e| {
-                format!("{}: {e}; in a container, make the node or give it the host's /dev", path.display())
-            })?;
+            let file =
+                File::options().read(true).write(true).custom_flags(libc::O_CLOEXEC).open(&path).map_err(|e| {
+                    format!("{}: {e}; in a container, make the node or give it the host's /dev", path.display())
+                })?;
             match configure(&file, &backing) {
                 Ok(()) => {
                     let device = Device { file, path };
                     if device.attribute("loop/dio") != "1" {
-                        return Err(format!("{}: direct I/O was refused; this needs Linux 5.10", device.path.display()));
+                        return Err(format!(
+                            "{}: direct I/O was refused; this needs Linux 5.10",
+                            device.path.display()
+                        ));
                     }
                     return Ok(device);
                 }
@@ -88,6 +89,13 @@ impl Device {
     /// The value of a file below this device's directory in sysfs.
     pub fn attribute(&self, name: &str) -> String {
         fs::read_to_string(self.sysfs(name)).unwrap_or_default().trim().to_string()
+    }
+
+    /// The I/O scheduler in force, which sysfs gives in brackets among those there are.
+    pub fn scheduler(&self) -> String {
+        let all = self.attribute("queue/scheduler");
+        let chosen = all.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name.to_string());
+        chosen.unwrap_or(all)
     }
 
     /// Makes the model's order the one that counts, and sets the kernel's read-ahead.
@@ -113,16 +121,17 @@ impl Device {
     }
 
     pub fn mount(&self, at: &Path) -> Result<(), String> {
-        // Without noatime reading would write.
+        // Without noatime reading would write; without the other option a kernel thread would read
+        // all block bitmaps just after mounting, and be measured.
         let (source, target) = (c_path(&self.path), c_path(at));
-        // SAFETY: all four strings are NUL-terminated and outlive the call.
+        // SAFETY: all strings are NUL-terminated and outlive the call.
         let result = unsafe {
             libc::mount(
                 source.as_ptr(),
                 target.as_ptr(),
                 c"ext4".as_ptr(),
                 libc::MS_NOATIME | libc::MS_NODIRATIME,
-                std::ptr::null(),
+                c"no_prefetch_block_bitmaps".as_ptr().cast(),
             )
         };
         match result {
@@ -177,9 +186,13 @@ pub fn attached_to(disk: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Detaches by force, or marks the device to be detached by whoever closes it last.
-pub fn detach(device: &Path) -> io::Result<()> {
+/// Detaches a device from this file by force, or as soon as whoever has it open closes it.
+pub fn detach(device: &Path, disk: &Path) -> io::Result<()> {
     let file = File::open(device)?;
+    // While it is open here it cannot change hands; before, it might have.
+    if !attached_to(disk).iter().any(|ours| ours == device) {
+        return Ok(());
+    }
     // SAFETY: the request takes no argument.
     match unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CLR_FD, 0) } {
         0 => Ok(()),

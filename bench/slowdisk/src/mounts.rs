@@ -14,7 +14,12 @@ pub fn is_mounted(at: &Path) -> bool {
 /// would ask a FUSE server that may not answer any more.
 pub fn device_of(at: &Path) -> Option<(u32, u32)> {
     let table = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    table.split(|&byte| byte == b'\n').filter_map(parse).filter(|(place, _)| place == at).map(|(_, device)| device).last()
+    table
+        .split(|&byte| byte == b'\n')
+        .filter_map(parse)
+        .filter(|(place, _)| place == at)
+        .map(|(_, device)| device)
+        .next_back()
 }
 
 fn parse(line: &[u8]) -> Option<(PathBuf, (u32, u32))> {

@@ -44,7 +44,10 @@ impl Plan {
             ));
         }
         if mounts::is_mounted(&mount_dir) {
-            return Err(format!("--mount {}: something is mounted there; choose an empty directory", mount_dir.display()));
+            return Err(format!(
+                "--mount {}: something is mounted there; choose an empty directory",
+                mount_dir.display()
+            ));
         }
         let mut plan = Plan {
             fuse_dir: work_dir.join("fuse"),

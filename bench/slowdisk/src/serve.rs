@@ -11,9 +11,10 @@ use fuser::{
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -26,22 +27,11 @@ const CONTROL: INodeNo = INodeNo(3);
 const MAX_BACKGROUND: u16 = 1024;
 const MAX_TRANSFER: u32 = 1 << 20;
 
-/// Mounts, says `ok` or what went wrong on `ready`, and serves until unmounted.
-pub fn serve(plan: &Plan, settings: Settings, mut ready: impl Write) -> io::Result<()> {
-    let session = match mount(plan, settings) {
-        Ok(session) => session,
-        Err(error) => {
-            writeln!(ready, "{}: mounting FUSE failed: {error}", plan.fuse_dir.display())?;
-            return Err(error);
-        }
-    };
-    writeln!(ready, "ok")?;
-    session.run()
-}
-
-fn mount(plan: &Plan, settings: Settings) -> io::Result<Session<SlowFile>> {
-    let image = File::options().read(true).write(true).open(&plan.image)?;
-    let engine = Engine::start(settings, plan.size)?;
+/// Mounts the slow file; running the session serves it until it is unmounted.
+pub fn mount(plan: &Plan, settings: Settings) -> Result<Session<SlowFile>, String> {
+    let complain = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
+    let image = File::options().read(true).write(true).open(&plan.image).map_err(|e| complain(&plan.image, e))?;
+    let engine = Engine::start(settings, plan.size).map_err(|e| format!("no thread to keep the time: {e}"))?;
     let filesystem = SlowFile {
         image,
         size: plan.size,
@@ -61,9 +51,11 @@ fn mount(plan: &Plan, settings: Settings) -> io::Result<Session<SlowFile>> {
     // Several, so that one read from a cold image does not hold up the rest.
     config.n_threads = Some(std::thread::available_parallelism().map_or(2, |n| n.get().clamp(2, 4)));
     Session::new(filesystem, &plan.fuse_dir, &config)
+        .map_err(|e| format!("{}: mounting FUSE: {e}; check /dev/fuse", plan.fuse_dir.display()))
 }
 
-struct SlowFile {
+/// The filesystem and what it is made from.
+pub struct SlowFile {
     image: File,
     size: u64,
     engine: Arc<Engine>,

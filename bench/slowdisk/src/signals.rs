@@ -69,9 +69,19 @@ fn set() -> libc::sigset_t {
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
-        for number in ENDING.iter().chain(&[libc::SIGCHLD]) {
-            libc::sigaddset(&mut set, *number);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        for number in ENDING.into_iter().filter(|number| !ignored(*number)) {
+            libc::sigaddset(&mut set, number);
         }
         set
+    }
+}
+
+/// Blocking a signal would revive it, and `nohup` is to be respected.
+fn ignored(number: i32) -> bool {
+    // SAFETY: zero is a valid value of this structure, and the call only writes to it.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(number, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }

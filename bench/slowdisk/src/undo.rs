@@ -6,7 +6,8 @@ use crate::mounts;
 use crate::plan::{NOTE, Plan, c_path};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -40,31 +41,29 @@ pub fn undo(plan: &Plan, server: i32) -> Vec<String> {
     }
     let mut hard = false;
     if !unmount(&plan.mount_dir) {
-        hard = true;
-        let loops = device::attached_to(&plan.disk());
-        for holder in holders(plan, &loops).into_iter().filter(|holder| !holder.killed) {
-            problems.push(format!(
-                "{}: still used by process {} ({}); detached, and an error to it from now on",
-                plan.mount_dir.display(),
-                holder.pid,
-                holder.name
-            ));
+        let strangers = kill_ours(plan);
+        if !unmount(&plan.mount_dir) {
+            hard = true;
+            let place = plan.mount_dir.display();
+            problems.extend(strangers.iter().map(|who| format!("{place}: in use by {who}, which now gets I/O errors")));
+            detach_mount(&plan.mount_dir, &mut problems);
         }
-        detach_mount(&plan.mount_dir, &mut problems);
     }
-    until(|| {
-        let left = device::attached_to(&plan.disk());
-        left.iter().for_each(|device| {
-            // One still mounted or open detaches itself on the last close.
-            let _ = device::detach(device);
-        });
-        left.is_empty()
-    });
-    let left = device::attached_to(&plan.disk());
-    if !left.is_empty() {
-        hard = true;
-        let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
-        problems.push(format!("{}: still open; it goes when the last user closes it", names.join(", ")));
+    // The last close detaches it; something else may still have it open.
+    if !until(|| device::attached_to(&plan.disk()).is_empty()) {
+        let strangers = kill_ours(plan);
+        for device in device::attached_to(&plan.disk()) {
+            let _ = device::detach(&device, &plan.disk());
+        }
+        if !until(|| device::attached_to(&plan.disk()).is_empty()) {
+            hard = true;
+            for device in device::attached_to(&plan.disk()) {
+                // After a lazy unmount the users cannot be told by their paths any more.
+                let who =
+                    if strangers.is_empty() { "as told above".into() } else { format!("by {}", strangers.join(", ")) };
+                problems.push(format!("{}: in use {who}; it detaches on the last close", device.display()));
+            }
+        }
     }
     if hard {
         abort(connection, server);
@@ -80,7 +79,7 @@ pub fn undo(plan: &Plan, server: i32) -> Vec<String> {
     problems
 }
 
-/// Unmounts whatever is mounted here, killing what the run's own command left behind there.
+/// Unmounts whatever is mounted here, unless it stays in use.
 fn unmount(at: &Path) -> bool {
     let target = c_path(at);
     until(|| {
@@ -118,43 +117,40 @@ fn abort(connection: Option<(u32, u32)>, server: i32) {
     }
 }
 
-struct Holder {
-    pid: i32,
-    name: String,
-    killed: bool,
-}
-
-/// The processes that use the mount or its device. Those the run's own command started, known by
-/// the control file named in their environment, are killed: their run is over.
-fn holders(plan: &Plan, loops: &[PathBuf]) -> Vec<Holder> {
-    let mark = [b"SLOWDISK_CONTROL=".as_slice(), c_path(&plan.control()).as_bytes()].concat();
+/// Kills the processes that use the mount or its device and were started by the run's own
+/// command, known by the control file named in their environment: their run is over. Names the others.
+fn kill_ours(plan: &Plan) -> Vec<String> {
+    let mark = [b"SLOWDISK_CONTROL=".as_slice(), plan.control().as_os_str().as_bytes()].concat();
+    let loops = device::attached_to(&plan.disk());
     let ours = |path: &Path| path.starts_with(&plan.mount_dir) || loops.iter().any(|device| device == path);
-    let mut found = Vec::new();
+    let mut strangers = Vec::new();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let dir = process.path();
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        if pid == std::process::id() as i32 {
-            continue;
-        }
-        let links = ["cwd", "root", "exe"].map(|name| dir.join(name)).into_iter();
-        let open = fs::read_dir(dir.join("fd")).into_iter().flatten().flatten().map(|fd| fd.path());
-        let mapped = || {
-            let maps = fs::read_to_string(dir.join("maps")).unwrap_or_default();
-            maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).any(|path| ours(Path::new(path)))
-        };
-        if !links.chain(open).any(|link| fs::read_link(link).is_ok_and(|path| ours(&path))) && !mapped() {
+        if pid == std::process::id() as i32 || !uses(&dir, ours) {
             continue;
         }
         let environment = fs::read(dir.join("environ")).unwrap_or_default();
-        let killed = environment.split(|&byte| byte == 0).any(|variable| variable == mark);
-        if killed {
+        if environment.split(|&byte| byte == 0).any(|variable| variable == mark) {
             // SAFETY: takes no pointers.
             unsafe { libc::kill(pid, libc::SIGKILL) };
+        } else {
+            let name = fs::read_to_string(dir.join("comm")).unwrap_or_default();
+            strangers.push(format!("process {pid} ({})", name.trim()));
         }
-        let name = fs::read_to_string(dir.join("comm")).unwrap_or_default().trim().to_string();
-        found.push(Holder { pid, name, killed });
     }
-    found
+    strangers
+}
+
+/// Whether the process of this directory in `/proc` has such a file open, mapped or as its place.
+fn uses(process: &Path, such: impl Fn(&Path) -> bool) -> bool {
+    let links = ["cwd", "root", "exe"].map(|name| process.join(name)).into_iter();
+    let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten().map(|fd| fd.path());
+    if links.chain(open).any(|link| fs::read_link(link).is_ok_and(|path| such(&path))) {
+        return true;
+    }
+    let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+    maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).any(|path| such(Path::new(path)))
 }
 
 fn remove_files(plan: &Plan, problems: &mut Vec<String>) {

@@ -21,11 +21,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 /// `150M`, `1G`: bytes per second in powers of 1000, as drives and links are sold.
 pub fn rate(text: &str) -> Result<u64, String> {
-    with_prefix(
-        text,
-        1000.0,
-        "a rate: write a number and K, M or G (powers of 1000) for bytes per second, as in 150M",
-    )
+    with_prefix(text, 1000.0, "a rate: write a number and K, M or G (powers of 1000) for bytes per second, as in 150M")
 }
 
 /// `10%` or `10`: a share of the whole.

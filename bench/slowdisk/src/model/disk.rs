@@ -145,7 +145,10 @@ impl Disk {
         if let Some(mut stream) = self.stream.take() {
             let passed = stream.from + self.bytes_in(start.saturating_sub(stream.at));
             arm = passed.min(stream.limit);
-            if (stream.low..=arm).contains(&offset) {
+            // Passed already, or about to be: requests in flight together may overtake one another,
+            // and what the head passes on the way to the later one is in the buffer for the earlier.
+            let soon = if passed <= stream.limit { stream.limit.min(passed + self.track) } else { arm };
+            if (stream.low..=soon).contains(&offset) {
                 let mut due = start;
                 if passed <= stream.limit {
                     // Still reading: at worst the wanted bytes are yet to come under the head.
@@ -165,7 +168,12 @@ impl Disk {
         }
         let there = start + self.seek(arm, offset);
         let at = there + self.rotation(there, offset);
-        self.stream = Some(Stream { from: offset, at, low: offset, limit: end + self.params.buffer });
+        self.stream = Some(Stream {
+            from: offset,
+            at,
+            low: end.saturating_sub(self.params.buffer).max(offset),
+            limit: end + self.params.buffer,
+        });
         at + self.time_of(len)
     }
 
@@ -290,7 +298,16 @@ mod tests {
         assert_eq!(one(&mut model, first + 2 * MS, 100_000, 100_000), first + 2 * MS);
         // The head is on its way there.
         let soon = one(&mut model, first + 2 * MS, 200_000, 400_000);
-        assert_eq!(soon, 4_000_000);
+        assert_eq!(soon, model.time_of(600_000));
+    }
+
+    #[test]
+    fn overtaken_requests_of_a_stream_cost_nothing() {
+        let mut model = disk(|_| ());
+        let first = one(&mut model, 0, 0, 4096);
+        let second = one(&mut model, first, 100_000, 100_000);
+        assert_eq!(second, model.time_of(200_000));
+        assert_eq!(one(&mut model, second, 4096, 95_904), second);
     }
 
     #[test]
@@ -334,7 +351,8 @@ mod tests {
 
     #[test]
     fn a_deep_queue_is_served_faster_than_a_shallow_one() {
-        let places: Vec<u64> = (0..256u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % SIZE / 4096 * 4096).collect();
+        let places: Vec<u64> =
+            (0..256u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % SIZE / 4096 * 4096).collect();
         let mut shallow = disk(|_| ());
         let mut alone = 0;
         for &place in &places {
