@@ -1,9 +1,10 @@
 //! Holds each read's answer until the model says it is due. One thread keeps the time; whoever
 //! takes requests off the kernel never sleeps.
 
+use crate::bad::Bad;
 use crate::model::{Done, Model, Nanos, Request, Settings};
 use crate::stats::Stats;
-use fuser::ReplyData;
+use fuser::{Errno, ReplyData};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ pub struct Engine {
 struct State {
     settings: Settings,
     model: Option<Box<dyn Model>>,
+    bad: Bad,
     waiting: HashMap<u64, Waiting>,
     next_id: u64,
     /// When the time keeper will look again by itself.
@@ -28,8 +30,25 @@ struct State {
 
 struct Waiting {
     request: Request,
-    data: Vec<u8>,
+    /// None: it touches a bad range.
+    data: Option<Vec<u8>>,
     reply: ReplyData,
+}
+
+impl Waiting {
+    fn answer(self) {
+        match self.data {
+            Some(data) => self.reply.data(&data),
+            None => self.reply.error(Errno::EIO),
+        }
+    }
+
+    fn count_in(&self, stats: &mut Stats, now: Nanos) {
+        match &self.data {
+            Some(data) => stats.answered(now, data.len() as u64),
+            None => stats.failed(now),
+        }
+    }
 }
 
 impl Engine {
@@ -41,6 +60,7 @@ impl Engine {
             state: Mutex::new(State {
                 model: settings.build(device_size),
                 settings,
+                bad: Bad::default(),
                 waiting: HashMap::new(),
                 next_id: 0,
                 wake_at: Nanos::MAX,
@@ -66,12 +86,13 @@ impl Engine {
         let mut state = self.lock();
         let request = Request { id: state.next_id, offset, len: data.len() as u64 };
         state.next_id += 1;
+        let data = (!state.bad.fails(&request)).then_some(data);
         let waiting = Waiting { request, data, reply };
         let State { model, wake_at, .. } = &mut *state;
         let Some(model) = model else {
-            state.stats.answered(self.now(), request.len);
+            waiting.count_in(&mut state.stats, self.now());
             drop(state);
-            waiting.reply.data(&waiting.data);
+            waiting.answer();
             return;
         };
         model.submit(arrived, request);
@@ -87,7 +108,7 @@ impl Engine {
     pub fn failed(&self) {
         let mut state = self.lock();
         let now = self.now();
-        state.stats.answered(now, 0);
+        state.stats.failed(now);
     }
 
     /// A write was done.
@@ -99,24 +120,31 @@ impl Engine {
     pub fn control(&self, text: &str) -> Result<(), String> {
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() {
-            return Err("nothing was written: write network, disk, off or reset".into());
+            return Err("nothing was written: write network, disk, off, bad or reset".into());
         }
         let mut state = self.lock();
-        let mut settings = state.settings.clone();
+        let (mut settings, mut bad) = (state.settings.clone(), state.bad.clone());
+        let mut switched = false;
         for line in &lines {
-            if *line != "reset" {
-                settings.apply(line)?;
+            match line.split_once(char::is_whitespace).unwrap_or((line, "")) {
+                ("reset", "") => {}
+                ("bad", words) => bad.apply(words.trim()).map_err(|why| format!("{line}: {why}"))?,
+                _ => {
+                    settings.apply(line)?;
+                    switched = true;
+                }
             }
         }
         let now = self.now();
         if lines.contains(&"reset") {
             state.stats.reset(now);
         }
-        if lines.iter().any(|line| *line != "reset") {
+        state.bad = bad;
+        if switched {
             let released = state.switch(now, settings, self.device_size);
             drop(state);
             self.wake.notify_one();
-            released.into_iter().for_each(|waiting| waiting.reply.data(&waiting.data));
+            released.into_iter().for_each(Waiting::answer);
         }
         Ok(())
     }
@@ -125,7 +153,7 @@ impl Engine {
     pub fn report(&self) -> String {
         let mut state = self.lock();
         let now = self.now();
-        format!("model {}\n{}", state.settings.line(), state.stats.text(now))
+        format!("model {}\n{}{}", state.settings.line(), state.bad.lines(), state.stats.text(now))
     }
 
     fn keep_time(&self) {
@@ -151,7 +179,7 @@ impl Engine {
             } else {
                 // Handing data to the kernel copies it; requests may be taken meanwhile.
                 drop(state);
-                ready.into_iter().for_each(|waiting| waiting.reply.data(&waiting.data));
+                ready.into_iter().for_each(Waiting::answer);
                 state = self.lock();
             }
         }
@@ -174,7 +202,7 @@ impl State {
         for done in due.drain(..) {
             if let Some(waiting) = self.waiting.remove(&done.id) {
                 self.stats.late(now - done.due);
-                self.stats.answered(now, waiting.request.len);
+                waiting.count_in(&mut self.stats, now);
                 ready.push(waiting);
             }
         }
@@ -193,7 +221,7 @@ impl State {
             return Vec::new();
         }
         let released: Vec<Waiting> = self.waiting.drain().map(|(_, waiting)| waiting).collect();
-        released.iter().for_each(|waiting| self.stats.answered(now, waiting.request.len));
+        released.iter().for_each(|waiting| waiting.count_in(&mut self.stats, now));
         released
     }
 }

@@ -1,6 +1,7 @@
 //! A real block device of chosen slowness, to measure with: a loop device with ext4 on a file
 //! that a FUSE server answers as late as a model says.
 
+mod bad;
 mod device;
 mod engine;
 mod measure;

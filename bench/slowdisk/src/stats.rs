@@ -8,6 +8,7 @@ pub struct Stats {
     since: Nanos,
     reads: u64,
     read_bytes: u64,
+    failed: u64,
     writes: u64,
     write_bytes: u64,
     depth: u64,
@@ -37,6 +38,12 @@ impl Stats {
         self.read_bytes += bytes;
     }
 
+    /// A read is about to be answered with an error.
+    pub fn failed(&mut self, now: Nanos) {
+        self.answered(now, 0);
+        self.failed += 1;
+    }
+
     /// A delayed answer leaves this long after the model said it should.
     pub fn late(&mut self, by: Nanos) {
         self.delayed += 1;
@@ -62,13 +69,14 @@ impl Stats {
         let read_mean = self.depth_nanos as f64 / 1e3 / self.reads.max(1) as f64;
         let late_mean = self.late as f64 / 1e3 / self.delayed.max(1) as f64;
         format!(
-            "elapsed_us {}\nbusy_us {}\nreads {}\nread_bytes {}\nwrites {}\nwrite_bytes {}\n\
+            "elapsed_us {}\nbusy_us {}\nreads {}\nread_bytes {}\nfailed {}\nwrites {}\nwrite_bytes {}\n\
              depth {}\ndepth_max {}\ndepth_mean {depth_mean:.2}\nread_mean_us {read_mean:.1}\n\
              delayed {}\nlate_mean_us {late_mean:.1}\nlate_max_us {}\n",
             now.saturating_sub(self.since) / 1_000,
             self.busy / 1_000,
             self.reads,
             self.read_bytes,
+            self.failed,
             self.writes,
             self.write_bytes,
             self.depth,
@@ -105,6 +113,10 @@ mod tests {
             assert!(text.lines().any(|l| l == line), "{line} in {text}");
         }
         assert!(text.contains("read_mean_us 2000.0"));
+        stats.arrived(10_000_000);
+        stats.failed(10_000_000);
+        let text = stats.text(10_000_000);
+        assert!(text.contains("reads 3\nread_bytes 8192\nfailed 1\n"), "{text}");
         stats.reset(10_000_000);
         assert!(stats.text(11_000_000).contains("reads 0\n"));
     }

@@ -189,6 +189,38 @@ fn the_model_changes_at_run_time() {
 }
 
 #[test]
+fn bad_sectors_fail_as_often_as_they_should() {
+    let Some(place) = Place::new() else { return };
+    // Sectors 8000 to 8007, read by page, directly from the device: nothing is merged or tried again.
+    let script = "page() { dd if=$SLOWDISK_DEVICE of=/dev/null bs=4096 count=1 skip=$1 iflag=direct 2>/dev/null; echo $1 $?; }
+        echo 'bad first=8003 count=2 times=2' > $SLOWDISK_CONTROL
+        page 999; page 1000; page 1000; page 1000; page 1001
+        printf 'bad first=8007 count=1\nreset\n' > $SLOWDISK_CONTROL
+        page 1000; page 1000; page 1000
+        cat $SLOWDISK_CONTROL
+        echo bad clear > $SLOWDISK_CONTROL
+        page 1000
+        echo bad first=1 > $SLOWDISK_CONTROL || echo refused
+        grep -c bad $SLOWDISK_CONTROL";
+    for latency in ["0", "2ms"] {
+        let out = place.run(&["run", "-q", "--size", "64M", "--latency", latency, "--", "sh", "-c", script]);
+        let stdout = text(&out.stdout);
+        let (pages, rest): (Vec<&str>, Vec<&str>) =
+            stdout.lines().partition(|line| line.starts_with("999 ") || line.starts_with("100"));
+        assert_eq!(
+            pages,
+            ["999 0", "1000 1", "1000 1", "1000 0", "1001 0", "1000 1", "1000 1", "1000 1", "1000 0"],
+            "{}",
+            text(&out.stderr)
+        );
+        assert!(rest.contains(&"bad first=8007 count=1 times=0") && rest.contains(&"failed 3"), "{rest:?}");
+        assert_eq!(rest[rest.len() - 2..], ["refused", "0"]);
+        assert!(text(&out.stderr).contains("bad first=1: bad needs"), "{}", text(&out.stderr));
+        place.assert_clean();
+    }
+}
+
+#[test]
 fn the_command_decides_the_status() {
     let Some(place) = Place::new() else { return };
     for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137)] {

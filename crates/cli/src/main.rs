@@ -1,1 +1,62 @@
-fn main() {}
+//! The `foresee` command.
+
+mod compare;
+mod damage;
+mod log;
+mod profile;
+mod record;
+mod replay;
+mod report;
+mod run;
+mod sim;
+mod sizes;
+mod text;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Runs programs with their reads foreseen: what they will read is read ahead, in parallel, just early enough.
+#[derive(Parser)]
+#[command(name = "foresee", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run a command with its reads foreseen
+    Run(run::Options),
+    /// Run a command and write what it reads as a trace
+    Record(record::Options),
+    /// Run policies on a trace: what hits, what misses
+    Sim(sim::Options),
+    /// Convert traces, and count what they hold
+    #[command(subcommand)]
+    Trace(trace::Action),
+    /// Replay the log of a run through the simulator, which must decide the same
+    Replay(replay::Options),
+    /// List, show or forget what earlier runs read
+    #[command(subcommand)]
+    Profile(profile::Action),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Verb::Run(options) => run::main(options),
+        Verb::Record(options) => record::main(options),
+        Verb::Sim(options) => sim::main(options),
+        Verb::Trace(action) => trace::main(action),
+        Verb::Replay(options) => replay::main(options),
+        Verb::Profile(action) => profile::main(action),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            eprintln!("foresee: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,1 +1,18 @@
-//! engine
+//! foresee runs beside unmodified programs: it learns what they read, and reads ahead for them.
+//!
+//! [`run::Run`] is the way in: a command goes in, an [`account::Account`] comes out. In between,
+//! [`supervisor::Supervisor`] takes what the programs post ([`watch`]), the manager decides, and the page-cache host
+//! ([`host`]) carries it out. Hints come from the command's words ([`hints`]), from a recorded run ([`profile`]), and from
+//! what the program tells the kernel.
+
+pub mod account;
+mod child;
+pub mod hints;
+pub mod host;
+mod inherited;
+pub mod names;
+pub mod profile;
+pub mod run;
+mod shared;
+pub mod supervisor;
+pub mod watch;

@@ -59,6 +59,8 @@ pub(crate) struct Dispatch {
     /// Where each waiting block waits: (device, class, batch).
     waiting: FastMap<u64, (DeviceId, Class, u64)>,
     flights: FastMap<u64, Flight>,
+    /// Blocks of all flights.
+    in_flight: u64,
     next_fetch: u64,
 }
 
@@ -69,6 +71,7 @@ impl Dispatch {
             devices: Vec::new(),
             waiting: FastMap::default(),
             flights: FastMap::default(),
+            in_flight: 0,
             next_fetch: 1,
         }
     }
@@ -115,6 +118,7 @@ impl Dispatch {
         self.next_fetch += 1;
         self.device(flight.device).outstanding += 1;
         let Flight { device, first, count, class } = flight;
+        self.in_flight += count;
         out.push(Action::Fetch { fetch, device, file: first.file, first: first.index, count, class });
         self.flights.insert(fetch.0, flight);
     }
@@ -162,20 +166,21 @@ impl Dispatch {
         self.waiting.is_empty()
     }
 
-    /// How many devices there are; they are numbered from 0.
-    pub fn devices(&self) -> u16 {
-        self.devices.len() as u16
+    /// The devices met so far.
+    pub fn devices(&self) -> impl Iterator<Item = DeviceId> + use<> {
+        (0..self.devices.len()).map(|device| DeviceId(device as u16))
     }
 
     /// A fetch came to its end.
     pub fn finished(&mut self, fetch: FetchId) -> Option<Flight> {
         let flight = self.flights.remove(&fetch.0)?;
         self.device(flight.device).outstanding -= 1;
+        self.in_flight -= flight.count;
         Some(flight)
     }
 
-    /// Blocks that wait and blocks in flight, for the invariants' check.
+    /// Blocks that wait and blocks in flight.
     pub fn load(&self) -> (u64, u64) {
-        (self.waiting.len() as u64, self.flights.values().map(|flight| flight.count).sum())
+        (self.waiting.len() as u64, self.in_flight)
     }
 }

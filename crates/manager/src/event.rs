@@ -6,11 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ids::{DeviceId, FetchId, FileId, ReaderId, Site, WaiterId};
+use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, WaiterId};
 
 /// A line that is no event or action: what was wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed(String);
+pub struct Malformed(pub(crate) String);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,7 +20,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-fn field<T: FromStr>(word: Option<&str>, name: &str) -> Result<T, Malformed> {
+pub(crate) fn field<T: FromStr>(word: Option<&str>, name: &str) -> Result<T, Malformed> {
     let word = word.ok_or_else(|| Malformed(format!("the field '{name}' is missing")))?;
     word.strip_prefix(name)
         .and_then(|rest| rest.strip_prefix('='))
@@ -56,14 +56,18 @@ macro_rules! messages {
             type Err = Malformed;
             fn from_str(line: &str) -> Result<Self, Malformed> {
                 let mut words = line.split_ascii_whitespace();
-                match words.next() {
-                    $(Some($word) => Ok(Self::$variant { $($field: field::<$ty>(words.next(), stringify!($field))?),* }),)*
-                    other => Err(Malformed(format!(
+                let message = match words.next() {
+                    $(Some($word) => Self::$variant { $($field: field::<$ty>(words.next(), stringify!($field))?),* },)*
+                    other => return Err(Malformed(format!(
                         "'{}' is no {} (one of: {})",
                         other.unwrap_or(""),
                         stringify!($name).to_lowercase(),
                         [$($word),*].join(", "),
                     ))),
+                };
+                match words.next() {
+                    None => Ok(message),
+                    Some(word) => Err(Malformed(format!("'{word}' is one word too many"))),
                 }
             }
         }
@@ -87,7 +91,8 @@ messages! {
         ReaderExited = "reader-exited" { reader: ReaderId }
         /// The reader looked a name up (opened, stat'ed or listed it).
         Named = "named" { reader: ReaderId, file: FileId }
-        /// The reader reads `count` blocks from `first` on.
+        /// The reader reads `count` blocks from `first` on. A host that serves it hands it what is here before it
+        /// carries out the actions, which may give those very blocks up.
         Reference = "reference" { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, demand: Demand }
         /// All blocks of a fetch arrived. A host that serves readers has handed them their bytes already.
         FetchDone = "fetch-done" { fetch: FetchId }
@@ -113,6 +118,57 @@ messages! {
         Drop = "drop" { file: FileId, first: u64, count: u64 }
         /// All blocks of this reader's request arrived, or one of them failed.
         Wake = "wake" { waiter: WaiterId, outcome: Outcome }
+    }
+}
+
+/// Blocks of one reference. Linux moves at most 2 GiB in one read, which are 524,288 blocks of 4 KiB.
+pub const REFERENCE_BLOCKS_MAX: u64 = 1 << 19;
+
+/// Whether a read is not empty and lies within the limits.
+#[inline]
+pub(crate) fn reads_within(file: FileId, first: u64, count: u64) -> bool {
+    file.is_in_range()
+        && first < Block::INDEX_LIMIT
+        && count.wrapping_sub(1) < REFERENCE_BLOCKS_MAX
+        && first + count <= Block::INDEX_LIMIT
+}
+
+impl Event {
+    /// The part of the event that lies within the limits; None if nothing of it does. Events come from strangers'
+    /// programs, over shared memory: no number in them may make the manager panic, spin or fill the memory. A file out of
+    /// range is nobody's, an index out of range ends its range, and a reader who waits is never cut short but refused.
+    pub(crate) fn within_limits(mut self) -> Option<Event> {
+        let cut = |first: u64, count: &mut u64, max: u64| {
+            *count = (*count).min(max).min(Block::INDEX_LIMIT.saturating_sub(first));
+            *count > 0
+        };
+        let fits = match &mut self {
+            Event::FileKnown { file, blocks, .. } | Event::FileChanged { file, blocks } => {
+                *blocks = (*blocks).min(Block::INDEX_LIMIT);
+                file.is_in_range()
+            }
+            Event::Hint { file, want, .. } => {
+                let some = match want {
+                    Want::Range { first, count } => cut(*first, count, Block::INDEX_LIMIT),
+                    Want::Name | Want::All => true,
+                };
+                some && file.is_in_range()
+            }
+            Event::Reference { file, first, count, demand: Demand::Observed, .. } => {
+                cut(*first, count, REFERENCE_BLOCKS_MAX) && file.is_in_range()
+            }
+            Event::Reference { file, first, count, .. } => reads_within(*file, *first, *count),
+            Event::Pinned { file, index } | Event::Released { file, index } => {
+                file.is_in_range() && *index < Block::INDEX_LIMIT
+            }
+            Event::FileMissing { file } | Event::Named { file, .. } => file.is_in_range(),
+            Event::Cancel { .. }
+            | Event::ReaderExited { .. }
+            | Event::FetchDone { .. }
+            | Event::FetchFailed { .. }
+            | Event::Capacity { .. } => true,
+        };
+        fits.then_some(self)
     }
 }
 

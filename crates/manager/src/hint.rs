@@ -10,32 +10,40 @@
 //!
 //! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read of what is disclosed
 //! at position i consumes everything up to i if i lies within [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that
-//! one entry alone. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became 23 s.)
+//! one entry alone. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became 23 s.) As many such reads
+//! in order, with none near the cursor between them, say that the reader is out there: the cursor follows. Inside one
+//! entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for fetching moves nothing: programs read the end
+//! of an archive first, and then all of it.
 //!
 //! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
 //! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once.
 //!
-//! **Confidence**: a sequence may have `window` blocks unread. The window grows by two for each block that comes true, and
-//! shrinks by a share for each that is passed over, so that a true sequence soon has all the memory the policy grants and a
-//! false one costs what the first window costs. Worked example: 256 blocks at first; 256 of them read: 768; 64 blocks
-//! passed over: about a third of it is gone.
+//! **Confidence**: a sequence may have `window` blocks unread. The window grows by two for each block that comes true,
+//! shrinks by one in 64 for each that is passed over, and by one for each that was brought and given up unread. So a true
+//! sequence soon has all the memory the policy grants, and a false one costs what the first window costs, however often
+//! its blocks age out. Worked example: 256 blocks at first; 256 of them read: 768; 64 blocks passed over: two thirds of it
+//! are gone.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::event::{Source, Want};
 use crate::ids::{Block, DeviceId, FileId, ReaderId};
-use crate::table::{FastMap, NO_SEQUENCE};
+use crate::table::FastMap;
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62 (policies, 000.15).
 pub const JUMP_ENTRIES_MAX: u64 = 64;
+/// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
+/// horizon.
+pub const JUMP_BLOCKS_MAX: u64 = 64;
+/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 150 MB. Beyond
+/// it disclosures are refused, which costs nothing but their prefetching.
+pub const HINT_ENTRIES_MAX: usize = 1 << 20;
+/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the mark for none, 65,535.
+pub const SEQUENCES_MAX: usize = 4096;
 /// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
 const LOOKUPS_AHEAD_MAX: usize = 256;
-/// Entries looked at to find the one a read belongs to.
+/// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
 const MATCH_SCAN_MAX: usize = 64;
-/// Blocks that share one key of the index by place.
-const CHUNK_BLOCKS: u64 = 256;
-/// A range over more chunks is indexed by its file alone.
-const CHUNKS_MAX: u64 = 16;
 
 /// How far a disclosure is believed before any of it came true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,21 +80,56 @@ struct Entry {
 }
 
 impl Entry {
-    /// First block and number of blocks, where the file's size is needed and known.
+    /// First block and number of blocks, where the file's size is needed and known; at most 2^32 - 1 blocks are followed.
     fn span(&self, known: Known) -> Option<(u64, u64)> {
-        match (self.want, known) {
-            (Want::Name, _) => Some((0, 0)),
-            (Want::All, Known::Here { blocks, .. }) => Some((0, blocks)),
+        let (first, count) = match (self.want, known) {
+            (Want::Name, _) | (_, Known::Missing) => (0, 0),
+            (Want::All, Known::Here { blocks, .. }) => (0, blocks),
             (Want::Range { first, count }, Known::Here { blocks, .. }) => {
-                Some((first, count.min(blocks.saturating_sub(first))))
+                (first, count.min(blocks.saturating_sub(first)))
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some((first, count.min(u64::from(u32::MAX))))
+    }
+
+    /// Whether a read of this block belongs here.
+    fn fits(&self, index: u64, known: Known) -> bool {
+        let Some((from, len)) = self.span(known) else { return false };
+        let looked_at = from + u64::from(self.issued.max(self.read));
+        index >= from + u64::from(self.read) && index < from + len && index <= looked_at + JUMP_BLOCKS_MAX
+    }
+
+    /// Nothing of it can ever be read: its name leads nowhere, or its file ends before it.
+    fn is_void(&self, known: Known) -> bool {
+        self.want != Want::Name && self.span(known).is_some_and(|(_, len)| len == 0)
+    }
+
+    /// Where the index by place has this entry: its class, and the place's key. A range of up to 2^class blocks lies at
+    /// `first >> class`, so that a read looks at two places in each class in use.
+    fn place(&self) -> (u8, u64) {
+        let (class, place) = match self.want {
+            Want::Name => (NAME, 0),
+            Want::All => (WHOLE, 0),
+            Want::Range { first, count } => {
+                let class = (u64::BITS - count.saturating_sub(1).leading_zeros()) as u8;
+                (class, first >> class)
+            }
+        };
+        (class, place_key(self.file, place))
     }
 }
 
+/// The class of whole files; ranges have 0 to 40.
+const WHOLE: u8 = 41;
+/// The class of names.
+const NAME: u8 = 42;
+
+fn place_key(file: FileId, place: u64) -> u64 {
+    Block { file, index: place }.key()
+}
+
 pub(crate) struct Sequence {
-    pub reader: ReaderId,
     pub source: Source,
     entries: VecDeque<Entry>,
     base: u64,
@@ -94,11 +137,17 @@ pub(crate) struct Sequence {
     /// Entries whose names are known and whose blocks are not all issued, but for the one the walk stands at.
     ready: BTreeSet<u64>,
     awaiting: usize,
-    by_place: FastMap<u64, VecDeque<u64>>,
+    /// The positions of open entries by class and place.
+    by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
+    /// The last read beyond the jump, and how many before it came in order.
+    far: u64,
+    far_run: u64,
     /// Blocks (and names) that may be out, unread.
     window: u64,
     /// Blocks and names issued and neither read nor passed over.
     unread: u64,
+    /// Pages that speak of this sequence: unread, or passed over and still here.
+    pages: u64,
     pub consumed: u64,
     pub skipped: u64,
 }
@@ -112,6 +161,7 @@ pub(crate) enum Step {
 
 /// Issued blocks of an entry the cursor passed over.
 pub(crate) struct Passed {
+    pub sequence: u16,
     pub file: FileId,
     pub first: u64,
     pub count: u64,
@@ -123,50 +173,31 @@ pub(crate) struct Hints {
     by_reader: FastMap<u32, Vec<u16>>,
     awaiting: FastMap<u32, Vec<(u16, u64)>>,
     orders: u64,
-    /// Entries not done, over all sequences: the quick way out where nothing is disclosed.
-    open: u64,
-}
-
-fn place_key(file: FileId, place: u64) -> u64 {
-    (u64::from(file.0) << 40) | place
-}
-
-const WHOLE: u64 = Block::INDEX_LIMIT - 1;
-const NAME: u64 = Block::INDEX_LIMIT - 2;
-
-impl Entry {
-    /// The keys of the index by place under which this entry stands.
-    fn places(&self) -> impl Iterator<Item = u64> + use<> {
-        let (from, to) = match self.want {
-            Want::Name => (NAME, NAME),
-            Want::All => (WHOLE, WHOLE),
-            Want::Range { first, count } => {
-                let (from, to) = (first / CHUNK_BLOCKS, (first + count.max(1) - 1) / CHUNK_BLOCKS);
-                if to - from < CHUNKS_MAX { (from, to) } else { (WHOLE, WHOLE) }
-            }
-        };
-        let file = self.file;
-        (from..=to).map(move |place| place_key(file, place))
-    }
+    /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
+    entries: usize,
+    /// (consumed, skipped) of sequences that ended, by source.
+    ended: [(u64, u64); 4],
 }
 
 impl Sequence {
-    fn new(reader: ReaderId, source: Source, trust: Trust) -> Self {
+    fn new(source: Source, trust: Trust) -> Self {
         let window = match trust {
             Trust::Full => u64::MAX,
             Trust::Earned { initial_blocks } => initial_blocks,
         };
         Sequence {
-            reader,
             source,
             entries: VecDeque::new(),
             base: 0,
             walked: 0,
             ready: BTreeSet::new(),
             awaiting: 0,
-            by_place: FastMap::default(),
+            by_place: BTreeMap::new(),
+            far: 0,
+            far_run: 0,
             window,
             unread: 0,
+            pages: 0,
             consumed: 0,
             skipped: 0,
         }
@@ -191,10 +222,21 @@ impl Sequence {
 
     fn proved_wrong(&mut self, blocks: u64) {
         self.skipped += blocks;
-        if self.window != u64::MAX {
-            // One share of 1/64 for each block, without a loop for long runs.
-            self.window -= (self.window / 64 + 1).saturating_mul(blocks).min(self.window);
+        // Even the largest window is gone after some 3,000 steps.
+        for _ in 0..blocks {
+            if !self.shrink_window(self.window / 64 + 1) {
+                break;
+            }
         }
+    }
+
+    /// Returns whether any of the window is left to shrink. Full trust has no window.
+    fn shrink_window(&mut self, blocks: u64) -> bool {
+        if self.window == u64::MAX {
+            return false;
+        }
+        self.window = self.window.saturating_sub(blocks);
+        self.window > 0
     }
 
     /// The next thing to do for this sequence, and the order it was disclosed in.
@@ -203,18 +245,28 @@ impl Sequence {
             return None;
         }
         while let Some(&position) = self.ready.first() {
-            match self.step_at(id, position, files) {
-                Some(step) => return Some(step),
-                None => self.ready.remove(&position),
-            };
+            if let Some(step) = self.step_at(id, position, files) {
+                return Some(step);
+            }
+            self.ready.remove(&position);
+            self.close_void(position, files);
         }
         while self.walked < self.end() && self.awaiting < LOOKUPS_AHEAD_MAX {
-            match self.step_at(id, self.walked, files) {
-                Some(step) => return Some(step),
-                None => self.walked += 1,
+            if let Some(step) = self.step_at(id, self.walked, files) {
+                return Some(step);
             }
+            self.walked += 1;
+            self.close_void(self.walked - 1, files);
         }
         None
+    }
+
+    /// Closes an entry that can never be read, so that it does not hold the cursor up.
+    fn close_void(&mut self, position: u64, files: &impl Fn(FileId) -> Known) {
+        if self.entry(position).is_some_and(|entry| entry.is_void(files(entry.file))) {
+            self.close(position);
+            self.trim();
+        }
     }
 
     /// What is left to do at one position; None if nothing.
@@ -225,9 +277,8 @@ impl Sequence {
         }
         let (sequence, file) = (id, entry.file);
         let step = match (entry.want, files(file)) {
-            (_, Known::Missing) => return None,
             (Want::Name, Known::Unknown) => Step::Lookup { sequence, position, file, counts: true },
-            (Want::Name, _) => return None,
+            (Want::Name, _) | (_, Known::Missing) => return None,
             (_, Known::Unknown | Known::LookingUp) => Step::Lookup { sequence, position, file, counts: false },
             (_, known @ Known::Here { device, .. }) => {
                 let (first, count) = entry.span(known)?;
@@ -243,70 +294,166 @@ impl Sequence {
     }
 
     /// Moves the cursor to `position`, passing over what lies before it.
-    fn pass_to(&mut self, position: u64, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) -> u64 {
-        let mut closed = 0;
+    fn pass_to(&mut self, id: u16, position: u64, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
         while self.base < position
-            && let Some(entry) = self.entries.pop_front()
+            && let Some(entry) = self.entries.front()
         {
+            let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
+            let (first, count) = entry.span(files(file)).unwrap_or((0, 0));
             if !entry.done {
-                closed += 1;
-                let (first, count) = entry.span(files(entry.file)).unwrap_or((0, 0));
-                let wrong = match entry.want {
-                    Want::Name => 1,
-                    _ => count.saturating_sub(u64::from(entry.read)),
-                };
-                self.proved_wrong(wrong);
-                if entry.issued > entry.read {
-                    let unread = u64::from(entry.issued - entry.read);
-                    match entry.want {
-                        Want::Name => self.unread = self.unread.saturating_sub(1),
-                        _ => passed.push(Passed {
-                            file: entry.file,
-                            first: first + u64::from(entry.read),
-                            count: unread,
-                        }),
-                    }
+                self.close(self.base);
+                if want == Want::Name {
+                    self.proved_wrong(1);
+                    self.unread = self.unread.saturating_sub(u64::from(issued));
+                } else {
+                    self.proved_wrong(count.saturating_sub(u64::from(read)));
+                    let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
+                    passed.push(Passed { sequence: id, file, first, count });
                 }
             }
-            self.ready.remove(&self.base);
-            self.base += 1;
+            self.pop();
         }
-        self.walked = self.walked.max(self.base);
-        closed
     }
 
     /// Drops the entries at the cursor that are done.
     fn trim(&mut self) {
         while self.entries.front().is_some_and(|entry| entry.done) {
-            self.entries.pop_front();
-            self.ready.remove(&self.base);
-            self.base += 1;
-        }
-        self.walked = self.walked.max(self.base);
-        if self.entries.is_empty() {
-            self.by_place.clear();
+            self.pop();
         }
     }
 
-    /// The first open entry at this place that `fits`.
-    fn find(&mut self, key: u64, fits: impl Fn(&Entry) -> bool) -> Option<u64> {
-        let (base, entries) = (self.base, &self.entries);
-        let positions = self.by_place.get_mut(&key)?;
-        let open = |position: u64| {
-            let entry = entries.get(position.checked_sub(base)? as usize)?;
-            (!entry.done).then_some(entry)
-        };
-        while positions.front().is_some_and(|&position| open(position).is_none()) {
-            positions.pop_front();
+    /// The cursor leaves the entry it stands at.
+    fn pop(&mut self) {
+        self.entries.pop_front();
+        self.ready.remove(&self.base);
+        self.base += 1;
+        self.walked = self.walked.max(self.base);
+    }
+
+    /// Nothing more will be read here.
+    fn close(&mut self, position: u64) {
+        let Some(entry) = self.entry_mut(position) else { return };
+        entry.done = true;
+        let (class, key) = entry.place();
+        let Some(places) = self.by_place.get_mut(&class) else { return };
+        if let Some(positions) = places.get_mut(&key) {
+            if let Ok(at) = positions.binary_search(&position) {
+                positions.remove(at);
+            }
+            if positions.is_empty() {
+                places.remove(&key);
+            }
         }
-        positions.iter().take(MATCH_SCAN_MAX).copied().find(|&position| open(position).is_some_and(&fits))
+        if places.is_empty() {
+            self.by_place.remove(&class);
+        }
+    }
+
+    /// The first open entry that a read of this block belongs to.
+    fn find(&self, block: Block, known: Known) -> Option<u64> {
+        let mut first: Option<u64> = None;
+        for (&class, places) in &self.by_place {
+            let (here, before) = match class {
+                NAME => continue,
+                WHOLE => (0, None),
+                _ => (block.index >> class, (block.index >> class).checked_sub(1).filter(|_| class > 0)),
+            };
+            for place in std::iter::once(here).chain(before) {
+                let Some(positions) = places.get(&place_key(block.file, place)) else { continue };
+                let fits = |position: &u64| self.entry(*position).is_some_and(|entry| entry.fits(block.index, known));
+                let found = positions.iter().take(MATCH_SCAN_MAX).copied().find(fits);
+                first = [first, found].into_iter().flatten().min();
+            }
+        }
+        first
+    }
+
+    /// Whether a read of what is disclosed at `position` says that the reader has come there.
+    fn has_come_to(&mut self, position: u64) -> bool {
+        if position - self.base <= JUMP_ENTRIES_MAX {
+            self.far_run = 0;
+            return true;
+        }
+        if position != self.far {
+            let in_order = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
+            self.far_run = if in_order { self.far_run + 1 } else { 0 };
+            self.far = position;
+        }
+        self.far_run >= JUMP_ENTRIES_MAX
+    }
+
+    /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
+    /// was.
+    fn read(
+        &mut self,
+        id: u16,
+        first: Block,
+        count: u64,
+        files: &impl Fn(FileId) -> Known,
+        passed: &mut Vec<Passed>,
+    ) -> u64 {
+        let known = files(first.file);
+        let Some(position) = self.find(first, known) else { return 0 };
+        let Some(entry) = self.entry_mut(position) else { return 0 };
+        let Some((from, len)) = entry.span(known) else { return 0 };
+        let blocks = count.min(from + len - first.index);
+        // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
+        entry.read = (first.index + blocks - from) as u32;
+        let complete = u64::from(entry.read) >= len;
+        self.consumed_at(id, position, blocks, complete, files, passed);
+        blocks
+    }
+
+    /// Consumes what the look-up of a name makes true.
+    fn named(&mut self, id: u16, file: FileId, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
+        let positions = self.by_place.get(&NAME).and_then(|places| places.get(&place_key(file, 0)));
+        let Some(&position) = positions.and_then(VecDeque::front) else { return };
+        let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
+        self.unread = self.unread.saturating_sub(u64::from(issued));
+        self.consumed_at(id, position, 1, true, files, passed);
+    }
+
+    /// `blocks` came true at this position, which is `complete` by that.
+    fn consumed_at(
+        &mut self,
+        id: u16,
+        position: u64,
+        blocks: u64,
+        complete: bool,
+        files: &impl Fn(FileId) -> Known,
+        passed: &mut Vec<Passed>,
+    ) {
+        self.came_true(blocks);
+        if self.has_come_to(position) {
+            self.pass_to(id, position, files, passed);
+        }
+        if complete {
+            self.close(position);
+        }
+        self.trim();
+    }
+
+    /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
+    fn clear(&mut self) {
+        self.base = self.end();
+        self.walked = self.base;
+        self.entries.clear();
+        self.by_place.clear();
+        self.ready.clear();
+        (self.awaiting, self.unread, self.far_run) = (0, 0, 0);
+    }
+
+    /// Names looked up and neither used nor passed over, for the invariants' check.
+    fn names_out(&self) -> u64 {
+        let out = |entry: &&Entry| entry.want == Want::Name && entry.issued > 0 && !entry.done;
+        self.entries.iter().filter(out).count() as u64
     }
 }
 
 impl Hints {
     /// Whether anything disclosed is still open.
     pub fn any_open(&self) -> bool {
-        self.open > 0
+        self.entries > 0
     }
 
     pub fn sequence(&self, id: u16) -> Option<&Sequence> {
@@ -317,49 +464,57 @@ impl Hints {
         self.sequences.get_mut(usize::from(id))?.as_mut()
     }
 
-    /// Every sequence there is.
-    pub fn sequences(&self) -> impl Iterator<Item = &Sequence> {
-        self.sequences.iter().flatten()
+    /// Blocks disclosed through a source that were read, and that were passed over.
+    pub fn accuracy(&self, source: Source) -> (u64, u64) {
+        let of_source = self.sequences.iter().flatten().filter(|sequence| sequence.source == source);
+        of_source
+            .fold(self.ended[source as usize], |(consumed, skipped), it| (consumed + it.consumed, skipped + it.skipped))
     }
 
     fn sequence_of(&mut self, reader: ReaderId, source: Source, trust: Trust) -> Option<u16> {
-        let ids = self.by_reader.entry(reader.0).or_default();
-        let same = |id: &&u16| self.sequences[usize::from(**id)].as_ref().is_some_and(|it| it.source == source);
-        if let Some(&id) = ids.iter().find(same) {
+        if let Some(&id) = self.of_reader(reader, Some(source)).first() {
             return Some(id);
         }
         let free = self.sequences.iter().position(Option::is_none).unwrap_or(self.sequences.len());
-        if free >= usize::from(NO_SEQUENCE) {
+        if free >= SEQUENCES_MAX {
             return None;
         }
-        let sequence = Some(Sequence::new(reader, source, trust));
+        let sequence = Some(Sequence::new(source, trust));
         match self.sequences.get_mut(free) {
             Some(slot) => *slot = sequence,
             None => self.sequences.push(sequence),
         }
-        ids.push(free as u16);
+        self.by_reader.entry(reader.0).or_default().push(free as u16);
         Some(free as u16)
     }
 
-    pub fn disclose(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want, trust: Trust) {
-        let order = self.orders;
-        self.orders += 1;
-        let Some(id) = self.sequence_of(reader, source, trust) else { return };
-        self.open += 1;
-        let Some(sequence) = self.sequence_mut(id) else { return };
-        let entry = Entry { file, want, order, issued: 0, read: 0, done: false };
-        let position = sequence.end();
-        for key in entry.places() {
-            sequence.by_place.entry(key).or_default().push_back(position);
+    /// Takes a disclosure in; false if a limit forbids it.
+    pub fn disclose(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want, trust: Trust) -> bool {
+        if self.entries >= HINT_ENTRIES_MAX {
+            return false;
         }
+        let order = self.orders;
+        let Some(id) = self.sequence_of(reader, source, trust) else { return false };
+        let Some(sequence) = self.sequence_mut(id) else { return false };
+        let entry = Entry { file, want, order, issued: 0, read: 0, done: false };
+        let (class, key) = entry.place();
+        let position = sequence.end();
+        sequence.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
         sequence.entries.push_back(entry);
+        self.entries += 1;
+        self.orders += 1;
+        true
     }
 
     /// The oldest disclosure for which something can be done now.
     pub fn peek(&mut self, files: impl Fn(FileId) -> Known) -> Option<Step> {
         let mut best: Option<(u64, Step)> = None;
         for (id, sequence) in self.sequences.iter_mut().enumerate() {
-            let Some(found) = sequence.as_mut().and_then(|it| it.peek(id as u16, &files)) else { continue };
+            let Some(sequence) = sequence else { continue };
+            let before = sequence.entries.len();
+            let found = sequence.peek(id as u16, &files);
+            self.entries -= before - sequence.entries.len();
+            let Some(found) = found else { continue };
             if best.is_none_or(|(order, _)| found.0 < order) {
                 best = Some(found);
             }
@@ -367,27 +522,23 @@ impl Hints {
         best.map(|(_, step)| step)
     }
 
-    /// The step was taken. For a block, `unread` says whether it is now out and unread.
+    /// The step was taken. For a block, `unread` says whether its page is now out and unread for this sequence.
     pub fn taken(&mut self, step: Step, unread: bool) {
         match step {
             Step::Lookup { sequence: id, position, file, counts } => {
-                if !counts {
-                    self.awaiting.entry(file.0).or_default().push((id, position));
-                }
+                self.awaiting.entry(file.0).or_default().push((id, position));
                 let Some(sequence) = self.sequence_mut(id) else { return };
                 sequence.walked = sequence.walked.max(position + 1);
-                if counts {
+                sequence.awaiting += 1;
+                if counts && let Some(entry) = sequence.entry_mut(position) {
+                    entry.issued = 1;
                     sequence.unread += 1;
-                    if let Some(entry) = sequence.entry_mut(position) {
-                        entry.issued = 1;
-                    }
-                } else {
-                    sequence.awaiting += 1;
                 }
             }
             Step::Block { sequence: id, position, .. } => {
                 let Some(sequence) = self.sequence_mut(id) else { return };
                 sequence.unread += u64::from(unread);
+                sequence.pages += u64::from(unread);
                 if let Some(entry) = sequence.entry_mut(position) {
                     entry.issued = entry.issued.max(entry.read) + 1;
                 }
@@ -399,7 +550,7 @@ impl Hints {
     pub fn resolved(&mut self, file: FileId) {
         for (id, position) in self.awaiting.remove(&file.0).unwrap_or_default() {
             let Some(sequence) = self.sequence_mut(id) else { continue };
-            sequence.awaiting = sequence.awaiting.saturating_sub(1);
+            sequence.awaiting -= 1;
             if position >= sequence.base {
                 sequence.ready.insert(position);
             }
@@ -408,33 +559,27 @@ impl Hints {
 
     /// The reader read these blocks: moves its sequences' cursors. Returns what they passed over.
     pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: impl Fn(FileId) -> Known) -> Vec<Passed> {
-        self.each_of(reader, |sequence, passed| {
+        self.each_of(reader, |id, sequence, passed| {
             let (mut index, end) = (first.index, first.index + count);
-            let mut closed = 0;
-            while index < end {
-                let (blocks, ended) = sequence.read(Block { index, ..first }, end - index, &files, passed);
-                index += blocks.max(1);
-                closed += ended;
+            while index < end && !sequence.entries.is_empty() {
+                index += sequence.read(id, Block { index, ..first }, end - index, &files, passed).max(1);
             }
-            closed
         })
     }
 
     /// The reader looked the file's name up.
     pub fn named(&mut self, reader: ReaderId, file: FileId, files: impl Fn(FileId) -> Known) -> Vec<Passed> {
-        self.each_of(reader, |sequence, passed| sequence.named(file, &files, passed))
+        self.each_of(reader, |id, sequence, passed| sequence.named(id, file, &files, passed))
     }
 
-    /// Does something to each sequence of a reader that returns how many of its entries it closed.
-    fn each_of(
-        &mut self,
-        reader: ReaderId,
-        mut act: impl FnMut(&mut Sequence, &mut Vec<Passed>) -> u64,
-    ) -> Vec<Passed> {
+    /// Does something to each sequence of a reader.
+    fn each_of(&mut self, reader: ReaderId, mut act: impl FnMut(u16, &mut Sequence, &mut Vec<Passed>)) -> Vec<Passed> {
         let mut passed = Vec::new();
         for &id in self.by_reader.get(&reader.0).map_or(&[][..], Vec::as_slice) {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
-                self.open -= act(sequence, &mut passed);
+                let before = sequence.entries.len();
+                act(id, sequence, &mut passed);
+                self.entries -= before - sequence.entries.len();
             }
         }
         passed
@@ -443,18 +588,29 @@ impl Hints {
     /// An unread page of this sequence was read; `passed` says that the cursor had given it up before.
     pub fn page_read(&mut self, id: u16, passed: bool) {
         let Some(sequence) = self.sequence_mut(id) else { return };
+        sequence.pages -= 1;
         if passed {
             sequence.skipped = sequence.skipped.saturating_sub(1);
             sequence.came_true(1);
         } else {
-            sequence.unread = sequence.unread.saturating_sub(1);
+            sequence.unread -= 1;
         }
     }
 
-    /// An unread page of this sequence counts no longer: passed over, given up, or never brought.
-    pub fn page_gone(&mut self, id: u16) {
+    /// The cursor passed an unread page of this sequence over.
+    pub fn page_passed(&mut self, id: u16) {
         if let Some(sequence) = self.sequence_mut(id) {
-            sequence.unread = sequence.unread.saturating_sub(1);
+            sequence.unread -= 1;
+        }
+    }
+
+    /// A page of this sequence will not be read: given up (`wasted`), or never brought.
+    pub fn page_gone(&mut self, id: u16, passed: bool, wasted: bool) {
+        let Some(sequence) = self.sequence_mut(id) else { return };
+        sequence.pages -= 1;
+        if !passed {
+            sequence.unread -= 1;
+            sequence.shrink_window(u64::from(wasted));
         }
     }
 
@@ -465,75 +621,46 @@ impl Hints {
         ids.iter().copied().filter(of_source).collect()
     }
 
-    /// Forgets these sequences of a reader.
-    pub fn end(&mut self, reader: ReaderId, ending: &[u16]) {
-        for &id in ending {
-            let ended = self.sequences[usize::from(id)].take();
-            self.open -= ended.map_or(0, |it| it.entries.iter().filter(|entry| !entry.done).count() as u64);
-        }
-        if let Some(ids) = self.by_reader.get_mut(&reader.0) {
-            ids.retain(|id| !ending.contains(id));
-        }
-        for waiting in self.awaiting.values_mut() {
-            waiting.retain(|(id, _)| !ending.contains(id));
-        }
-    }
-}
-
-impl Sequence {
-    /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
-    /// was, and how many entries closed.
-    fn read(
-        &mut self,
-        first: Block,
-        count: u64,
-        files: &impl Fn(FileId) -> Known,
-        passed: &mut Vec<Passed>,
-    ) -> (u64, u64) {
-        let Block { file, index } = first;
-        let known = files(file);
-        let fits = |entry: &Entry| {
-            entry.span(known).is_some_and(|(from, len)| index >= from + u64::from(entry.read) && index < from + len)
-        };
-        let by_chunk = self.find(place_key(file, index / CHUNK_BLOCKS), fits);
-        let whole = self.find(place_key(file, WHOLE), fits);
-        let Some(position) = by_chunk.into_iter().chain(whole).min() else { return (0, 0) };
-        let Some(entry) = self.entry_mut(position) else { return (0, 0) };
-        let Some((from, len)) = entry.span(known) else { return (0, 0) };
-        let blocks = count.min(from + len - index);
-        // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
-        entry.read = (index + blocks - from) as u32;
-        let complete = u64::from(entry.read) >= len;
-        (blocks, self.consumed_at(position, blocks, complete, files, passed))
+    /// How many pages speak of these sequences.
+    pub fn pages_of(&self, ids: &[u16]) -> u64 {
+        ids.iter().filter_map(|&id| self.sequence(id)).map(|it| it.pages).sum()
     }
 
-    /// Consumes what the look-up of a name makes true. Returns how many entries closed.
-    fn named(&mut self, file: FileId, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) -> u64 {
-        let Some(position) = self.find(place_key(file, NAME), |_| true) else { return 0 };
-        let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
-        self.unread = self.unread.saturating_sub(u64::from(issued));
-        self.consumed_at(position, 1, true, files, passed)
+    /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh by taking all back.
+    pub fn clear(&mut self, ids: &[u16]) {
+        for &id in ids {
+            if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                self.entries -= sequence.entries.len();
+                sequence.clear();
+            }
+        }
+        self.awaiting.retain(|_, waiting| {
+            waiting.retain(|(id, _)| !ids.contains(id));
+            !waiting.is_empty()
+        });
     }
 
-    /// `blocks` came true at this position, which is `complete` by that. Returns how many entries closed.
-    fn consumed_at(
-        &mut self,
-        position: u64,
-        blocks: u64,
-        complete: bool,
-        files: &impl Fn(FileId) -> Known,
-        passed: &mut Vec<Passed>,
-    ) -> u64 {
-        self.came_true(blocks);
-        let mut closed = 0;
-        if position - self.base <= JUMP_ENTRIES_MAX {
-            closed += self.pass_to(position, files, passed);
+    /// Forgets a reader whose sequences were cleared.
+    pub fn forget(&mut self, reader: ReaderId) {
+        for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
+            if let Some(it) = self.sequences[usize::from(id)].take() {
+                let ended = &mut self.ended[it.source as usize];
+                *ended = (ended.0 + it.consumed, ended.1 + it.skipped);
+            }
         }
-        if complete && let Some(entry) = self.entry_mut(position) {
-            entry.done = true;
-            closed += 1;
+    }
+
+    /// Checks that the windows' accounts agree with the pages, given as (sequence, passed over).
+    pub fn check(&self, pages: &[(u16, bool)]) {
+        for (id, sequence) in self.sequences.iter().enumerate() {
+            let Some(sequence) = sequence else { continue };
+            let of_it = || pages.iter().filter(|page| usize::from(page.0) == id);
+            let unread = of_it().filter(|page| !page.1).count() as u64 + sequence.names_out();
+            assert_eq!(sequence.unread, unread, "the window's account of sequence {id}");
+            assert_eq!(sequence.pages, of_it().count() as u64, "the pages of sequence {id}");
+            assert!(sequence.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
         }
-        self.trim();
-        closed
+        let entries: usize = self.sequences.iter().flatten().map(|it| it.entries.len()).sum();
+        assert_eq!(self.entries, entries, "entries over all sequences");
     }
 }

@@ -45,6 +45,10 @@ ids! {
 impl FileId {
     /// Files are numbered below 2^24, so that a block's whole identity packs into 64 bits.
     pub const LIMIT: u32 = 1 << 24;
+
+    pub(crate) fn is_in_range(self) -> bool {
+        self.0 < Self::LIMIT
+    }
 }
 
 /// One block of one file. A block's identity is (file, index), never with a process.

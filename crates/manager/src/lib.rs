@@ -42,12 +42,14 @@
 //! - **I2** Resident and in-flight pages never exceed the capacity. (When the capacity itself shrinks, what is in flight or
 //!   pinned goes as soon as it can, and nothing new comes before.)
 //! - **I3** A block is fetched by at most one in-flight fetch. A second reader waits on the first: a late hit, not a miss.
-//! - **I4** A demand fetch never waits behind a fetch ahead of ours on the same device.
+//! - **I4** A demand fetch never waits behind a fetch ahead of ours on the same device, nor for a frame that fetches ahead
+//!   hold: one more frame than they and the views hold is always left to it.
 //! - **I5** Progress: with every limit at its smallest, one demand fetch can still be made.
 //! - **I6** Bytes handed to a reader are bytes the device returned for that file version, whole. The manager's part: what
 //!   was in flight when its file changed is never kept or counted as present.
-//! - **I7** An I/O error reaches exactly the readers of that block. A failed fetch ahead is forgotten; a reader that already
-//!   waits for it gets a demand fetch of its own.
+//! - **I7** An I/O error reaches exactly the readers of that block: of a failed fetch of several blocks, each that is waited
+//!   for is fetched again alone. A failed fetch ahead is forgotten; a reader that already waits for it gets a demand fetch
+//!   of its own.
 //! - **I8** Same events, same actions.
 //! - **I9** Every block fetched ahead ends in exactly one of: timely, late, wasted, cancelled.
 //!
@@ -62,15 +64,18 @@ mod dispatch;
 mod event;
 mod hint;
 mod ids;
+mod index;
+mod log;
 mod manager;
 pub mod policy;
 mod statistics;
 mod table;
 
 pub use dispatch::DeviceLimits;
-pub use event::{Action, Class, Demand, Event, Malformed, Outcome, Source, Want};
-pub use hint::{JUMP_ENTRIES_MAX, Trust};
+pub use event::{Action, Class, Demand, Event, Malformed, Outcome, REFERENCE_BLOCKS_MAX, Source, Want};
+pub use hint::{HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust};
 pub use ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, WaiterId};
-pub use manager::{Config, Manager};
+pub use log::{Header, LogLine, write_entry};
+pub use manager::{Config, Manager, PAGES_MAX};
 pub use statistics::{Outcomes, Statistics};
 pub use table::{Page, State, Table};

@@ -28,11 +28,11 @@ counters! {
     hits,
     /// References whose block was on its way; they are hits, late ones.
     late_hits,
-    /// References whose block was neither here nor on its way.
+    /// References whose block was neither here nor at a device on its way.
     misses,
     /// Blocks given up to make room.
     evictions,
-    /// Blocks dropped because their file changed.
+    /// Blocks dropped, or not kept when they came, because their file changed.
     invalidated,
     /// Fetches that readers waited for.
     demand_fetches,
@@ -46,6 +46,8 @@ counters! {
     hints,
     /// Demand reads that had to wait for a page frame.
     starved,
+    /// Events cut short or not taken, because they were out of range or a limit forbade them.
+    refused,
 }
 
 /// What became of blocks fetched ahead (invariant I9: the four add up to `fetched`, less what is still out).
@@ -59,7 +61,7 @@ pub struct Outcomes {
     pub late: u64,
     /// Given up unread.
     pub wasted: u64,
-    /// Withdrawn before a device was asked, or failed.
+    /// Withdrawn before a device was asked (their reader was faster, or nobody wants them any more), or never brought.
     pub cancelled: u64,
 }
 

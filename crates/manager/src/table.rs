@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::event::Class;
-use crate::ids::Block;
+use crate::ids::{Block, FileId};
+use crate::index::Index;
 
 /// A page: an index into the table, reused when its block goes.
 pub type Page = u32;
@@ -102,15 +103,18 @@ pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 /// The pages and the index by block.
 #[derive(Default)]
 pub struct Table {
-    index: FastMap<u64, Page>,
+    index: Index,
     frames: Vec<Frame>,
     free: Vec<Page>,
     counts: [u64; 5],
+    /// For each file, a bound above the indices of its pages: what a changed file costs to look through.
+    ends: Vec<u64>,
 }
 
 impl Table {
     pub(crate) fn find(&self, block: Block) -> Option<Page> {
-        self.index.get(&block.key()).copied()
+        let key = block.key();
+        self.index.find(key, |page| self.frames[page as usize].key == key)
     }
 
     /// The block this page holds.
@@ -156,6 +160,7 @@ impl Table {
     }
 
     pub(crate) fn insert(&mut self, block: Block, state: State, phase: Phase) -> Page {
+        debug_assert!(self.find(block).is_none(), "I3: {block:?} has two pages");
         let key = block.key();
         let frame =
             Frame { key, sequence: NO_SEQUENCE, state, phase, ahead: false, passed: false, stale: false, free: false };
@@ -170,8 +175,12 @@ impl Table {
             }
         };
         self.counts[state as usize] += 1;
-        let before = self.index.insert(key, page);
-        debug_assert!(before.is_none(), "I3: {block:?} has two pages");
+        let file = block.file.0 as usize;
+        if file >= self.ends.len() {
+            self.ends.resize(file + 1, 0);
+        }
+        self.ends[file] = self.ends[file].max(block.index + 1);
+        self.index.insert(key, page);
         page
     }
 
@@ -181,9 +190,26 @@ impl Table {
         frame.free = true;
         self.counts[frame.state as usize] -= 1;
         let key = frame.key;
-        self.index.remove(&key);
+        self.index.remove(key, page);
         self.free.push(page);
         Block::from_key(key)
+    }
+
+    /// The pages of a file: by its blocks if it is short, else by looking at every page.
+    pub(crate) fn pages_of(&self, file: FileId) -> Vec<Page> {
+        let end = self.ends.get(file.0 as usize).copied().unwrap_or(0);
+        if end <= self.used() {
+            (0..end).filter_map(|index| self.find(Block { file, index })).collect()
+        } else {
+            self.pages().filter(|&page| self.block(page).file == file).collect()
+        }
+    }
+
+    /// Says that no page of a file lies at `end` or beyond.
+    pub(crate) fn ends_at(&mut self, file: FileId, end: u64) {
+        if let Some(bound) = self.ends.get_mut(file.0 as usize) {
+            *bound = end;
+        }
     }
 
     /// Every page in use, in the order of the frames.
@@ -197,7 +223,9 @@ impl Table {
         for page in self.pages() {
             let frame = self.frame(page);
             counts[frame.state as usize] += 1;
-            assert_eq!(self.index.get(&frame.key), Some(&page), "I1: a page the index does not lead to");
+            assert_eq!(self.find(self.block(page)), Some(page), "I1: a page the index does not lead to");
+            let block = self.block(page);
+            assert!(block.index < self.ends[block.file.0 as usize], "I6: a page a changed file would not find");
             assert!(frame.state != State::Pinned || frame.phase == Phase::Present, "I1: pinned before it is here");
         }
         assert_eq!(counts, self.counts, "I1: the ledger does not add up");

@@ -143,7 +143,7 @@ impl<'r> Consumer<'r> {
         let head = Head::from_word(first.words[0].load(Relaxed));
         let (who, ticks) = (first.words[1].load(Relaxed), first.words[2].load(Relaxed));
         let path_bytes = usize::from(head.path_bytes);
-        let field_words = Record::field_words(head.kind)?;
+        let field_words = Record::field_words_of(head.kind)?;
         if path_bytes > PATH_BYTES_MAX || span(field_words, path_bytes) != usize::from(head.span) {
             return None;
         }

@@ -55,5 +55,5 @@ pub const PROCESS_SLOTS: usize = 512;
 pub const ATTENTION_FDS: usize = 1024;
 
 /// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page cache fills in
-/// about 30 ms if the supervisor does not run at all.
+/// about 20 ms if the supervisor does not run at all.
 pub const SLOTS: usize = 65_536;

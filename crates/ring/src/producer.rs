@@ -18,14 +18,16 @@ impl Region {
     pub fn post(&self, stamp: Stamp, record: &Record, path: &[u8]) -> bool {
         let mut fields = Packer::new();
         record.encode(&mut fields);
-        let span = span(fields.words().len(), path.len());
+        // Asked of the table and not of the packer: so the compiler knows it where the kind of record is known.
+        let field_words = record.field_words();
+        let span = span(field_words, path.len());
         let reserved = if path.len() <= PATH_BYTES_MAX { self.reserve(span) } else { None };
         let Some(position) = reserved else {
             self.lost.0.fetch_add(1, Relaxed);
             return false;
         };
         let head = Head { kind: record.kind(), span: span as u8, path_bytes: path.len() as u16, check: 0 };
-        self.fill(position, head, stamp, fields.words(), path);
+        self.fill(position, head, stamp, &fields.words()[..field_words], path);
         self.commit(position)
     }
 

@@ -115,9 +115,15 @@ macro_rules! records {
                 match self { $(Record::$name { .. } => $number,)* }
             }
 
+            /// Words of fields.
+            #[inline(always)]
+            pub(crate) fn field_words(&self) -> usize {
+                Self::field_words_of(self.kind()).unwrap_or(0)
+            }
+
             /// Words of fields in a record of this kind, if there is such a kind.
             #[inline(always)]
-            pub(crate) fn field_words(kind: u8) -> Option<usize> {
+            pub(crate) fn field_words_of(kind: u8) -> Option<usize> {
                 match kind {
                     $($number => {
                         let wide: &[bool] = &[$(<$type as Field>::WIDE,)*];
@@ -215,6 +221,8 @@ records! {
     9 Closed {
         /// The descriptor.
         fd: i32,
+        /// Which use of that descriptor number ended: another thread may have begun the next one already.
+        generation: u32,
     }
     /// A descriptor became another name of an open file, sharing its position.
     10 Duplicated {
@@ -277,7 +285,8 @@ records! {
         /// Bytes.
         len: u64,
     }
-    /// The dynamic linker loaded an object. Path: the object's.
+    /// The dynamic linker has loaded this object: told at start, and of later ones when the process ends. Path: the
+    /// object's, as the linker knows it.
     15 Loaded {
         /// The lowest address of its segments.
         addr: u64,
@@ -304,4 +313,6 @@ records! {
         /// Bytes.
         len: u64,
     }
+    /// The program is about to `dlopen` this. Path: as given, which may be a bare name that the linker will search.
+    18 Loading {}
 }

@@ -115,7 +115,7 @@ impl<'a, F: Fn(u64) -> &'a Slot> Words<F> {
 
     #[inline(always)]
     fn place(&mut self) -> &'a AtomicU64 {
-        if self.index == 7 {
+        if self.index >= 7 {
             self.position = self.position.wrapping_add(1);
             self.index = 0;
         }

@@ -58,7 +58,7 @@ fn samples() -> Vec<Record> {
         Record::Stated { dirfd: 4, ok: true },
         Record::Listed { fd },
         Record::ChangedDirectory { fd },
-        Record::Closed { fd },
+        Record::Closed { fd, generation },
         Record::Duplicated { from: 1, to: 2, generation },
         Record::Seeked { fd, generation, offset },
         Record::Read { fd, generation, offset, asked: 5, got: -9, took: Took::from_ticks(1 << 20), site: 6 },
@@ -67,6 +67,7 @@ fn samples() -> Vec<Record> {
         Record::Loaded { addr },
         Record::Advised { fd, generation, advice: Advice::NoReuse, offset, len },
         Record::AdvisedMemory { advice: Advice::WillNeed, addr, len },
+        Record::Loading {},
     ]
 }
 
@@ -76,7 +77,7 @@ fn every_record_comes_out_as_it_went_in() {
     let mut consumer = Consumer::new(region);
     let mut buffer = [0; PATH_BYTES_MAX];
     let kinds: HashSet<u8> = samples().iter().map(Record::kind).collect();
-    assert_eq!(kinds.len(), (0..=255).filter(|kind| Record::field_words(*kind).is_some()).count());
+    assert_eq!(kinds.len(), (0..=255).filter(|kind| Record::field_words_of(*kind).is_some()).count());
     for record in samples() {
         for path_bytes in [0, 1, 8, 23, 24, 25, 57, 4095] {
             let path: Vec<u8> = (0..path_bytes).map(|byte| byte as u8).collect();
@@ -112,18 +113,17 @@ struct Posting {
 
 impl Posting {
     fn begin(region: &Region, id: u64, path: Vec<u8>) -> Option<Self> {
-        let mut fields = Packer::new();
-        seeked(id).encode(&mut fields);
-        let position = region.reserve(span(fields.words().len(), path.len()))?;
+        let position = region.reserve(span(seeked(id).field_words(), path.len()))?;
         Some(Posting { position, id, path })
     }
 
     fn finish(&self, region: &Region) -> bool {
         let mut fields = Packer::new();
         seeked(self.id).encode(&mut fields);
-        let span = span(fields.words().len(), self.path.len()) as u8;
+        let fields = &fields.words()[..seeked(self.id).field_words()];
+        let span = span(fields.len(), self.path.len()) as u8;
         let head = Head { kind: seeked(0).kind(), span, path_bytes: self.path.len() as u16, check: 0 };
-        region.fill(self.position, head, stamp(self.id), fields.words(), &self.path);
+        region.fill(self.position, head, stamp(self.id), fields, &self.path);
         region.commit(self.position)
     }
 }
@@ -313,9 +313,10 @@ fn attention_holds_for_one_use_of_a_descriptor() {
     process.set_attention(5_000, 6, Attention::None);
     process.set_attention(-1, 6, Attention::None);
     assert_eq!((process.attention(3, 6), process.attention(5_000, 6)), (Attention::Sampled, Attention::Every));
-    process.count_read(100, true);
-    process.count_read(10, false);
-    process.count_stall(9);
+    process.count_read(None, 100);
+    process.count_read(Some(43), 10);
+    process.count_stall(Some(43), 9);
+    assert_eq!((process.reads_of(Some(43)), process.reads_of(Some(44))), (1, 0));
     assert_eq!(process.counters(), Counters { reads: 2, bytes: 110, stall_ticks: 9 });
     region.release(slot);
     assert_eq!((process.counters(), process.attention(3, 6)), (Counters::default(), Attention::Every));
@@ -349,6 +350,6 @@ fn only_a_region_of_the_same_shape_is_attached() {
 
 #[test]
 fn a_read_fits_one_slot() {
-    assert_eq!(span(Record::field_words(12).unwrap(), 0), 1);
+    assert_eq!(span(Record::field_words_of(12).unwrap(), 0), 1);
     assert_eq!(Took::from_ticks(u64::MAX).ticks(), u64::from(u32::MAX) << 4);
 }

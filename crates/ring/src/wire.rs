@@ -36,9 +36,10 @@ impl Packer {
         self.halves += 2;
     }
 
+    /// The words; those beyond the record's own are zero.
     #[inline(always)]
-    pub(crate) fn words(&self) -> &[u64] {
-        &self.words[..self.halves.div_ceil(2)]
+    pub(crate) fn words(&self) -> &[u64; FIELD_WORDS_MAX] {
+        &self.words
     }
 }
 

@@ -34,7 +34,7 @@ impl Settings {
             Some("disk") => Kind::Disk,
             Some("off") => Kind::Off,
             other => {
-                return Err(format!("`{}` is no model: write network, disk, off or reset", other.unwrap_or("")));
+                return Err(format!("`{}` is no model: write network, disk, off, bad or reset", other.unwrap_or("")));
             }
         };
         for word in words {

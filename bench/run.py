@@ -1,0 +1,179 @@
+"""make bench: real programs on a slow disk, with and without foresee, in turn, in one run.
+
+Raw results go to bench/results/, one JSON file a disk; the table is printed at the end. Needs root, /dev/fuse and loop
+devices (see bench/slowdisk/README.md); python3 with pip; and, for the jobs that use them, tre-agrep and sqlite3.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+
+# name, goal on network storage, goal on a hard disk, learn from a first run?, the command (in the slow directory)
+QUERY = "SELECT count(*), sum(length(body)) FROM wanted CROSS JOIN item ON item.key = wanted.key"
+JOBS = [
+    ("grep -r, 1,500 small files", 12.0, 1.5, False, ["grep", "-r", "no such words", "tree"]),
+    ("tre-agrep, 1,500 files named", 12.0, 1.5, False, ["sh:tre-agrep", "no such words at all", "tree/*/*"]),
+    ("tar c of a source tree, second run", 10.0, 1.3, True, ["tar", "c", "source"]),
+    ("SQLite index join, second run", 20.0, 10.0, True, ["sqlite3", "join.db", QUERY]),
+    ("python import, second run", 4.0, 1.3, True, [sys.executable, "-c", "import sympy.printing.latex, sympy.physics.units"]),
+    ("512 MiB sequential", 0.98, 0.98, False, ["cat", "big"]),
+    ("512 MiB sequential, unknown to foresee", 0.98, 0.98, False, ["sh", "-c", "cat < big"]),
+    ("1,500 wrong hints", 0.95, 0.90, False, ["sh:sh", "-c", "cat $0/*/*", "other", "tree/*/*"]),
+]
+WARM = [("warm preads of 64 KiB", 65536, 200_000, 0.99), ("warm preads of 4 KiB", 4096, 2_000_000, 0.95)]
+DISKS = {"network": "network latency=5ms servers=0", "disk": "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=150M"}
+
+
+def expand(command):
+    """'sh:' before the program: its arguments hold patterns to be expanded here."""
+    if not command[0].startswith("sh:"):
+        return command
+    words = [command[0][3:]]
+    for word in command[1:]:
+        words += sorted(str(path) for path in Path().glob(word)) if word.endswith("/*/*") and "$" not in word else [word]
+    return words
+
+
+def compare(foresee, job, rounds, directory):
+    name, _, _, learn, command = job
+    command = expand(command)
+    if shutil.which(command[0]) is None:
+        return {"job": name, "skipped": f"{command[0]} is not installed"}
+    out = directory / "compare.json"
+    environment = dict(os.environ, XDG_CACHE_HOME=str(directory / "cache"), PYTHONPATH="packages",
+                       PYTHONDONTWRITEBYTECODE="1")
+    options = ["--compare", str(rounds), "--json", str(out)] + ([] if learn else ["--no-learn"])
+    done = subprocess.run([foresee, "run", *options, "--", *command], env=environment, stdout=subprocess.DEVNULL)
+    if done.returncode != 0:
+        return {"job": name, "failed": done.returncode}
+    return {"job": name, **json.loads(out.read_text())}
+
+
+def warm(foresee, preads, rounds, name, size, reads):
+    """Both arms read the same warm file; the program times its own reads, so start-up does not count."""
+    plain, foreseen = [], []
+    command = [preads, "small-enough", str(size), str(reads)]
+    for number in range(2 * rounds):
+        foresaw = number % 2 == (number // 2) % 2
+        prefix = [foresee, "run", "--no-learn", "--quiet", "--"] if foresaw else []
+        printed = subprocess.run(prefix + command, check=True, capture_output=True, text=True).stdout
+        (foreseen if foresaw else plain).append(float(printed))
+    ratio = statistics.median(plain) / statistics.median(foreseen)
+    return {"job": name, "plain_ns": plain, "foreseen_ns": foreseen, "ratio": ratio}
+
+
+def start_up(foresee, rounds):
+    """What foresee adds to a program that does nothing."""
+    import time
+
+    times = {"plain": [], "foreseen": []}
+    for _ in range(rounds * 4):
+        for arm, prefix in (("plain", []), ("foreseen", [foresee, "run", "--no-learn", "--quiet", "--"])):
+            begun = time.perf_counter()
+            subprocess.run(prefix + ["true"], check=True)
+            times[arm].append((time.perf_counter() - begun) * 1e3)
+    added = statistics.median(times["foreseen"]) - statistics.median(times["plain"])
+    return {"job": "start-up added", "added_ms": added, **{f"{arm}_ms": values for arm, values in times.items()}}
+
+
+def inside(arguments):
+    """Runs in the slow directory, under slowdisk."""
+    os.chdir(os.environ["SLOWDISK_MOUNT"])
+    control = Path(os.environ["SLOWDISK_CONTROL"])
+    device = Path(os.environ["SLOWDISK_DEVICE"]).name
+    queue = Path("/sys/block") / device / "queue"
+    with tempfile.TemporaryDirectory() as directory:
+        directory = Path(directory)
+        preads = directory / "preads"
+        subprocess.run(["gcc", "-O2", "-o", preads, BENCH / "preads.c"], check=True)
+        for disk in arguments.disks:
+            control.write_text(DISKS[disk] + "\n")
+            results = []
+            for job in JOBS:
+                if arguments.only and arguments.only not in job[0]:
+                    continue
+                print(f"{disk}: {job[0]}", file=sys.stderr, flush=True)
+                results.append(compare(arguments.foresee, job, arguments.rounds, directory))
+            if disk == "network" and not arguments.only:
+                control.write_text("off\n")
+                with open("small-enough", "wb") as out:
+                    out.write(os.urandom(64 << 20))
+                rounds = max(arguments.rounds, 5)
+                results += [warm(arguments.foresee, preads, rounds, *it[:3]) for it in WARM]
+                results.append(start_up(arguments.foresee, rounds))
+            machine = {"kernel": platform.release(), "processors": os.cpu_count(),
+                       "read_ahead_kb": int((queue / "read_ahead_kb").read_text()),
+                       "scheduler": (queue / "scheduler").read_text().strip()}
+            raw = {"disk": DISKS[disk], "rounds": arguments.rounds, "machine": machine, "results": results}
+            arguments.results.mkdir(parents=True, exist_ok=True)
+            (arguments.results / f"{disk}.json").write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def table(results):
+    """Prints the table of what lies in the results folder."""
+    for path in sorted(results.glob("*.json")):
+        raw = json.loads(path.read_text())
+        at = 1 if path.stem == "network" else 2
+        goals = {job[0]: job[at] for job in JOBS} | {job[0]: job[3] for job in WARM}
+        machine = raw["machine"]
+        print(f"\n{raw['disk']}; read_ahead_kb {machine['read_ahead_kb']}, Linux {machine['kernel']}, "
+              f"{machine['processors']} processors, medians of {raw['rounds']} runs each")
+        print("| job | without | with | ratio | goal | foresee's CPU | memory |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+        for row in raw["results"]:
+            print(line(row, goals.get(row["job"])))
+
+
+def line(row, goal):
+    name = row["job"]
+    if "skipped" in row or "failed" in row:
+        return f"| {name} | {row.get('skipped') or 'failed: ' + str(row['failed'])} | | | | | |"
+    if "added_ms" in row:
+        return f"| {name} | | {row['added_ms']:.1f} ms | | under 10 ms | | |"
+    if "plain_ns" in row:
+        plain, foreseen = (statistics.median(row[key]) for key in ("plain_ns", "foreseen_ns"))
+        return f"| {name} | {plain:.0f} ns | {foreseen:.0f} ns | {row['ratio']:.3f}x | {goal}x | | |"
+    accounts = row["accounts"]
+    cpu = statistics.median(account["own_cpu_s"] for account in accounts)
+    memory = statistics.median(account["own_memory_bytes"] for account in accounts)
+    same = "" if row["same_output"] else " OUTPUT DIFFERS"
+    return (f"| {name}{same} | {row['plain_median_s']:.2f} s | {row['foreseen_median_s']:.2f} s | {row['ratio']:.2f}x "
+            f"| {goal}x | {cpu:.2f} s | {memory / 2**20:.0f} MiB |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
+    parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each arm of each job")
+    parser.add_argument("--disks", nargs="+", default=list(DISKS), choices=list(DISKS), help="disks to measure on")
+    parser.add_argument("--only", help="only jobs whose name holds this")
+    parser.add_argument("--results", type=Path, default=BENCH / "results", help="where raw results go")
+    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inside:
+        inside(arguments)
+        return
+    if not arguments.table:
+        setup = f'{sys.executable} {BENCH / "populate.py"} "$SLOWDISK_MOUNT"'
+        command = [arguments.slowdisk, "run", "--size", "8G", "--setup", setup, "--",
+                   sys.executable, __file__, "--inside", *sys.argv[1:]]
+        status = subprocess.run(command).returncode
+        if status != 0:
+            sys.exit(status)
+    table(arguments.results)
+
+
+if __name__ == "__main__":
+    main()

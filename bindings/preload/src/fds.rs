@@ -1,0 +1,185 @@
+//! What each descriptor is, as far as we know.
+//!
+//! A word for each: a generation, which changes whenever the number comes to mean something else, and a class. An
+//! unknown descriptor (inherited, received, opened by a part of libc that calls itself past us) is looked at when it is
+//! first read, and adopted.
+
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{
+    AtomicU32,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+
+use foresee_ring::{Class, PATH_BYTES_MAX, Record};
+
+use crate::{state, sys};
+
+/// Descriptors beyond are not followed. Four times what a program may open unless it asks for more.
+const FDS: usize = 4096;
+
+static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(0) }; FDS];
+
+const UNKNOWN: u32 = 0;
+const REGULAR: u32 = 1;
+const OTHER: u32 = 2;
+const CLASS_MASK: u32 = 3;
+
+/// One use of a descriptor number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Use(u32);
+
+impl Use {
+    /// The number that the supervisor knows it by.
+    #[inline(always)]
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> 2).wrapping_add(state::seed()) & (u32::MAX >> 2)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_regular(self) -> bool {
+        self.0 & CLASS_MASK == REGULAR
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_known(self) -> bool {
+        self.0 & CLASS_MASK != UNKNOWN
+    }
+
+    fn followed_by(self, class: u32) -> Self {
+        Use((self.0 & !CLASS_MASK).wrapping_add(CLASS_MASK + 1) | class)
+    }
+}
+
+/// What we know of a descriptor; nothing if its number is out of range.
+#[inline(always)]
+pub(crate) fn get(fd: c_int) -> Option<Use> {
+    TABLE.get(fd as usize).map(|word| Use(word.load(Relaxed)))
+}
+
+/// The descriptor, if it is a regular file. Adopts it if it is unknown.
+#[inline(always)]
+pub(crate) fn regular(fd: c_int) -> Option<Use> {
+    let known = get(fd)?;
+    if known.is_regular() {
+        Some(known)
+    } else if known.is_known() {
+        None
+    } else {
+        adopt(fd, known)
+    }
+}
+
+/// Begins a new use of the number. Nothing if the number is out of range.
+fn begin(fd: c_int, class: u32) -> Option<Use> {
+    let word = TABLE.get(fd as usize)?;
+    let mut begun = Use(0);
+    let _ = word.fetch_update(AcqRel, Acquire, |before| {
+        begun = Use(before).followed_by(class);
+        Some(begun.0)
+    });
+    Some(begun)
+}
+
+fn class_of(stat: &libc::stat) -> Class {
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Class::Regular,
+        libc::S_IFDIR => Class::Directory,
+        _ => Class::Other,
+    }
+}
+
+fn word_of(class: Class) -> u32 {
+    if class == Class::Regular { REGULAR } else { OTHER }
+}
+
+/// The program opened a descriptor: one `fstat` tells what. Returns what to post.
+pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int) -> Option<Record> {
+    let stat = sys::fstat(fd)?;
+    let class = class_of(&stat);
+    let begun = begin(fd, word_of(class))?;
+    Some(record(fd, begun, &stat, dirfd, flags, None))
+}
+
+/// The number no longer means what it did. Returns what to post, if it was known.
+pub(crate) fn closed(fd: c_int) -> Option<Record> {
+    let before = get(fd)?;
+    closed_since(fd, before)
+}
+
+/// The same, unless another thread has already opened the number anew since it was `before`.
+pub(crate) fn closed_since(fd: c_int, before: Use) -> Option<Record> {
+    let after = before.followed_by(UNKNOWN).0;
+    let ended = TABLE.get(fd as usize)?.compare_exchange(before.0, after, AcqRel, Acquire).is_ok();
+    (ended && before.is_known()).then_some(Record::Closed { fd, generation: before.generation() })
+}
+
+/// All the numbers in a range, as far as they are followed.
+pub(crate) fn range(first: u32, last: u32) -> core::ops::Range<c_int> {
+    first.min(FDS as u32) as c_int..last.saturating_add(1).min(FDS as u32) as c_int
+}
+
+/// The program copied a descriptor. Returns what to post.
+pub(crate) fn duplicated(from: c_int, to: c_int) -> Option<Record> {
+    // It is looked at now if it was not before: two that share a position must be known to.
+    let class = if regular(from).is_some() { REGULAR } else { get(from).map_or(UNKNOWN, |from| from.0 & CLASS_MASK) };
+    let generation = begin(to, class)?.generation();
+    (class != UNKNOWN).then_some(Record::Duplicated { from, to, generation })
+}
+
+/// Looks at a descriptor that turned up from nowhere, and tells of it if it is a file or a directory.
+#[cold]
+fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
+    let region = state::region_of_this_process()?;
+    let stat = sys::fstat(fd)?;
+    let class = class_of(&stat);
+    let adopted = unknown.followed_by(word_of(class));
+    if let Err(now) = TABLE.get(fd as usize)?.compare_exchange(unknown.0, adopted.0, AcqRel, Acquire) {
+        // Another thread was faster, to adopt or to open.
+        return Some(Use(now)).filter(|now| now.is_regular());
+    }
+    if class != Class::Other {
+        let mut target = [0; PATH_BYTES_MAX];
+        let path = sys::readlink(c_path_of_fd(fd, &mut [0; 32]), &mut target);
+        let record = record(fd, adopted, &stat, libc::AT_FDCWD, sys::open_flags(fd), Some(sys::position(fd)));
+        state::post(region, record, path);
+    }
+    adopted.is_regular().then_some(adopted)
+}
+
+fn record(fd: c_int, this: Use, stat: &libc::stat, dirfd: c_int, flags: c_int, adopted_at: Option<u64>) -> Record {
+    Record::Opened {
+        fd,
+        generation: this.generation(),
+        flags,
+        dirfd,
+        class: class_of(stat),
+        adopted: adopted_at.is_some(),
+        dev: stat.st_dev,
+        ino: stat.st_ino,
+        size: stat.st_size as u64,
+        offset: adopted_at.unwrap_or(0),
+    }
+}
+
+/// Writes "/proc/self/fd/N" from its end, without the formatting machinery, which is most of a small library.
+fn c_path_of_fd(fd: c_int, buffer: &mut [u8; 32]) -> &CStr {
+    let mut rest = fd.unsigned_abs();
+    let digits = core::iter::from_fn(|| {
+        let digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        Some((digit, rest))
+    });
+    // The last byte stays the NUL that it is.
+    let mut places = buffer.iter_mut().rev().skip(1);
+    for ((digit, rest), place) in digits.zip(&mut places) {
+        *place = digit;
+        if rest == 0 {
+            break;
+        }
+    }
+    for (letter, place) in b"/proc/self/fd/".iter().rev().zip(places) {
+        *place = *letter;
+    }
+    let unused = buffer.iter().take_while(|byte| **byte == 0).count();
+    buffer.get(unused..).and_then(|path| CStr::from_bytes_until_nul(path).ok()).unwrap_or_default()
+}

@@ -1,0 +1,78 @@
+//! Directories listed, and made the working one.
+
+use core::ffi::{c_char, c_int};
+
+use foresee_ring::Record;
+use libc::{AT_FDCWD, DIR};
+
+use crate::next::{Missing, hook};
+use crate::{fds, observe, state, sys};
+
+impl Missing for *mut DIR {
+    fn missing() -> Self {
+        sys::set_errno(libc::ENOSYS);
+        core::ptr::null_mut()
+    }
+}
+
+hook! {
+    [opendir](path: *const c_char) -> *mut DIR, next => {
+        let directory = next(path);
+        if state::region().is_some() {
+            let fd = if directory.is_null() { -1 } else { libc::dirfd(directory) };
+            observe::opened(fd, AT_FDCWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC);
+            if fd >= 0 {
+                listed(fd, observe::bytes(path));
+            }
+        }
+        directory
+    }
+}
+
+hook! {
+    [fdopendir](fd: c_int) -> *mut DIR, next => {
+        let directory = next(fd);
+        if !directory.is_null() {
+            let _ = state::region().and_then(|_| fds::regular(fd));
+            listed(fd, &[]);
+        }
+        directory
+    }
+}
+
+hook! {
+    [closedir](directory: *mut DIR) -> c_int, next => {
+        if state::region().is_some() && !directory.is_null() {
+            observe::closed(libc::dirfd(directory));
+        }
+        next(directory)
+    }
+}
+
+hook! {
+    [chdir](path: *const c_char) -> c_int, next => {
+        let result = next(path);
+        if result == 0 && let Some(region) = state::region_of_this_process() {
+            state::post(region, Record::ChangedDirectory { fd: -1 }, observe::bytes(path));
+        }
+        result
+    }
+}
+
+hook! {
+    [fchdir](fd: c_int) -> c_int, next => {
+        let result = next(fd);
+        if result == 0 && let Some(region) = state::region_of_this_process() {
+            // Adopts it, so that the supervisor knows the descriptor.
+            let _ = fds::regular(fd);
+            state::post(region, Record::ChangedDirectory { fd }, &[]);
+        }
+        result
+    }
+}
+
+fn listed(fd: c_int, path: &[u8]) {
+    if let Some(region) = state::region() {
+        observe::post(region, Record::Listed { fd }, path);
+    }
+}

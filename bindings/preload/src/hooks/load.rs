@@ -1,0 +1,60 @@
+//! Shared objects loaded while the program runs.
+//!
+//! The linker opens them by itself, and what it loads for a bare name depends on who calls `dlopen`: it looks at the
+//! return address. So nothing may stand between the two; the hook tells what is about to be loaded and jumps. (To ask
+//! the linker afterwards, from other hooks, would take its lock where the program does not expect it.)
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use core::ffi::{c_char, c_int, c_void};
+
+    use foresee_ring::Record;
+
+    use crate::next::Next;
+    use crate::{observe, state};
+
+    #[used]
+    #[unsafe(link_section = "foresee_next")]
+    static NEXT: Next = Next::new(c"dlopen");
+
+    #[unsafe(naked)]
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "push rdi",
+            ".cfi_adjust_cfa_offset 8",
+            "push rsi",
+            ".cfi_adjust_cfa_offset 8",
+            "sub rsp, 8",
+            ".cfi_adjust_cfa_offset 8",
+            "call {before}",
+            "add rsp, 8",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rsi",
+            ".cfi_adjust_cfa_offset -8",
+            "pop rdi",
+            ".cfi_adjust_cfa_offset -8",
+            "jmp rax",
+            ".cfi_endproc",
+            before = sym before,
+        );
+    }
+
+    // Tells of it, and says where to jump.
+    unsafe extern "C" fn before(path: *const c_char) -> *mut c_void {
+        if !path.is_null()
+            && let Some(region) = state::region_of_this_process()
+        {
+            // SAFETY: the linker is about to read the name too.
+            state::post(region, Record::Loading {}, unsafe { observe::bytes(path) });
+        }
+        let next = NEXT.address();
+        // Before glibc 2.34 it is in a library of its own, which the program has: it called us.
+        if next.is_null() { nothing as *mut c_void } else { next }
+    }
+
+    extern "C" fn nothing() -> *mut c_void {
+        core::ptr::null_mut()
+    }
+}

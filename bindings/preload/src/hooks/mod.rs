@@ -1,0 +1,13 @@
+//! The functions we stand in front of. Each calls the one behind it, and tells of what that did.
+
+mod advice;
+mod directory;
+mod fd;
+mod load;
+mod map;
+mod open;
+pub(crate) mod read;
+mod sandbox;
+mod stat;
+mod stdio;
+pub(crate) mod write;

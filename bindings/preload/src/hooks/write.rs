@@ -1,0 +1,44 @@
+//! Writing: where files grow, and positions move. `write` itself may be patched in libc, like `read`.
+
+use core::ffi::{c_int, c_void};
+
+use foresee_ring::OFFSET_CURRENT;
+use libc::{iovec, off_t};
+
+use crate::next::hook;
+use crate::observe;
+use crate::patch::entry::WRITE;
+
+hook! {
+    [write](fd: c_int, from: *const c_void, bytes: usize) -> isize, next => {
+        let wrote = next(fd, from, bytes);
+        if !WRITE.is_patched() {
+            observe::wrote(fd, OFFSET_CURRENT, wrote);
+        }
+        wrote
+    }
+}
+
+hook! {
+    [pwrite, pwrite64](fd: c_int, from: *const c_void, bytes: usize, offset: off_t) -> isize, next => {
+        let wrote = next(fd, from, bytes, offset);
+        observe::wrote(fd, offset as u64, wrote);
+        wrote
+    }
+}
+
+hook! {
+    [writev](fd: c_int, parts: *const iovec, count: c_int) -> isize, next => {
+        let wrote = next(fd, parts, count);
+        observe::wrote(fd, OFFSET_CURRENT, wrote);
+        wrote
+    }
+}
+
+hook! {
+    [pwritev, pwritev64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
+        let wrote = next(fd, parts, count, offset);
+        observe::wrote(fd, offset as u64, wrote);
+        wrote
+    }
+}

@@ -1,0 +1,199 @@
+//! From what a call did to a record of it.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use foresee_ring::{Attention, OFFSET_CURRENT, PATH_BYTES_MAX, Process, Record, Region, Took, ticks};
+
+use crate::fds::{self, Use};
+use crate::{state, sys, thread};
+
+/// A read is posted one time in so many where the supervisor wants a sample.
+const SAMPLE_EVERY: u64 = 64;
+
+/// Makes a read at an offset, and tells of it if it is one of a regular file.
+#[inline(always)]
+pub(crate) fn read(fd: c_int, offset: u64, asked: usize, call: impl FnOnce() -> isize) -> isize {
+    read_found(fd, || (call(), offset, asked))
+}
+
+/// The same for a call that shows only when it is done where it read, and how much it was asked to: it says what it
+/// got, the offset, and the bytes asked.
+#[inline(always)]
+pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) -> isize {
+    let Some(region) = state::region() else { return call().0 };
+    let Some(file) = fds::regular(fd) else { return call().0 };
+    let process = state::process();
+    let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
+    let attention = process.map_or(Attention::Every, |process| process.attention(fd, file.generation()));
+    if !is_wanted(attention, process) {
+        // Not timed either: the clock is half of what we cost.
+        let (got, ..) = call();
+        count(got);
+        return got;
+    }
+    let began = ticks();
+    let (got, offset, asked) = call();
+    let took = ticks().wrapping_sub(began);
+    count(got);
+    if took >= region.stall_ticks_min()
+        && let Some(process) = process
+    {
+        process.count_stall(counter(), took);
+    }
+    if attention != Attention::Every && offset == OFFSET_CURRENT && got > 0 {
+        locate(region, fd, file, got as u64);
+    }
+    post_read(region, fd, file, Done { offset, asked, got, began, took });
+    got
+}
+
+/// Which of the process's counters this thread uses: none in particular if it is the only one.
+#[inline(always)]
+fn counter() -> Option<u32> {
+    if state::is_single_threaded() { None } else { Some(thread::id()) }
+}
+
+#[inline(always)]
+fn is_wanted(attention: Attention, process: Option<&Process>) -> bool {
+    match attention {
+        Attention::Every | Attention::Located => true,
+        Attention::Sampled => process.is_none_or(|process| process.reads_of(counter()).is_multiple_of(SAMPLE_EVERY)),
+        Attention::None => false,
+    }
+}
+
+/// Tells where the read that was just made began: the reads before it were not all told.
+#[cold]
+fn locate(region: &Region, fd: c_int, file: Use, got: u64) {
+    let offset = sys::position(fd).saturating_sub(got);
+    post(region, Record::Seeked { fd, generation: file.generation(), offset }, &[]);
+}
+
+struct Done {
+    offset: u64,
+    asked: usize,
+    got: isize,
+    began: u64,
+    took: u64,
+}
+
+#[inline]
+fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
+    if region.is_closing() {
+        return state::leave();
+    }
+    let got = if done.got < 0 { -sys::errno() } else { done.got.min(i32::MAX as isize) as i32 };
+    let record = Record::Read {
+        fd,
+        generation: file.generation(),
+        offset: done.offset,
+        asked: done.asked.min(u32::MAX as usize) as u32,
+        got,
+        took: Took::from_ticks(done.took),
+        site: 0,
+    };
+    region.post(state::stamp(done.began), &record, &[]);
+}
+
+/// Tells of a write, if it was one to a regular file and wrote something.
+#[inline(always)]
+pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
+    if got <= 0 {
+        return;
+    }
+    let Some(region) = state::region() else { return };
+    if let Some(file) = fds::regular(fd) {
+        let record = Record::Wrote { fd, generation: file.generation(), offset, len: got as u64 };
+        post(region, record, &[]);
+    }
+}
+
+/// Tells of a new file position.
+#[inline(always)]
+pub(crate) fn sought(fd: c_int, position: i64) {
+    let Some(region) = state::region() else { return };
+    // One not known yet is adopted at its first read, wherever it stands then.
+    if let Some(file) = fds::get(fd).filter(|file| file.is_regular())
+        && position >= 0
+    {
+        post(region, Record::Seeked { fd, generation: file.generation(), offset: position as u64 }, &[]);
+    }
+}
+
+pub(crate) fn post(region: &Region, record: Record, path: &[u8]) {
+    if region.is_closing() {
+        return state::leave();
+    }
+    state::post(region, record, path);
+}
+
+/// Tells of an open by path, done or failed.
+///
+/// # Safety
+/// `path` was just given to a system call, which gave `fd`.
+pub(crate) unsafe fn opened(fd: c_int, dirfd: c_int, path: *const c_char, flags: c_int) {
+    let Some(region) = state::region_of_this_process() else { return };
+    let record = if fd >= 0 {
+        fds::opened(fd, dirfd, flags)
+    } else {
+        Some(Record::OpenFailed { dirfd, errno: sys::errno() }).filter(|_| has_read_path())
+    };
+    if let Some(record) = record {
+        // SAFETY: the kernel has read the path.
+        state::post(region, record, unsafe { bytes(path) });
+    }
+}
+
+/// Tells of a look at a file's attributes by path.
+///
+/// # Safety
+/// `path` was just given to a system call, which succeeded or not.
+pub(crate) unsafe fn stated(ok: bool, dirfd: c_int, path: *const c_char) {
+    let Some(region) = state::region() else { return };
+    if path.is_null() || !(ok || has_read_path()) {
+        return;
+    }
+    // SAFETY: the kernel has read the path.
+    let path = unsafe { bytes(path) };
+    // An empty path is that of a descriptor, whose file the program has opened already.
+    if !path.is_empty() {
+        post(region, Record::Stated { dirfd, ok }, path);
+    }
+}
+
+/// The errno of a failed call says that the kernel looked for the path, and so that the path can be read.
+fn has_read_path() -> bool {
+    matches!(sys::errno(), libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EEXIST | libc::EISDIR | libc::ELOOP)
+}
+
+/// The bytes of a string, or none if it is longer than any path.
+///
+/// # Safety
+/// `string` is one.
+pub(crate) unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
+    // SAFETY: by the caller's promise.
+    let bytes = unsafe { CStr::from_ptr(string) }.to_bytes();
+    if bytes.len() <= PATH_BYTES_MAX { bytes } else { &[] }
+}
+
+/// Tells that a descriptor is gone, if this process closed it.
+pub(crate) fn closed(fd: c_int) {
+    // Asked first, as it is free: programs that close all the numbers there are shall not pay for it.
+    if fds::get(fd).is_some_and(Use::is_known)
+        && let Some(region) = state::region_of_this_process()
+        && let Some(record) = fds::closed(fd)
+    {
+        state::post(region, record, &[]);
+    }
+}
+
+/// Tells that one descriptor is now a copy of another.
+pub(crate) fn duplicated(from: c_int, to: c_int) {
+    if to >= 0
+        && from != to
+        && let Some(region) = state::region_of_this_process()
+        && let Some(record) = fds::duplicated(from, to)
+    {
+        state::post(region, record, &[]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Where it begins, and where it ends.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use foresee_ring::{PATH_BYTES_MAX, Record, Region};
+
+use crate::{next, observe, patch, state, sys};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn begin() {
+    // Without a ring as well: later is too late for a signal handler.
+    next::find_all();
+    state::find_single_threaded();
+    if let Some(region) = variable(c"FORESEE_RING").and_then(map).filter(|region| !region.is_closing()) {
+        enter(region);
+    }
+    // What was not found is no error of the program's.
+    // SAFETY: takes the message away.
+    unsafe { libc::dlerror() };
+}
+
+fn enter(region: &'static Region) {
+    // While we are still silent: what this loads is not the program's doing.
+    if variable(c"FORESEE_PATCH").is_none_or(|value| value != c"0") {
+        patch::apply();
+    }
+    // SAFETY: it is called in the child as the only thread.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    let slot = state::enter(region);
+    let path = &mut [0; PATH_BYTES_MAX];
+    state::post(region, Record::ProcessStarted { ppid: sys::getppid(), slot }, sys::working_directory(path));
+    tell_of_objects(region, 0);
+}
+
+extern "C" fn end() {
+    if let Some(region) = state::region_of_this_process() {
+        tell_of_objects(region, TOLD_AT_START.load(Relaxed));
+        state::post(region, Record::Exited {}, &[]);
+    }
+}
+
+unsafe extern "C" fn forked() {
+    let Some(region) = state::region() else { return };
+    let parent = state::pid();
+    let slot = state::become_this_process(region);
+    observe::post(region, Record::Forked { parent, slot }, &[]);
+}
+
+fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: constructors run before the program can change its environment.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: what getenv gives, if not null, is a string.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+}
+
+/// Maps the file of this name, if it is a ring.
+fn map(path: &'static CStr) -> Option<&'static Region> {
+    let fd = sys::open(path, libc::O_RDWR | libc::O_CLOEXEC)?;
+    let bytes = Region::layout_size();
+    // Memory beyond the end of a file is there, and deadly.
+    let whole = sys::fstat(fd).is_some_and(|stat| stat.st_size as usize >= bytes);
+    let (prot, flags) = ((libc::PROT_READ | libc::PROT_WRITE) as usize, libc::MAP_SHARED as usize);
+    // SAFETY: a new mapping, where the kernel likes.
+    let mapped = if whole { unsafe { sys::call(libc::SYS_mmap, [0, bytes, prot, flags, fd as usize, 0]) } } else { -1 };
+    sys::close(fd);
+    if (-4095..0).contains(&mapped) {
+        return None;
+    }
+    // SAFETY: so many bytes are mapped, and stay so.
+    let region = unsafe { Region::attach(mapped as *mut u8, bytes) };
+    if region.is_err() {
+        // SAFETY: nobody else knows of it.
+        unsafe { sys::call(libc::SYS_munmap, [mapped as usize, bytes, 0, 0, 0, 0]) };
+    }
+    region.ok()
+}
+
+/// How many objects the linker had loaded when the program began.
+static TOLD_AT_START: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells of the objects that the linker has loaded, but for the first so many.
+fn tell_of_objects(region: &'static Region, told: usize) {
+    let mut telling = Telling { region, told, seen: 0 };
+    // SAFETY: `tell` gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(tell), (&raw mut telling).cast()) };
+    TOLD_AT_START.store(telling.seen, Relaxed);
+}
+
+struct Telling {
+    region: &'static Region,
+    told: usize,
+    seen: usize,
+}
+
+unsafe extern "C" fn tell(info: *mut libc::dl_phdr_info, _: usize, telling: *mut c_void) -> c_int {
+    // SAFETY: the linker passes on what `tell_of_objects` gave it, and describes an object.
+    let (info, telling) = unsafe { (&*info, &mut *telling.cast::<Telling>()) };
+    telling.seen += 1;
+    if telling.seen <= telling.told {
+        return 0;
+    }
+    let mut target = [0; PATH_BYTES_MAX];
+    // SAFETY: the linker's name of the object.
+    let name = if info.dlpi_name.is_null() { &[] } else { unsafe { observe::bytes(info.dlpi_name) } };
+    // The program itself has no name; the kernel's own object has one, but no file.
+    let path = if name.is_empty() { sys::readlink(c"/proc/self/exe", &mut target) } else { name };
+    if path.contains(&b'/') {
+        state::post(telling.region, Record::Loaded { addr: info.dlpi_addr }, path);
+    }
+    0
+}

@@ -1,0 +1,110 @@
+//! System calls of our own. They go past libc: they leave errno alone, are no cancellation points, and are not hooked.
+
+use core::ffi::{CStr, c_int};
+use core::mem::MaybeUninit;
+
+/// Makes a system call and returns what the kernel returns: a result, or minus an errno.
+///
+/// # Safety
+/// That of the system call.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) unsafe fn call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel keeps all registers but rax, rcx and r11; the rest is the caller's promise.
+    unsafe {
+        core::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+            in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Makes a system call and returns what the kernel returns: a result, or minus an errno.
+///
+/// # Safety
+/// That of the system call.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn call(number: i64, [a, b, c, d, e, f]: [usize; 6]) -> isize {
+    let before = errno();
+    // SAFETY: the caller's promise.
+    let result = unsafe { libc::syscall(number as libc::c_long, a, b, c, d, e, f) } as isize;
+    let result = if result == -1 { -(errno() as isize) } else { result };
+    set_errno(before);
+    result
+}
+
+pub(crate) fn errno() -> c_int {
+    // SAFETY: libc gives the calling thread's own errno.
+    unsafe { *libc::__errno_location() }
+}
+
+pub(crate) fn set_errno(value: c_int) {
+    // SAFETY: libc gives the calling thread's own errno.
+    unsafe { *libc::__errno_location() = value }
+}
+
+pub(crate) fn getpid() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+pub(crate) fn getppid() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_getppid, [0; 6]) as u32 }
+}
+
+pub(crate) fn gettid() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+pub(crate) fn open(path: &CStr, flags: c_int) -> Option<c_int> {
+    let path = path.as_ptr() as usize;
+    // SAFETY: the path ends with a NUL.
+    let fd = unsafe { call(libc::SYS_openat, [libc::AT_FDCWD as usize, path, flags as usize, 0, 0, 0]) };
+    (fd >= 0).then_some(fd as c_int)
+}
+
+pub(crate) fn close(fd: c_int) {
+    // SAFETY: only called with descriptors this library opened.
+    unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+pub(crate) fn fstat(fd: c_int) -> Option<libc::stat> {
+    let mut found = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the buffer is one `struct stat`, which libc and the kernel lay out alike on 64-bit machines.
+    let result = unsafe { call(libc::SYS_fstat, [fd as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    // SAFETY: the kernel filled it.
+    (result == 0).then(|| unsafe { found.assume_init() })
+}
+
+/// The descriptor's position, or 0 if it has none.
+pub(crate) fn position(fd: c_int) -> u64 {
+    // SAFETY: asks only.
+    let at = unsafe { call(libc::SYS_lseek, [fd as usize, 0, libc::SEEK_CUR as usize, 0, 0, 0]) };
+    at.max(0) as u64
+}
+
+/// The flags a descriptor was opened with, or 0.
+pub(crate) fn open_flags(fd: c_int) -> c_int {
+    // SAFETY: asks only.
+    let flags = unsafe { call(libc::SYS_fcntl, [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
+    flags.max(0) as c_int
+}
+
+/// The target of a symbolic link, or nothing.
+pub(crate) fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    let (path, into, bytes) = (path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the kernel writes at most the buffer's length.
+    let got = unsafe { call(libc::SYS_readlinkat, [libc::AT_FDCWD as usize, path, into, bytes, 0, 0]) };
+    buffer.get(..got.max(0) as usize).unwrap_or_default()
+}
+
+/// The working directory, or nothing.
+pub(crate) fn working_directory(buffer: &mut [u8]) -> &[u8] {
+    let (into, bytes) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the kernel writes at most the buffer's length.
+    let got = unsafe { call(libc::SYS_getcwd, [into, bytes, 0, 0, 0, 0]) };
+    // The count includes the NUL.
+    buffer.get(..(got - 1).max(0) as usize).unwrap_or_default()
+}

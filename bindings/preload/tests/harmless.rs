@@ -1,0 +1,209 @@
+//! Whatever happens, the program runs as it would without the library.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Ring, alike, compile, directory, library, reads_of};
+use foresee_ring::{Record, Region, SLOTS};
+
+fn with_data() -> PathBuf {
+    let directory = directory();
+    let data: Vec<u8> = (0..100_000u32).map(|at| (at * 31 % 251) as u8).collect();
+    fs::write(directory.join("data"), data).unwrap();
+    directory
+}
+
+#[test]
+fn cancelled_threads_end_and_clean_up() {
+    let directory = with_data();
+    let program = compile("cancel", &directory, &[]);
+    for _ in 0..3 {
+        alike(&program, &[], &directory);
+    }
+}
+
+#[test]
+fn signals_interrupt_and_may_read() {
+    let directory = with_data();
+    let program = compile("signals", &directory, &[]);
+    alike(&program, &[], &directory);
+}
+
+#[test]
+fn a_sandboxed_program_makes_no_call_but_its_own() {
+    let directory = with_data();
+    let program = compile("sandbox", &directory, &[]);
+    let (said, _) = alike(&program, &[], &directory);
+    assert_eq!(reads_of(&said, "data"), [(-1, 5, 5)]);
+}
+
+#[test]
+fn programs_that_close_everything_are_followed() {
+    let directory = with_data();
+    let program = compile("close_all", &directory, &[]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    for said in [patched, unpatched] {
+        assert_eq!(reads_of(&said, "data"), [(-1, 21, 21), (-1, 22, 22)]);
+    }
+}
+
+#[test]
+fn libraries_find_what_they_load() {
+    let directory = directory();
+    let inner = directory.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let shared = ["-shared", "-fPIC", "-DINNER"];
+    fs::rename(compile("plugin", &inner, &shared), inner.join("libinner.so")).unwrap();
+    let runpath = format!("-Wl,--enable-new-dtags,-rpath,{}", inner.display());
+    let plugin = compile("plugin", &directory, &["-shared", "-fPIC", &runpath]);
+    let program = compile("loader", &directory, &[]);
+    let (said, _) = alike(&program, &[plugin.to_str().unwrap()], &directory);
+    let of = |is: fn(&Record) -> bool| -> Vec<PathBuf> {
+        said.iter().filter(|said| is(&said.record)).map(|said| said.path.clone()).collect()
+    };
+    let loading = of(|record| matches!(record, Record::Loading {}));
+    assert_eq!(loading, [plugin.clone(), "libinner.so".into(), "libabsent.so".into()]);
+    let loaded = of(|record| matches!(record, Record::Loaded { .. }));
+    assert!(loaded.ends_with(&[plugin, inner.join("libinner.so")]), "{loaded:?}");
+}
+
+#[test]
+fn other_preloaded_libraries_work_and_nothing_is_told_twice() {
+    let directory = with_data();
+    let other = compile("other", &directory, &["-shared", "-fPIC"]);
+    let program = compile("close_all", &directory, &[]);
+    let mut ring = Ring::new();
+    for patch in ["1", "0"] {
+        for order in [[&library(), &other], [&other, &library()]] {
+            let preload = format!("{}:{}", order[0].display(), order[1].display());
+            let mut command = ring.command(&program);
+            command.current_dir(&directory).env("LD_PRELOAD", &preload).env("FORESEE_PATCH", patch);
+            let (output, said) = ring.run(&mut command);
+            assert!(String::from_utf8_lossy(&output.stdout).ends_with("other saw 2\n"), "{output:?}");
+            assert_eq!(reads_of(&said, "data"), [(-1, 21, 21), (-1, 22, 22)], "{preload}, patch {patch}");
+        }
+    }
+}
+
+#[test]
+fn eight_threads_lose_and_tear_nothing() {
+    let directory = with_data();
+    let program = compile("threads", &directory, &[]);
+    let mut ring = Ring::new();
+    let mut child =
+        ring.command(&program).current_dir(&directory).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = Vec::new();
+    while child.try_wait().unwrap().is_none() {
+        said.extend(ring.said());
+    }
+    said.extend(ring.said());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "bad = 0, errno 4242\n");
+    let whole = said.iter().filter(|s| matches!(s.record, Record::Read { asked: 512, got: 512, .. })).count() as u64;
+    let part = said.iter().filter(|s| matches!(s.record, Record::Read { asked: 77, got: 77, .. })).count() as u64;
+    assert!(whole <= 160_000 && part <= 1_600);
+    let others =
+        said.iter().filter(|s| matches!(s.record, Record::Opened { .. } | Record::Closed { .. })).count() as u64;
+    assert!(whole + part + others + ring.region.lost() >= 160_000 + 1_600 + 3_200);
+    let slot =
+        said.iter().find_map(|s| if let Record::ProcessStarted { slot, .. } = s.record { Some(slot) } else { None });
+    let counters = ring.region.process(slot.unwrap()).unwrap().counters();
+    assert_eq!((counters.reads, counters.bytes), (161_600, 160_000 * 512 + 1_600 * 77));
+}
+
+#[test]
+fn a_full_ring_stops_nobody() {
+    let directory = with_data();
+    let program = compile("threads", &directory, &[]);
+    let mut ring = Ring::new();
+    let output = ring.command(&program).current_dir(&directory).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "bad = 0, errno 4242\n");
+    assert!(ring.region.lost() > 0);
+    assert!(ring.said().len() <= SLOTS);
+}
+
+#[test]
+fn a_killed_program_leaves_a_ring_that_works() {
+    let directory = with_data();
+    let program = compile("threads", &directory, &[]);
+    let mut ring = Ring::new();
+    for round in 0..20 {
+        let mut child = ring.command(&program).current_dir(&directory).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(3 + round));
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        ring.said_past_holes();
+    }
+    let mut command = ring.command("true");
+    let (_, said) = ring.run(&mut command);
+    assert!(said.iter().any(|said| said.record == Record::Exited {}));
+}
+
+#[test]
+fn without_a_ring_it_is_not_there() {
+    let directory = with_data();
+    let rubbish = directory.join("rubbish");
+    fs::write(&rubbish, vec![7; Region::layout_size()]).unwrap();
+    let short = directory.join("short");
+    fs::write(&short, [7; 100]).unwrap();
+    let bogus = ["", "/nowhere", "/dev/null", "/", rubbish.to_str().unwrap(), short.to_str().unwrap()];
+    for ring in bogus.map(Some).into_iter().chain([None]) {
+        let mut command = Command::new("sort");
+        command.arg("data").current_dir(&directory).env("LD_PRELOAD", library()).env_remove("FORESEE_RING");
+        if let Some(ring) = ring {
+            command.env("FORESEE_RING", ring);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{ring:?}: {output:?}");
+        assert_eq!(output.stdout, Command::new("sort").arg("data").current_dir(&directory).output().unwrap().stdout);
+    }
+}
+
+#[test]
+fn a_closing_ring_is_left_alone() {
+    let mut ring = Ring::new();
+    ring.region.close();
+    let mut command = ring.command("true");
+    let (_, said) = ring.run(&mut command);
+    assert!(said.is_empty());
+}
+
+#[test]
+fn a_static_program_runs_unseen() {
+    let directory = with_data();
+    fs::create_dir(directory.join("dir")).unwrap();
+    fs::write(directory.join("dir/sub"), "sub").unwrap();
+    let program = compile("reads", &directory, &["-static"]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    assert!(patched.is_empty() && unpatched.is_empty());
+}
+
+#[test]
+fn it_starts_quickly() {
+    let mut ring = Ring::new();
+    let began = Instant::now();
+    for _ in 0..50 {
+        ring.run(&mut Command::new("true"));
+    }
+    let plain = began.elapsed();
+    let began = Instant::now();
+    for _ in 0..50 {
+        let mut command = ring.command("true");
+        ring.run(&mut command);
+    }
+    // The budget is 10 ms; a test on a busy machine may only be off by much.
+    assert!(began.elapsed() < plain + Duration::from_millis(50 * 10));
+}
+
+/// The optimiser proves it: in the library that ships there is no call to the panic machinery, and so not the machinery.
+#[test]
+#[cfg(not(debug_assertions))]
+fn nothing_in_it_can_panic() {
+    let library = fs::read(library()).unwrap();
+    assert!(!library.windows(9).any(|bytes| bytes == b"panicking"));
+}

@@ -1,0 +1,364 @@
+//! What each function says, and that programs see no difference.
+
+mod common;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Ring, Said, alike, compile, directory, reads_of};
+use foresee_ring::{Advice, Attention, Class, Record};
+
+/// A directory with what the programs expect.
+fn prepared() -> PathBuf {
+    let directory = directory();
+    let data: Vec<u8> = (0..100_000u32).map(|at| (at * 31 % 251) as u8).collect();
+    fs::write(directory.join("data"), data).unwrap();
+    fs::create_dir(directory.join("dir")).unwrap();
+    fs::write(directory.join("dir/sub"), "sub").unwrap();
+    directory
+}
+
+fn has(said: &[Said], what: &str, is: impl Fn(&Record, &Path) -> bool) {
+    assert!(said.iter().any(|said| is(&said.record, &said.path)), "{what} not among {said:#?}");
+}
+
+#[test]
+fn every_kind_of_read_and_write() {
+    let directory = prepared();
+    let program = compile("reads", &directory, &[]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    for said in [patched, unpatched] {
+        let mut reads = reads_of(&said, "data");
+        // `data` opened for writing and read is among them; the order is otherwise the program's.
+        let wanted = [
+            (-1, 1001, 1001),
+            (-1, 1002, 1002),
+            (11, 1003, 1003),
+            (12, 1004, 1004),
+            (13, 1005, 1005),
+            (14, 1006, 1006),
+            (-1, 300, 300),
+            (15, 300, 300),
+            (16, 300, 300),
+            (17, 300, 300),
+            (-1, 300, 300),
+            (18, 300, 300),
+            (5000, 400, 400),
+            (-1, 401, 401),
+            (6000, 402, 402),
+            (99_000, 65_536, 1000),
+            (1 << 20, 10, 0),
+            (-1, 100, -libc::EFAULT),
+            (-5, 100, -libc::EINVAL),
+            (-1, 0, -libc::EFAULT),
+            (-1, 0, -libc::EINVAL),
+            (0, 0, -libc::EFAULT),
+            (-1, 1, -libc::EBADF),
+        ];
+        reads.retain(|read| *read != (-1, 0, 0));
+        assert_eq!(reads, wanted);
+        let out: HashSet<(i32, u32)> = said
+            .iter()
+            .filter_map(|said| match said.record {
+                Record::Opened { fd, generation, .. } if said.path.ends_with("out") => Some((fd, generation)),
+                _ => None,
+            })
+            .collect();
+        let wrote: Vec<(i64, u64)> = said
+            .iter()
+            .filter_map(|said| match said.record {
+                Record::Wrote { fd, generation, offset, len } if out.contains(&(fd, generation)) => {
+                    Some((offset as i64, len))
+                }
+                _ => None,
+            })
+            .collect();
+        let wanted = [(-1, 400), (-1, 401), (700, 402), (-1, 10), (3, 20), (4, 21), (-1, 300), (5, 300), (6, 300)];
+        assert_eq!(wrote, wanted);
+        has(&said, "start", |record, path| matches!(record, Record::ProcessStarted { .. }) && *path == directory);
+        has(&said, "program", |record, path| matches!(record, Record::Loaded { .. }) && path == program);
+        has(&said, "libc", |record, path| matches!(record, Record::Loaded { .. }) && path.ends_with("libc.so.6"));
+        has(&said, "end", |record, _| *record == Record::Exited {});
+    }
+}
+
+#[test]
+fn every_kind_of_open_look_and_close() {
+    let directory = prepared();
+    let program = compile("files", &directory, &[]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    for said in [patched, unpatched] {
+        opens_and_looks(&said);
+        copies_and_closes(&said);
+        advice_and_maps(&said);
+        let hidden = said.iter().find(|said| matches!(said.record, Record::Opened { offset: 1234, .. })).unwrap();
+        assert_eq!(hidden.path, directory.join("data"));
+        assert!(matches!(hidden.record, Record::Opened { adopted: true, size: 100_000, class: Class::Regular, .. }));
+    }
+}
+
+fn opens_and_looks(said: &[Said]) {
+    let (at_cwd, dir) = (libc::AT_FDCWD, 3);
+    let opens = [
+        (at_cwd, "dir", Class::Directory),
+        (at_cwd, "data", Class::Regular),
+        (at_cwd, "./data", Class::Regular),
+        (dir, "sub", Class::Regular),
+        (dir, "../data", Class::Regular),
+        (at_cwd, "dir/../data", Class::Regular),
+        (at_cwd, "dir/./sub", Class::Regular),
+        (dir, "./sub", Class::Regular),
+        (dir, ".//sub", Class::Regular),
+        (at_cwd, "made", Class::Regular),
+        (at_cwd, "/dev/null", Class::Other),
+    ];
+    // As bytes: paths compare equal when their parts do.
+    let bytes = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
+    for (wanted_dirfd, wanted, wanted_class) in opens {
+        has(said, wanted, |record, path| {
+            matches!(record, Record::Opened { dirfd, class, adopted: false, size, .. }
+                if *dirfd == wanted_dirfd && *class == wanted_class && (!wanted.ends_with("data") || *size == 100_000))
+                && bytes(path) == wanted.as_bytes()
+        });
+    }
+    for (wanted_dirfd, wanted, wanted_errno) in
+        [(at_cwd, "absent", libc::ENOENT), (at_cwd, "data/x", libc::ENOTDIR), (dir, "absent-too", libc::ENOENT)]
+    {
+        has(said, wanted, |record, path| {
+            *record == Record::OpenFailed { dirfd: wanted_dirfd, errno: wanted_errno }
+                && bytes(path) == wanted.as_bytes()
+        });
+    }
+    let stats: Vec<_> = said
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::Stated { dirfd, ok } => Some((dirfd, ok, said.path.to_str().unwrap())),
+            _ => None,
+        })
+        .collect();
+    let wanted = [
+        (at_cwd, true, "data"),
+        (at_cwd, true, "./data"),
+        (dir, true, "sub"),
+        (at_cwd, true, "dir"),
+        (at_cwd, true, "dir/sub"),
+        (dir, false, "nothing"),
+        (at_cwd, false, "no-such"),
+        (at_cwd, true, "dir/../dir"),
+        (at_cwd, true, "dir/."),
+        (dir, true, "../dir"),
+    ];
+    assert_eq!(stats, wanted);
+    for wanted in ["dir", ""] {
+        has(said, "listed", |record, path| matches!(record, Record::Listed { .. }) && *path == *wanted);
+    }
+    has(said, "chdir", |record, path| *record == Record::ChangedDirectory { fd: -1 } && path == "dir");
+    has(said, "fchdir", |record, path| *record == Record::ChangedDirectory { fd: dir } && path == "");
+}
+
+fn copies_and_closes(said: &[Said]) {
+    let seeks: Vec<u64> = said
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::Seeked { offset, .. } => Some(offset),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(seeks, [500, 99_990]);
+    let copies: Vec<_> = said
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::Duplicated { from, to, .. } => Some((from, to)),
+            _ => None,
+        })
+        .collect();
+    let fd = copies[0].0;
+    assert_eq!(copies[1..], [(fd, 60), (fd, 61), (fd, 70), (fd, 80)]);
+    has(said, "read of a copy", |record, _| matches!(record, Record::Read { fd: 70, asked: 7, .. }));
+    for wanted in [60, 80, 61, 70] {
+        let closes = said.iter().filter(|said| matches!(said.record, Record::Closed { fd, .. } if fd == wanted));
+        assert_eq!(closes.count(), 1, "{wanted}");
+    }
+}
+
+fn advice_and_maps(said: &[Said]) {
+    let advised: Vec<_> = said
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::Advised { advice, offset, len, .. } => Some((advice, offset, len)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(advised, [(Advice::WillNeed, 1, 2), (Advice::Sequential, 3, 4), (Advice::WillNeed, 5, 6)]);
+    let maps: Vec<_> = said
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::Mapped { addr, offset, len, prot, .. } => Some((addr, offset, len, prot)),
+            _ => None,
+        })
+        .collect();
+    let [(map, 4096, 8192, libc::PROT_READ)] = maps[..] else { panic!("{maps:?}") };
+    has(said, "madvise", |record, _| {
+        *record == Record::AdvisedMemory { advice: Advice::WillNeed, addr: map, len: 4096 }
+    });
+}
+
+#[test]
+fn stdio_is_seen_where_it_can_be_patched() {
+    let directory = prepared();
+    let program = compile("streams", &directory, &[]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    let position = |said: &[Said]| said.iter().any(|s| matches!(s.record, Record::Seeked { offset: 49_152, .. }));
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(reads_of(&patched, "data"), [(-1, 4096, 4096), (-1, 4096, 4096), (-1, 4096, 4096)]);
+        assert!(position(&patched), "{patched:#?}");
+        has(&patched, "fflush", |record, _| matches!(record, Record::Wrote { len: 8, .. }));
+        has(&patched, "the write of freopen", |record, _| matches!(record, Record::Wrote { len: 10, .. }));
+    }
+    assert_eq!(reads_of(&unpatched, "data"), []);
+    for said in [patched, unpatched] {
+        let opens = said.iter().filter(|s| matches!(s.record, Record::Opened { .. }) && s.path == Path::new("data"));
+        assert_eq!(opens.count(), 2);
+        has(&said, "fopen failed", |record, path| matches!(record, Record::OpenFailed { .. }) && path == "absent");
+        let closes = said.iter().filter(|s| matches!(s.record, Record::Closed { .. })).count();
+        assert_eq!(closes, 3);
+    }
+}
+
+#[test]
+fn everyday_programs_are_seen() {
+    let directory = prepared();
+    let lines: String = (0..20_000).map(|line| format!("{} line\n", line * 7919 % 20_011)).collect();
+    fs::write(directory.join("lines"), &lines).unwrap();
+    let tools: [(&str, &[&str]); 7] = [
+        ("sort", &["lines"]),
+        ("sed", &["-n", "$p", "lines"]),
+        ("md5sum", &["lines"]),
+        ("cat", &["lines"]),
+        ("wc", &["lines"]),
+        ("grep", &["-c", "9", "lines"]),
+        ("python3", &["-c", "import hashlib; print(hashlib.md5(open('lines','rb').read()).hexdigest())"]),
+    ];
+    for (tool, arguments) in tools {
+        let Some(tool) = ["/usr/bin", "/bin"].iter().map(|at| Path::new(at).join(tool)).find(|tool| tool.exists())
+        else {
+            continue;
+        };
+        let (said, _) = alike(&tool, arguments, &directory);
+        let bytes: i64 = reads_of(&said, "lines").iter().map(|(_, _, got)| i64::from(*got)).sum();
+        assert_eq!(bytes, lines.len() as i64, "{tool:?}");
+    }
+}
+
+#[test]
+fn larger_programs_run_alike() {
+    let directory = prepared();
+    let source = "#include <stdio.h>\n#include <string.h>\nint main(void) { return (int)strlen(\"\"); }\n";
+    fs::write(directory.join("tiny.c"), source).unwrap();
+    let compiles = "gcc -O2 -pipe -o tiny tiny.c && ./tiny && gcc -S -o - tiny.c | md5sum";
+    let pipes = "for i in 1 2 3; do sort data | head -c 1000 | tee copy$i | wc -c; done; cat < dir/sub; exec 7<data; \
+                 head -c 10 <&7 | md5sum; exec 7<&-; (cd dir && find . | sort; tar cf - sub | tar tf -); diff data data";
+    for script in [compiles, pipes] {
+        let (said, _) = alike(Path::new("/bin/bash"), &["-c", script], &directory);
+        assert!(said.iter().filter(|said| matches!(said.record, Record::ProcessStarted { .. })).count() > 4);
+    }
+    let (said, _) = alike(Path::new("/bin/bash"), &["-c", compiles], &directory);
+    has(&said, "a header", |record, path| matches!(record, Record::Opened { .. }) && path.ends_with("stdio.h"));
+}
+
+#[test]
+fn children_speak_for_themselves() {
+    let directory = prepared();
+    let program = compile("children", &directory, &[]);
+    let (patched, unpatched) = alike(&program, &[], &directory);
+    for said in [patched, unpatched] {
+        let asked = |pid: u32| -> Vec<u32> {
+            let reads = said.iter().filter(|said| said.stamp.pid == pid).filter_map(|said| match said.record {
+                Record::Read { asked, .. } if (10..40).contains(&asked) => Some(asked),
+                _ => None,
+            });
+            reads.collect()
+        };
+        let parent = said[0].stamp.pid;
+        assert_eq!(asked(parent), [10, 11, 13], "what the child of vfork closed is still open here");
+        let forks: Vec<_> = said
+            .iter()
+            .filter_map(|said| match said.record {
+                Record::Forked { parent, slot } => Some((parent, said.stamp, slot)),
+                _ => None,
+            })
+            .collect();
+        let (_, child, slot) = forks.iter().find(|fork| fork.0 == parent).unwrap();
+        assert_eq!((asked(child.pid), child.tid), (vec![12], child.pid));
+        assert!(!said.iter().any(|s| matches!(s.record, Record::ProcessStarted { slot: of, .. } if of == *slot)));
+        let adopted = said
+            .iter()
+            .find(|said| matches!(said.record, Record::Opened { fd: 0, adopted: true, .. }))
+            .expect("the grandchild's standard input");
+        assert_eq!(adopted.path, directory.join("data"));
+        assert_eq!(asked(adopted.stamp.pid), [33]);
+        let closed = said.iter().filter(|s| s.stamp.pid == parent && matches!(s.record, Record::Closed { .. }));
+        assert_eq!(closed.count(), 0);
+    }
+}
+
+#[test]
+fn attention_is_heeded() {
+    let directory = prepared();
+    let program = compile("attention", &directory, &[]);
+    let wishes = [
+        (Attention::Every, 6_400, 0),
+        (Attention::Located, 6_400, 6_400),
+        (Attention::Sampled, 100, 100),
+        (Attention::None, 0, 0),
+    ];
+    for (attention, posted, located) in wishes {
+        let mut ring = Ring::new();
+        let mut child = ring
+            .command(&program)
+            .current_dir(&directory)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The program says by its output that it has opened the file, and waits for us.
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let said = ring.said();
+        let slot = said.iter().find_map(|said| match said.record {
+            Record::ProcessStarted { slot, .. } => Some(slot),
+            _ => None,
+        });
+        let (fd, generation) = said
+            .iter()
+            .find_map(|said| match said.record {
+                Record::Opened { fd, generation, .. } if said.path == Path::new("data") => Some((fd, generation)),
+                _ => None,
+            })
+            .unwrap();
+        let process = ring.region.process(slot.unwrap()).unwrap();
+        process.set_attention(fd, generation, attention);
+        ring.region.set_stall_ticks_min(0);
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"x").unwrap();
+        assert!(child.wait().unwrap().success());
+        let said = ring.said();
+        let before_reopening =
+            |said: &&Said| matches!(said.record, Record::Read { generation: of, .. } if of == generation);
+        assert_eq!(said.iter().filter(before_reopening).count(), posted, "{attention:?}");
+        let positions: Vec<u64> = said
+            .iter()
+            .filter_map(|said| match said.record {
+                Record::Seeked { offset, generation: of, .. } if of == generation => Some(offset),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(positions.len(), located, "{attention:?}");
+        let apart = 6_400 / located.max(1) as u64;
+        assert!(positions.windows(2).all(|pair| pair[1] - pair[0] == apart), "{attention:?}: {positions:?}");
+        let after = said.iter().filter(|s| matches!(s.record, Record::Read { asked: 55, .. })).count();
+        assert_eq!(after, 3, "the wish was for the file that was closed");
+        let counters = process.counters();
+        assert_eq!((counters.reads, counters.bytes), (6_403, 6_400 + 3 * 55));
+        assert!(counters.stall_ticks > 0, "the last three are timed in any case");
+    }
+}

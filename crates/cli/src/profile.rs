@@ -1,0 +1,112 @@
+//! `foresee profile`.
+
+use clap::Subcommand;
+use foresee::profile::{Profile, Store, Stored};
+use foresee_manager::Want;
+use serde_json::json;
+
+use crate::text::{bytes, count};
+
+/// What to do with the profiles.
+#[derive(Subcommand)]
+pub enum Action {
+    /// List the recorded commands
+    List {
+        /// Print a list of objects
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what one command read, step by step
+    Show {
+        /// A name from 'foresee profile list'
+        name: String,
+    },
+    /// Remove recorded commands
+    Forget {
+        /// Names from 'foresee profile list'
+        #[arg(required_unless_present = "all")]
+        names: Vec<String>,
+        /// Remove them all
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+    },
+}
+
+/// Does it; returns the exit status.
+pub fn main(action: Action) -> Result<u8, String> {
+    let store = Store::of_user().ok_or("neither XDG_CACHE_HOME nor HOME is set: there is no place for profiles")?;
+    let stored = store.list().map_err(|error| format!("{}: {error}", store.directory().display()))?;
+    match action {
+        Action::List { json } => list(&stored, json),
+        Action::Show { name } => show(&find(&stored, &name)?.read()?),
+        Action::Forget { names, all } => {
+            let doomed = match all {
+                true => stored.iter().collect(),
+                false => names.iter().map(|name| find(&stored, name)).collect::<Result<Vec<_>, _>>()?,
+            };
+            for it in doomed {
+                std::fs::remove_file(&it.path).map_err(|error| format!("{}: {error}", it.path.display()))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn find<'a>(stored: &'a [Stored], name: &str) -> Result<&'a Stored, String> {
+    stored
+        .iter()
+        .find(|it| it.name == name)
+        .ok_or_else(|| format!("there is no profile '{name}'; 'foresee profile list' shows their names"))
+}
+
+fn words(profile: &Profile) -> String {
+    let words: Vec<_> = profile.command.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+fn list(stored: &[Stored], json: bool) {
+    if json {
+        let rows: Vec<_> = stored
+            .iter()
+            .map(|it| match it.read() {
+                Ok(profile) => json!({
+                    "name": it.name,
+                    "command": words(&profile),
+                    "directory": profile.directory.to_string_lossy(),
+                    "steps": profile.steps.len(),
+                    "bytes_read": profile.bytes(),
+                    "file_bytes": it.bytes,
+                }),
+                Err(error) => json!({ "name": it.name, "error": error }),
+            })
+            .collect();
+        println!("{:#}", json!(rows));
+        return;
+    }
+    for it in stored {
+        match it.read() {
+            Ok(profile) => {
+                let (steps, read) = (count(profile.steps.len() as u64), bytes(profile.bytes()));
+                println!("{}  {steps} steps, {read}  {}  in {}", it.name, words(&profile), profile.directory.display());
+            }
+            Err(error) => println!("{}  damaged: {error}", it.name),
+        }
+    }
+}
+
+fn show(profile: &Profile) {
+    println!("command    {}", words(profile));
+    println!("directory  {}", profile.directory.display());
+    for step in &profile.steps {
+        let file = profile.files[step.file as usize].display();
+        let what = match step.want {
+            Want::Range { first, count } if step.mapped => format!("maps  {count} blocks from {first}"),
+            Want::Range { first, count } => format!("reads {count} blocks from {first}"),
+            _ => "looks up".to_owned(),
+        };
+        println!("process {}  {what}  {file}", step.process);
+    }
+    if profile.truncated {
+        println!("(more was read than a profile holds)");
+    }
+}

@@ -1,0 +1,81 @@
+//! `foresee record`.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use clap::Args;
+use foresee::supervisor::ReadSeen;
+use foresee_sim::trace::{Format, Request, Span, Writer, create};
+
+use crate::run::{Running, conclude, failed};
+
+/// Options of `foresee record`.
+#[derive(Args)]
+pub struct Options {
+    /// The trace to write (Apache Parquet; one row a read)
+    #[arg(long, short, value_name = "TRACE")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    running: Running,
+
+    /// Print the account of the run
+    #[arg(long)]
+    report: bool,
+}
+
+/// Block sizes do not matter to recorded traces: they hold bytes.
+const BLOCK_BYTES: u64 = 4096;
+
+/// Runs the command and writes what it read; returns the exit status.
+pub fn main(options: Options) -> Result<u8, String> {
+    let format: &'static Format = "recorded".parse()?;
+    let writer = create(&options.output, format, BLOCK_BYTES).map_err(|error| error.to_string())?;
+    let recording = RefCell::new(Recording { writer, files: Default::default(), result: Ok(()) });
+    // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
+    let mut run = options.running.run(None);
+    run.words = false;
+    run.trace = Some(Box::new(|read| recording.borrow_mut().take(&read)));
+    let ran = match run.go() {
+        Ok(ran) => ran,
+        Err(failure) => {
+            let _ = std::fs::remove_file(&options.output);
+            return Ok(failed(failure));
+        }
+    };
+    let mut recording = recording.into_inner();
+    let written = recording.result.and_then(|()| recording.writer.finish());
+    if let Err(error) = written {
+        eprintln!("foresee: {error}");
+    }
+    Ok(conclude(&ran, None, options.report, None))
+}
+
+struct Recording {
+    writer: Box<dyn Writer>,
+    files: std::collections::HashMap<PathBuf, u32>,
+    result: Result<(), foresee_sim::error::Error>,
+}
+
+impl Recording {
+    fn take(&mut self, read: &ReadSeen) {
+        if self.result.is_err() {
+            return;
+        }
+        let next = self.files.len() as u32;
+        let file = match self.files.get(read.path) {
+            Some(&file) => file,
+            None => *self.files.entry(read.path.to_owned()).or_insert(next),
+        };
+        let request = Request {
+            time_ns: read.time.as_nanos() as u64,
+            process: read.process as i32,
+            thread: read.thread as i32,
+            file,
+            span: Span::Range { offset: read.offset, length: read.bytes },
+            site: read.site,
+            took_ns: read.took.as_nanos() as u64,
+        };
+        self.result = self.writer.push(&request, &read.path.to_string_lossy());
+    }
+}

@@ -1,0 +1,102 @@
+//! The account of a run, for people and for programs.
+
+use std::io::Write;
+use std::path::Path;
+
+use foresee::account::{Account, Ending};
+use foresee_manager::{Outcomes, Source};
+use serde_json::{Value, json};
+
+use crate::text::{bytes, count, time};
+
+/// The account in a few lines.
+pub fn lines(account: &Account) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = |text: String| lines.push(format!("foresee: {text}"));
+    if account.programs == 0 {
+        line(format!(
+            "ran in {}, unforeseen: the program could not be watched (static binary, or run as another user)",
+            time(account.elapsed)
+        ));
+        return lines;
+    }
+    let Account { reads, bytes: read, stall, .. } = account;
+    let (elapsed, stall) = (time(account.elapsed), time(*stall));
+    line(format!("{elapsed}; {} reads of {}, of which {stall} stalled", count(*reads), bytes(*read)));
+    for (name, told) in [("told", true), ("guessed", false)] {
+        let Outcomes { fetched, timely, late, wasted, cancelled } = account.statistics.ahead_of(told);
+        if fetched > 0 {
+            line(format!(
+                "{name}: {} blocks ahead: {} timely, {} late, {} wasted, {} cancelled",
+                count(fetched),
+                count(timely),
+                count(late),
+                count(wasted),
+                count(cancelled)
+            ));
+        }
+    }
+    if account.statistics.hints == 0 {
+        line("nothing to go by this time".to_owned());
+    }
+    if account.records_lost > 0 {
+        line(format!(
+            "{} records were lost: the programs read faster than foresee follows",
+            count(account.records_lost)
+        ));
+    }
+    lines
+}
+
+fn outcomes(outcomes: Outcomes) -> Value {
+    let Outcomes { fetched, timely, late, wasted, cancelled } = outcomes;
+    json!({ "fetched": fetched, "timely": timely, "late": late, "wasted": wasted, "cancelled": cancelled })
+}
+
+/// The account as JSON; the keys are documented in docs/json.md and stay.
+pub fn json(account: &Account) -> Value {
+    let (status, signal) = match account.ending {
+        Ending::Status(status) => (Some(status), None),
+        Ending::Signal(signal) => (None, Some(signal)),
+    };
+    let by_source: serde_json::Map<String, Value> = Source::ALL
+        .iter()
+        .map(|source| (source.word().to_owned(), outcomes(account.statistics.ahead[*source as usize])))
+        .collect();
+    let counters: serde_json::Map<String, Value> =
+        account.statistics.counters().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    json!({
+        "elapsed_s": account.elapsed.as_secs_f64(),
+        "status": status,
+        "signal": signal,
+        "watched": account.programs > 0,
+        "programs": account.programs,
+        "reads": account.reads,
+        "bytes": account.bytes,
+        "stall_s": account.stall.as_secs_f64(),
+        "prefetched": {
+            "told": outcomes(account.statistics.ahead_of(true)),
+            "guessed": outcomes(account.statistics.ahead_of(false)),
+            "by_source": by_source,
+            "bytes": account.bytes_ahead,
+            "method": account.method,
+        },
+        "profile_steps": account.profile_steps,
+        "manager": counters,
+        "records_lost": account.records_lost,
+        "own_cpu_s": account.own_cpu.as_secs_f64(),
+        "own_memory_bytes": account.own_memory,
+        "start_up_s": account.start_up.as_secs_f64(),
+        "warnings": account.warnings,
+    })
+}
+
+/// Writes a value to a file, or to standard output for `-`.
+pub fn write_json(path: &Path, value: &Value) -> Result<(), String> {
+    let text = format!("{value:#}\n");
+    let written = match path.as_os_str().as_encoded_bytes() {
+        b"-" => std::io::stdout().write_all(text.as_bytes()),
+        _ => std::fs::write(path, text),
+    };
+    written.map_err(|error| format!("--json {}: {error}", path.display()))
+}

@@ -1,0 +1,173 @@
+//! `foresee run`.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use foresee::account::{Account, Ending};
+use foresee::profile::Store;
+use foresee::run::{Failure, Ran, Run};
+use foresee_manager::policy::Choice;
+
+use crate::log::open_log;
+use crate::{compare, report};
+
+/// How the exit status says that foresee itself failed; the next two are the shell's own words for commands.
+const OWN_FAILURE: u8 = 125;
+const CANNOT_EXECUTE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// What is common to all that runs a command.
+#[derive(Args)]
+pub struct Running {
+    /// The command to run, and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+
+    /// Neither use nor record what this command reads
+    #[arg(long)]
+    pub no_learn: bool,
+
+    /// Take no hints from the command's own words (files and directories among its arguments)
+    #[arg(long)]
+    pub no_words: bool,
+
+    /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the machine has
+    #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
+    pub memory: Option<u64>,
+
+    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them
+    #[arg(long, value_name = "NAME", default_value = "tip1")]
+    pub policy: Choice,
+}
+
+/// Options of `foresee run`.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    running: Running,
+
+    /// Print the account even if standard error is no terminal
+    #[arg(long, conflicts_with = "quiet")]
+    report: bool,
+
+    /// Print no account
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Write the account as JSON to this file (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Run the command N times with and N times without foresee, in turn, each on a cold cache, and print medians and
+    /// their ratio
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    compare: Option<u32>,
+
+    /// Write every event the manager takes in and every action it answers to this file, for 'foresee replay'
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+}
+
+/// Whether reads ahead may go through io_uring: FORESEE_IO=threads does without it.
+fn may_use_uring() -> bool {
+    std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
+}
+
+impl Running {
+    /// The run these options describe.
+    pub fn run<'a>(&self, store: Option<&'a Store>) -> Run<'a> {
+        Run {
+            command: self.command.clone(),
+            policy: self.policy.clone(),
+            store: store.filter(|_| !self.no_learn),
+            words: !self.no_words,
+            memory_bytes: self.memory,
+            uring: may_use_uring(),
+            output: None,
+            trace: None,
+            log: None,
+        }
+    }
+}
+
+/// Runs the command; returns the exit status to end with.
+pub fn main(options: Options) -> Result<u8, String> {
+    let store = Store::of_user();
+    if let Some(rounds) = options.compare {
+        return compare::main(&options.running, rounds, store.as_ref(), options.json.as_deref());
+    }
+    let log = options.log.as_deref().map(open_log).transpose()?;
+    let mut run = options.running.run(store.as_ref());
+    run.log = log.as_ref().map(|log| log.sink());
+    let ran = match run.go() {
+        Ok(ran) => ran,
+        Err(failure) => return Ok(failed(failure)),
+    };
+    if let Some(log) = log {
+        log.finish()?;
+    }
+    let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
+    Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, options.json.as_deref()))
+}
+
+/// Says why a command was not run; returns the exit status that says it too.
+pub fn failed(failure: Failure) -> u8 {
+    match failure {
+        Failure::Own(message) => {
+            eprintln!("foresee: {message}");
+            OWN_FAILURE
+        }
+        Failure::Command(error, program) => {
+            eprintln!("foresee: {program}: {error}");
+            if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE }
+        }
+    }
+}
+
+/// Keeps the profile, tells the account, and ends as the command did.
+pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Path>) -> u8 {
+    let mut warnings = ran.account.warnings.clone();
+    warnings.extend(keep(ran, store).err());
+    if let Some(path) = json {
+        warnings.extend(report::write_json(path, &report::json(&ran.account)).err());
+    }
+    for warning in warnings {
+        eprintln!("foresee: {warning}");
+    }
+    if shown {
+        for line in report::lines(&ran.account) {
+            eprintln!("{line}");
+        }
+    }
+    end_as(&ran.account)
+}
+
+/// Keeps what a run read, unless it was cut short.
+pub fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
+    let cut_short = matches!(ran.account.ending, Ending::Signal(_));
+    match store {
+        Some(store) if !cut_short && !ran.profile.steps.is_empty() => {
+            store.save(&ran.profile).map_err(|error| format!("the profile was not kept: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Ends as the command did: with its status, or by its signal.
+fn end_as(account: &Account) -> u8 {
+    match account.ending {
+        Ending::Status(status) => status as u8,
+        Ending::Signal(signal) => {
+            // SAFETY: no pointers but the limit's; a core of ours would only cover up the program's.
+            unsafe {
+                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
+            128 + signal as u8
+        }
+    }
+}

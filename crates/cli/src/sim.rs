@@ -1,0 +1,176 @@
+//! `foresee sim`.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use foresee_manager::policy::{Choice, REGISTRY};
+use foresee_sim::load::Trace;
+use foresee_sim::size::Size;
+use foresee_sim::trace::Format;
+use foresee_sim::untimed::{Cell, Outcome, sweep};
+use serde_json::json;
+
+use crate::damage::reading;
+use crate::report::write_json;
+use crate::text::count;
+
+/// Options of `foresee sim`.
+#[derive(Args)]
+pub struct Options {
+    /// The trace
+    #[arg(required_unless_present = "list")]
+    trace: Option<PathBuf>,
+
+    /// Policies, with parameters if need be: lru,tip1:unread_share=0.5 [default: all]
+    #[arg(long, short, value_name = "P,Q")]
+    policy: Option<String>,
+
+    /// Cache sizes: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)
+    #[arg(long, short, value_name = "SIZE,SIZE", value_delimiter = ',', default_value = "1%,5%,10%,25%,50%")]
+    cache: Vec<Size>,
+
+    /// The trace's format [default: as the file's beginning tells]
+    #[arg(long, value_name = "NAME")]
+    format: Option<&'static Format>,
+
+    /// The size of a block
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = crate::sizes::bytes)]
+    block_size: u64,
+
+    /// Write the results to this file as a list of objects (- for standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+
+    /// Show the policies and their parameters
+    #[arg(long)]
+    list: bool,
+}
+
+/// Splits `a,b:x=1,y=2,c` at the commas before names: a piece without a name of its own sets one more parameter.
+fn policies(text: &str) -> Result<Vec<Choice>, String> {
+    let mut choices: Vec<String> = Vec::new();
+    for piece in text.split(',') {
+        let is_setting = piece.contains('=') && !piece.contains(':');
+        match choices.last_mut() {
+            Some(last) if is_setting => {
+                last.push(',');
+                last.push_str(piece);
+            }
+            _ => choices.push(piece.to_owned()),
+        }
+    }
+    choices.iter().map(|choice| choice.parse()).collect()
+}
+
+/// Runs the policies; returns the exit status.
+pub fn main(options: Options) -> Result<u8, String> {
+    let Some(path) = options.trace.filter(|_| !options.list) else {
+        list();
+        return Ok(0);
+    };
+    let choices = match &options.policy {
+        Some(text) => policies(text)?,
+        None => REGISTRY.iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
+    };
+    let load = || Trace::load(&path, options.format, options.block_size);
+    let trace = reading(&path, load).map_err(|error| error.to_string())?;
+    let cells: Vec<Cell> = options
+        .cache
+        .iter()
+        .flat_map(|size| choices.iter().map(|policy| (policy.clone(), size.blocks(&trace))))
+        .map(|(policy, cache_blocks)| Cell { policy, cache_blocks })
+        .collect();
+    let progress = Progress::new();
+    let outcomes = sweep(&trace, &cells, &|done, total| progress.show(done, total));
+    progress.clear();
+    match &options.json {
+        Some(file) => write_json(file, &json!(outcomes.iter().map(row).collect::<Vec<_>>()))?,
+        None => print(&path, &trace, &outcomes),
+    }
+    Ok(0)
+}
+
+fn row(outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "policy": outcome.policy,
+        "cache_blocks": outcome.cache_blocks,
+        "requests": outcome.requests,
+        "references": outcome.references,
+        "hits": outcome.hits,
+        "misses": outcome.misses,
+        "miss_ratio": outcome.miss_ratio(),
+        "run_s": outcome.took.as_secs_f64(),
+    })
+}
+
+fn print(path: &Path, trace: &Trace, outcomes: &[Outcome]) {
+    let distinct = trace.distinct_blocks();
+    println!("{}: {} requests, {} different blocks", path.display(), count(trace.len() as u64), count(distinct));
+    println!("{:>12}  {:<24}  {:>12}  {:>9}", "cache blocks", "policy", "misses", "hit ratio");
+    for outcome in outcomes {
+        let hit_ratio = 100.0 * (1.0 - outcome.miss_ratio());
+        let (blocks, misses) = (count(outcome.cache_blocks), count(outcome.misses));
+        println!("{blocks:>12}  {:<24}  {misses:>12}  {hit_ratio:>8.2}%", outcome.policy);
+    }
+    let least = distinct.min(outcomes.first().map_or(0, |outcome| outcome.references));
+    let references = outcomes.first().map_or(1, |outcome| outcome.references.max(1));
+    let best = 100.0 * (1.0 - least as f64 / references as f64);
+    println!("{:>12}  {:<24}  {:>12}  {best:>8.2}%", "unlimited", "any", count(least));
+}
+
+fn list() {
+    for spec in REGISTRY {
+        println!("{:<8} {}", spec.name, spec.summary);
+        println!("{:<8} source: {}", "", spec.source);
+        for parameter in spec.parameters {
+            let (name, default, help) = (parameter.name, parameter.default, parameter.help);
+            println!("{:<8} {name} = {default:.3} ({} to {}): {help}", "", parameter.min, parameter.max);
+        }
+    }
+}
+
+/// A line on a terminal, renewed a few times a second.
+struct Progress {
+    shown: Option<Mutex<Instant>>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Progress { shown: std::io::stderr().is_terminal().then(|| Mutex::new(Instant::now())) }
+    }
+
+    fn show(&self, done: u64, total: u64) {
+        // Whoever finds it locked leaves it: another thread is just showing something newer.
+        if let Some(mut last) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok())
+            && last.elapsed() > Duration::from_millis(200)
+        {
+            *last = Instant::now();
+            eprint!("\rforesee: {:.0} % ", 100.0 * done as f64 / total.max(1) as f64);
+        }
+    }
+
+    fn clear(&self) {
+        if self.shown.is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_part_policies_and_their_parameters() {
+        let names =
+            |text| policies(text).map(|it| it.iter().map(|choice| choice.as_str().to_owned()).collect::<Vec<_>>());
+        assert_eq!(names("lru,null").unwrap(), ["lru", "null"]);
+        let tip1 = "tip1:unread_share=0.5,count_present=0";
+        assert_eq!(names(&format!("lru,{tip1},null")).unwrap(), ["lru", tip1, "null"]);
+        assert!(names("lru,best").unwrap_err().contains("there is no policy 'best'"));
+        assert!(names("unread_share=1").is_err());
+    }
+}

@@ -1,0 +1,291 @@
+//! Profiles: kept, found again, shown and forgotten; and no harm where they cannot be, or are not what they should be.
+
+mod support;
+
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use support::{Place, end, is_root, lines_of};
+
+/// A command that reads three files, and what it says.
+const CAT: [&str; 4] = ["cat", "d/f0", "d/f1", "d/f2"];
+
+fn said() -> String {
+    (0..3).map(|it| lines_of(it, 2000)).collect()
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write_lines(3, 2000);
+    place
+}
+
+/// The one profile there is.
+fn the_profile(place: &Place) -> PathBuf {
+    let stored = place.stored();
+    assert_eq!(stored.len(), 1, "{stored:?}");
+    stored.into_iter().next().unwrap()
+}
+
+#[test]
+fn the_second_run_knows_what_the_first_read() {
+    let place = place();
+    let (ended, account) = place.account(&["--no-words"], &CAT);
+    assert_eq!((ended.out() == said(), &account["profile_steps"]), (true, &Value::Null));
+    place.make_cold();
+    let (ended, account) = place.account(&["--no-words"], &CAT);
+    assert!(ended.out() == said() && account["profile_steps"].as_u64().unwrap() >= 3, "{account:#}");
+    assert!(account["manager"].is_object());
+    // Another directory, another argument: another command.
+    assert_eq!(place.account(&[], &["cat", "d/f0"]).1["profile_steps"], Value::Null);
+    let mut command = place.run(&[], &["cat", "f0"]);
+    command.current_dir(place.path("d"));
+    end(command, b"").with(0);
+    assert_eq!(place.stored().len(), 3);
+}
+
+#[test]
+fn nothing_is_learned_unasked() {
+    let place = place();
+    end(place.run(&["--no-learn"], &CAT), b"").with(0);
+    assert_eq!(fs::read_dir(place.cache()).unwrap().count(), 0);
+    end(place.run(&[], &CAT), b"").with(0);
+    let before = fs::read(the_profile(&place)).unwrap();
+    let (_, account) = place.account(&["--no-learn"], &CAT);
+    assert_eq!(account["profile_steps"], Value::Null);
+    assert_eq!(fs::read(the_profile(&place)).unwrap(), before);
+    end(place.foresee(&["record", "-o", "../trace", "--", "cat", "d/f0"]), b"").with(0);
+    assert_eq!(place.stored().len(), 1);
+}
+
+/// Whatever its profile, a command does what it does; returns what foresee has to say about it.
+#[track_caller]
+fn runs_anyway(place: &Place) -> String {
+    let (ended, account) = place.account(&[], &CAT);
+    let ended = ended.with(0);
+    assert!(ended.out() == said());
+    assert_eq!(account["warnings"].as_array().unwrap().len(), ended.err().lines().count(), "{ended:?}");
+    ended.err()
+}
+
+#[test]
+fn damaged_profiles_are_told_of_and_passed_over() {
+    let place = place();
+    assert_eq!(runs_anyway(&place), "");
+    let profile = the_profile(&place);
+    let good = fs::read(&profile).unwrap();
+    let noise: Vec<u8> = (0..5000u32).map(|it| (it.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let mut flipped = good.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    for damaged in [&b""[..], b"\n", &noise, &good[..good.len() / 2], &good[..good.len() - 1], &flipped] {
+        fs::write(&profile, damaged).unwrap();
+        let warning = runs_anyway(&place);
+        assert!(warning.contains(&profile.display().to_string()) && warning.lines().count() == 1, "{warning}");
+        // The run has written a good one in its place.
+        assert_eq!(runs_anyway(&place), "");
+        fs::write(&profile, damaged).unwrap();
+        let name = profile.file_stem().unwrap().to_str().unwrap();
+        assert!(end(place.foresee(&["profile", "list"]), b"").with(0).out().contains("damaged"));
+        let rows: Value =
+            serde_json::from_slice(&end(place.foresee(&["profile", "list", "--json"]), b"").with(0).stdout).unwrap();
+        assert!(rows[0]["error"].is_string(), "{rows}");
+        end(place.foresee(&["profile", "show", name]), b"").with(2);
+    }
+    // Not a file at all.
+    fs::remove_file(&profile).unwrap();
+    fs::create_dir(&profile).unwrap();
+    assert!(!runs_anyway(&place).is_empty());
+}
+
+#[test]
+fn profiles_that_name_what_is_no_more() {
+    let place = place();
+    let words = ["sh", "-c", "cat kept big; cat vanishing becomes shrinks link 2>/dev/null; echo $?"];
+    place.write("kept", "kept");
+    place.write("big", lines_of(1, 50_000));
+    let names = ["vanishing", "becomes", "shrinks", "link"];
+    for name in names {
+        place.write(name, lines_of(2, 5000));
+    }
+    end(place.run(&[], &words), b"").with(0);
+    let path = |name: &str| place.path(name);
+    names.iter().for_each(|name| fs::remove_file(path(name)).unwrap());
+    fs::create_dir(path("becomes")).unwrap();
+    place.write("shrinks", "short");
+    std::os::unix::fs::symlink("/dev/zero/x", path("link")).unwrap();
+    place.write("big", "not any more");
+    for round in 0..2 {
+        let plain = end(place.plain(&words), b"");
+        let (ended, account) = place.account(&[], &words);
+        assert_eq!((&ended, ended.err().as_str()), (&plain, ""));
+        assert_eq!(account["profile_steps"].is_u64(), true, "{round}");
+    }
+    fs::remove_file(path("kept")).unwrap();
+    fs::remove_file(path("link")).unwrap();
+    // A FIFO where a file was must not be opened: whoever waits for a reader would take foresee for it.
+    end(place.plain(&["mkfifo", "kept"]), b"").with(0);
+    fs::remove_dir(path("becomes")).unwrap();
+    place.write("becomes", lines_of(1, 50_000));
+    let script = "(timeout 0.3 sh -c 'echo x > kept'; echo $?) & sleep 0.5; wait; rm kept; echo kept > kept";
+    end(place.plain(&["sh", "-c", script]), b"").with(0);
+    let plain = end(place.plain(&words), b"");
+    assert_eq!(end(place.run(&[], &words), b""), plain);
+}
+
+#[test]
+fn hostile_profiles_do_no_harm() {
+    let place = place();
+    runs_anyway(&place);
+    let profile = the_profile(&place);
+    let raw = end(place.plain(&["zstd", "-dcq", profile.to_str().unwrap()]), b"");
+    if raw.how != "status 0" {
+        eprintln!("skipped: no zstd");
+        return;
+    }
+    let text = raw.out();
+    let head: Vec<&str> = text.lines().filter(|it| ["fore", "arg ", "dire"].iter().any(|word| it.starts_with(word))).collect();
+    let f0 = place.path("d/f0").display().to_string();
+    let zeros = "/dev/zero\nfile /proc/kmsg\nfile /dev/stdin\nfile /\nfile relative\nfile\nfile %00\nfile %FF%FE";
+    for steps in [
+        format!("file {f0}\nread 0 1 0+18446744073709551615\nread 0 1 18446744073709551615+1\nread 0 1 0+0"),
+        format!("file {f0}\nread 0 1 4503599627370496+4503599627370496\nmap 0 1 0+99999999999"),
+        format!("file {zeros}\nread 0 1 0+1000000\nread 1 1 0+1\nread 2 1 0+1\nread 3 1 0+1\nread 4 1 0+1\nname 5 1"),
+        format!("file {f0}\n{}", "read 0 1 0+1000\n".repeat(200_000)),
+        format!("file {f0}\n{}", "name 0 4294967295\n".repeat(100_000)),
+        "read 0 1 0+1".to_owned(),
+        "read x".to_owned(),
+    ] {
+        let packed = end(place.plain(&["zstd", "-cq"]), format!("{}\n{steps}\n", head.join("\n")).as_bytes()).with(0);
+        fs::write(&profile, packed.stdout).unwrap();
+        runs_anyway(&place);
+    }
+    // Another command's profile under the name of this one's.
+    end(place.run(&[], &["cat", "d/f1"]), b"").with(0);
+    let other = place.stored().into_iter().find(|it| *it != profile).unwrap();
+    fs::copy(other, &profile).unwrap();
+    let (_, account) = place.account(&["--no-words"], &CAT);
+    assert_eq!(account["profile_steps"], Value::Null, "a profile of another command was used");
+}
+
+#[test]
+fn two_runs_of_one_command_at_a_time() {
+    let place = place();
+    let script = "for i in 1 2 3 4 5 6; do RUN sh -c 'cat d/f0 d/f1 d/f2 | md5sum' & done; wait";
+    let script = script.replace("RUN", &place.foresee_word());
+    for _ in 0..3 {
+        let ended = end(place.plain(&["sh", "-c", &script]), b"").with(0);
+        let mut lines: Vec<String> = ended.out().lines().map(str::to_owned).collect();
+        lines.dedup();
+        assert_eq!((lines.len(), ended.out().lines().count(), ended.err().as_str()), (1, 6, ""), "{ended:?}");
+        the_profile(&place);
+    }
+    let listed = end(place.foresee(&["profile", "list"]), b"").with(0);
+    assert!(!listed.out().contains("damaged"), "{listed:?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn no_place_for_profiles() {
+    let place = place();
+    // Without XDG_CACHE_HOME it is below HOME; without either there are no profiles.
+    let mut command = place.run(&[], &CAT);
+    command.env_remove("XDG_CACHE_HOME");
+    assert!(end(command, b"").with(0).out() == said());
+    assert!(place.aside("home/.cache/foresee/profiles").is_dir());
+    let mut command = place.run(&[], &CAT);
+    command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
+    let ended = end(command, b"").with(0);
+    assert!(ended.out() == said() && ended.err().is_empty(), "{ended:?}");
+    let mut command = place.foresee(&["profile", "list"]);
+    command.env("XDG_CACHE_HOME", "").env_remove("HOME");
+    assert!(end(command, b"").with(2).err().contains("HOME"));
+    // Where a directory should be there is a file, or a device.
+    for cache in [place.path("d/f0"), PathBuf::from("/dev/null"), PathBuf::from("/proc/self")] {
+        let mut command = place.run(&[], &CAT);
+        command.env("XDG_CACHE_HOME", &cache);
+        let ended = end(command, b"").with(0);
+        assert!(ended.out() == said() && ended.err().lines().count() <= 2, "{ended:?}");
+    }
+}
+
+/// A small file system mounted over the cache directory; gone with this.
+struct Mount(CString);
+
+impl Mount {
+    fn over(place: &Place, options: &str, flags: libc::c_ulong) -> Option<Self> {
+        let at = CString::new(place.cache().as_os_str().as_bytes()).unwrap();
+        let options = CString::new(options).unwrap();
+        // SAFETY: all are strings that outlive the call.
+        let result =
+            unsafe { libc::mount(c"none".as_ptr(), at.as_ptr(), c"tmpfs".as_ptr(), flags, options.as_ptr().cast()) };
+        if result != 0 {
+            eprintln!("skipped: mount: {}", std::io::Error::last_os_error());
+        }
+        (result == 0).then_some(Mount(at))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // SAFETY: a string that outlives the call.
+        unsafe { libc::umount2(self.0.as_ptr(), libc::MNT_DETACH) };
+    }
+}
+
+#[test]
+fn a_read_only_cache_and_a_full_one() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    {
+        let Some(_mount) = Mount::over(&place, "size=64k", libc::MS_RDONLY) else { return };
+        let warning = runs_anyway(&place);
+        assert!(warning.contains("the profile was not kept") && warning.contains("Read-only"), "{warning}");
+    }
+    let Some(_mount) = Mount::over(&place, "size=64k", 0) else { return };
+    assert_eq!(runs_anyway(&place), "");
+    let good = fs::read(the_profile(&place)).unwrap();
+    let filler = place.cache().join("filler");
+    while fs::OpenOptions::new().append(true).create(true).open(&filler).and_then(|mut file| std::io::Write::write_all(&mut file, &[1; 4096])).is_ok() {}
+    let warning = runs_anyway(&place);
+    assert!(warning.contains("the profile was not kept"), "{warning}");
+    // What was there is still whole, and nothing half written lies about.
+    assert_eq!(fs::read(the_profile(&place)).unwrap(), good);
+    assert!(runs_anyway(&place).contains("No space"));
+}
+
+#[test]
+fn list_show_and_forget() {
+    let place = place();
+    let profile = |words: &[&str]| end(place.foresee(&[&["profile"], words].concat()), b"");
+    assert_eq!(profile(&["list"]).with(0).out(), "");
+    assert_eq!(profile(&["list", "--json"]).with(0).out().trim(), "[]");
+    end(place.run(&[], &CAT), b"").with(0);
+    end(place.run(&[], &["grep", "-c", "word 7", "d/f1"]), b"").with(1);
+    let rows: Value = serde_json::from_slice(&profile(&["list", "--json"]).with(0).stdout).unwrap();
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert!(row["steps"].as_u64().unwrap() > 0 && row["bytes_read"].is_u64() && row["file_bytes"].is_u64(), "{row}");
+        assert_eq!(row["directory"], place.work().to_str().unwrap());
+    }
+    assert_eq!((&rows[0]["command"], &rows[1]["command"]), (&"cat d/f0 d/f1 d/f2".into(), &"grep -c word 7 d/f1".into()));
+    assert_eq!(profile(&["list"]).with(0).out().lines().count(), 2);
+    let (cat, grep) = (rows[0]["name"].as_str().unwrap(), rows[1]["name"].as_str().unwrap());
+    let shown = profile(&["show", cat]).with(0).out();
+    assert!(shown.contains("command    cat d/f0 d/f1 d/f2\n") && shown.contains("d/f2\n"), "{shown}");
+    for words in [&["show", "nothing"][..], &["forget", "nothing"], &["forget", cat, "../../x"]] {
+        assert!(profile(words).with(2).err().contains("there is no profile '"));
+    }
+    assert!(profile(&["forget"]).with(2).err().contains("--all") && profile(&["show"]).how == "status 2");
+    assert_eq!(place.stored().len(), 2, "with an error in any name none is forgotten");
+    profile(&["forget", grep]).with(0);
+    assert_eq!(place.stored().len(), 1);
+    profile(&["forget", "--all"]).with(0);
+    assert_eq!(place.stored().len(), 0);
+    profile(&["forget", "--all"]).with(0);
+}

@@ -1,0 +1,63 @@
+//! The house is kept: no file too long, no path of somebody's machine, no crate without its header.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FILE_LINES_MAX: usize = 800;
+const LINE_CHARACTERS_MAX: usize = 140;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for entry in entries.map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_dir() {
+            if !name.starts_with('.') && name != "target" && name != "results" {
+                sources(&entry, found);
+            }
+        } else if entry.extension().is_some_and(|it| ["rs", "py", "c", "h", "md", "toml"].iter().any(|ext| it == *ext)) {
+            found.push(entry);
+        }
+    }
+}
+
+#[test]
+fn files_are_short_and_speak_of_no_machine() {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    assert!(files.len() > 50, "the sources were not found");
+    let home = ["/ro", "ot/"].concat();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = text.lines().count();
+        assert!(lines <= FILE_LINES_MAX, "{}: {lines} lines", file.display());
+        assert!(!text.contains(&home), "{}: speaks of {home}", file.display());
+        for (number, line) in text.lines().enumerate() {
+            let long = line.chars().count() > LINE_CHARACTERS_MAX && !line.trim_start().starts_with('|');
+            assert!(!long, "{}:{}: too long", file.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn every_rust_file_says_what_it_is() {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    for file in files.iter().filter(|file| file.extension().is_some_and(|it| it == "rs")) {
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.starts_with("//!"), "{}: begins without a header", file.display());
+    }
+}
+
+#[test]
+fn the_commands_the_readme_names_exist() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    for target in ["demo", "test", "bench", "install"] {
+        assert!(readme.contains(&format!("make {target}")), "README.md does not name make {target}");
+        assert!(makefile.contains(&format!("\n{target}:")), "the Makefile has no {target}");
+    }
+}

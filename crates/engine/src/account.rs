@@ -1,0 +1,49 @@
+//! The account of a run: what was read, how long the program stood still for it, what was read ahead and what became of it.
+
+use std::time::Duration;
+
+use foresee_manager::Statistics;
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It returned this status.
+    Status(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// From the program's start to its end.
+    pub elapsed: Duration,
+    /// How it ended.
+    pub ending: Ending,
+    /// Reads of regular files by the program and its children.
+    pub reads: u64,
+    /// Bytes they gave.
+    pub bytes: u64,
+    /// Time spent in reads that had to wait ([`crate::supervisor::STALL_MIN`] and longer).
+    pub stall: Duration,
+    /// Programs that were watched. 0: the command could not be (a static binary, or one of another user).
+    pub programs: u32,
+    /// What the manager counted.
+    pub statistics: Statistics,
+    /// Bytes read ahead.
+    pub bytes_ahead: u64,
+    /// How reads ahead were made: io_uring or threads.
+    pub method: &'static str,
+    /// Steps the profile disclosed, if one was found.
+    pub profile_steps: Option<usize>,
+    /// Records lost because the programs posted faster than they were taken.
+    pub records_lost: u64,
+    /// Processor time of foresee itself.
+    pub own_cpu: Duration,
+    /// Largest memory of foresee itself, in bytes.
+    pub own_memory: u64,
+    /// From foresee's start to the program's.
+    pub start_up: Duration,
+    /// What went wrong without stopping the run.
+    pub warnings: Vec<String>,
+}

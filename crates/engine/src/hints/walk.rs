@@ -1,0 +1,221 @@
+//! Walking directories ahead of a program that will walk them: many are listed at once, and their files come out in the
+//! order in which a depth-first walk meets them.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::host::Listed;
+
+/// Directories listed at once: enough for a device that answers many requests at a time.
+const LISTINGS_MAX: usize = 48;
+/// Entries one walk remembers: some 100 MB of paths. Beyond it the walk ends, and the program goes on without.
+const ENTRIES_MAX: usize = 1 << 20;
+
+enum Children {
+    /// Not asked for yet.
+    Unlisted,
+    Asked,
+    Known(VecDeque<Child>),
+    /// It is a file after all.
+    NoDirectory,
+}
+
+enum Child {
+    File(PathBuf),
+    Directory(usize),
+}
+
+struct Node {
+    path: PathBuf,
+    children: Children,
+    /// It came out itself; what is in it follows.
+    told: bool,
+}
+
+/// What a walk has found next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A directory, before what is in it.
+    Directory(PathBuf),
+    /// A file.
+    File(PathBuf),
+}
+
+/// A walk in progress.
+pub struct Walk {
+    nodes: Vec<Node>,
+    by_path: HashMap<PathBuf, usize>,
+    /// The directories on the way from a root to where the walk stands; not yet begun roots wait in `roots`.
+    stack: Vec<usize>,
+    roots: VecDeque<Child>,
+    /// Directories to list, nearest in the walk first within each listing.
+    unlisted: VecDeque<usize>,
+    asked: usize,
+    entries: usize,
+    skip_hidden: bool,
+}
+
+impl Walk {
+    /// A walk of these paths. If `into` directories, each is tried as one; else each is a file.
+    pub fn new(roots: Vec<PathBuf>, into: bool, skip_hidden: bool) -> Self {
+        let mut walk = Walk {
+            nodes: Vec::new(),
+            by_path: HashMap::new(),
+            stack: Vec::new(),
+            roots: VecDeque::new(),
+            unlisted: VecDeque::new(),
+            asked: 0,
+            entries: 0,
+            skip_hidden,
+        };
+        for path in roots {
+            let child = if into { walk.add_directory(path) } else { Child::File(path) };
+            walk.roots.push_back(child);
+        }
+        walk
+    }
+
+    fn add_directory(&mut self, path: PathBuf) -> Child {
+        let node = self.nodes.len();
+        self.by_path.insert(path.clone(), node);
+        self.nodes.push(Node { path, children: Children::Unlisted, told: false });
+        self.unlisted.push_back(node);
+        Child::Directory(node)
+    }
+
+    /// The next directory to list, if more may be listed at once.
+    pub fn next_listing(&mut self) -> Option<&Path> {
+        if self.asked >= LISTINGS_MAX {
+            return None;
+        }
+        let node = self.unlisted.pop_front()?;
+        self.asked += 1;
+        self.nodes[node].children = Children::Asked;
+        Some(&self.nodes[node].path)
+    }
+
+    /// A directory was listed, or proved to be none or closed to us.
+    pub fn listed(&mut self, path: &Path, entries: io::Result<Vec<Listed>>) {
+        let Some(&node) = self.by_path.get(path) else { return };
+        if !matches!(self.nodes[node].children, Children::Asked) {
+            return;
+        }
+        self.asked -= 1;
+        let entries = match entries {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                self.nodes[node].children = Children::NoDirectory;
+                return;
+            }
+            entries => entries.unwrap_or_default(),
+        };
+        let mut children = VecDeque::new();
+        for entry in entries {
+            let hidden = entry.path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if (hidden && self.skip_hidden) || self.entries >= ENTRIES_MAX {
+                continue;
+            }
+            self.entries += 1;
+            if entry.is_directory {
+                children.push_back(self.add_directory(entry.path));
+            } else if entry.is_file {
+                children.push_back(Child::File(entry.path));
+            }
+        }
+        self.nodes[node].children = Children::Known(children);
+    }
+
+    /// The next thing in walking order; None while its directory is not listed, or at the end.
+    pub fn next_found(&mut self) -> Option<Found> {
+        loop {
+            let child = match self.stack.last().map(|&node| &mut self.nodes[node]) {
+                None => self.roots.pop_front()?,
+                Some(node) => match &mut node.children {
+                    Children::Unlisted | Children::Asked => return None,
+                    Children::NoDirectory => {
+                        let path = node.path.clone();
+                        self.stack.pop();
+                        return Some(Found::File(path));
+                    }
+                    Children::Known(_) if !node.told => {
+                        node.told = true;
+                        return Some(Found::Directory(node.path.clone()));
+                    }
+                    Children::Known(children) => match children.pop_front() {
+                        Some(child) => child,
+                        None => {
+                            self.stack.pop();
+                            continue;
+                        }
+                    },
+                },
+            };
+            match child {
+                Child::File(path) => return Some(Found::File(path)),
+                Child::Directory(node) => self.stack.push(node),
+            }
+        }
+    }
+
+    /// Whether everything was found.
+    pub fn is_over(&self) -> bool {
+        self.stack.is_empty() && self.roots.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, is_directory: bool) -> Listed {
+        Listed { path: path.into(), is_directory, is_file: !is_directory }
+    }
+
+    fn all(walk: &mut Walk) -> Vec<String> {
+        std::iter::from_fn(|| walk.next_found())
+            .map(|found| match found {
+                Found::Directory(path) => format!("{}/", path.display()),
+                Found::File(path) => path.display().to_string(),
+            })
+            .collect()
+    }
+
+    fn walk(roots: &[&str], skip_hidden: bool) -> Walk {
+        Walk::new(roots.iter().map(PathBuf::from).collect(), true, skip_hidden)
+    }
+
+    #[test]
+    fn files_come_in_depth_first_order_whatever_order_listings_arrive_in() {
+        let mut walk = walk(&["/r", "/z"], false);
+        assert_eq!(walk.next_listing(), Some(Path::new("/r")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/z")));
+        walk.listed(Path::new("/r"), Ok(vec![entry("/r/a", true), entry("/r/f", false), entry("/r/b", true)]));
+        walk.listed(Path::new("/z"), Err(io::ErrorKind::NotADirectory.into()));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/a")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/b")));
+        walk.listed(Path::new("/r/b"), Ok(vec![entry("/r/b/2", false)]));
+        assert_eq!(all(&mut walk), ["/r/"]);
+        assert!(!walk.is_over());
+        walk.listed(Path::new("/r/a"), Ok(vec![entry("/r/a/1", false)]));
+        assert_eq!(all(&mut walk), ["/r/a/", "/r/a/1", "/r/f", "/r/b/", "/r/b/2", "/z"]);
+        assert!(walk.is_over());
+    }
+
+    #[test]
+    fn hidden_names_are_skipped_where_the_program_skips_them_and_errors_are_empty_directories() {
+        let mut walk = walk(&["/r"], true);
+        walk.next_listing();
+        walk.listed(Path::new("/r"), Ok(vec![entry("/r/.git", true), entry("/r/x", true), entry("/r/.f", false)]));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/x")));
+        walk.listed(Path::new("/r/x"), Err(io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(all(&mut walk), ["/r/", "/r/x/"]);
+        assert!(walk.is_over());
+    }
+
+    #[test]
+    fn arguments_of_other_programs_are_files() {
+        let mut walk = Walk::new(vec!["/a".into(), "/b".into()], false, false);
+        assert_eq!(walk.next_listing(), None);
+        assert_eq!(all(&mut walk), ["/a", "/b"]);
+    }
+}

@@ -1,0 +1,220 @@
+//! The page-cache host: the kernel's page cache holds the data, and we steer it.
+//!
+//! - *Fetch* is a real read into a scratch buffer: `WILLNEED` is capped at the device's readahead and may block.
+//! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what stays is remembered and
+//!   tried again together with its neighbours' drop.
+//! - The program's own reads are never delayed, altered or served by us.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
+
+use super::doorbell::Doorbell;
+use super::residency::{BLOCK_BYTES, drop_pages, resident_pages};
+use super::scratch::Scratch;
+use super::uring::Uring;
+use super::workers::{Done, Listed, Workers};
+use crate::names::Names;
+
+/// Files kept open for reading ahead, of those that nothing is being read from. The rest of the descriptors is for those
+/// in flight.
+const IDLE_FILES_MAX: usize = 256;
+
+/// What the host tells the supervisor.
+#[derive(Debug)]
+pub enum Report {
+    /// Something for the manager.
+    Event(Event),
+    /// A directory was listed for a walk.
+    Listed(PathBuf, io::Result<Vec<Listed>>),
+}
+
+#[derive(Default)]
+struct Held {
+    file: Option<Arc<File>>,
+    in_flight: u32,
+}
+
+/// The host.
+pub struct PageCache {
+    workers: Workers,
+    uring: Option<Uring>,
+    doorbell: Doorbell,
+    devices: Vec<u64>,
+    held: HashMap<FileId, Held>,
+    /// Files held open, in the order they were opened.
+    idle: VecDeque<FileId>,
+    fetching: HashMap<FetchId, FileId>,
+    /// Ranges whose pages did not go, being part of folios that reach beyond them.
+    stayed: HashMap<FileId, (u64, u64)>,
+    bytes_fetched: u64,
+}
+
+impl PageCache {
+    /// A host; with `uring` false it reads with threads even where io_uring is allowed.
+    pub fn new(uring: bool) -> io::Result<Self> {
+        let (doorbell, scratch) = (Doorbell::new()?, Scratch::new()?);
+        let uring = if uring { Uring::new(scratch.clone()).ok() } else { None };
+        Ok(PageCache {
+            workers: Workers::new(doorbell.clone(), scratch),
+            uring,
+            doorbell,
+            devices: Vec::new(),
+            held: HashMap::new(),
+            idle: VecDeque::new(),
+            fetching: HashMap::new(),
+            stayed: HashMap::new(),
+            bytes_fetched: 0,
+        })
+    }
+
+    /// How reads ahead are made: "io_uring" or "threads".
+    pub fn method(&self) -> &'static str {
+        if self.uring.is_some() { "io_uring" } else { "threads" }
+    }
+
+    /// Bytes read ahead, as the kernel returned them.
+    pub fn bytes_fetched(&self) -> u64 {
+        self.bytes_fetched
+    }
+
+    /// The manager's number for a device.
+    pub fn device(&mut self, dev: u64) -> DeviceId {
+        let at = self.devices.iter().position(|&known| known == dev).unwrap_or_else(|| {
+            self.devices.push(dev);
+            self.devices.len() - 1
+        });
+        DeviceId(at.min(usize::from(u16::MAX)) as u16)
+    }
+
+    /// Lists a directory for a walk; the answer comes as [`Report::Listed`].
+    pub fn list(&self, directory: &Path) {
+        self.workers.list(directory.to_owned());
+    }
+
+    /// Starts what the manager asked for.
+    pub fn carry_out(&mut self, actions: &[Action], names: &Names) {
+        for action in actions {
+            match *action {
+                Action::Lookup { file } => self.workers.look(file, names.path(file).to_owned()),
+                Action::Fetch { fetch, file, first, count, .. } => self.fetch(fetch, file, first, count, names),
+                Action::Drop { file, first, count } => self.drop(file, first, count, names),
+                // Programs read by themselves here; nobody waits on us.
+                Action::Wake { .. } => {}
+            }
+        }
+    }
+
+    /// Hands the kernel what [`PageCache::carry_out`] collected.
+    pub fn submit(&mut self) -> io::Result<()> {
+        self.uring.as_mut().map_or(Ok(()), Uring::submit)
+    }
+
+    fn fetch(&mut self, fetch: FetchId, file: FileId, first: u64, count: u64, names: &Names) {
+        let (offset, bytes) = (first * BLOCK_BYTES, (count * BLOCK_BYTES) as usize);
+        let held = self.held.entry(file).or_default();
+        held.in_flight += 1;
+        self.fetching.insert(fetch, file);
+        match (&held.file, &mut self.uring) {
+            (Some(file), Some(uring)) => uring.read(fetch, Arc::clone(file), offset, bytes),
+            (Some(file), None) => self.workers.read(fetch, Arc::clone(file), offset, bytes),
+            (None, _) => self.workers.reopen_and_read(fetch, names.path(file).to_owned(), offset, bytes),
+        }
+    }
+
+    fn drop(&mut self, file: FileId, first: u64, count: u64, names: &Names) {
+        let Some(open) = self.held.get(&file).and_then(|held| held.file.clone()).or_else(|| open(names.path(file)))
+        else {
+            return;
+        };
+        let (mut from, mut to) = (first, first + count);
+        if let Some((stayed_from, stayed_to)) = self.stayed.remove(&file)
+            && stayed_from <= to
+            && from <= stayed_to
+        {
+            (from, to) = (from.min(stayed_from), to.max(stayed_to));
+        }
+        let (offset, bytes) = (from * BLOCK_BYTES, (to - from) * BLOCK_BYTES);
+        drop_pages(&open, offset, bytes);
+        if resident_pages(&open, offset, bytes).is_ok_and(|left| left > 0) {
+            self.stayed.insert(file, (from, to));
+        }
+    }
+
+    /// Takes what was done since the last call.
+    pub fn collect(&mut self, names: &mut Names, reports: &mut Vec<Report>) {
+        self.doorbell.answer();
+        let mut fetched = Vec::new();
+        if let Some(uring) = &mut self.uring {
+            uring.take_done(|fetch, result| fetched.push((fetch, result)));
+        }
+        for done in self.workers.take_done() {
+            match done {
+                Done::Fetched(fetch, result) => fetched.push((fetch, result)),
+                Done::Listed(path, result) => reports.push(Report::Listed(path, result)),
+                Done::Looked(file, Ok(found)) => {
+                    names.identify(file, (found.dev, found.ino));
+                    let device = self.device(found.dev);
+                    let blocks = if found.file.is_some() { found.size.div_ceil(BLOCK_BYTES) } else { 0 };
+                    if let Some(opened) = found.file {
+                        self.hold(file, opened);
+                    }
+                    reports.push(Report::Event(Event::FileKnown { file, device, blocks }));
+                }
+                Done::Looked(file, Err(_)) => reports.push(Report::Event(Event::FileMissing { file })),
+            }
+        }
+        for (fetch, result) in fetched {
+            if let Some(file) = self.fetching.remove(&fetch)
+                && let Some(held) = self.held.get_mut(&file)
+            {
+                held.in_flight -= 1;
+            }
+            self.bytes_fetched += result.as_ref().map_or(0, |&bytes| bytes);
+            let event = if result.is_ok() { Event::FetchDone { fetch } } else { Event::FetchFailed { fetch } };
+            reports.push(Report::Event(event));
+        }
+    }
+
+    fn hold(&mut self, id: FileId, file: Arc<File>) {
+        self.held.entry(id).or_default().file = Some(file);
+        self.idle.push_back(id);
+        for _ in 0..self.idle.len().saturating_sub(IDLE_FILES_MAX) {
+            let Some(oldest) = self.idle.pop_front() else { break };
+            match self.held.get_mut(&oldest) {
+                Some(held) if held.in_flight > 0 => self.idle.push_back(oldest),
+                Some(held) => held.file = None,
+                None => {}
+            }
+        }
+    }
+
+    /// Whether reads ahead are on their way.
+    pub fn is_busy(&self) -> bool {
+        !self.fetching.is_empty()
+    }
+
+    /// Sleeps until something is done, one of `others` is readable, or the time is over.
+    pub fn wait(&self, others: &[RawFd], timeout: Duration) {
+        let own = [Some(self.doorbell.as_fd().as_raw_fd()), self.uring.as_ref().map(Uring::fd)];
+        let mut polled: Vec<libc::pollfd> = own
+            .into_iter()
+            .flatten()
+            .chain(others.iter().copied())
+            .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
+            .collect();
+        let time = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
+        // SAFETY: the array and the time live through the call; no signal mask is changed.
+        unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
+    }
+}
+
+fn open(path: &Path) -> Option<Arc<File>> {
+    File::open(path).ok().map(Arc::new)
+}

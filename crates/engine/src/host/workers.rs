@@ -1,0 +1,215 @@
+//! Threads that do what may block: looking names up, listing directories, reading where io_uring cannot.
+//!
+//! They are started as work comes, up to a limit, and told to end when the pool is dropped. A thread that is stuck in the
+//! kernel is not waited for.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use foresee_manager::{FetchId, FileId};
+
+use super::doorbell::Doorbell;
+use super::scratch::Scratch;
+
+/// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
+const THREADS_MAX: usize = 64;
+
+/// What a name led to.
+#[derive(Debug)]
+pub struct Found {
+    /// Open for reading, if it is a regular file that may be read.
+    pub file: Option<Arc<File>>,
+    /// Its device.
+    pub dev: u64,
+    /// Its inode.
+    pub ino: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its full path.
+    pub path: PathBuf,
+    /// Whether it is a directory (not: a link to one).
+    pub is_directory: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+}
+
+/// Work that is done.
+#[derive(Debug)]
+pub enum Done {
+    /// A name was looked up.
+    Looked(FileId, io::Result<Found>),
+    /// A directory was listed, in the order the file system gives.
+    Listed(PathBuf, io::Result<Vec<Listed>>),
+    /// A range was read: the bytes that came.
+    Fetched(FetchId, io::Result<u64>),
+}
+
+enum Task {
+    Look(FileId, PathBuf),
+    List(PathBuf),
+    Read { fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize },
+    Reopen { fetch: FetchId, path: PathBuf, offset: u64, bytes: usize },
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    idle: usize,
+    threads: usize,
+    closing: bool,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    more: Condvar,
+    done: Mutex<Vec<Done>>,
+    doorbell: Doorbell,
+    scratch: Scratch,
+}
+
+/// A lock whose holder panicked still guards valid data: nothing here leaves a queue half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pool.
+pub struct Workers {
+    shared: Arc<Shared>,
+}
+
+impl Workers {
+    /// A pool that rings `doorbell` when work is done.
+    pub fn new(doorbell: Doorbell, scratch: Scratch) -> Self {
+        let shared =
+            Shared { queue: Mutex::default(), more: Condvar::new(), done: Mutex::default(), doorbell, scratch };
+        Workers { shared: Arc::new(shared) }
+    }
+
+    /// Looks a name up, opening what may be read.
+    pub fn look(&self, file: FileId, path: PathBuf) {
+        self.add(Task::Look(file, path));
+    }
+
+    /// Lists a directory.
+    pub fn list(&self, path: PathBuf) {
+        self.add(Task::List(path));
+    }
+
+    /// Reads a range of an open file.
+    pub fn read(&self, fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize) {
+        self.add(Task::Read { fetch, file, offset, bytes });
+    }
+
+    /// Reads a range of a file that was closed meanwhile.
+    pub fn reopen_and_read(&self, fetch: FetchId, path: PathBuf, offset: u64, bytes: usize) {
+        self.add(Task::Reopen { fetch, path, offset, bytes });
+    }
+
+    fn add(&self, task: Task) {
+        let mut queue = lock(&self.shared.queue);
+        queue.tasks.push_back(task);
+        if queue.idle < queue.tasks.len() && queue.threads < THREADS_MAX {
+            let shared = Arc::clone(&self.shared);
+            let spawned = std::thread::Builder::new().stack_size(128 << 10).spawn(move || work(&shared));
+            queue.threads += usize::from(spawned.is_ok());
+        }
+        drop(queue);
+        self.shared.more.notify_one();
+    }
+
+    /// What was done since the last call.
+    pub fn take_done(&self) -> Vec<Done> {
+        std::mem::take(&mut *lock(&self.shared.done))
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.shared.queue);
+        queue.closing = true;
+        queue.tasks.clear();
+        drop(queue);
+        self.shared.more.notify_all();
+    }
+}
+
+fn work(shared: &Shared) {
+    loop {
+        let mut queue = lock(&shared.queue);
+        let task = loop {
+            if queue.closing {
+                return;
+            }
+            if let Some(task) = queue.tasks.pop_front() {
+                break task;
+            }
+            queue.idle += 1;
+            queue = shared.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        };
+        drop(queue);
+        let done = run(task, &shared.scratch);
+        lock(&shared.done).push(done);
+        shared.doorbell.ring();
+    }
+}
+
+fn run(task: Task, scratch: &Scratch) -> Done {
+    match task {
+        Task::Look(file, path) => Done::Looked(file, look(&path)),
+        Task::List(path) => {
+            let listed = list(&path);
+            Done::Listed(path, listed)
+        }
+        Task::Read { fetch, file, offset, bytes } => Done::Fetched(fetch, scratch.read(&file, offset, bytes)),
+        Task::Reopen { fetch, path, offset, bytes } => {
+            let read = open(&path).and_then(|file| scratch.read(&file, offset, bytes));
+            Done::Fetched(fetch, read)
+        }
+    }
+}
+
+/// Opens for reading ahead: without touching the access time where that is allowed, never waiting for a FIFO's writer, and
+/// with the kernel's own readahead off, because what we ask for is what we want.
+fn open(path: &Path) -> io::Result<File> {
+    let open = |flags| std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = open(libc::O_NOATIME | libc::O_NONBLOCK).or_else(|error| match error.raw_os_error() {
+        Some(libc::EPERM) => open(libc::O_NONBLOCK),
+        _ => Err(error),
+    })?;
+    // SAFETY: the descriptor is open; advice has no effect on memory.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
+    Ok(file)
+}
+
+fn look(path: &Path) -> io::Result<Found> {
+    // The type first: opening a device or a FIFO may do things.
+    let metadata = std::fs::metadata(path)?;
+    let (dev, ino, size) = (metadata.dev(), metadata.ino(), metadata.size());
+    let file = if metadata.is_file() { open(path).ok().map(Arc::new) } else { None };
+    if metadata.is_dir() {
+        // Its entries are what is looked up next; listing it brings them.
+        list(path)?;
+    }
+    Ok(Found { file, dev, ino, size })
+}
+
+fn list(path: &Path) -> io::Result<Vec<Listed>> {
+    std::fs::read_dir(path)?
+        .map(|entry| {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            Ok(Listed { path: entry.path(), is_directory: kind.is_dir(), is_file: kind.is_file() })
+        })
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! A profile as text, a line each, compressed with zstd and its checksum:
+//!
+//! ```text
+//! foresee-profile 1
+//! arg ARGUMENT            one line an argument; bytes outside printable ASCII, and %, as %XX
+//! directory PATH
+//! truncated               only if steps were left out
+//! file PATH               numbers files from 0
+//! name FILE PROCESS       its name was looked up
+//! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
+//! map FILE PROCESS FIRST+COUNT       the same, through a mapping
+//! ```
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use foresee_manager::Want;
+
+use super::{Profile, STEPS_MAX, Step};
+
+const FIRST_LINE: &str = "foresee-profile 1";
+/// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us allocate.
+const TEXT_BYTES_MAX: usize = 256 << 20;
+
+fn escape(text: &OsStr, out: &mut String) {
+    for &byte in text.as_bytes() {
+        match byte {
+            b'%' | 0..=32 | 127.. => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+            _ => out.push(byte as char),
+        }
+    }
+}
+
+fn unescape(text: &str) -> Option<OsString> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    Some(OsString::from_vec(bytes))
+}
+
+/// The profile's file contents.
+pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
+    let mut text = format!("{FIRST_LINE}\n");
+    let mut line = |word: &str, value: &OsStr| {
+        text.push_str(word);
+        text.push(' ');
+        escape(value, &mut text);
+        text.push('\n');
+    };
+    for argument in &profile.command {
+        line("arg", argument);
+    }
+    line("directory", profile.directory.as_os_str());
+    for file in &profile.files {
+        line("file", file.as_os_str());
+    }
+    if profile.truncated {
+        text.push_str("truncated\n");
+    }
+    for step in &profile.steps {
+        let Step { file, process, want, mapped } = step;
+        let word = if *mapped { "map" } else { "read" };
+        let _ = match want {
+            Want::Range { .. } => writeln!(text, "{word} {file} {process} {want}"),
+            _ => writeln!(text, "name {file} {process}"),
+        };
+    }
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
+    encoder.include_checksum(true)?;
+    std::io::Write::write_all(&mut encoder, text.as_bytes())?;
+    encoder.finish()
+}
+
+/// Reads a profile's file contents; the error says what is wrong with them.
+pub fn decode(bytes: &[u8]) -> Result<Profile, String> {
+    let mut text = String::new();
+    let decoder = zstd::Decoder::new(bytes).map_err(|error| error.to_string())?;
+    std::io::Read::read_to_string(&mut std::io::Read::take(decoder, TEXT_BYTES_MAX as u64), &mut text)
+        .map_err(|error| error.to_string())?;
+    let mut lines = text.lines().enumerate();
+    if lines.next().map(|(_, line)| line) != Some(FIRST_LINE) {
+        return Err(format!("its first line is not '{FIRST_LINE}'"));
+    }
+    let mut profile = Profile::default();
+    for (number, line) in lines {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        read_line(&mut profile, word, rest)
+            .ok_or_else(|| format!("line {}: '{line}' is not understood", number + 1))?;
+    }
+    Ok(profile)
+}
+
+fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
+    match word {
+        "arg" => profile.command.push(unescape(rest)?),
+        "directory" => profile.directory = unescape(rest)?.into(),
+        "file" => profile.files.push(unescape(rest)?.into()),
+        "truncated" => profile.truncated = true,
+        "name" | "read" | "map" => {
+            let mut fields = rest.split(' ');
+            let file = fields.next()?.parse().ok().filter(|&file: &u32| (file as usize) < profile.files.len())?;
+            let process = fields.next()?.parse().ok()?;
+            let want = if word == "name" { Want::Name } else { fields.next()?.parse().ok()? };
+            if profile.steps.len() >= STEPS_MAX || fields.next().is_some() {
+                return None;
+            }
+            profile.steps.push(Step { file, process, want, mapped: word == "map" });
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Profile {
+        let range = Want::Range { first: 3, count: 2 };
+        Profile {
+            command: vec!["grep".into(), OsString::from_vec(vec![b'a', b' ', b'\n', 0xff, b'%'])],
+            directory: "/some dir".into(),
+            files: vec!["/a\nb".into(), "/c".into()],
+            steps: vec![
+                Step { file: 0, process: 1, want: Want::Name, mapped: false },
+                Step { file: 1, process: 2, want: range, mapped: false },
+                Step { file: 1, process: 2, want: range, mapped: true },
+            ],
+            truncated: true,
+        }
+    }
+
+    #[test]
+    fn a_profile_reads_back_as_it_was() {
+        assert_eq!(decode(&encode(&sample()).unwrap()).unwrap(), sample());
+    }
+
+    #[test]
+    fn damage_anywhere_is_an_error_or_harmless_never_a_panic() {
+        let whole = encode(&sample()).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x55;
+            if let Ok(profile) = decode(&damaged) {
+                assert_eq!(profile, sample(), "byte {at} changed the contents unnoticed");
+            }
+            assert!(decode(&whole[..at]).is_err(), "cut at byte {at}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Recording a run while it goes on.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+
+use foresee_manager::{FileId, Want};
+
+use super::{Profile, STEPS_MAX, Step};
+use crate::host::resident_map;
+use crate::names::Names;
+
+/// Runs of resident pages kept of one mapped file.
+const MAPPED_RUNS_MAX: usize = 64;
+/// Gaps of so many pages inside a mapped file are read along: the kernel faults around in 64 KiB.
+const MAPPED_GAP_PAGES: u64 = 16;
+
+/// A run being recorded.
+pub struct Recorder {
+    files: Vec<FileId>,
+    numbers: HashMap<FileId, u32>,
+    steps: Vec<Step>,
+    named: HashMap<u32, ()>,
+    truncated: bool,
+}
+
+impl Recorder {
+    /// Nothing recorded yet.
+    #[allow(clippy::new_without_default, reason = "a recorder is begun, not defaulted")]
+    pub fn new() -> Self {
+        Recorder {
+            files: Vec::new(),
+            numbers: HashMap::new(),
+            steps: Vec::new(),
+            named: HashMap::new(),
+            truncated: false,
+        }
+    }
+
+    fn number(&mut self, file: FileId) -> u32 {
+        *self.numbers.entry(file).or_insert_with(|| {
+            self.files.push(file);
+            (self.files.len() - 1) as u32
+        })
+    }
+
+    fn push(&mut self, step: Step) {
+        if self.steps.len() < STEPS_MAX {
+            self.steps.push(step);
+        } else {
+            self.truncated = true;
+        }
+    }
+
+    /// A name was looked up. Only the first time counts.
+    pub fn named(&mut self, file: FileId, process: u32) {
+        let file = self.number(file);
+        if self.named.insert(file, ()).is_none() {
+            self.push(Step { file, process, want: Want::Name, mapped: false });
+        }
+    }
+
+    /// A file was mapped. What of it was touched is asked at the end.
+    pub fn mapped(&mut self, file: FileId, process: u32) {
+        let file = self.number(file);
+        if !self.steps.iter().rev().take(4096).any(|step| step.file == file && step.mapped) {
+            self.push(Step { file, process, want: Want::All, mapped: true });
+        }
+    }
+
+    /// Blocks were read that were not here by an earlier read.
+    pub fn read(&mut self, file: FileId, process: u32, first: u64, count: u64) {
+        let file = self.number(file);
+        match self.steps.last_mut() {
+            Some(Step { file: last, want: Want::Range { first: begun, count: so_far }, mapped: false, .. })
+                if *last == file && *begun + *so_far == first =>
+            {
+                *so_far += count;
+            }
+            // To read it, it was opened; the one step says both.
+            Some(last) if last.file == file && last.want == Want::Name => {
+                last.want = Want::Range { first, count };
+            }
+            _ => self.push(Step { file, process, want: Want::Range { first, count }, mapped: false }),
+        }
+    }
+
+    /// How many steps were recorded.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Ends the recording.
+    pub fn finish(self, command: Vec<OsString>, directory: PathBuf, names: &Names) -> Profile {
+        let files: Vec<PathBuf> = self.files.iter().map(|&file| names.path(file).to_owned()).collect();
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in self.steps {
+            if !(step.mapped && step.want == Want::All) {
+                steps.push(step);
+                continue;
+            }
+            let touched = File::open(&files[step.file as usize]).and_then(|file| resident_map(&file));
+            let runs = touched.map(|map| map.runs()).unwrap_or_default();
+            steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {
+                let want = Want::Range { first, count };
+                Step { want, ..step }
+            }));
+        }
+        let truncated = self.truncated || steps.len() > STEPS_MAX;
+        steps.truncate(STEPS_MAX);
+        Profile { command, directory, files, steps, truncated }
+    }
+}
+
+fn close_gaps(runs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    let mut closed: Vec<(u64, u64)> = Vec::new();
+    for (first, count) in runs {
+        match closed.last_mut() {
+            Some((begun, so_far)) if first - (*begun + *so_far) <= MAPPED_GAP_PAGES => *so_far = first + count - *begun,
+            _ => closed.push((first, count)),
+        }
+    }
+    closed.truncate(MAPPED_RUNS_MAX);
+    closed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn neighbours_grow_together_and_an_opening_becomes_its_first_read() {
+        let mut names = Names::default();
+        let (a, b) = (names.of_path(Path::new("/a")).unwrap(), names.of_path(Path::new("/b")).unwrap());
+        let mut recorder = Recorder::new();
+        recorder.named(a, 1);
+        recorder.read(a, 1, 0, 2);
+        recorder.read(a, 1, 2, 2);
+        recorder.named(b, 1);
+        recorder.named(b, 1);
+        recorder.read(a, 1, 9, 1);
+        let profile = recorder.finish(vec![], PathBuf::new(), &names);
+        let wants: Vec<_> = profile.steps.iter().map(|step| (step.file, step.want.to_string())).collect();
+        assert_eq!(wants, [(0, "0+4".into()), (1, "name".into()), (0, "9+1".into())]);
+    }
+
+    #[test]
+    fn small_gaps_are_closed() {
+        assert_eq!(close_gaps(vec![(0, 4), (10, 2), (100, 1)]), [(0, 12), (100, 1)]);
+    }
+}

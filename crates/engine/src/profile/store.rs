@@ -1,0 +1,198 @@
+//! Where profiles are kept: `$XDG_CACHE_HOME/foresee/profiles`, one file a command and directory, bounded in number and
+//! size; the least recently used goes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{Profile, format};
+
+/// Profiles kept at most.
+pub const PROFILES_MAX: usize = 256;
+/// Bytes all profiles take at most.
+pub const STORE_BYTES_MAX: u64 = 128 << 20;
+/// Bytes one profile takes at most: the longest that [`super::STEPS_MAX`] steps make, compressed.
+const PROFILE_BYTES_MAX: u64 = 32 << 20;
+const EXTENSION: &str = "profile";
+
+/// A profile's file.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// Its name without the extension: what `profile show` takes.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Bytes it takes.
+    pub bytes: u64,
+    /// When it was last used.
+    pub used: SystemTime,
+}
+
+/// The directory of profiles.
+pub struct Store {
+    directory: PathBuf,
+}
+
+/// FNV-1a: names of files, stable between versions of the compiler; a clash is found by the profile's own words.
+fn fingerprint(command: &[OsString], directory: &Path) -> u64 {
+    let words = command.iter().map(OsString::as_os_str).chain([directory.as_os_str()]);
+    let bytes = words.flat_map(|word| word.as_bytes().iter().copied().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+impl Store {
+    /// The user's store: below `XDG_CACHE_HOME`, else `~/.cache`. None if neither is set.
+    pub fn of_user() -> Option<Self> {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+        Some(Store { directory: cache.join("foresee/profiles") })
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn path(&self, command: &[OsString], directory: &Path) -> PathBuf {
+        let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
+        let program: String = program.unwrap_or_default().to_string_lossy().chars().take(40).collect();
+        let fingerprint = fingerprint(command, directory);
+        self.directory.join(format!("{program}-{fingerprint:016x}.{EXTENSION}"))
+    }
+
+    /// The profile of this command in this place, if there is one. An error names the file.
+    pub fn load(&self, command: &[OsString], directory: &Path) -> Result<Option<Profile>, String> {
+        let path = self.path(command, directory);
+        match read(&path) {
+            Ok(profile) if profile.command == command && profile.directory == directory => {
+                // Used now: what is used least recently goes first.
+                if let Ok(file) = fs::File::options().append(true).open(&path) {
+                    let _ = file.set_modified(SystemTime::now());
+                }
+                Ok(Some(profile))
+            }
+            Ok(_) => Ok(None),
+            Err(Unreadable::Missing) => Ok(None),
+            Err(Unreadable::Damaged(why)) => Err(format!("{}: {why}", path.display())),
+        }
+    }
+
+    /// Keeps a profile, whole or not at all, and makes room.
+    pub fn save(&self, profile: &Profile) -> Result<(), String> {
+        let path = self.path(&profile.command, &profile.directory);
+        let name = |error: io::Error| format!("{}: {error}", path.display());
+        let bytes = format::encode(profile).map_err(name)?;
+        fs::create_dir_all(&self.directory).map_err(|error| format!("{}: {error}", self.directory.display()))?;
+        let temporary = self.directory.join(format!(".{}.tmp", std::process::id()));
+        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written.map_err(name)?;
+        self.make_room();
+        Ok(())
+    }
+
+    fn make_room(&self) {
+        let mut stored = self.list().unwrap_or_default();
+        stored.sort_by_key(|it| std::cmp::Reverse(it.used));
+        let mut bytes = 0;
+        for (kept, it) in stored.iter().enumerate() {
+            bytes += it.bytes;
+            if kept >= PROFILES_MAX || (kept > 0 && bytes > STORE_BYTES_MAX) {
+                let _ = fs::remove_file(&it.path);
+            }
+        }
+    }
+
+    /// All profiles' files. A store that is not there is empty.
+    pub fn list(&self) -> io::Result<Vec<Stored>> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut stored = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            let (Some(name), Ok(metadata)) = (path.file_stem(), path.metadata()) else { continue };
+            if path.extension().is_some_and(|it| it == EXTENSION) {
+                let name = name.to_string_lossy().into_owned();
+                let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                stored.push(Stored { name, bytes: metadata.len(), used, path });
+            }
+        }
+        stored.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(stored)
+    }
+}
+
+impl Stored {
+    /// Reads it.
+    pub fn read(&self) -> Result<Profile, String> {
+        read(&self.path).map_err(|why| match why {
+            Unreadable::Missing => format!("{}: it is gone", self.path.display()),
+            Unreadable::Damaged(why) => format!("{}: {why}", self.path.display()),
+        })
+    }
+}
+
+enum Unreadable {
+    Missing,
+    Damaged(String),
+}
+
+fn read(path: &Path) -> Result<Profile, Unreadable> {
+    let missing = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Unreadable::Missing,
+        _ => Unreadable::Damaged(error.to_string()),
+    };
+    let bytes = fs::metadata(path).map_err(missing)?.len();
+    if bytes > PROFILE_BYTES_MAX {
+        return Err(Unreadable::Damaged(format!("{bytes} bytes are more than a profile has")));
+    }
+    format::decode(&fs::read(path).map_err(missing)?).map_err(Unreadable::Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(name: &str) -> Store {
+        let directory = std::env::temp_dir().join(format!("foresee-store-{}-{name}", std::process::id()));
+        Store { directory }
+    }
+
+    fn profile(word: &str) -> Profile {
+        Profile { command: vec![word.into()], directory: "/d".into(), ..Profile::default() }
+    }
+
+    #[test]
+    fn a_profile_is_found_by_its_command_and_directory_only() {
+        let store = store("found");
+        store.save(&profile("a")).unwrap();
+        assert_eq!(store.load(&["a".into()], Path::new("/d")).unwrap(), Some(profile("a")));
+        assert_eq!(store.load(&["a".into()], Path::new("/e")).unwrap(), None);
+        assert_eq!(store.load(&["b".into()], Path::new("/d")).unwrap(), None);
+        fs::remove_dir_all(store.directory()).unwrap();
+    }
+
+    #[test]
+    fn the_store_is_bounded_and_damage_is_told() {
+        let store = store("bounded");
+        for number in 0..PROFILES_MAX + 5 {
+            store.save(&profile(&number.to_string())).unwrap();
+        }
+        let stored = store.list().unwrap();
+        assert_eq!(stored.len(), PROFILES_MAX);
+        let newest = profile(&(PROFILES_MAX + 4).to_string());
+        let path = store.path(&newest.command, &newest.directory);
+        fs::write(&path, "nonsense").unwrap();
+        let error = store.load(&newest.command, &newest.directory).unwrap_err();
+        assert!(error.contains(&path.display().to_string()), "{error}");
+        fs::remove_dir_all(store.directory()).unwrap();
+    }
+}

@@ -1,0 +1,167 @@
+//! One run of a command with its reads foreseen, from its words to its account.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::account::Account;
+use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
+use crate::hints::read_words;
+use crate::profile::{Profile, Store};
+use crate::shared::SharedRegion;
+use crate::supervisor::{Finished, LogSink, Setup, Supervisor, TraceSink};
+
+/// The preload library's file name.
+pub const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
+
+/// What is to be run, and how.
+pub struct Run<'a> {
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+    /// The policy.
+    pub policy: foresee_manager::policy::Choice,
+    /// Where profiles are kept; None: nothing is learned or looked up.
+    pub store: Option<&'a Store>,
+    /// Take hints from the command's words.
+    pub words: bool,
+    /// Bytes of page cache to reckon with; None: what the system has.
+    pub memory_bytes: Option<u64>,
+    /// Use io_uring if the kernel allows it.
+    pub uring: bool,
+    /// The command's standard output, if not our own.
+    pub output: Option<OwnedFd>,
+    /// Where each read is told.
+    pub trace: Option<TraceSink<'a>>,
+    /// Where the event log goes.
+    pub log: Option<LogSink<'a>>,
+}
+
+/// Why a command could not be run.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command could not be started: the message names it.
+    Command(io::Error, String),
+    /// Something foresee needs is not there.
+    Own(String),
+}
+
+/// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
+pub fn find_preload_library() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
+    let beside = own.with_file_name(PRELOAD_LIBRARY);
+    let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));
+    [Some(beside.clone()), installed]
+        .into_iter()
+        .flatten()
+        .find(|path| path.is_file())
+        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))
+}
+
+/// What a run came to, and what it read.
+pub struct Ran {
+    /// The account.
+    pub account: Account,
+    /// The run as recorded.
+    pub profile: Profile,
+}
+
+impl Run<'_> {
+    /// Runs the command to its end.
+    pub fn go(self) -> Result<Ran, Failure> {
+        let begun = Instant::now();
+        let own = |what: &'static str| move |error: io::Error| Failure::Own(format!("{what}: {error}"));
+        let library = find_preload_library().map_err(Failure::Own)?;
+        // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
+        let directory = std::env::current_dir().ok();
+        let mut warnings = Vec::new();
+        let recorded = self.store.zip(directory.as_ref()).map(|(store, it)| store.load(&self.command, it));
+        let recorded = match recorded {
+            Some(Ok(profile)) => profile,
+            Some(Err(damage)) => {
+                warnings.push(format!("the profile is passed over: {damage}; 'foresee profile forget' removes it"));
+                None
+            }
+            None => None,
+        };
+        let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
+        let setup = Setup {
+            policy: self.policy,
+            memory_bytes: self.memory_bytes,
+            uring: self.uring,
+            words: words.unwrap_or_default(),
+            profile: recorded,
+            trace: self.trace,
+            log: self.log,
+        };
+        let shared = SharedRegion::new().map_err(own("shared memory for the programs"))?;
+        let limit = DescriptorLimit::raise();
+        let signals = Signals::take().map_err(own("signals"))?;
+        let variables =
+            [(OsStr::new("LD_PRELOAD"), preload_value(&library)), (OsStr::new("FORESEE_RING"), shared.path().into())];
+        // The program starts first: what it does until its first read is time to read ahead in.
+        let mut child = start(&self.command, &variables, self.output, &signals, &limit).map_err(|error| {
+            let program = self.command.first().map(|it| it.to_string_lossy().into_owned());
+            Failure::Command(error, program.unwrap_or_default())
+        })?;
+        let started = Instant::now();
+        let mut supervisor = Supervisor::new(shared.region(), setup).map_err(own("the page-cache host"))?;
+        let status = loop {
+            let worked = supervisor.turn();
+            signals.pass_on(&child);
+            if let Some(status) = child.try_wait().map_err(own("waiting for the command"))? {
+                break status;
+            }
+            supervisor.rest(worked, &[signals.fd()]);
+        };
+        let elapsed = started.elapsed();
+        let finished = supervisor.finish();
+        warnings.extend(finished.warnings.iter().cloned());
+        let account = account(&finished, elapsed, ending(status), started - begun, warnings);
+        let profile = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
+        Ok(Ran { account, profile })
+    }
+}
+
+fn account(
+    finished: &Finished,
+    elapsed: Duration,
+    ending: crate::account::Ending,
+    start_up: Duration,
+    warnings: Vec<String>,
+) -> Account {
+    let (own_cpu, own_memory) = own_usage();
+    Account {
+        elapsed,
+        ending,
+        reads: finished.reads,
+        bytes: finished.bytes,
+        stall: finished.stall,
+        programs: finished.programs,
+        statistics: finished.statistics.clone(),
+        bytes_ahead: finished.bytes_ahead,
+        method: finished.method,
+        profile_steps: finished.profile_steps,
+        records_lost: finished.records_lost,
+        own_cpu,
+        own_memory,
+        start_up,
+        warnings,
+    }
+}
+
+fn own_usage() -> (Duration, u64) {
+    // SAFETY: getrusage fills in the structure it is given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let time = |it: libc::timeval| Duration::new(it.tv_sec as u64, it.tv_usec as u32 * 1000);
+    // Not ru_maxrss: that is inherited from whoever started us.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    (time(usage.ru_utime) + time(usage.ru_stime), peak.unwrap_or(0) << 10)
+}

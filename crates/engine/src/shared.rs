@@ -1,0 +1,63 @@
+//! The region that a run's programs post to: memory with a name that only this process's descriptors have.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::PathBuf;
+
+use foresee_ring::Region;
+
+/// A region that lives as long as this.
+pub struct SharedRegion {
+    file: File,
+    memory: *mut u8,
+}
+
+impl SharedRegion {
+    /// Makes one.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the name is a C string; the result is checked.
+        let fd = unsafe { libc::memfd_create(c"foresee".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and ours.
+        let file = unsafe { File::from_raw_fd(fd) };
+        let bytes = Region::layout_size();
+        file.set_len(bytes as u64)?;
+        // No program may make us fault by cutting it short.
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: no pointers.
+        if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, seals) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = memory.cast();
+        // SAFETY: the mapping is page-aligned, zero, and of the region's size; it lives as long as `self`.
+        unsafe { Region::initialise(memory) };
+        Ok(SharedRegion { file, memory })
+    }
+
+    /// The region.
+    pub fn region(&self) -> &Region {
+        // SAFETY: initialised in `new`, and mapped as long as `self` lives; it consists of atomics only.
+        unsafe { &*self.memory.cast::<Region>() }
+    }
+
+    /// Where programs find it: a name that is gone with this process.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+}
+
+impl Drop for SharedRegion {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length; `region` borrows from self, so nobody uses it any more.
+        unsafe { libc::munmap(self.memory.cast(), Region::layout_size()) };
+    }
+}

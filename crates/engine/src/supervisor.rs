@@ -1,0 +1,534 @@
+//! The supervisor: one thread that takes in what the programs do, lets the manager decide, and has the host carry it out.
+//!
+//! ```text
+//! programs --ring--> watch --> manager --> page-cache host
+//!                      |                        |
+//!                      +--> recorder            +--> events: looked up, fetched, failed
+//! ```
+//!
+//! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a hint helps whichever it
+//! is. Everything that enters the manager and everything it answers can be logged, and replayed.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use foresee_manager::{
+    Action, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source, State, Time,
+    Trust, Want, write_entry,
+};
+use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
+
+use crate::hints::{Found, Walk, Words};
+use crate::host::{BLOCK_BYTES, Memory, PageCache, Report};
+use crate::names::Names;
+use crate::profile::{Profile, Recorder};
+use crate::watch::{Processes, Seen};
+
+/// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
+pub const STALL_MIN: Duration = Duration::from_micros(100);
+
+/// The run's only reader.
+const RUN: ReaderId = ReaderId(0);
+/// Records taken in before completions are looked at again.
+const RECORDS_AT_ONCE: usize = 4096;
+/// How often the memory there is gets looked at: programs grow within seconds, and reading it takes 50 us.
+const MEMORY_EVERY: Duration = Duration::from_millis(250);
+/// A record half posted for so long will not be finished: its program was killed.
+const HOLE_GRACE: Duration = Duration::from_millis(100);
+/// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a second), the second how late
+/// a quiet program is noticed; 100 wake-ups a second cost half a percent of a processor.
+const SLEEP_MIN: Duration = Duration::from_micros(500);
+const SLEEP_MAX: Duration = Duration::from_millis(10);
+/// Reads of one descriptor that all found their blocks here, after which it is only sampled.
+const QUIET_AFTER: u32 = 1024;
+/// Descriptors whose habits are known at one time.
+const HABITS_MAX: usize = 65_536;
+/// What a disclosure may cost before any of it came true: 256 KiB, or 64 names. Four times that cost a hard disk 0.2 s.
+const INITIAL_BLOCKS: u64 = 64;
+/// The kernel acts on advice itself as far as one readahead window, by default; the program reads there next.
+const KERNEL_READAHEAD_BYTES: u64 = 128 << 10;
+
+/// What a read of a regular file was, for traces.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadSeen<'a> {
+    /// Since the run began.
+    pub time: Duration,
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The file's path.
+    pub path: &'a std::path::Path,
+    /// From which byte.
+    pub offset: u64,
+    /// How many bytes came.
+    pub bytes: u64,
+    /// The call site, or 0.
+    pub site: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Takes each read of a run, as it happened.
+pub type TraceSink<'a> = Box<dyn FnMut(ReadSeen) + 'a>;
+/// Takes the event log, some lines at a time.
+pub type LogSink<'a> = Box<dyn FnMut(&str) + 'a>;
+
+/// What a supervisor is to do.
+pub struct Setup<'a> {
+    /// The policy.
+    pub policy: foresee_manager::policy::Choice,
+    /// Bytes of page cache to reckon with, in place of what the system has.
+    pub memory_bytes: Option<u64>,
+    /// Use io_uring if the kernel allows it.
+    pub uring: bool,
+    /// What the command line disclosed.
+    pub words: Words,
+    /// What an earlier run read.
+    pub profile: Option<Profile>,
+    /// Where reads are to be told.
+    pub trace: Option<TraceSink<'a>>,
+    /// Where events and actions are to be told.
+    pub log: Option<LogSink<'a>>,
+}
+
+/// How often one use of a descriptor found what it read.
+struct Habit {
+    hits: u32,
+    wish: Attention,
+}
+
+impl Default for Habit {
+    fn default() -> Self {
+        Habit { hits: 0, wish: Attention::Every }
+    }
+}
+
+/// The supervisor of one run.
+pub struct Supervisor<'a> {
+    region: &'a Region,
+    consumer: Consumer<'a>,
+    stalled: Option<(u64, Instant)>,
+    manager: Manager,
+    host: PageCache,
+    names: Names,
+    processes: Processes,
+    recorder: Recorder,
+    walk: Walk,
+    names_only: bool,
+    profile: Option<Profile>,
+    /// What a mapping of these files touched in the recorded run.
+    mapped: HashMap<FileId, Vec<(u64, u64)>>,
+    sizes: HashMap<FileId, u64>,
+    habits: HashMap<(u32, i32, u32), Habit>,
+    memory: Memory,
+    memory_fixed: bool,
+    memory_read: Instant,
+    capacity: u64,
+    trace: Option<TraceSink<'a>>,
+    log: Option<LogSink<'a>>,
+    log_text: String,
+    begun: Instant,
+    begun_ticks: u64,
+    ns_per_tick: f64,
+    actions: Vec<Action>,
+    reports: Vec<Report>,
+    retired: foresee_ring::Counters,
+    programs: u32,
+    sleep: Duration,
+    warnings: Vec<String>,
+}
+
+/// Nanoseconds per tick, from two readings some time apart.
+fn calibrate() -> f64 {
+    let (from, from_ticks) = (Instant::now(), ticks());
+    while from.elapsed() < Duration::from_micros(200) {
+        std::hint::spin_loop();
+    }
+    from.elapsed().as_nanos() as f64 / (ticks().wrapping_sub(from_ticks)).max(1) as f64
+}
+
+impl<'a> Supervisor<'a> {
+    /// A supervisor of the programs that post to this region.
+    pub fn new(region: &'a Region, setup: Setup<'a>) -> io::Result<Self> {
+        let memory = Memory::find();
+        let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes()).unwrap_or(1 << 30);
+        let config = Config {
+            capacity: (bytes / BLOCK_BYTES).max(1),
+            policy: setup.policy,
+            device: DeviceLimits::default(),
+            trust: Trust::Earned { initial_blocks: INITIAL_BLOCKS },
+        };
+        let ns_per_tick = calibrate();
+        region.set_stall_ticks_min((STALL_MIN.as_nanos() as f64 / ns_per_tick) as u64);
+        let mut log = setup.log;
+        if let Some(log) = &mut log {
+            log(&format!("{}\n", Header(config.clone())));
+        }
+        let mut supervisor = Supervisor {
+            region,
+            consumer: Consumer::new(region),
+            stalled: None,
+            manager: Manager::new(&config),
+            host: PageCache::new(setup.uring)?,
+            names: Names::default(),
+            processes: Processes::default(),
+            recorder: Recorder::new(),
+            walk: Walk::new(setup.words.paths, setup.words.walks, setup.words.skip_hidden),
+            names_only: setup.words.names_only,
+            profile: setup.profile,
+            mapped: HashMap::new(),
+            sizes: HashMap::new(),
+            habits: HashMap::new(),
+            memory,
+            memory_fixed: setup.memory_bytes.is_some(),
+            memory_read: Instant::now(),
+            capacity: config.capacity,
+            trace: setup.trace,
+            log,
+            log_text: String::new(),
+            begun: Instant::now(),
+            begun_ticks: ticks(),
+            ns_per_tick,
+            actions: Vec::new(),
+            reports: Vec::new(),
+            retired: Default::default(),
+            programs: 0,
+            sleep: SLEEP_MIN,
+            warnings: Vec::new(),
+        };
+        supervisor.follow_walk();
+        supervisor.disclose_profile();
+        Ok(supervisor)
+    }
+
+    /// One round: takes in what there is. Returns whether there was anything.
+    pub fn turn(&mut self) -> bool {
+        let records = self.take_records();
+        let reports = self.take_reports();
+        self.follow_walk();
+        self.look_at_memory();
+        if let Err(error) = self.host.submit() {
+            self.warn(format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"));
+        }
+        records + reports > 0
+    }
+
+    /// Sleeps until there is something to do, or one of these descriptors is readable.
+    pub fn rest(&mut self, worked: bool, others: &[RawFd]) {
+        self.sleep = if worked { SLEEP_MIN } else { (self.sleep * 2).min(SLEEP_MAX) };
+        self.host.wait(others, self.sleep);
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        let now = Time(self.begun.elapsed().as_nanos() as u64);
+        self.actions.clear();
+        self.manager.handle(now, event, &mut self.actions);
+        if let Some(log) = &mut self.log {
+            self.log_text.clear();
+            // Writing to a string does not fail.
+            let _ = write_entry(&mut self.log_text, now, event, &self.actions);
+            log(&self.log_text);
+        }
+        self.host.carry_out(&self.actions, &self.names);
+    }
+
+    // ---- what comes in
+
+    fn take_records(&mut self) -> usize {
+        let mut path = [0; PATH_BYTES_MAX];
+        for taken in 0..RECORDS_AT_ONCE {
+            match self.consumer.next(&mut path) {
+                Next::Record(entry) => {
+                    self.stalled = None;
+                    let (process, thread, ticks) = (entry.stamp.pid, entry.stamp.tid, entry.stamp.ticks);
+                    if let Some(seen) = self.processes.learn(&entry, &mut self.names) {
+                        self.take_seen(process, thread, ticks, seen);
+                    }
+                }
+                Next::Empty => return taken,
+                Next::Stalled { at } => {
+                    match self.stalled {
+                        Some((before, since)) if before == at => {
+                            if since.elapsed() > HOLE_GRACE {
+                                self.consumer.skip_hole();
+                            }
+                        }
+                        _ => self.stalled = Some((at, Instant::now())),
+                    }
+                    return taken;
+                }
+            }
+        }
+        RECORDS_AT_ONCE
+    }
+
+    fn take_seen(&mut self, process: u32, thread: u32, ticks: u64, seen: Seen) {
+        let ordinal = self.processes.ordinal(process);
+        match seen {
+            Seen::Opened { file, dev, size, named } => {
+                self.know(file, dev, size);
+                if named {
+                    self.recorder.named(file, ordinal);
+                    self.tell(Event::Named { reader: RUN, file });
+                }
+            }
+            Seen::Named { file } => {
+                self.recorder.named(file, ordinal);
+                self.tell(Event::Named { reader: RUN, file });
+            }
+            Seen::Read { file, offset, bytes, ticks: took, site, descriptor } => {
+                if let Some(trace) = &mut self.trace {
+                    let since = ticks.saturating_sub(self.begun_ticks) as f64 * self.ns_per_tick;
+                    let path = self.names.path(file);
+                    let (time, took) = (since as u64, (took as f64 * self.ns_per_tick) as u64);
+                    let (time, took) = (Duration::from_nanos(time), Duration::from_nanos(took));
+                    trace(ReadSeen { time, process, thread, path, offset, bytes, site, took });
+                }
+                self.take_read(ordinal, file, offset, bytes, site, descriptor);
+            }
+            Seen::Wrote { file, end } => {
+                if let Some(size) = self.sizes.get_mut(&file) {
+                    *size = end.max(*size);
+                }
+            }
+            Seen::Mapped { file } => {
+                self.recorder.mapped(file, ordinal);
+                // Nothing will tell what of a mapping is touched: the recorded run did.
+                for (first, count) in self.mapped.remove(&file).unwrap_or_default() {
+                    self.reference(file, first, count, 0);
+                }
+            }
+            Seen::Advised { file, offset, bytes } => {
+                let size = self.sizes.get(&file).copied().unwrap_or(0);
+                let bytes = if bytes == 0 { size.saturating_sub(offset) } else { bytes };
+                let beyond = bytes.saturating_sub(KERNEL_READAHEAD_BYTES);
+                if let Some((first, count)) = blocks(offset.saturating_add(KERNEL_READAHEAD_BYTES), beyond) {
+                    let want = Want::Range { first, count };
+                    self.tell(Event::Hint { reader: RUN, source: Source::Advice, file, want });
+                }
+            }
+        }
+    }
+
+    /// A file's size, as an open found it. A smaller one than before means other contents.
+    fn know(&mut self, file: FileId, dev: u64, size: u64) {
+        let before = self.sizes.insert(file, size);
+        let (device, blocks) = (self.host.device(dev), size.div_ceil(BLOCK_BYTES));
+        match before {
+            Some(before) if before == size => {}
+            Some(before) if before > size => self.tell(Event::FileChanged { file, blocks }),
+            _ => self.tell(Event::FileKnown { file, device, blocks }),
+        }
+    }
+
+    fn take_read(
+        &mut self,
+        ordinal: u32,
+        file: FileId,
+        offset: u64,
+        bytes: u64,
+        site: u64,
+        descriptor: (Option<u32>, i32, u32),
+    ) {
+        let Some((first, count)) = blocks(offset, bytes) else { return };
+        let is_cached = |index| self.manager.state_of(Block { file, index }) == Some(State::Cached);
+        // What an earlier read left here need not be disclosed next time; what was brought for this read must be.
+        let fresh = (first..first + count).find(|&index| !is_cached(index));
+        if let Some(fresh) = fresh {
+            self.recorder.read(file, ordinal, fresh, first + count - fresh);
+        }
+        self.reference(file, first, count, site);
+        self.notice_habit(descriptor, fresh.is_none());
+    }
+
+    fn reference(&mut self, file: FileId, first: u64, count: u64, site: u64) {
+        let demand = Demand::Observed;
+        self.tell(Event::Reference { reader: RUN, site: Site(site), file, first, count, demand });
+    }
+
+    /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
+    fn notice_habit(&mut self, (slot, fd, generation): (Option<u32>, i32, u32), hit: bool) {
+        let Some(slot) = slot else { return };
+        if self.trace.is_some() || self.habits.len() > HABITS_MAX {
+            return;
+        }
+        let habit = self.habits.entry((slot, fd, generation)).or_default();
+        habit.hits = if hit { habit.hits + 1 } else { 0 };
+        let wish = match habit.wish {
+            Attention::Every if habit.hits >= QUIET_AFTER => Attention::Sampled,
+            Attention::Sampled if !hit => Attention::Located,
+            // Its position is known again by now.
+            Attention::Located => Attention::Every,
+            same => same,
+        };
+        if wish != habit.wish {
+            habit.wish = wish;
+            if let Some(process) = self.region.process(slot) {
+                process.set_attention(fd, generation, wish);
+            }
+        }
+    }
+
+    fn take_reports(&mut self) -> usize {
+        let mut reports = std::mem::take(&mut self.reports);
+        self.host.collect(&mut self.names, &mut reports);
+        let count = reports.len();
+        for report in reports.drain(..) {
+            match report {
+                Report::Event(event) => self.tell(event),
+                Report::Listed(path, entries) => self.walk.listed(&path, entries),
+            }
+        }
+        self.reports = reports;
+        count
+    }
+
+    // ---- what is disclosed
+
+    fn follow_walk(&mut self) {
+        while let Some(directory) = self.walk.next_listing() {
+            self.host.list(directory);
+        }
+        while let Some(found) = self.walk.next_found() {
+            let (path, want) = match found {
+                Found::Directory(path) => (path, Want::Name),
+                Found::File(path) if self.names_only => (path, Want::Name),
+                Found::File(path) => (path, Want::All),
+            };
+            let Some(file) = self.names.of_path(&path) else { return };
+            self.tell(Event::Hint { reader: RUN, source: Source::Command, file, want });
+        }
+    }
+
+    fn disclose_profile(&mut self) {
+        let Some(profile) = self.profile.take() else { return };
+        let files: Vec<Option<FileId>> = profile.files.iter().map(|path| self.names.of_path(path)).collect();
+        for step in &profile.steps {
+            let Some(file) = files[step.file as usize] else { continue };
+            self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
+            if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
+                self.mapped.entry(file).or_default().push((first, count));
+            }
+        }
+        self.profile = Some(profile);
+    }
+
+    fn look_at_memory(&mut self) {
+        if self.memory_fixed || self.memory_read.elapsed() < MEMORY_EVERY {
+            return;
+        }
+        self.memory_read = Instant::now();
+        let Some(bytes) = self.memory.cache_bytes() else { return };
+        let pages = (bytes / BLOCK_BYTES).max(1);
+        if pages.abs_diff(self.capacity) > self.capacity / 64 {
+            self.capacity = pages;
+            self.tell(Event::Capacity { pages });
+        }
+        self.retire_dead();
+    }
+
+    /// Processes that are gone give their slots, and their counts, back.
+    fn retire_dead(&mut self) {
+        let dead: Vec<(u32, u32)> = self
+            .processes
+            .slots()
+            // SAFETY: signal 0 only asks whether the process is there.
+            .filter(|&(pid, _)| unsafe { libc::kill(pid as i32, 0) } != 0)
+            .collect();
+        for (pid, slot) in dead {
+            if self.region.owner(slot) == Some(pid) {
+                self.count_in(slot);
+                self.region.release(slot);
+            }
+            self.processes.forget(pid);
+            self.habits.retain(|key, _| key.0 != slot);
+        }
+    }
+
+    fn count_in(&mut self, slot: u32) {
+        let Some(process) = self.region.process(slot) else { return };
+        let counters = process.counters();
+        self.retired.reads = self.retired.reads.saturating_add(counters.reads);
+        self.retired.bytes = self.retired.bytes.saturating_add(counters.bytes);
+        self.retired.stall_ticks = self.retired.stall_ticks.saturating_add(counters.stall_ticks);
+    }
+
+    /// Ends the run: what is still disclosed will not be read.
+    pub fn finish(mut self) -> Finished {
+        while self.take_records() > 0 {}
+        self.take_reports();
+        self.region.close();
+        for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
+            if self.region.owner(slot).is_some() {
+                self.count_in(slot);
+            }
+        }
+        self.tell(Event::ReaderExited { reader: RUN });
+        self.programs = self.processes.count();
+        Finished {
+            statistics: self.manager.statistics().clone(),
+            reads: self.retired.reads,
+            bytes: self.retired.bytes,
+            stall: Duration::from_nanos((self.retired.stall_ticks as f64 * self.ns_per_tick) as u64),
+            programs: self.programs,
+            bytes_ahead: self.host.bytes_fetched(),
+            method: self.host.method(),
+            profile_steps: self.profile.as_ref().map(|profile| profile.steps.len()),
+            records_lost: self.region.lost() + self.consumer.corrupt(),
+            warnings: self.warnings,
+            recorder: self.recorder,
+            names: self.names,
+        }
+    }
+}
+
+/// What is left of a run.
+pub struct Finished {
+    /// See [`crate::account::Account`] for these.
+    pub statistics: foresee_manager::Statistics,
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Time in reads that waited.
+    pub stall: Duration,
+    /// Programs watched.
+    pub programs: u32,
+    /// Bytes read ahead.
+    pub bytes_ahead: u64,
+    /// How.
+    pub method: &'static str,
+    /// Steps the profile disclosed.
+    pub profile_steps: Option<usize>,
+    /// Records that did not arrive.
+    pub records_lost: u64,
+    /// What went wrong.
+    pub warnings: Vec<String>,
+    /// The run as recorded.
+    pub recorder: Recorder,
+    names: Names,
+}
+
+impl Finished {
+    /// The run as a profile.
+    pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> Profile {
+        self.recorder.finish(command, directory, &self.names)
+    }
+}
+
+/// The blocks a byte range touches; None if it is empty or lies beyond what files can hold.
+fn blocks(offset: u64, bytes: u64) -> Option<(u64, u64)> {
+    let end = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64)?;
+    let first = offset / BLOCK_BYTES;
+    (bytes > 0).then(|| (first, end.div_ceil(BLOCK_BYTES) - first))
+}

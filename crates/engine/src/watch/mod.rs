@@ -1,0 +1,5 @@
+//! What the programs do, made sense of: their descriptors, positions and working directories.
+
+mod process;
+
+pub use process::{Processes, Seen};

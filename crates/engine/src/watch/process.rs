@@ -1,0 +1,375 @@
+//! The model of the running programs: which file a descriptor is, where it stands, what a relative path means.
+//!
+//! The programs post what they did and nothing more, because a system call in their read path would cost them time. The
+//! model may be wrong (a record was lost, a program is hostile); then foresee learns nonsense about that program, and
+//! nothing else happens.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use foresee_manager::FileId;
+use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record};
+
+use crate::names::{Names, absolute};
+
+/// Descriptors of one process that are followed; a program that claims more is not believed.
+const DESCRIPTORS_MAX: usize = 65_536;
+/// Mappings of one process that are followed, for `madvise`.
+const MAPPINGS_MAX: usize = 1024;
+
+/// An open file, shared by all descriptors that are duplicates of one another.
+#[derive(Debug)]
+struct OpenFile {
+    /// Its number, if it is a regular file.
+    file: Option<FileId>,
+    path: PathBuf,
+    /// Where its next read begins.
+    position: u64,
+}
+
+/// One use of a descriptor number.
+#[derive(Clone)]
+struct Descriptor {
+    generation: u32,
+    open: Rc<RefCell<OpenFile>>,
+}
+
+#[derive(Clone)]
+struct Mapping {
+    addr: u64,
+    len: u64,
+    offset: u64,
+    file: FileId,
+}
+
+#[derive(Default, Clone)]
+struct Process {
+    directory: PathBuf,
+    descriptors: HashMap<i32, Descriptor>,
+    mappings: Vec<Mapping>,
+    slot: Option<u32>,
+    /// The order in which processes began, for profiles.
+    ordinal: u32,
+}
+
+/// Something that matters to the manager or the record of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// A regular file was opened.
+    Opened {
+        /// The file.
+        file: FileId,
+        /// Its device.
+        dev: u64,
+        /// Its size in bytes.
+        size: u64,
+        /// It was opened anew, not found open.
+        named: bool,
+    },
+    /// A name was looked up: opened, stat'ed, listed, or found missing.
+    Named {
+        /// The file.
+        file: FileId,
+    },
+    /// Bytes of a file were read.
+    Read {
+        /// The file.
+        file: FileId,
+        /// From where.
+        offset: u64,
+        /// How many came.
+        bytes: u64,
+        /// How long it took, in ticks.
+        ticks: u64,
+        /// The call site, or 0.
+        site: u64,
+        /// The process's slot and the descriptor with its generation, for attention.
+        descriptor: (Option<u32>, i32, u32),
+    },
+    /// A file was written up to here.
+    Wrote {
+        /// The file.
+        file: FileId,
+        /// The first byte after what was written.
+        end: u64,
+    },
+    /// A file was mapped: it is read without calls.
+    Mapped {
+        /// The file.
+        file: FileId,
+    },
+    /// The program said it will read this. A length of 0 is to the file's end.
+    Advised {
+        /// The file.
+        file: FileId,
+        /// From where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
+}
+
+/// All processes of a run.
+#[derive(Default)]
+pub struct Processes {
+    by_pid: HashMap<u32, Process>,
+    started: u32,
+}
+
+impl Processes {
+    /// How many processes were seen so far.
+    pub fn count(&self) -> u32 {
+        self.started
+    }
+
+    /// The number of a process in the order of their beginnings.
+    pub fn ordinal(&self, pid: u32) -> u32 {
+        self.by_pid.get(&pid).map_or(0, |process| process.ordinal)
+    }
+
+    /// The processes that hold a slot, as (pid, slot).
+    pub fn slots(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.by_pid.iter().filter_map(|(&pid, process)| Some((pid, process.slot?)))
+    }
+
+    /// A process is gone.
+    pub fn forget(&mut self, pid: u32) {
+        self.by_pid.remove(&pid);
+    }
+
+    /// Takes one record in. Returns what it means, if it means anything outside this model.
+    pub fn learn(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
+        let pid = entry.stamp.pid;
+        match entry.record {
+            Record::ProcessStarted { slot, .. } => self.started(pid, slot, absolute(Path::new("/"), entry.path)),
+            Record::Forked { parent, slot } => self.forked(pid, parent, slot),
+            Record::Exited {} => self.forget(pid),
+            _ => return self.by_pid.get_mut(&pid)?.learn(entry, names),
+        }
+        None
+    }
+
+    fn started(&mut self, pid: u32, slot: u32, directory: PathBuf) {
+        if !self.by_pid.contains_key(&pid) {
+            self.started += 1;
+        }
+        let ordinal = self.started;
+        let process = self.by_pid.entry(pid).or_insert_with(|| Process { ordinal, ..Process::default() });
+        // After exec, what was not close-on-exec is still open; what was is overwritten by the next use of its number.
+        process.mappings.clear();
+        process.directory = directory;
+        process.slot = (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot);
+    }
+
+    fn forked(&mut self, pid: u32, parent: u32, slot: u32) {
+        self.started += 1;
+        let mut child = self.by_pid.get(&parent).cloned().unwrap_or_default();
+        child.slot = (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot);
+        child.ordinal = self.started;
+        self.by_pid.insert(pid, child);
+    }
+}
+
+impl Process {
+    fn learn(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
+        match entry.record {
+            Record::Opened { .. } => self.opened(entry, names),
+            Record::OpenFailed { dirfd, .. } | Record::Stated { dirfd, .. } => {
+                let path = self.resolve(dirfd, entry.path)?;
+                Some(Seen::Named { file: names.of_path(&path)? })
+            }
+            Record::Listed { fd } => {
+                let path = match entry.path {
+                    [] => self.descriptors.get(&fd)?.open.borrow().path.clone(),
+                    path => self.resolve(libc::AT_FDCWD, path)?,
+                };
+                Some(Seen::Named { file: names.of_path(&path)? })
+            }
+            Record::ChangedDirectory { fd } => {
+                self.directory = match entry.path {
+                    [] => self.descriptors.get(&fd)?.open.borrow().path.clone(),
+                    path => absolute(&self.directory, path),
+                };
+                None
+            }
+            Record::Closed { fd, generation } => {
+                // Told by another thread, it may come after the number's next use.
+                if self.descriptors.get(&fd).is_some_and(|it| it.generation == generation) {
+                    self.descriptors.remove(&fd);
+                }
+                None
+            }
+            Record::Duplicated { from, to, generation } => {
+                match self.descriptors.get(&from).map(|it| Rc::clone(&it.open)) {
+                    Some(open) => self.descriptors.insert(to, Descriptor { generation, open }),
+                    None => self.descriptors.remove(&to),
+                };
+                None
+            }
+            Record::Seeked { fd, offset, .. } => {
+                self.descriptors.get(&fd)?.open.borrow_mut().position = offset;
+                None
+            }
+            Record::Read { fd, generation, offset, got, took, site, .. } => {
+                let bytes = u64::try_from(got).ok()?;
+                let (file, offset) = self.advance(fd, offset, bytes)?;
+                let descriptor = (self.slot, fd, generation);
+                let (ticks, site) = (took.ticks(), u64::from(site));
+                (bytes > 0).then_some(Seen::Read { file, offset, bytes, ticks, site, descriptor })
+            }
+            Record::Wrote { fd, offset, len, .. } => {
+                let (file, offset) = self.advance(fd, offset, len)?;
+                Some(Seen::Wrote { file, end: offset.saturating_add(len) })
+            }
+            Record::Mapped { fd, addr, offset, len, .. } => {
+                let file = self.descriptors.get(&fd)?.open.borrow().file?;
+                if self.mappings.len() < MAPPINGS_MAX {
+                    self.mappings.push(Mapping { addr, len, offset, file });
+                }
+                Some(Seen::Mapped { file })
+            }
+            // Without a slash, only the dynamic linker knows which file it is; it is told once it is loaded.
+            Record::Loading {} if !entry.path.contains(&b'/') => None,
+            Record::Loaded { .. } | Record::Loading {} => {
+                let path = self.resolve(libc::AT_FDCWD, entry.path)?;
+                Some(Seen::Mapped { file: names.of_path(&path)? })
+            }
+            Record::Advised { fd, advice: Advice::WillNeed | Advice::Sequential, offset, len, .. } => {
+                let file = self.descriptors.get(&fd)?.open.borrow().file?;
+                Some(Seen::Advised { file, offset, bytes: len })
+            }
+            Record::AdvisedMemory { advice: Advice::WillNeed, addr, len } => {
+                let mapping = self.mappings.iter().rev().find(|it| addr.wrapping_sub(it.addr) < it.len)?;
+                let offset = mapping.offset.saturating_add(addr - mapping.addr);
+                Some(Seen::Advised { file: mapping.file, offset, bytes: len })
+            }
+            _ => None,
+        }
+    }
+
+    fn resolve(&self, dirfd: i32, path: &[u8]) -> Option<PathBuf> {
+        match path {
+            [] => None,
+            [b'/', ..] => Some(absolute(Path::new("/"), path)),
+            _ if dirfd == libc::AT_FDCWD => Some(absolute(&self.directory, path)),
+            _ => Some(absolute(&self.descriptors.get(&dirfd)?.open.borrow().path, path)),
+        }
+    }
+
+    fn opened(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
+        let Record::Opened { fd, generation, dirfd, class, adopted, dev, ino, size, offset, .. } = entry.record else {
+            return None;
+        };
+        let path = self.resolve(dirfd, entry.path)?;
+        if self.descriptors.len() >= DESCRIPTORS_MAX && !self.descriptors.contains_key(&fd) {
+            return None;
+        }
+        let regular = class == Class::Regular;
+        let file = if regular { names.of_opened(&path, (dev, ino)) } else { None };
+        let seen = match file {
+            Some(file) => Some(Seen::Opened { file, dev, size, named: !adopted }),
+            None => names.of_path(&path).filter(|_| !adopted).map(|file| Seen::Named { file }),
+        };
+        let open = Rc::new(RefCell::new(OpenFile { file, path, position: offset }));
+        self.descriptors.insert(fd, Descriptor { generation, open });
+        seen
+    }
+
+    /// Where a transfer of `bytes` lies; moves the position if it is at it.
+    fn advance(&mut self, fd: i32, offset: u64, bytes: u64) -> Option<(FileId, u64)> {
+        let mut open = self.descriptors.get(&fd)?.open.borrow_mut();
+        let from = match offset {
+            OFFSET_CURRENT => {
+                let from = open.position;
+                open.position = from.saturating_add(bytes);
+                from
+            }
+            offset => offset,
+        };
+        Some((open.file?, from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foresee_ring::{Stamp, Took};
+
+    fn learn(processes: &mut Processes, names: &mut Names, pid: u32, record: Record, path: &str) -> Option<Seen> {
+        let stamp = Stamp { pid, tid: pid, ticks: 0 };
+        processes.learn(&Entry { stamp, record, path: path.as_bytes() }, names)
+    }
+
+    fn open(fd: i32, dirfd: i32, class: Class) -> Record {
+        Record::Opened {
+            fd,
+            generation: 1,
+            flags: 0,
+            dirfd,
+            class,
+            adopted: false,
+            dev: 1,
+            ino: fd as u64,
+            size: 9000,
+            offset: 0,
+        }
+    }
+
+    fn read(fd: i32, got: i32) -> Record {
+        let (took, asked) = (Took::from_ticks(0), 100);
+        Record::Read { fd, generation: 1, offset: OFFSET_CURRENT, asked, got, took, site: 0 }
+    }
+
+    fn offset_of(seen: Option<Seen>) -> u64 {
+        match seen {
+            Some(Seen::Read { offset, .. }) => offset,
+            other => panic!("not a read: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn positions_follow_reads_seeks_duplicates_and_forks() {
+        let (mut processes, mut names) = (Processes::default(), Names::default());
+        let (p, n) = (&mut processes, &mut names);
+        learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/home");
+        learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Directory), "dir");
+        let opened = learn(p, n, 1, open(4, 3, Class::Regular), "file");
+        let Some(Seen::Opened { file, .. }) = opened else { panic!("{opened:?}") };
+        assert_eq!(n.path(file), Path::new("/home/dir/file"));
+        assert_eq!(offset_of(learn(p, n, 1, read(4, 100), "")), 0);
+        assert_eq!(offset_of(learn(p, n, 1, read(4, 50), "")), 100);
+        learn(p, n, 1, Record::Duplicated { from: 4, to: 9, generation: 1 }, "");
+        learn(p, n, 2, Record::Forked { parent: 1, slot: 1 }, "");
+        assert_eq!(offset_of(learn(p, n, 2, read(9, 10), "")), 150);
+        assert_eq!(offset_of(learn(p, n, 1, read(4, 10), "")), 160);
+        learn(p, n, 1, Record::Seeked { fd: 9, generation: 1, offset: 7 }, "");
+        assert_eq!(offset_of(learn(p, n, 2, read(4, 10), "")), 7);
+        assert_eq!(learn(p, n, 2, read(4, 0), ""), None);
+        assert_eq!(learn(p, n, 2, read(4, -5), ""), None);
+    }
+
+    #[test]
+    fn advice_on_a_mapping_finds_its_file() {
+        let (mut processes, mut names) = (Processes::default(), Names::default());
+        let (p, n) = (&mut processes, &mut names);
+        learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+        learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Regular), "f");
+        let map = Record::Mapped { fd: 3, generation: 1, prot: 1, addr: 0x10000, offset: 4096, len: 0x8000 };
+        learn(p, n, 1, map, "");
+        let advice = Record::AdvisedMemory { advice: Advice::WillNeed, addr: 0x11000, len: 0x1000 };
+        let Some(Seen::Advised { offset, bytes, .. }) = learn(p, n, 1, advice, "") else { panic!() };
+        assert_eq!((offset, bytes), (4096 + 0x1000, 0x1000));
+    }
+
+    #[test]
+    fn nonsense_is_ignored() {
+        let (mut processes, mut names) = (Processes::default(), Names::default());
+        let (p, n) = (&mut processes, &mut names);
+        assert_eq!(learn(p, n, 77, read(3, 100), ""), None);
+        learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 5000 }, "relative");
+        assert_eq!(learn(p, n, 1, read(-1, 100), ""), None);
+        assert_eq!(learn(p, n, 1, Record::Closed { fd: i32::MIN, generation: 0 }, ""), None);
+    }
+}

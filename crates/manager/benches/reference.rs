@@ -1,0 +1,149 @@
+//! What one reference costs, in time and in memory (architecture, section 6: 60 ns and 96 bytes for LRU).
+//!
+//! Each row: a million blocks are read in, then the median and the least of several rounds of references (the least is
+//! what a busy machine distorts least). `--json` prints one object a row. A cache's cost is that of the memory it touches: `sequential` shows the instructions, `uniform` the misses.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use foresee_manager::*;
+
+/// Counts what is allocated.
+struct Counting;
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: each call is handed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const RESIDENT: u64 = 1_000_000;
+const REFERENCES: usize = 1_000_000;
+const ROUNDS: usize = 9;
+
+struct Random(u64);
+
+impl Random {
+    /// xorshift64*.
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// In 0..1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Pattern {
+    Sequential,
+    Zipf,
+    Uniform,
+    /// Never a block twice: each misses and gives one up.
+    Fresh,
+}
+
+impl Pattern {
+    fn name(self) -> &'static str {
+        match self {
+            Pattern::Sequential => "sequential",
+            Pattern::Zipf => "zipf",
+            Pattern::Uniform => "uniform",
+            Pattern::Fresh => "miss and evict",
+        }
+    }
+
+    fn blocks(self, round: usize, random: &mut Random) -> Vec<u64> {
+        let spread = |rank: u64| rank.wrapping_mul(0x9e37_79b9_7f4a_7c15) % RESIDENT;
+        let one = |at: usize| match self {
+            Pattern::Sequential => at as u64 % RESIDENT,
+            // Rank r with a chance of about 1 / r: the popular ones lie apart.
+            Pattern::Zipf => spread((RESIDENT as f64).powf(random.unit()) as u64),
+            Pattern::Uniform => random.next() % RESIDENT,
+            Pattern::Fresh => RESIDENT * 2 + (round * REFERENCES + at) as u64,
+        };
+        (0..REFERENCES).map(one).collect()
+    }
+}
+
+fn read(manager: &mut Manager, index: u64, actions: &mut Vec<Action>) {
+    let (reader, site, file, demand) = (ReaderId(1), Site(0), FileId((index >> 20) as u32), Demand::Observed);
+    let first = index & 0xf_ffff;
+    manager.handle(Time(0), Event::Reference { reader, site, file, first, count: 1, demand }, actions);
+    actions.clear();
+}
+
+fn full(policy: &str) -> (Manager, f64) {
+    let policy = policy.parse().expect("a policy");
+    let config = Config { capacity: RESIDENT, policy, device: DeviceLimits::default(), trust: Trust::Full };
+    let before = ALLOCATED.load(Ordering::Relaxed);
+    let mut manager = Manager::new(&config);
+    let mut actions = Vec::with_capacity(16);
+    (0..RESIDENT).for_each(|index| read(&mut manager, index, &mut actions));
+    let bytes = ALLOCATED.load(Ordering::Relaxed) - before;
+    (manager, bytes as f64 / RESIDENT as f64)
+}
+
+/// The median and the least, a reference.
+fn nanoseconds(manager: &mut Manager, pattern: Pattern) -> (f64, f64) {
+    let mut random = Random(0x5eed);
+    let mut actions = Vec::with_capacity(16);
+    let mut rounds: Vec<f64> = Vec::new();
+    for round in 0..ROUNDS {
+        let blocks = pattern.blocks(round, &mut random);
+        let begun = Instant::now();
+        for &index in black_box(&blocks) {
+            read(manager, index, &mut actions);
+        }
+        rounds.push(begun.elapsed().as_nanos() as f64 / REFERENCES as f64);
+    }
+    rounds.sort_by(f64::total_cmp);
+    (rounds[ROUNDS / 2], rounds[0])
+}
+
+fn main() {
+    let json = std::env::args().any(|argument| argument == "--json");
+    if !json {
+        println!(
+            "{:<8} {:<16} {:>14} {:>8} {:>20}",
+            "policy", "pattern", "ns/reference", "least", "bytes/resident block"
+        );
+    }
+    let hits = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh];
+    for (policy, patterns) in [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..])] {
+        for &pattern in patterns {
+            let (mut manager, bytes) = full(policy);
+            let (time, least) = nanoseconds(&mut manager, pattern);
+            let pattern = pattern.name();
+            // What keeps nothing has no bytes a block.
+            let bytes = if manager.ledger().used > 0 { bytes } else { 0.0 };
+            if json {
+                println!(
+                    "{{\"policy\":\"{policy}\",\"pattern\":\"{pattern}\",\"ns\":{time:.1},\"ns_least\":{least:.1},\"bytes\":{bytes:.1}}}"
+                );
+            } else {
+                println!("{policy:<8} {pattern:<16} {time:>14.1} {least:>8.1} {bytes:>20.1}");
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The event log: what a manager was told and what it asked for, as text that a person can read and a program can replay.
+//!
+//! The first line says how the manager was set up; then each event stands on a line of its own, and below it, indented,
+//! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
+//!
+//! ```text
+//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 trust=earned:256
+//! @0 file-known file=0 device=0 blocks=1409
+//! @0 reference reader=1 site=0 file=0 first=17 count=1 demand=1
+//!   fetch fetch=1 device=0 file=0 first=17 count=1 class=demand
+//! @500000 fetch-done fetch=1
+//!   wake waiter=1 outcome=ready
+//! ```
+//!
+//! The manager does no I/O: lines are made and taken apart here, and written and read elsewhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::dispatch::DeviceLimits;
+use crate::event::{Action, Event, Malformed, field};
+use crate::hint::Trust;
+use crate::ids::Time;
+use crate::manager::Config;
+
+const TITLE: &str = "foresee-log";
+const VERSION: &str = "1";
+
+/// The first line of a log: all a manager is made from.
+#[derive(Debug, Clone)]
+pub struct Header(pub Config);
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Config { capacity, policy, device, trust } = &self.0;
+        let DeviceLimits { outstanding_max, cluster_blocks_max, sort_blocks, queued_blocks_max } = device;
+        write!(f, "{TITLE} {VERSION} capacity={capacity} policy={}", policy.as_str())?;
+        write!(f, " outstanding_max={outstanding_max} cluster_blocks_max={cluster_blocks_max}")?;
+        write!(f, " sort_blocks={sort_blocks} queued_blocks_max={queued_blocks_max} trust={trust}")
+    }
+}
+
+impl FromStr for Header {
+    type Err = Malformed;
+
+    fn from_str(line: &str) -> Result<Self, Malformed> {
+        let mut words = line.split_ascii_whitespace();
+        if words.next() != Some(TITLE) {
+            return Err(Malformed(format!(
+                "a log begins with '{TITLE} {VERSION}', this with '{}'",
+                line.escape_debug()
+            )));
+        }
+        let version = words.next().unwrap_or("");
+        if version != VERSION {
+            return Err(Malformed(format!("a log of version '{version}'; version {VERSION} can be read")));
+        }
+        let capacity = field(words.next(), "capacity")?;
+        let policy: String = field(words.next(), "policy")?;
+        let policy = policy.parse().map_err(Malformed)?;
+        let device = DeviceLimits {
+            outstanding_max: field(words.next(), "outstanding_max")?,
+            cluster_blocks_max: field(words.next(), "cluster_blocks_max")?,
+            sort_blocks: field(words.next(), "sort_blocks")?,
+            queued_blocks_max: field(words.next(), "queued_blocks_max")?,
+        };
+        let trust = field(words.next(), "trust")?;
+        Ok(Header(Config { capacity, policy, device, trust }))
+    }
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trust::Full => f.write_str("full"),
+            Trust::Earned { initial_blocks } => write!(f, "earned:{initial_blocks}"),
+        }
+    }
+}
+
+impl FromStr for Trust {
+    type Err = Malformed;
+
+    fn from_str(word: &str) -> Result<Self, Malformed> {
+        let earned = || word.strip_prefix("earned:")?.parse().ok();
+        match word {
+            "full" => Ok(Trust::Full),
+            _ => earned()
+                .map(|initial_blocks| Trust::Earned { initial_blocks })
+                .ok_or_else(|| Malformed(format!("'{word}' is no trust (full, earned:BLOCKS)"))),
+        }
+    }
+}
+
+/// A line below the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLine {
+    /// What happened, and when.
+    Event(Time, Event),
+    /// What the manager asked for because of the event above.
+    Action(Action),
+}
+
+impl fmt::Display for LogLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogLine::Event(now, event) => write!(f, "@{now} {event}"),
+            LogLine::Action(action) => write!(f, "  {action}"),
+        }
+    }
+}
+
+impl FromStr for LogLine {
+    type Err = Malformed;
+
+    fn from_str(line: &str) -> Result<Self, Malformed> {
+        let Some(timed) = line.strip_prefix('@') else {
+            return line.parse().map(LogLine::Action);
+        };
+        let (now, event) = timed.split_once(' ').unwrap_or((timed, ""));
+        let now = now.parse().map_err(|_| Malformed(format!("'@{now}' is no time in nanoseconds")))?;
+        event.parse().map(|event| LogLine::Event(now, event))
+    }
+}
+
+/// Appends an event and its actions to a log, a line each.
+///
+/// # Errors
+/// If `log` refuses the text.
+pub fn write_entry(log: &mut impl fmt::Write, now: Time, event: Event, actions: &[Action]) -> fmt::Result {
+    writeln!(log, "{}", LogLine::Event(now, event))?;
+    actions.iter().try_for_each(|&action| writeln!(log, "{}", LogLine::Action(action)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::FileId;
+
+    const HEADER: &str = "foresee-log 1 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
+                          cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 trust=earned:256";
+
+    #[test]
+    fn a_header_read_and_written_is_the_same() {
+        let header: Header = HEADER.parse().unwrap();
+        assert_eq!(header.to_string(), HEADER);
+        assert_eq!(header.0.capacity, 600);
+        assert_eq!(header.0.trust, Trust::Earned { initial_blocks: 256 });
+    }
+
+    #[test]
+    fn a_broken_header_says_what_is_broken() {
+        for (from, to, what) in [
+            ("foresee-log", "other-log", "a log begins with 'foresee-log 1'"),
+            ("log 1", "log 2", "a log of version '2'"),
+            ("capacity=600", "capacity=many", "'capacity=many' is not a value of the field 'capacity'"),
+            ("tip1", "tip9", "there is no policy 'tip9'"),
+            (" trust=earned:256", "", "the field 'trust' is missing"),
+        ] {
+            let error = HEADER.replace(from, to).parse::<Header>().unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn lines_read_and_written_are_the_same() {
+        let mut log = String::new();
+        let file = FileId(3);
+        let known = Event::FileMissing { file };
+        write_entry(&mut log, Time(17), known, &[Action::Lookup { file }, Action::Drop { file, first: 1, count: 2 }])
+            .unwrap();
+        assert_eq!(log, "@17 file-missing file=3\n  lookup file=3\n  drop file=3 first=1 count=2\n");
+        for line in log.lines() {
+            assert_eq!(line.parse::<LogLine>().unwrap().to_string(), line);
+        }
+        assert!("@x file-missing file=3".parse::<LogLine>().is_err());
+        assert!("@17".parse::<LogLine>().is_err());
+        assert!("  dance file=3".parse::<LogLine>().is_err());
+    }
+}

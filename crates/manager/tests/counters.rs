@@ -1,0 +1,60 @@
+//! Each counter counts something: one scenario, at whose end none is left at nought.
+
+mod support;
+
+use foresee_manager::*;
+use support::Driver;
+
+#[test]
+fn every_counter_moves() {
+    let mut driver = Driver::simple("tip1:unread_share=0.5", 8, Trust::Full);
+    driver.hint(1, 3, Want::All);
+    driver.known(3, 2);
+    driver.hint_from(1, Source::Profile, 3, Want::Range { first: 1, count: 1 });
+    driver.serve(1, 3, 0, 1);
+    driver.arrive();
+    driver.read(1, 3, 0, 2);
+    driver.read(1, 4, 0, 20);
+    driver.serve(2, 5, 0, 10);
+    let (&fetch, _) = driver.flights.first_key_value().expect("a demand fetch");
+    driver.handle(Event::FetchFailed { fetch });
+    driver.arrive();
+    driver.handle(Event::FileChanged { file: FileId(5), blocks: 4 });
+    driver.read(1, FileId::LIMIT, 0, 1);
+    for (name, count) in driver.manager.statistics().counters() {
+        assert!(count > 0, "nothing moves the counter '{name}'");
+    }
+}
+
+/// All outcomes, for what was told and for what was guessed.
+#[test]
+fn every_outcome_is_met() {
+    for source in [Source::Library, Source::Profile] {
+        let mut driver = Driver::simple("tip1:unread_share=0.5", 16, Trust::Full);
+        driver.known(0, 100);
+        driver.hint_from(1, source, 0, Want::Range { first: 0, count: 5 });
+        let (&fetch, _) = driver.flights.first_key_value().expect("a fetch ahead");
+        driver.read(1, 0, 0, 1);
+        driver.handle(Event::FetchDone { fetch });
+        driver.read(1, 0, 1, 1);
+        driver.read(2, 1, 0, 16);
+        driver.hint_from(1, source, 0, Want::Range { first: 50, count: 2 });
+        let (&fetch, _) = driver.flights.first_key_value().expect("a fetch ahead");
+        driver.handle(Event::FetchFailed { fetch });
+        let outcomes = driver.manager.statistics().ahead_of(source.class() == Class::Hinted);
+        let expected = Outcomes { fetched: 7, timely: 1, late: 1, wasted: 3, cancelled: 2 };
+        assert_eq!(outcomes, expected);
+        assert_eq!(driver.manager.statistics().ahead_of(source.class() != Class::Hinted), Outcomes::default());
+    }
+}
+
+#[test]
+fn readers_see_their_waits_end_once() {
+    let mut driver = Driver::simple("lru", 4, Trust::Full);
+    driver.serve(1, 0, 0, 9);
+    driver.serve(2, 0, 3, 2);
+    driver.arrive();
+    let mut waiters: Vec<_> = driver.woken.iter().map(|woken| woken.0.0).collect();
+    waiters.sort_unstable();
+    assert_eq!(waiters, [1, 2]);
+}

@@ -1,0 +1,170 @@
+//! Which fetch goes when: order, merging, batches, limits, and what becomes of a waiting fetch ahead.
+
+mod support;
+
+use foresee_manager::Class::{Demand as Demanded, Guessed, Hinted};
+use foresee_manager::*;
+use support::{Driver, block, fetches};
+
+fn driver(device: DeviceLimits) -> Driver {
+    let policy = "tip1:unread_share=1".parse().expect("a policy");
+    let mut driver = Driver::new(&Config { capacity: 1000, policy, device, trust: Trust::Full });
+    driver.known(0, 16);
+    driver.known(1, 16);
+    driver
+}
+
+/// One request at a time, `sort_blocks` sorted together, at most four blocks a fetch.
+fn one_by_one(sort_blocks: u64) -> Driver {
+    driver(DeviceLimits { outstanding_max: 1, cluster_blocks_max: 4, sort_blocks, queued_blocks_max: 100 })
+}
+
+/// Hints block 15 of file 1, which occupies the device, so that what comes after must wait.
+fn occupied(sort_blocks: u64) -> Driver {
+    let mut driver = one_by_one(sort_blocks);
+    assert_eq!(fetches(&driver.hint(9, 1, Want::Range { first: 15, count: 1 })), [(Hinted, 1, 15, 1)]);
+    driver
+}
+
+fn hint_blocks(driver: &mut Driver, source: Source, blocks: &[u64]) {
+    for &first in blocks {
+        driver.hint_from(1, source, 0, Want::Range { first, count: 1 });
+    }
+}
+
+fn order(driver: &mut Driver) -> Vec<(Class, u32, u64, u64)> {
+    fetches(&driver.arrive())
+}
+
+#[test]
+fn first_come_first_served() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Library, &[9, 3, 7]);
+    assert_eq!(order(&mut driver), [(Hinted, 0, 9, 1), (Hinted, 0, 3, 1), (Hinted, 0, 7, 1)]);
+}
+
+#[test]
+fn neighbours_go_together() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Library, &[4, 5, 6, 7, 8, 2]);
+    assert_eq!(order(&mut driver), [(Hinted, 0, 4, 4), (Hinted, 0, 8, 1), (Hinted, 0, 2, 1)]);
+}
+
+#[test]
+fn one_sweep_over_each_batch() {
+    // The block that occupies the device was the first of the first batch of four.
+    let mut driver = occupied(4);
+    hint_blocks(&mut driver, Source::Library, &[9, 1, 5, 8, 0, 6, 3]);
+    let places: Vec<u64> = order(&mut driver).iter().map(|fetch| fetch.2).collect();
+    assert_eq!(places, [1, 5, 9, 0, 3, 6, 8]);
+}
+
+#[test]
+fn a_file_ends_a_run() {
+    let mut driver = one_by_one(100);
+    driver.hint(1, 0, Want::Range { first: 13, count: 3 });
+    driver.hint(1, 1, Want::Range { first: 0, count: 2 });
+    driver.arrive();
+    let mut driver = occupied(100);
+    driver.hint(1, 0, Want::Range { first: 14, count: 2 });
+    driver.hint(1, 1, Want::Range { first: 0, count: 2 });
+    assert_eq!(order(&mut driver), [(Hinted, 0, 14, 2), (Hinted, 1, 0, 2)]);
+}
+
+#[test]
+fn told_before_guessed() {
+    let mut driver = occupied(100);
+    hint_blocks(&mut driver, Source::Profile, &[1, 2]);
+    hint_blocks(&mut driver, Source::Advice, &[9]);
+    hint_blocks(&mut driver, Source::Command, &[3]);
+    assert_eq!(order(&mut driver), [(Hinted, 0, 3, 1), (Hinted, 0, 9, 1), (Guessed, 0, 1, 2)]);
+}
+
+#[test]
+fn the_limit_counts_demand_but_does_not_hold_it() {
+    let device = DeviceLimits { outstanding_max: 2, cluster_blocks_max: 1, sort_blocks: 1, queued_blocks_max: 100 };
+    let mut driver = driver(device);
+    assert_eq!(fetches(&driver.hint(1, 0, Want::Range { first: 0, count: 9 })).len(), 2);
+    assert_eq!(fetches(&driver.serve(2, 1, 0, 3)), [(Demanded, 1, 0, 3)], "I4");
+    // Three are outstanding: one must end before there are fewer than two, and then another.
+    let ended: Vec<FetchId> = driver.flights.keys().copied().collect();
+    let sent: Vec<usize> =
+        ended.iter().map(|&fetch| fetches(&driver.handle(Event::FetchDone { fetch })).len()).collect();
+    assert_eq!(sent, [0, 1, 1]);
+}
+
+#[test]
+fn a_full_queue_leaves_hints_where_they_are() {
+    let device = DeviceLimits { outstanding_max: 1, cluster_blocks_max: 8, sort_blocks: 1, queued_blocks_max: 3 };
+    let mut driver = driver(device);
+    driver.hint(1, 0, Want::All);
+    assert_eq!(driver.manager.ledger().used, 3, "what waits in the queue takes frames; what waits as a hint does not");
+    driver.arrive();
+    assert_eq!(driver.manager.ledger().used, 16);
+}
+
+#[test]
+fn devices_do_not_wait_for_each_other() {
+    let mut driver = one_by_one(1);
+    driver.handle(Event::FileKnown { file: FileId(2), device: DeviceId(u16::MAX), blocks: 4 });
+    driver.hint(1, 0, Want::Range { first: 0, count: 2 });
+    let actions = driver.hint(1, 2, Want::All);
+    assert!(matches!(actions[..], [Action::Fetch { device: DeviceId(u16::MAX), count: 4, .. }]), "{actions:?}");
+}
+
+#[test]
+fn a_waiting_fetch_becomes_demand() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Library, &[3, 4, 5, 6, 9]);
+    // Blocks 2 to 5 are demanded: 2 is new, 3 to 5 wait. One request.
+    assert_eq!(fetches(&driver.serve(2, 0, 2, 4)), [(Demanded, 0, 2, 4)]);
+    assert_eq!(order(&mut driver), [(Hinted, 0, 6, 1), (Hinted, 0, 9, 1)]);
+    let ahead = driver.manager.statistics().ahead_of(true);
+    assert_eq!((ahead.cancelled, ahead.late), (3, 0), "no device was asked ahead of the reader");
+    assert_eq!(driver.manager.statistics().misses, 4);
+}
+
+#[test]
+fn a_watched_reader_takes_a_waiting_fetch_out() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Library, &[3, 9]);
+    driver.read(2, 0, 3, 1);
+    assert_eq!(driver.manager.state_of(block(0, 3)), Some(State::Cached));
+    assert_eq!(order(&mut driver), [(Hinted, 0, 9, 1)]);
+}
+
+#[test]
+fn withdrawn_fetches_are_not_sent() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Library, &[3, 4]);
+    hint_blocks(&mut driver, Source::Profile, &[8]);
+    driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Library });
+    assert_eq!(order(&mut driver), [(Guessed, 0, 8, 1)]);
+    assert_eq!(driver.manager.statistics().ahead_of(true).cancelled, 2);
+}
+
+/// With every frame taken, demand takes that of the fetch ahead that would go last: a guess before what was told.
+#[test]
+fn demand_takes_the_frame_of_what_would_go_last() {
+    let mut driver = occupied(1);
+    hint_blocks(&mut driver, Source::Profile, &[1]);
+    hint_blocks(&mut driver, Source::Library, &[3, 4]);
+    driver.handle(Event::Capacity { pages: 4 });
+    assert_eq!(fetches(&driver.serve(2, 1, 0, 1)), [(Demanded, 1, 0, 1)]);
+    assert_eq!(driver.manager.state_of(block(0, 1)), None, "the guess goes");
+    assert_eq!(fetches(&driver.serve(2, 1, 2, 1)), [(Demanded, 1, 2, 1)]);
+    assert_eq!(driver.manager.state_of(block(0, 4)), None, "then the last of what was told");
+    assert_eq!(driver.manager.state_of(block(0, 3)), Some(State::Hinted));
+}
+
+#[test]
+fn a_late_reader_waits_for_the_fetch_ahead() {
+    let mut driver = one_by_one(1);
+    hint_blocks(&mut driver, Source::Library, &[3]);
+    assert_eq!(fetches(&driver.serve(1, 0, 3, 1)), [], "I3");
+    assert_eq!(fetches(&driver.serve(2, 0, 3, 1)), [], "I3");
+    driver.arrive();
+    assert_eq!(driver.woken.len(), 2);
+    let statistics = driver.manager.statistics();
+    assert_eq!((statistics.late_hits, statistics.ahead_of(true).late), (2, 1));
+}

@@ -1,0 +1,114 @@
+//! The text form of events and actions: what is written reads back the same, and what is no message says why.
+
+use foresee_manager::*;
+use proptest::prelude::*;
+
+fn want() -> impl Strategy<Value = Want> {
+    let range = (any::<u64>(), any::<u64>()).prop_map(|(first, count)| Want::Range { first, count });
+    prop_oneof![Just(Want::Name), Just(Want::All), range]
+}
+
+fn demand() -> impl Strategy<Value = Demand> {
+    prop_oneof![Just(Demand::Observed), any::<u64>().prop_map(|waiter| Demand::Served(WaiterId(waiter)))]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let file = || any::<u32>().prop_map(FileId);
+    let reader = || any::<u32>().prop_map(ReaderId);
+    let fetch = || any::<u64>().prop_map(FetchId);
+    let device = || any::<u16>().prop_map(DeviceId);
+    let source = || proptest::sample::select(Source::ALL);
+    prop_oneof![
+        (file(), device(), any::<u64>()).prop_map(|(file, device, blocks)| Event::FileKnown { file, device, blocks }),
+        file().prop_map(|file| Event::FileMissing { file }),
+        (file(), any::<u64>()).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
+        (reader(), source(), file(), want()).prop_map(|(reader, source, file, want)| Event::Hint {
+            reader,
+            source,
+            file,
+            want
+        }),
+        (reader(), source()).prop_map(|(reader, source)| Event::Cancel { reader, source }),
+        reader().prop_map(|reader| Event::ReaderExited { reader }),
+        (reader(), file()).prop_map(|(reader, file)| Event::Named { reader, file }),
+        (reader(), any::<u64>().prop_map(Site), file(), any::<u64>(), any::<u64>(), demand()).prop_map(
+            |(reader, site, file, first, count, demand)| Event::Reference { reader, site, file, first, count, demand }
+        ),
+        fetch().prop_map(|fetch| Event::FetchDone { fetch }),
+        fetch().prop_map(|fetch| Event::FetchFailed { fetch }),
+        (file(), any::<u64>()).prop_map(|(file, index)| Event::Pinned { file, index }),
+        (file(), any::<u64>()).prop_map(|(file, index)| Event::Released { file, index }),
+        any::<u64>().prop_map(|pages| Event::Capacity { pages }),
+    ]
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let file = || any::<u32>().prop_map(FileId);
+    let class = || proptest::sample::select(Class::ALL);
+    let fetch = (any::<u64>(), any::<u16>(), file(), any::<u64>(), any::<u64>(), class());
+    prop_oneof![
+        file().prop_map(|file| Action::Lookup { file }),
+        fetch.prop_map(|(fetch, device, file, first, count, class)| {
+            let (fetch, device) = (FetchId(fetch), DeviceId(device));
+            Action::Fetch { fetch, device, file, first, count, class }
+        }),
+        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Drop { file, first, count }),
+        (any::<u64>(), proptest::sample::select(Outcome::ALL))
+            .prop_map(|(waiter, outcome)| Action::Wake { waiter: WaiterId(waiter), outcome }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn events_read_back_the_same(event in event()) {
+        let line = event.to_string();
+        prop_assert_eq!(line.parse(), Ok(event));
+        prop_assert_eq!(format!(" {} ", line.replace(' ', "\t")).parse(), Ok(event));
+    }
+
+    #[test]
+    fn actions_read_back_the_same(action in action()) {
+        prop_assert_eq!(action.to_string().parse(), Ok(action));
+    }
+
+    /// A line cut short or made longer is no message, and reading never panics.
+    #[test]
+    fn damaged_lines_are_refused(event in event(), at in any::<proptest::sample::Index>(), garbage in ".{0,20}") {
+        let line = event.to_string();
+        let cut = &line[..line.rfind(' ').expect("every event has a field")];
+        prop_assert!(cut.parse::<Event>().is_err());
+        let longer = format!("{line} x=1");
+        prop_assert!(longer.parse::<Event>().is_err());
+        let _ = garbage.parse::<Event>();
+        let _ = format!("{}{garbage}", &line[..at.index(line.len())]).parse::<Event>();
+    }
+}
+
+#[test]
+fn malformed_lines_say_why() {
+    let why = |line: &str| line.parse::<Event>().expect_err(line).to_string();
+    assert!(why("").starts_with("'' is no event (one of: file-known, "), "{}", why(""));
+    assert!(why("jump file=1").starts_with("'jump' is no event"));
+    assert_eq!(why("file-missing"), "the field 'file' is missing");
+    assert_eq!(why("file-missing 1"), "'1' is not a value of the field 'file'");
+    assert_eq!(why("file-missing reader=1"), "'reader=1' is not a value of the field 'file'");
+    assert_eq!(why("file-missing file=-1"), "'file=-1' is not a value of the field 'file'");
+    assert_eq!(
+        why("capacity pages=18446744073709551616"),
+        "'pages=18446744073709551616' is not a value of the field 'pages'"
+    );
+    assert_eq!(why("capacity pages=1 please"), "'please' is one word too many");
+    assert_eq!(
+        why("hint reader=1 source=rumour file=1 want=all"),
+        "'source=rumour' is not a value of the field 'source'"
+    );
+    for want in ["", "1", "+", "1+", "+1", "1+2+3", "-1+2", "ALL"] {
+        let line = format!("hint reader=1 source=command file=1 want={want}");
+        assert_eq!(why(&line), format!("'want={want}' is not a value of the field 'want'"));
+    }
+    assert!("fetch-done fetch=1".parse::<Action>().is_err(), "an event is no action");
+    let error = "rumour".parse::<Source>().expect_err("no source");
+    assert_eq!(error.to_string(), "'rumour' is none of: command, profile, advice, library");
+}

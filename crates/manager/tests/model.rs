@@ -1,0 +1,766 @@
+//! A reference model of `lru` and `tip1`: lists searched from end to end, nothing clever, compared with the manager step
+//! by step. It knows one device and believes all hints (`Trust::Full`); windows are tested by their properties below.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foresee_manager::*;
+use proptest::prelude::*;
+use support::{BLOCKS, Driver, Op, block, every_block, fetched, fetches, op};
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Phase {
+    Queued,
+    InFlight,
+    Present,
+}
+
+/// A block that has a page.
+#[derive(Clone, Debug)]
+struct Cell {
+    phase: Phase,
+    /// Disclosed by this source and not read.
+    unread: Option<(ReaderId, Source)>,
+    /// The class it counts under while unread. It outlives `unread` if the disclosure is withdrawn while it is in flight.
+    class: Option<Class>,
+    ahead: bool,
+    passed: bool,
+    stale: bool,
+    views: u32,
+    waiters: Vec<WaiterId>,
+}
+
+#[derive(Clone, Debug)]
+struct Hint {
+    order: u64,
+    file: FileId,
+    want: Want,
+    looked_at: u64,
+    read: u64,
+    done: bool,
+    /// Its name is being looked up.
+    asked: bool,
+    /// There was nothing left to do for it when the walk came by.
+    behind: bool,
+}
+
+#[derive(Default, Clone, Debug)]
+struct Sequence {
+    hints: Vec<Hint>,
+    far: Option<u64>,
+    far_run: u64,
+    gone: u64,
+    consumed: u64,
+    skipped: u64,
+}
+
+#[derive(Default, Debug, PartialEq)]
+struct Counts {
+    hits: u64,
+    late_hits: u64,
+    misses: u64,
+    evictions: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Name {
+    Asked,
+    Missing,
+    Here(u64),
+}
+
+struct Model {
+    capacity: u64,
+    /// tip1: the share of unread pages, and whether found blocks count.
+    ahead: Option<(f64, bool)>,
+    limits: DeviceLimits,
+    cells: BTreeMap<Block, Cell>,
+    /// Present blocks, the least recent first.
+    recency: Vec<Block>,
+    /// Waiting fetches ahead: (guessed, batch, block).
+    queue: Vec<(bool, u64, Block)>,
+    queued_ever: u64,
+    starved: Vec<(Block, WaiterId)>,
+    requests: BTreeMap<WaiterId, (u64, Outcome)>,
+    names: BTreeMap<FileId, Name>,
+    sequences: Vec<((ReaderId, Source), Sequence)>,
+    ended: BTreeMap<Source, (u64, u64)>,
+    hints_ever: u64,
+    counts: Counts,
+    outcomes: [Outcomes; 4],
+    /// What one event leads to.
+    dropped: Vec<Block>,
+    demanded: Vec<Block>,
+    woken: Vec<(WaiterId, Outcome)>,
+    asked: Vec<FileId>,
+}
+
+impl Model {
+    fn new(config: &Config, ahead: Option<(f64, bool)>) -> Self {
+        Model {
+            capacity: config.capacity,
+            ahead,
+            limits: config.device,
+            cells: BTreeMap::new(),
+            recency: Vec::new(),
+            queue: Vec::new(),
+            queued_ever: 0,
+            starved: Vec::new(),
+            requests: BTreeMap::new(),
+            names: BTreeMap::new(),
+            sequences: Vec::new(),
+            ended: BTreeMap::new(),
+            hints_ever: 0,
+            counts: Counts::default(),
+            outcomes: [Outcomes::default(); 4],
+            dropped: Vec::new(),
+            demanded: Vec::new(),
+            woken: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// One event. `flights` are those the event's fetch number speaks of.
+    fn handle(&mut self, event: Event, flight: Option<(Class, Vec<Block>)>) {
+        match event {
+            Event::FileKnown { file, blocks, .. } => self.named_file(file, Name::Here(blocks)),
+            Event::FileMissing { file } => self.named_file(file, Name::Missing),
+            Event::FileChanged { file, blocks } => self.changed(file, blocks),
+            Event::Hint { reader, source, file, want } => self.hint(reader, source, file, want),
+            Event::Cancel { reader, source } => self.cancel(|key| key == (reader, source)),
+            Event::ReaderExited { reader } => {
+                self.cancel(|key| key.0 == reader);
+                for (key, it) in self.sequences.extract_if(.., |(key, _)| key.0 == reader) {
+                    let ended = self.ended.entry(key.1).or_default();
+                    *ended = (ended.0 + it.consumed, ended.1 + it.skipped);
+                }
+            }
+            Event::Named { reader, file } => {
+                self.consume(reader, |hint, _| hint.want == Want::Name && hint.file == file)
+            }
+            Event::Reference { reader, file, first, count, demand, .. } => {
+                self.read_hints(reader, file, first, count);
+                if let Demand::Served(waiter) = demand {
+                    self.requests.insert(waiter, (count, Outcome::Ready));
+                }
+                for index in first..first + count {
+                    self.read(Block { file, index }, demand);
+                }
+                if demand == Demand::Observed {
+                    self.dropped.retain(|block| !self.cells.contains_key(block));
+                }
+            }
+            Event::FetchDone { .. } => self.ended(flight, true),
+            Event::FetchFailed { .. } => self.ended(flight, false),
+            Event::Pinned { file, index } => {
+                let block = Block { file, index };
+                if self.cells.get(&block).is_some_and(|cell| cell.phase == Phase::Present) {
+                    self.settle(block, |it| it.timely += 1, true);
+                    self.cell(block).views += 1;
+                }
+            }
+            Event::Released { file, index } => {
+                if let Some(cell) = self.cells.get_mut(&Block { file, index }).filter(|cell| cell.views > 0) {
+                    cell.views -= 1;
+                    self.shrink();
+                }
+            }
+            Event::Capacity { pages } => {
+                self.capacity = pages;
+                self.shrink();
+            }
+        }
+        self.feed_starved();
+        self.read_ahead();
+    }
+
+    fn cell(&mut self, block: Block) -> &mut Cell {
+        self.cells.get_mut(&block).expect("a block with a page")
+    }
+
+    fn touch(&mut self, block: Block) {
+        self.recency.retain(|&other| other != block);
+        self.recency.push(block);
+    }
+
+    /// A block's disclosure comes to its end: read or not.
+    fn settle(&mut self, block: Block, outcome: impl FnOnce(&mut Outcomes), read: bool) {
+        let cell = self.cell(block);
+        let (key, ahead, passed) = (cell.unread.take(), std::mem::take(&mut cell.ahead), cell.passed);
+        (cell.class, cell.passed) = (None, false);
+        let Some(key) = key else { return };
+        if ahead {
+            outcome(&mut self.outcomes[key.1 as usize]);
+        }
+        if read && passed {
+            let (_, it) = self.sequences.iter_mut().find(|(other, _)| *other == key).expect("its sequence");
+            it.consumed += 1;
+            it.skipped = it.skipped.saturating_sub(1);
+        }
+    }
+
+    fn read(&mut self, block: Block, demand: Demand) {
+        let phase = self.cells.get(&block).map(|cell| cell.phase);
+        match phase {
+            Some(Phase::Present) => {
+                self.counts.hits += 1;
+                self.settle(block, |it| it.timely += 1, true);
+                self.touch(block);
+                self.settled(demand, Outcome::Ready);
+            }
+            Some(Phase::InFlight) => {
+                self.counts.late_hits += 1;
+                self.settle(block, |it| it.late += 1, true);
+                self.wait(block, demand);
+            }
+            Some(Phase::Queued) => {
+                self.counts.misses += 1;
+                self.queue.retain(|it| it.2 != block);
+                self.settle(block, |it| it.cancelled += 1, true);
+                self.bring(block, demand);
+            }
+            None => {
+                self.counts.misses += 1;
+                if self.make_room(demand != Demand::Observed) {
+                    self.insert(block);
+                    self.bring(block, demand);
+                } else if let Demand::Served(waiter) = demand {
+                    self.starved.push((block, waiter));
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, block: Block) {
+        let new = Cell {
+            phase: Phase::Queued,
+            unread: None,
+            class: None,
+            ahead: false,
+            passed: false,
+            stale: false,
+            views: 0,
+            waiters: Vec::new(),
+        };
+        self.cells.insert(block, new);
+    }
+
+    /// The read itself brings the block, or it is fetched for who waits.
+    fn bring(&mut self, block: Block, demand: Demand) {
+        if demand == Demand::Observed {
+            self.cell(block).phase = Phase::Present;
+            self.touch(block);
+        } else {
+            self.cell(block).phase = Phase::InFlight;
+            self.demanded.push(block);
+            self.wait(block, demand);
+        }
+    }
+
+    fn wait(&mut self, block: Block, demand: Demand) {
+        if let Demand::Served(waiter) = demand {
+            self.cell(block).waiters.push(waiter);
+        }
+    }
+
+    fn settled(&mut self, demand: Demand, outcome: Outcome) {
+        let Demand::Served(waiter) = demand else { return };
+        let request = self.requests.get_mut(&waiter).expect("a waiter waits");
+        request.0 -= 1;
+        if outcome == Outcome::Failed {
+            request.1 = outcome;
+        }
+        if request.0 == 0 {
+            self.woken.push((waiter, request.1));
+            self.requests.remove(&waiter);
+        }
+    }
+
+    fn make_room(&mut self, demand: bool) -> bool {
+        if (self.cells.len() as u64) < self.capacity {
+            return true;
+        }
+        let victim = self.recency.iter().copied().find(|block| self.cells[block].views == 0);
+        if let Some(block) = victim {
+            self.evict(block);
+        } else if demand && let Some(block) = self.last_queued() {
+            self.withdraw(block);
+        }
+        (self.cells.len() as u64) < self.capacity
+    }
+
+    fn last_queued(&self) -> Option<Block> {
+        self.queue.iter().max().map(|it| it.2)
+    }
+
+    fn evict(&mut self, block: Block) {
+        self.counts.evictions += 1;
+        self.drop(block);
+    }
+
+    fn drop(&mut self, block: Block) {
+        self.settle(block, |it| it.wasted += 1, false);
+        self.recency.retain(|&other| other != block);
+        self.cells.remove(&block);
+        self.dropped.push(block);
+    }
+
+    fn withdraw(&mut self, block: Block) {
+        self.settle(block, |it| it.cancelled += 1, false);
+        self.queue.retain(|it| it.2 != block);
+        self.cells.remove(&block);
+    }
+
+    fn shrink(&mut self) {
+        while self.cells.len() as u64 > self.capacity {
+            let victim = self.recency.iter().copied().find(|block| self.cells[block].views == 0);
+            match (self.last_queued(), victim) {
+                (Some(block), _) => self.withdraw(block),
+                (None, Some(block)) => self.evict(block),
+                (None, None) => return,
+            }
+        }
+    }
+
+    fn ended(&mut self, flight: Option<(Class, Vec<Block>)>, came: bool) {
+        let Some((class, blocks)) = flight else { return };
+        for &block in &blocks {
+            let cell = self.cell(block);
+            let stale = std::mem::take(&mut cell.stale);
+            if came && !stale {
+                cell.phase = Phase::Present;
+                if cell.unread.is_none() {
+                    cell.class = None;
+                }
+                let waiters = std::mem::take(&mut cell.waiters);
+                self.touch(block);
+                waiters.iter().for_each(|&waiter| self.settled(Demand::Served(waiter), Outcome::Ready));
+            } else if !stale && class == Class::Demand && blocks.len() == 1 {
+                let waiters = self.cells.remove(&block).expect("in flight").waiters;
+                waiters.iter().for_each(|&waiter| self.settled(Demand::Served(waiter), Outcome::Failed));
+            } else if cell.waiters.is_empty() {
+                self.settle(block, |it| it.cancelled += 1, false);
+                self.cells.remove(&block);
+            } else {
+                self.demanded.push(block);
+            }
+        }
+        self.shrink();
+    }
+
+    fn feed_starved(&mut self) {
+        while let Some(&(block, waiter)) = self.starved.first() {
+            match self.cells.get(&block).map(|cell| cell.phase) {
+                Some(Phase::Present) => self.settled(Demand::Served(waiter), Outcome::Ready),
+                Some(_) => self.wait(block, Demand::Served(waiter)),
+                None if self.make_room(true) => {
+                    self.insert(block);
+                    self.bring(block, Demand::Served(waiter));
+                }
+                None => return,
+            }
+            self.starved.remove(0);
+        }
+    }
+
+    fn changed(&mut self, file: FileId, blocks: u64) {
+        if let Some(name @ Name::Here(_)) = self.names.get_mut(&file) {
+            *name = Name::Here(blocks);
+        }
+        let of_file: Vec<Block> = self.cells.keys().copied().filter(|block| block.file == file).collect();
+        for block in of_file {
+            match self.cells[&block].phase {
+                Phase::Queued => self.withdraw(block),
+                Phase::InFlight => self.cell(block).stale = true,
+                Phase::Present => self.drop(block),
+            }
+        }
+    }
+
+    // ---- hints
+
+    fn named_file(&mut self, file: FileId, name: Name) {
+        self.names.insert(file, name);
+        for (_, sequence) in &mut self.sequences {
+            sequence.hints.iter_mut().filter(|hint| hint.file == file).for_each(|hint| hint.asked = false);
+        }
+    }
+
+    fn hint(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want) {
+        let key = (reader, source);
+        if !self.sequences.iter().any(|(other, _)| *other == key) {
+            self.sequences.push((key, Sequence::default()));
+        }
+        let (_, sequence) = self.sequences.iter_mut().find(|(other, _)| *other == key).expect("made above");
+        let order = self.hints_ever;
+        self.hints_ever += 1;
+        let (looked_at, read, done, asked, behind) = (0, 0, false, false, false);
+        sequence.hints.push(Hint { order, file, want, looked_at, read, done, asked, behind });
+    }
+
+    fn span(hint: &Hint, names: &BTreeMap<FileId, Name>) -> Option<(u64, u64)> {
+        match (names.get(&hint.file)?, hint.want) {
+            (Name::Asked, _) => None,
+            (_, Want::Name) | (Name::Missing, _) => Some((0, 0)),
+            (Name::Here(blocks), Want::All) => Some((0, *blocks)),
+            (Name::Here(blocks), Want::Range { first, count }) => {
+                Some((first, count.min(blocks.saturating_sub(first))))
+            }
+        }
+    }
+
+    fn read_hints(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64) {
+        for index in first..first + count {
+            self.consume(reader, |hint, span| {
+                let Some((from, len)) = span else { return false };
+                let near = index <= from + hint.read.max(hint.looked_at) + JUMP_BLOCKS_MAX;
+                let fits = hint.file == file && index >= from + hint.read && index < from + len && near;
+                if fits {
+                    hint.read = index + 1 - from;
+                }
+                fits
+            });
+        }
+    }
+
+    /// The first hint of each of the reader's sequences that `fits` came true.
+    fn consume(&mut self, reader: ReaderId, fits: impl Fn(&mut Hint, Option<(u64, u64)>) -> bool) {
+        let names = &self.names;
+        for (key, sequence) in self.sequences.iter_mut().filter(|(key, _)| key.0 == reader) {
+            let hit = |hint: &mut Hint| !hint.done && fits(hint, Self::span(hint, names));
+            let Some(at) = sequence.hints.iter_mut().position(hit) else { continue };
+            sequence.consumed += 1;
+            let complete = Self::span(&sequence.hints[at], names).is_none_or(|(_, len)| sequence.hints[at].read >= len);
+            let comes = at as u64 <= JUMP_ENTRIES_MAX || {
+                let place = at as u64 + sequence.gone;
+                let follows = sequence.far.is_some_and(|far| place > far && place - far <= JUMP_ENTRIES_MAX);
+                if sequence.far != Some(place) {
+                    sequence.far_run = if follows { sequence.far_run + 1 } else { 0 };
+                    sequence.far = Some(place);
+                }
+                sequence.far_run >= JUMP_ENTRIES_MAX
+            };
+            if at as u64 <= JUMP_ENTRIES_MAX {
+                sequence.far_run = 0;
+            }
+            sequence.hints[at].done |= complete;
+            if !comes {
+                continue;
+            }
+            for hint in sequence.hints.drain(..at).filter(|hint| !hint.done) {
+                let (first, len) = Self::span(&hint, names).unwrap_or((0, 0));
+                sequence.skipped += if hint.want == Want::Name { 1 } else { len.saturating_sub(hint.read) };
+                for index in first + hint.read..(first + hint.looked_at).max(first + hint.read) {
+                    let block = Block { file: hint.file, index };
+                    if let Some(cell) = self.cells.get_mut(&block).filter(|cell| cell.unread == Some(*key)) {
+                        cell.passed = true;
+                    }
+                }
+            }
+            sequence.gone += at as u64;
+            sequence.trim();
+        }
+    }
+
+    fn cancel(&mut self, ends: impl Fn((ReaderId, Source)) -> bool) {
+        let of_it: Vec<Block> =
+            self.cells.iter().filter(|(_, it)| it.unread.is_some_and(&ends)).map(|it| *it.0).collect();
+        for block in of_it {
+            let class = self.cells[&block].class;
+            match self.cells[&block].phase {
+                Phase::Queued => self.withdraw(block),
+                phase => {
+                    self.settle(block, |it| it.wasted += 1, false);
+                    // It is still the device's; it counts as unread until it comes.
+                    self.cell(block).class = class.filter(|_| phase == Phase::InFlight);
+                }
+            }
+        }
+        for (_, sequence) in self.sequences.iter_mut().filter(|(key, _)| ends(*key)) {
+            sequence.gone += sequence.hints.len() as u64;
+            sequence.hints.clear();
+            sequence.far_run = 0;
+        }
+    }
+
+    fn read_ahead(&mut self) {
+        let Some((share, counts_present)) = self.ahead else { return };
+        loop {
+            let unread = self.cells.values().filter(|cell| cell.class.is_some()).count() as u64;
+            if unread >= (self.capacity as f64 * share).round() as u64 {
+                return;
+            }
+            let Some((at, hint)) = self.next_hint() else { return };
+            let key = self.sequences[at].0;
+            let hint_now = self.sequences[at].1.hints[hint].clone();
+            let Some(&Name::Here(_)) = self.names.get(&hint_now.file) else {
+                if !self.names.contains_key(&hint_now.file) {
+                    self.names.insert(hint_now.file, Name::Asked);
+                    self.asked.push(hint_now.file);
+                }
+                let hint = &mut self.sequences[at].1.hints[hint];
+                (hint.asked, hint.behind) = (true, hint.want == Want::Name);
+                continue;
+            };
+            let first = Self::span(&hint_now, &self.names).expect("a known file").0;
+            let next = hint_now.looked_at.max(hint_now.read);
+            let block = Block { file: hint_now.file, index: first + next };
+            if let Some(cell) = self.cells.get(&block) {
+                let free = cell.phase == Phase::Present && cell.views == 0 && cell.class.is_none();
+                if free && counts_present {
+                    self.touch(block);
+                    let cell = self.cell(block);
+                    (cell.unread, cell.class) = (Some(key), Some(key.1.class()));
+                }
+            } else {
+                let busy = |cell: &&Cell| cell.phase != Phase::Present || cell.views > 0;
+                let busy = self.cells.values().filter(busy).count() as u64;
+                if self.queue.len() as u64 >= self.limits.queued_blocks_max
+                    || busy + 1 >= self.capacity
+                    || !self.make_room(false)
+                {
+                    return;
+                }
+                self.insert(block);
+                let cell = self.cell(block);
+                (cell.unread, cell.class, cell.ahead) = (Some(key), Some(key.1.class()), true);
+                self.outcomes[key.1 as usize].fetched += 1;
+                let batch = self.queued_ever / self.limits.sort_blocks;
+                self.queue.push((key.1.class() == Class::Guessed, batch, block));
+                self.queued_ever += 1;
+            }
+            self.sequences[at].1.hints[hint].looked_at = next + 1;
+        }
+    }
+
+    /// The oldest hint for which something can be done: (sequence, place in it).
+    fn next_hint(&mut self) -> Option<(usize, usize)> {
+        let names = &self.names;
+        let mut found = Vec::new();
+        for (at, (_, sequence)) in self.sequences.iter_mut().enumerate() {
+            for (place, hint) in sequence.hints.iter_mut().enumerate() {
+                if hint.done || hint.behind || hint.asked {
+                    continue;
+                }
+                let todo = match (names.get(&hint.file), Self::span(hint, names)) {
+                    (None, _) => true,
+                    (Some(Name::Asked), _) => hint.want != Want::Name,
+                    (_, Some((_, len))) => hint.looked_at.max(hint.read) < len,
+                    (_, None) => unreachable!("a resolved name has a span"),
+                };
+                if todo {
+                    found.push((hint.order, at, place));
+                    break;
+                }
+                hint.behind = true;
+                // What can never be read does not hold the cursor up.
+                hint.done = hint.want != Want::Name && Self::span(hint, names).is_some_and(|(_, len)| len == 0);
+            }
+        }
+        self.sequences.iter_mut().for_each(|(_, sequence)| sequence.gone += 0);
+        let best = found.into_iter().min().map(|(order, at, _)| (order, at));
+        self.sequences.iter_mut().for_each(|(_, sequence)| sequence.trim());
+        let (order, at) = best?;
+        let place = self.sequences[at].1.hints.iter().position(|hint| hint.order == order).expect("it is open");
+        Some((at, place))
+    }
+
+    /// The fetches ahead the manager sent: taken over, after a check that they may go and that none is held back.
+    fn sent(&mut self, sent: &[(Class, Vec<Block>)], outstanding: u64) {
+        for (class, blocks) in sent {
+            let guessed = *class == Class::Guessed;
+            assert!(guessed <= self.queue.iter().all(|it| it.0), "a guess goes before what was told");
+            let least = self.queue.iter().filter(|it| it.0 == guessed).min().expect("it waits").2;
+            assert_eq!(blocks[0], least, "what goes first");
+            for block in blocks {
+                let at = self.queue.iter().position(|it| it.2 == *block && it.0 == guessed).expect("it waits");
+                self.queue.remove(at);
+                self.cell(*block).phase = Phase::InFlight;
+            }
+        }
+        let full = outstanding >= u64::from(self.limits.outstanding_max);
+        assert!(self.queue.is_empty() || full, "a fetch ahead is held back");
+    }
+
+    fn state_of(&self, block: Block) -> Option<State> {
+        let cell = self.cells.get(&block)?;
+        Some(match (cell.class, cell.phase) {
+            _ if cell.views > 0 => State::Pinned,
+            (Some(Class::Guessed), _) => State::Guessed,
+            (Some(_), _) => State::Hinted,
+            (None, Phase::Present) => State::Cached,
+            (None, _) => State::Demand,
+        })
+    }
+}
+
+impl Sequence {
+    fn trim(&mut self) {
+        let done = self.hints.iter().take_while(|hint| hint.done).count();
+        self.hints.drain(..done);
+        self.gone += done as u64;
+    }
+}
+
+/// Runs the ops through both, and compares after each.
+fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: DeviceLimits, ops: &[Op]) {
+    let policy = policy.parse().expect("a policy");
+    let config = Config { capacity, policy, device, trust: Trust::Full };
+    let (mut driver, mut model) = (Driver::new(&config), Model::new(&config, ahead));
+    let first = Op::Plain(Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS });
+    for op in std::iter::once(&first).chain(ops) {
+        let Some(event) = driver.event(op) else { continue };
+        let flight = match event {
+            Event::FetchDone { fetch } | Event::FetchFailed { fetch } => driver.flights.get(&fetch),
+            _ => None,
+        };
+        let flight = flight.map(|it| (it.class, it.blocks().collect()));
+        let actions = driver.handle(event);
+        model.handle(event, flight);
+        let ahead = |action: &&Action| matches!(action, Action::Fetch { class: Class::Hinted | Class::Guessed, .. });
+        let sent: Vec<_> =
+            actions.iter().filter(ahead).map(|&action| (fetches(&[action])[0].0, fetched(&[action]))).collect();
+        model.sent(&sent, driver.flights.len() as u64);
+        let demand: Vec<Action> =
+            actions.iter().copied().filter(|it| matches!(it, Action::Fetch { class: Class::Demand, .. })).collect();
+        assert_eq!(fetched(&demand), std::mem::take(&mut model.demanded), "demand after {event}");
+        let mut dropped = BTreeSet::new();
+        let (mut woken, mut asked) = (Vec::new(), Vec::new());
+        for action in actions {
+            match action {
+                Action::Drop { file, first, count } => {
+                    dropped.extend((first..first + count).map(|index| Block { file, index }));
+                }
+                Action::Wake { waiter, outcome } => woken.push((waiter, outcome)),
+                Action::Lookup { file } => asked.push(file),
+                Action::Fetch { .. } => {}
+            }
+        }
+        assert_eq!(dropped, std::mem::take(&mut model.dropped).into_iter().collect(), "drops after {event}");
+        assert_eq!(woken, std::mem::take(&mut model.woken), "wakes after {event}");
+        assert_eq!(asked, std::mem::take(&mut model.asked), "lookups after {event}");
+        let statistics = driver.manager.statistics();
+        let (hits, late_hits) = (statistics.hits, statistics.late_hits);
+        let counts = Counts { hits, late_hits, misses: statistics.misses, evictions: statistics.evictions };
+        assert_eq!(counts, model.counts, "after {event}");
+        assert_eq!(statistics.ahead, model.outcomes, "outcomes after {event}");
+        for block in every_block() {
+            assert_eq!(driver.manager.state_of(block), model.state_of(block), "{block:?} after {event}");
+        }
+        for &source in Source::ALL {
+            let of_source = model.sequences.iter().filter(|(key, _)| key.1 == source);
+            let ended = model.ended.get(&source).copied().unwrap_or_default();
+            let accuracy = of_source.fold(ended, |sum, (_, it)| (sum.0 + it.consumed, sum.1 + it.skipped));
+            assert_eq!(driver.manager.accuracy(source), accuracy, "accuracy of {source} after {event}");
+        }
+    }
+    driver.end();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 20000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lru_is_as_modelled(ops in proptest::collection::vec(op(), 1..150), capacity in 1..24u64) {
+        compare("lru", None, capacity, DeviceLimits::default(), &ops);
+    }
+
+    #[test]
+    fn tip1_is_as_modelled(
+        ops in proptest::collection::vec(op(), 1..150),
+        capacity in 1..24u64,
+        outstanding_max in 1..4u32,
+        sort_blocks in 1..6u64,
+        share in proptest::sample::select(&["0", "0.34", "0.8", "1"][..]),
+        count_present in any::<bool>(),
+    ) {
+        let device = DeviceLimits { outstanding_max, cluster_blocks_max: 3, sort_blocks, queued_blocks_max: 6 };
+        let policy = format!("tip1:unread_share={share},count_present={}", u8::from(count_present));
+        let ahead = Some((share.parse().expect("a number"), count_present));
+        compare(&policy, ahead, capacity, device, &ops);
+    }
+}
+
+// ---- windows
+
+/// Reads some of the disclosed blocks, in order, with others' reads between that age the unread ones out.
+fn run_window(initial_blocks: u64, disclosed: u64, truth: &[bool], noise: u64) -> (Driver, u64) {
+    let mut driver = Driver::simple("tip1:unread_share=1", 10_000, Trust::Earned { initial_blocks });
+    driver.known(0, BLOCKS);
+    (0..disclosed).for_each(|file| drop(driver.known(file as u32 + 10, 1)));
+    (0..disclosed).for_each(|file| drop(driver.hint(1, file as u32 + 10, Want::All)));
+    driver.arrive();
+    let capacity = 40;
+    driver.handle(Event::Capacity { pages: capacity });
+    for (file, _) in truth.iter().enumerate().filter(|it| *it.1) {
+        driver.read(1, file as u32 + 10, 0, 1);
+        driver.arrive();
+        for index in 0..noise {
+            driver.read(2, 5, index, 1);
+        }
+        driver.arrive();
+    }
+    (0..200).for_each(|index| drop(driver.read(2, 6, index, 1)));
+    driver.arrive();
+    let fetched = driver.manager.statistics().ahead_of(true).fetched;
+    (driver, fetched)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However often its blocks age out, a sequence costs its first window, and two blocks more for each that comes true.
+    #[test]
+    fn a_sequence_costs_its_window(
+        initial_blocks in 0..20u64,
+        disclosed in 1..120u64,
+        truth in proptest::collection::vec(proptest::bool::weighted(0.1), 0..100),
+        noise in 0..60u64,
+    ) {
+        let truth = &truth[..truth.len().min(disclosed as usize)];
+        let (driver, fetched) = run_window(initial_blocks, disclosed, truth, noise);
+        let consumed = driver.consumed(Source::Library);
+        prop_assert!(fetched <= initial_blocks + 3 * consumed, "{fetched} fetched, {consumed} read");
+        if consumed == 0 {
+            prop_assert!(fetched <= initial_blocks, "a false sequence costs more than its first window");
+        }
+    }
+
+    /// A true sequence ends with everything fetched, whatever the first window.
+    #[test]
+    fn a_true_sequence_is_followed_to_its_end(initial_blocks in 1..300u64, blocks in 1..400u64, batch in 1..9u64) {
+        let mut driver = Driver::simple("tip1:unread_share=1", 10_000, Trust::Earned { initial_blocks });
+        driver.known(0, blocks);
+        driver.hint(1, 0, Want::All);
+        let mut window = initial_blocks;
+        for first in (0..blocks).step_by(batch as usize) {
+            prop_assert!(driver.manager.ledger().unread <= window, "more is out than the window allows");
+            driver.arrive();
+            let count = batch.min(blocks - first);
+            driver.read(1, 0, first, count);
+            window += 2 * count;
+        }
+        driver.arrive();
+        let ahead = driver.manager.statistics().ahead_of(true);
+        prop_assert_eq!(ahead.timely + driver.manager.statistics().misses, blocks);
+        prop_assert!(ahead.timely + batch >= blocks.min(initial_blocks.max(batch)), "{:?}", ahead);
+        prop_assert_eq!(ahead.wasted + ahead.cancelled + ahead.late, 0);
+    }
+}
+
+/// Taking everything back and saying it again does not buy a wrong reader a new window.
+#[test]
+fn cancelling_does_not_restore_confidence() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 100, Trust::Earned { initial_blocks: 8 });
+    driver.known(0, 1000);
+    for _ in 0..50 {
+        driver.hint(1, 0, Want::All);
+        driver.arrive();
+        driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Library });
+        driver.read(2, 1, 0, 200);
+    }
+    assert_eq!(driver.manager.statistics().ahead_of(true).fetched, 8);
+    assert_eq!(driver.manager.statistics().ahead_of(true).wasted, 8);
+    assert!(!driver.manager.is_present(block(0, 0)));
+}

@@ -1,0 +1,430 @@
+//! What the tests share: random events over a small world, and a driver that stands for the host. The driver carries the
+//! actions out, and checks on the way what must hold of any policy, citing the invariants' numbers.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foresee_manager::policy::{Choice, Spec};
+use foresee_manager::*;
+use proptest::prelude::*;
+
+/// Files of the small world; the last one's name leads nowhere.
+pub const FILES: u32 = 4;
+pub const MISSING: FileId = FileId(FILES - 1);
+/// Blocks of each file, and of the longest it may become.
+pub const BLOCKS: u64 = 12;
+pub const BLOCKS_MAX: u64 = 16;
+
+/// One thing that happens; what needs an answer later is picked by number from what is open.
+#[derive(Clone)]
+pub enum Op {
+    Plain(Event),
+    Read { reader: ReaderId, file: FileId, first: u64, count: u64, served: bool },
+    Answer { pick: usize, fails: bool },
+    Resolve { pick: usize },
+    Release { pick: usize },
+}
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Op::Plain(event) => write!(f, "{event}"),
+            Op::Read { reader, file, first, count, served } => {
+                write!(f, "read reader={reader} file={file} {first}+{count} served={served}")
+            }
+            Op::Answer { pick, fails } => write!(f, "answer {pick} fails={fails}"),
+            Op::Resolve { pick } => write!(f, "resolve {pick}"),
+            Op::Release { pick } => write!(f, "release {pick}"),
+        }
+    }
+}
+
+pub fn block(file: u32, index: u64) -> Block {
+    Block { file: FileId(file), index }
+}
+
+pub fn every_block() -> impl Iterator<Item = Block> {
+    (0..FILES).flat_map(|file| (0..BLOCKS_MAX + 4).map(move |index| block(file, index)))
+}
+
+pub fn want() -> impl Strategy<Value = Want> {
+    prop_oneof![
+        1 => Just(Want::Name),
+        2 => Just(Want::All),
+        6 => (0..BLOCKS_MAX, 1..5u64).prop_map(|(first, count)| Want::Range { first, count }),
+    ]
+}
+
+pub fn op() -> impl Strategy<Value = Op> {
+    let reader = || (1..3u32).prop_map(ReaderId);
+    let file = || (0..FILES).prop_map(FileId);
+    let source = || proptest::sample::select(Source::ALL);
+    let plain = prop_oneof![
+        10 => (reader(), source(), file(), want())
+            .prop_map(|(reader, source, file, want)| Event::Hint { reader, source, file, want }),
+        1 => (reader(), source()).prop_map(|(reader, source)| Event::Cancel { reader, source }),
+        1 => reader().prop_map(|reader| Event::ReaderExited { reader }),
+        1 => (reader(), file()).prop_map(|(reader, file)| Event::Named { reader, file }),
+        1 => (file(), 0..BLOCKS_MAX).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
+        1 => (1..20u64).prop_map(|pages| Event::Capacity { pages }),
+        2 => (file(), 0..BLOCKS).prop_map(|(file, index)| Event::Pinned { file, index }),
+    ];
+    prop_oneof![
+        8 => plain.prop_map(Op::Plain),
+        16 => (reader(), file(), 0..BLOCKS_MAX, 1..5u64, any::<bool>())
+            .prop_map(|(reader, file, first, count, served)| Op::Read { reader, file, first, count, served }),
+        10 => (0..64usize, proptest::bool::weighted(0.15)).prop_map(|(pick, fails)| Op::Answer { pick, fails }),
+        3 => (0..64usize).prop_map(|pick| Op::Resolve { pick }),
+        2 => (0..64usize).prop_map(|pick| Op::Release { pick }),
+    ]
+}
+
+/// Every policy with default parameters, and with each of them at its ends.
+pub fn choices() -> Vec<Choice> {
+    fn of(spec: &Spec) -> Vec<String> {
+        let ends = spec.parameters.iter().flat_map(|parameter| {
+            [parameter.min, parameter.max].map(|value| format!("{}:{}={value}", spec.name, parameter.name))
+        });
+        std::iter::once(spec.name.to_owned()).chain(ends).collect()
+    }
+    policy::REGISTRY.iter().flat_map(|spec| of(spec)).map(|text| text.parse().expect("a registered policy")).collect()
+}
+
+/// A fetch on its way, as the host knows it.
+#[derive(Debug, Clone)]
+pub struct Flight {
+    pub first: Block,
+    pub count: u64,
+    pub class: Class,
+    pub device: DeviceId,
+    /// Its file changed since it was asked for.
+    pub stale: bool,
+}
+
+impl Flight {
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
+        let Flight { first, count, .. } = *self;
+        (first.index..first.index + count).map(move |index| Block { index, ..first })
+    }
+}
+
+/// The host: carries actions out and reports back.
+pub struct Driver {
+    pub manager: Manager,
+    pub limits: DeviceLimits,
+    pub capacity: u64,
+    pub now: u64,
+    pub flights: BTreeMap<FetchId, Flight>,
+    pub lookups: BTreeSet<FileId>,
+    pub waiting: BTreeSet<WaiterId>,
+    pub pins: Vec<Block>,
+    pub woken: Vec<(WaiterId, Outcome)>,
+    /// All happens in the small world, so that every block can be looked at.
+    small: bool,
+    next_waiter: u64,
+}
+
+impl Driver {
+    pub fn new(config: &Config) -> Self {
+        Driver {
+            manager: Manager::new(config),
+            limits: config.device,
+            capacity: config.capacity.max(1),
+            now: 0,
+            flights: BTreeMap::new(),
+            lookups: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            pins: Vec::new(),
+            woken: Vec::new(),
+            small: true,
+            next_waiter: 1,
+        }
+    }
+
+    /// A driver for the tests of one matter: one policy, a generous device, any file and block.
+    pub fn simple(policy: &str, capacity: u64, trust: Trust) -> Self {
+        let policy = policy.parse().expect("a policy");
+        let config = Config { capacity, policy, device: DeviceLimits::default(), trust };
+        Driver { small: false, ..Driver::new(&config) }
+    }
+
+    /// Turns an op into the event it stands for now, if it stands for one.
+    pub fn event(&mut self, op: &Op) -> Option<Event> {
+        match *op {
+            Op::Plain(event) => Some(event),
+            Op::Read { reader, file, first, count, served } => {
+                let demand = if served { Demand::Served(self.waiter()) } else { Demand::Observed };
+                Some(Event::Reference { reader, site: Site(0), file, first, count, demand })
+            }
+            Op::Answer { pick, fails } => {
+                let fetch = *self.flights.keys().nth(pick.checked_rem(self.flights.len())?)?;
+                Some(if fails { Event::FetchFailed { fetch } } else { Event::FetchDone { fetch } })
+            }
+            Op::Resolve { pick } => {
+                let file = *self.lookups.iter().nth(pick.checked_rem(self.lookups.len())?)?;
+                Some(match file {
+                    MISSING => Event::FileMissing { file },
+                    _ => Event::FileKnown { file, device: DeviceId(0), blocks: BLOCKS },
+                })
+            }
+            Op::Release { pick } => {
+                let Block { file, index } = *self.pins.get(pick.checked_rem(self.pins.len())?)?;
+                Some(Event::Released { file, index })
+            }
+        }
+    }
+
+    fn waiter(&mut self) -> WaiterId {
+        let waiter = WaiterId(self.next_waiter);
+        self.next_waiter += 1;
+        waiter
+    }
+
+    /// Hands an event to the manager, checks what must hold of the actions, and carries them out.
+    pub fn handle(&mut self, event: Event) -> Vec<Action> {
+        self.now += 1;
+        if !self.small {
+            return self.handle_unwatched(event);
+        }
+        let before: BTreeSet<Block> = every_block().filter(|&block| self.manager.is_present(block)).collect();
+        let held = self.frames_held(&before);
+        let came = self.take_in(event, &before);
+        let starved = self.manager.statistics().starved;
+        let mut actions = Vec::new();
+        self.manager.handle(Time(self.now), event, &mut actions);
+        self.manager.check();
+        let dropped = self.carry_out(&actions, Some(&before | &came));
+        for block in every_block() {
+            let is_here = self.manager.is_present(block);
+            let may_be_here = (before.contains(&block) || came.contains(&block)) && !dropped.contains(&block);
+            assert!(!is_here || may_be_here, "I6: {block:?} is present and nothing brought it");
+            assert!(is_here || !before.contains(&block) || dropped.contains(&block), "{block:?} went without a drop");
+        }
+        self.pins.retain(|&block| self.manager.state_of(block) == Some(State::Pinned));
+        self.check_frames(held);
+        if let Event::Reference { file, first, count: 1, demand: Demand::Served(waiter), .. } = event {
+            let starved = self.manager.statistics().starved > starved;
+            self.check_demand(Block { file, index: first }, waiter, starved, &before);
+        }
+        actions
+    }
+
+    /// As `handle`, without the checks that look at every block.
+    fn handle_unwatched(&mut self, event: Event) -> Vec<Action> {
+        self.take_in(event, &BTreeSet::new());
+        let mut actions = Vec::new();
+        self.manager.handle(Time(self.now), event, &mut actions);
+        self.carry_out(&actions, None);
+        actions
+    }
+
+    /// Pages that cannot go: on their way, or pinned.
+    fn frames_held(&self, present: &BTreeSet<Block>) -> u64 {
+        let on_their_way: u64 = self.flights.values().map(|flight| flight.count).sum();
+        let pinned = present.iter().filter(|&&block| self.manager.state_of(block) == Some(State::Pinned));
+        on_their_way + pinned.count() as u64
+    }
+
+    /// What the event itself changes for the host. Returns the blocks it may make present.
+    fn take_in(&mut self, event: Event, before: &BTreeSet<Block>) -> BTreeSet<Block> {
+        let mut came = BTreeSet::new();
+        match event {
+            Event::Reference { file, first, count, demand, .. } => match demand {
+                Demand::Observed => {
+                    let flying: BTreeSet<Block> = self.flights.values().flat_map(Flight::blocks).collect();
+                    let blocks = (first..first + count).map(|index| Block { file, index });
+                    came.extend(blocks.filter(|block| !flying.contains(block)));
+                }
+                Demand::Served(waiter) => assert!(self.waiting.insert(waiter)),
+            },
+            Event::FetchDone { fetch } => {
+                if let Some(flight) = self.flights.remove(&fetch).filter(|flight| !flight.stale) {
+                    came.extend(flight.blocks());
+                }
+            }
+            Event::FetchFailed { fetch } => drop(self.flights.remove(&fetch)),
+            Event::FileKnown { file, .. } | Event::FileMissing { file } => drop(self.lookups.remove(&file)),
+            Event::FileChanged { file, .. } => {
+                for flight in self.flights.values_mut().filter(|flight| flight.first.file == file) {
+                    flight.stale = true;
+                }
+            }
+            Event::Pinned { file, index } if before.contains(&Block { file, index }) => {
+                self.pins.push(Block { file, index });
+            }
+            Event::Released { file, index } => {
+                if let Some(at) = self.pins.iter().position(|&block| block == Block { file, index }) {
+                    self.pins.swap_remove(at);
+                }
+            }
+            Event::Capacity { pages } => self.capacity = pages.max(1),
+            _ => {}
+        }
+        came
+    }
+
+    /// Carries the actions out; only what was here or came with the event may be dropped. Returns the blocks dropped.
+    fn carry_out(&mut self, actions: &[Action], may_drop: Option<BTreeSet<Block>>) -> BTreeSet<Block> {
+        let mut dropped = BTreeSet::new();
+        for &action in actions {
+            match action {
+                Action::Lookup { file } => assert!(self.lookups.insert(file), "{file} is looked up twice"),
+                Action::Fetch { fetch, device, file, first, count, class } => {
+                    let flight = Flight { first: Block { file, index: first }, count, class, device, stale: false };
+                    for block in flight.blocks().filter(|_| self.small) {
+                        let twice = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
+                        assert!(!twice, "I3: {block:?} is fetched twice at once");
+                    }
+                    if class != Class::Demand {
+                        let outstanding = self.flights.values().filter(|it| it.device == device).count() as u64;
+                        assert!(outstanding < u64::from(self.limits.outstanding_max), "too much at device {device}");
+                        assert!(count <= self.limits.cluster_blocks_max.max(1), "a fetch ahead of {count} blocks");
+                    }
+                    assert!(self.flights.insert(fetch, flight).is_none(), "{fetch} is used twice");
+                }
+                Action::Drop { file, first, count } => {
+                    for index in first..first + count {
+                        let block = Block { file, index };
+                        let was_here = may_drop.as_ref().is_none_or(|blocks| blocks.contains(&block));
+                        assert!(was_here, "{block:?} dropped, not present");
+                        dropped.insert(block);
+                    }
+                }
+                Action::Wake { waiter, outcome } => {
+                    assert!(self.waiting.remove(&waiter), "{waiter} is woken, and does not wait");
+                    self.woken.push((waiter, outcome));
+                }
+            }
+        }
+        dropped
+    }
+
+    fn check_frames(&self, held_before: u64) {
+        let present: BTreeSet<Block> = every_block().filter(|&block| self.manager.is_present(block)).collect();
+        let on_their_way: u64 = self.flights.values().map(|flight| flight.count).sum();
+        let used = present.len() as u64 + on_their_way;
+        assert!(used <= self.capacity.max(held_before), "I2: {used} pages of {}", self.capacity);
+    }
+
+    /// A single block demanded: here, on its way by now, or there is no frame it could take.
+    fn check_demand(&self, block: Block, waiter: WaiterId, starved: bool, before: &BTreeSet<Block>) {
+        if starved {
+            let demanded = self
+                .flights
+                .values()
+                .any(|flight| flight.blocks().any(|block| self.manager.state_of(block) == Some(State::Demand)));
+            let squeezed =
+                !self.pins.is_empty() || self.flights.values().map(|it| it.count).sum::<u64>() > self.capacity;
+            assert!(demanded || squeezed || self.shrunk(), "I4: {block:?} waits for a frame that fetches ahead hold");
+        } else if self.waiting.contains(&waiter) {
+            let flying = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
+            assert!(flying, "I4: the fetch of {block:?} was held back");
+        } else {
+            assert!(before.contains(&block), "{waiter} was woken without its block");
+        }
+    }
+
+    /// Fetches ahead may hold the last frame only if there were more frames when they were sent.
+    fn shrunk(&self) -> bool {
+        self.flights.values().map(|it| it.count).sum::<u64>() >= self.capacity
+    }
+
+    pub fn run(&mut self, ops: &[Op]) -> Vec<Action> {
+        let mut all = Vec::new();
+        for op in ops {
+            if let Some(event) = self.event(op) {
+                all.extend(self.handle(event));
+            }
+        }
+        all
+    }
+
+    /// Answers everything open until nothing is, and lets every reader exit.
+    pub fn drain(&mut self) -> Vec<Action> {
+        let mut all = Vec::new();
+        while !self.pins.is_empty() {
+            all.extend(self.run(&[Op::Release { pick: 0 }]));
+        }
+        for _ in 0..10_000 {
+            if self.flights.is_empty() && self.lookups.is_empty() {
+                break;
+            }
+            all.extend(self.run(&[Op::Resolve { pick: 0 }, Op::Answer { pick: 0, fails: false }]));
+        }
+        assert!(self.flights.is_empty() && self.lookups.is_empty(), "it never comes to rest");
+        assert_eq!(self.waiting, BTreeSet::new(), "I5: these were never woken");
+        all
+    }
+
+    /// Lets every reader exit, and checks that all that was fetched ahead came to its end.
+    pub fn end(&mut self) {
+        self.drain();
+        for reader in 0..8 {
+            self.handle(Event::ReaderExited { reader: ReaderId(reader) });
+        }
+        self.drain();
+        for (source, outcomes) in Source::ALL.iter().zip(self.manager.statistics().ahead) {
+            assert_eq!(outcomes.fetched, outcomes.settled(), "I9: outcomes of {source}: {outcomes:?}");
+        }
+        assert_eq!(self.manager.ledger().unread, 0, "I9: unread pages that nobody disclosed");
+    }
+
+    // ---- short forms
+
+    pub fn known(&mut self, file: u32, blocks: u64) -> Vec<Action> {
+        self.handle(Event::FileKnown { file: FileId(file), device: DeviceId(0), blocks })
+    }
+
+    pub fn hint(&mut self, reader: u32, file: u32, want: Want) -> Vec<Action> {
+        self.hint_from(reader, Source::Library, file, want)
+    }
+
+    pub fn hint_from(&mut self, reader: u32, source: Source, file: u32, want: Want) -> Vec<Action> {
+        self.handle(Event::Hint { reader: ReaderId(reader), source, file: FileId(file), want })
+    }
+
+    pub fn read(&mut self, reader: u32, file: u32, first: u64, count: u64) -> Vec<Action> {
+        let (reader, file) = (ReaderId(reader), FileId(file));
+        self.handle(Event::Reference { reader, site: Site(0), file, first, count, demand: Demand::Observed })
+    }
+
+    pub fn serve(&mut self, reader: u32, file: u32, first: u64, count: u64) -> Vec<Action> {
+        let (reader, file, demand) = (ReaderId(reader), FileId(file), Demand::Served(self.waiter()));
+        self.handle(Event::Reference { reader, site: Site(0), file, first, count, demand })
+    }
+
+    /// All fetches arrive, in order, with those they lead to.
+    pub fn arrive(&mut self) -> Vec<Action> {
+        let mut all = Vec::new();
+        while let Some((&fetch, _)) = self.flights.first_key_value() {
+            all.extend(self.handle(Event::FetchDone { fetch }));
+        }
+        all
+    }
+
+    pub fn consumed(&self, source: Source) -> u64 {
+        self.manager.accuracy(source).0
+    }
+
+    pub fn skipped(&self, source: Source) -> u64 {
+        self.manager.accuracy(source).1
+    }
+}
+
+/// The blocks fetched in these actions, in order.
+pub fn fetched(actions: &[Action]) -> Vec<Block> {
+    let blocks = |action: &Action| match *action {
+        Action::Fetch { file, first, count, .. } => (first..first + count).map(|index| Block { file, index }).collect(),
+        _ => Vec::new(),
+    };
+    actions.iter().flat_map(blocks).collect()
+}
+
+/// The fetches as (class, file, first, count).
+pub fn fetches(actions: &[Action]) -> Vec<(Class, u32, u64, u64)> {
+    let of = |action: &Action| match *action {
+        Action::Fetch { file, first, count, class, .. } => Some((class, file.0, first, count)),
+        _ => None,
+    };
+    actions.iter().filter_map(of).collect()
+}

@@ -1,0 +1,82 @@
+//! What came of a run: how the readers fared, or why it has no end.
+
+use std::fmt;
+
+use foresee_manager::{DeviceId, FileId, ReaderId, Statistics, Time};
+
+use crate::device::DeviceReport;
+
+/// How a reader fared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReaderReport {
+    /// Who it is to the manager.
+    pub id: ReaderId,
+    /// Reads it made.
+    pub reads: u64,
+    /// Reads that failed.
+    pub failed: u64,
+    /// The time it waited for its reads.
+    pub stall_ns: u64,
+    /// The time it thought.
+    pub think_ns: u64,
+    /// When it was through.
+    pub finished: Time,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// When the last reader was through.
+    pub elapsed_ns: u64,
+    /// The readers, in the order of the setup.
+    pub readers: Vec<ReaderReport>,
+    /// The devices, in the order of the setup.
+    pub devices: Vec<DeviceReport>,
+    /// What the manager counted.
+    pub statistics: Statistics,
+}
+
+impl Report {
+    /// The time all readers together waited.
+    pub fn stall_ns(&self) -> u64 {
+        self.readers.iter().map(|reader| reader.stall_ns).sum()
+    }
+}
+
+/// Why a run came to no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A file lies on a device that is not there.
+    NoDevice {
+        /// The device.
+        device: DeviceId,
+    },
+    /// A reader reads a file that is not there.
+    NoFile {
+        /// The file.
+        file: FileId,
+    },
+    /// Nothing is left to happen, and a reader was not woken: a fault of the manager.
+    Stuck {
+        /// The reader.
+        reader: ReaderId,
+        /// Since when it waits.
+        since: Time,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::NoDevice { device } => write!(f, "there is no device {device}; add it to the setup's devices"),
+            Fault::NoFile { file } => {
+                write!(f, "a reader reads file {file}, which is not there; add it to the setup's files")
+            }
+            Fault::Stuck { reader, since } => {
+                write!(f, "reader {reader} waits since {since} ns, and nothing will wake it; please report this")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,219 @@
+//! A trace in memory, as compact as it comes, read once and shared by all runs.
+//!
+//! A request is its block's key, 8 bytes; what a trace does not vary (times of a block trace, the reader of a single
+//! process) takes nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use foresee_manager::{Block, Demand, Event, FileId, ReaderId, Site, Time};
+
+use crate::column::Column;
+use crate::error::{At, Error};
+use crate::trace::{self, Format, Numbering, Request, Span};
+
+/// A thread of the trace: its requests follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lane {
+    /// The process's number in the trace.
+    pub process: i32,
+    /// The thread's number in the trace.
+    pub thread: i32,
+    /// The reader it is to the manager: one a process, numbered from 0 as they appear.
+    pub reader: ReaderId,
+}
+
+/// A file of the trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedFile {
+    /// Its name; "" where the format knows none.
+    pub name: String,
+    /// Its blocks, as far as the trace shows: up to the last one asked for.
+    pub blocks: u64,
+}
+
+/// One request of a loaded trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// When it began.
+    pub time_ns: u64,
+    /// How long it took.
+    pub took_ns: u64,
+    /// An index into [`Trace::lanes`].
+    pub lane: usize,
+    /// The call site.
+    pub site: Site,
+    /// The first block.
+    pub first: Block,
+    /// How many blocks, at least one.
+    pub count: u64,
+}
+
+/// A trace in memory.
+#[derive(Debug)]
+pub struct Trace {
+    /// The size of a block.
+    pub block_bytes: u64,
+    /// Its threads.
+    pub lanes: Vec<Lane>,
+    /// Its files, by [`FileId`].
+    pub files: Vec<TracedFile>,
+    /// Blocks asked for, each as often as it was asked for.
+    pub references: u64,
+    keys: Vec<u64>,
+    counts: Column<u32>,
+    lane: Column<u32>,
+    sites: Column<u64>,
+    times: Column<u64>,
+    tooks: Column<u64>,
+    distinct: OnceLock<u64>,
+}
+
+impl Trace {
+    /// Reads a trace. Requests of no bytes are left out.
+    ///
+    /// # Errors
+    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
+    pub fn load(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> Result<Trace, Error> {
+        let mut reader = trace::open(path, format, block_bytes)?;
+        let mut loader = Loader::new(block_bytes);
+        let mut row = 0;
+        while let Some(request) = reader.next()? {
+            loader.push(&request).map_err(|what| Error::new(path, At::Row(row), what))?;
+            row += 1;
+        }
+        let mut trace = loader.trace;
+        for (file, name) in trace.files.iter_mut().zip(reader.names()) {
+            file.name.clone_from(name);
+        }
+        Ok(trace)
+    }
+
+    /// A trace of block numbers below 2^40 that are at hand.
+    ///
+    /// # Panics
+    /// If a number is not below 2^40.
+    pub fn of_blocks(numbers: impl IntoIterator<Item = u64>, block_bytes: u64) -> Trace {
+        let mut loader = Loader::new(block_bytes);
+        for number in numbers {
+            assert!(number < Block::INDEX_LIMIT, "block {number} is not below 2^40");
+            loader.append(Request::default(), FileId(0), number, 1);
+        }
+        loader.trace
+    }
+
+    /// How many requests there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// One request.
+    ///
+    /// # Panics
+    /// If there is none at this place.
+    pub fn entry(&self, at: usize) -> Entry {
+        let key = self.keys[at];
+        Entry {
+            time_ns: self.times.get(at),
+            took_ns: self.tooks.get(at),
+            lane: self.lane.get(at) as usize,
+            site: Site(self.sites.get(at)),
+            first: Block { file: FileId((key / Block::INDEX_LIMIT) as u32), index: key % Block::INDEX_LIMIT },
+            count: u64::from(self.counts.get(at)),
+        }
+    }
+
+    /// One request as the manager is told of it, by a host that only watches.
+    pub(crate) fn observed(&self, at: usize) -> (Time, Event) {
+        let Entry { time_ns, lane, site, first, count, .. } = self.entry(at);
+        let (reader, demand) = (self.lanes[lane].reader, Demand::Observed);
+        (Time(time_ns), Event::Reference { reader, site, file: first.file, first: first.index, count, demand })
+    }
+
+    /// How many different blocks there are; counted at the first call.
+    pub fn distinct_blocks(&self) -> u64 {
+        *self.distinct.get_or_init(|| {
+            let mut seen = HashSet::new();
+            for (at, &key) in self.keys.iter().enumerate() {
+                seen.extend(key..key + u64::from(self.counts.get(at)));
+            }
+            seen.len() as u64
+        })
+    }
+}
+
+struct Loader {
+    trace: Trace,
+    numbering: Numbering,
+    lane_of: HashMap<(i32, i32), u32>,
+    reader_of: HashMap<i32, ReaderId>,
+}
+
+impl Loader {
+    fn new(block_bytes: u64) -> Self {
+        let trace = Trace {
+            block_bytes,
+            lanes: Vec::new(),
+            files: Vec::new(),
+            references: 0,
+            keys: Vec::new(),
+            counts: Column::default(),
+            lane: Column::default(),
+            sites: Column::default(),
+            times: Column::default(),
+            tooks: Column::default(),
+            distinct: OnceLock::new(),
+        };
+        Loader { trace, numbering: Numbering::default(), lane_of: HashMap::new(), reader_of: HashMap::new() }
+    }
+
+    fn push(&mut self, request: &Request) -> Result<(), String> {
+        if request.file >= FileId::LIMIT {
+            return Err(format!("file number {} is beyond 2^24; split the trace", request.file));
+        }
+        let (first, count) = match request.span {
+            Span::Object { number, .. } => (self.numbering.index(number), 1),
+            Span::Range { offset, length } => trace::blocks_of(offset, length, self.trace.block_bytes)?,
+        };
+        let count = u32::try_from(count).map_err(|_| format!("a read of {count} blocks; 2^32 are too many for one"))?;
+        if count > 0 {
+            self.append(*request, FileId(request.file), first, count);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, request: Request, file: FileId, first: u64, count: u32) {
+        let lane = self.lane(request.process, request.thread);
+        let trace = &mut self.trace;
+        trace.keys.push(u64::from(file.0) * Block::INDEX_LIMIT + first);
+        trace.counts.push(count);
+        trace.lane.push(lane);
+        trace.sites.push(request.site);
+        trace.times.push(request.time_ns);
+        trace.tooks.push(request.took_ns);
+        trace.references += u64::from(count);
+        if file.0 as usize >= trace.files.len() {
+            trace.files.resize(file.0 as usize + 1, TracedFile { name: String::new(), blocks: 0 });
+        }
+        let known = &mut trace.files[file.0 as usize];
+        known.blocks = known.blocks.max(first + u64::from(count));
+    }
+
+    fn lane(&mut self, process: i32, thread: i32) -> u32 {
+        if let Some(&lane) = self.lane_of.get(&(process, thread)) {
+            return lane;
+        }
+        let next = ReaderId(self.reader_of.len() as u32);
+        let reader = *self.reader_of.entry(process).or_insert(next);
+        let lane = self.trace.lanes.len() as u32;
+        self.trace.lanes.push(Lane { process, thread, reader });
+        self.lane_of.insert((process, thread), lane);
+        lane
+    }
+}

@@ -1,0 +1,162 @@
+//! The twin test: a log's events, fed to a manager made from its header, must lead to the actions the log holds, byte for
+//! byte (I8). A log may be packed with gzip or zstd.
+
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use foresee_manager::{Action, Header, LogLine, Manager, Statistics};
+
+use crate::error::{At, Error};
+use crate::trace::Input;
+
+/// A line is an event of some ten numbers; a policy with all its parameters fits as well.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// The first place where the manager does something else than the log says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divergence {
+    /// The line of the log.
+    pub line: u64,
+    /// The event it belongs to.
+    pub event: String,
+    /// What the log holds there; "" if it holds no further action of this event.
+    pub expected: String,
+    /// What the manager asked for; "" if it asked for nothing more.
+    pub got: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |action: &str| if action.is_empty() { "nothing more".to_owned() } else { format!("'{action}'") };
+        let (expected, got) = (shown(&self.expected), shown(&self.got));
+        write!(f, "line {}: after '{}' the log has {expected}, the manager {got}", self.line, self.event)
+    }
+}
+
+/// What came of a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// Events fed.
+    pub events: u64,
+    /// Actions that were the same.
+    pub actions: u64,
+    /// Where the two part, if they do. What follows it is not looked at.
+    pub divergence: Option<Divergence>,
+    /// What the manager counted until then.
+    pub statistics: Statistics,
+}
+
+/// Replays a log.
+///
+/// # Errors
+/// If it cannot be read, or a line of it is none of a log's.
+pub fn replay(path: &Path) -> Result<Replay, Error> {
+    let mut lines = Lines { input: Input::open(path)?, line: 0, text: Vec::new() };
+    let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
+    let Some(header) = lines.next()? else {
+        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 1 ...'"));
+    };
+    let Header(config) = header.parse().map_err(|error| broken(1, format!("{error}")))?;
+    let mut twin = Twin::new(Manager::new(&config));
+    loop {
+        let at = lines.line + 1;
+        let Some(line) = lines.next()? else {
+            twin.no_more(at);
+            break;
+        };
+        match line.parse().map_err(|error| broken(at, format!("{error}")))? {
+            LogLine::Event(now, event) => {
+                twin.no_more(at);
+                if twin.replay.divergence.is_none() {
+                    twin.event(now, event, line);
+                }
+            }
+            LogLine::Action(_) if twin.event.is_empty() => {
+                return Err(broken(at, format!("'{line}' is an action before the first event; the log is damaged")));
+            }
+            LogLine::Action(_) => twin.action(at, line),
+        }
+        if twin.replay.divergence.is_some() {
+            break;
+        }
+    }
+    twin.replay.statistics = twin.manager.statistics().clone();
+    Ok(twin.replay)
+}
+
+/// The manager that does all again.
+struct Twin {
+    manager: Manager,
+    event: String,
+    actions: Vec<Action>,
+    /// Actions of this event already compared.
+    compared: usize,
+    got: String,
+    replay: Replay,
+}
+
+impl Twin {
+    fn new(manager: Manager) -> Self {
+        let replay = Replay { events: 0, actions: 0, divergence: None, statistics: Statistics::default() };
+        Twin { manager, event: String::new(), actions: Vec::new(), compared: 0, got: String::new(), replay }
+    }
+
+    fn event(&mut self, now: foresee_manager::Time, event: foresee_manager::Event, line: &str) {
+        self.actions.clear();
+        self.compared = 0;
+        line.clone_into(&mut self.event);
+        self.manager.handle(now, event, &mut self.actions);
+        self.replay.events += 1;
+    }
+
+    /// The log holds this action next.
+    fn action(&mut self, at: u64, expected: &str) {
+        self.got.clear();
+        if let Some(&action) = self.actions.get(self.compared) {
+            // Writing to a string does not fail.
+            let _ = write!(self.got, "{}", LogLine::Action(action));
+        }
+        self.compared += 1;
+        if self.got == expected {
+            self.replay.actions += 1;
+        } else {
+            self.diverge(at, expected.trim_start().to_owned());
+        }
+    }
+
+    /// The log holds no further action of this event.
+    fn no_more(&mut self, at: u64) {
+        if let Some(action) = self.actions.get(self.compared) {
+            self.got = action.to_string();
+            self.diverge(at, String::new());
+        }
+    }
+
+    fn diverge(&mut self, line: u64, expected: String) {
+        let got = self.got.trim_start().to_owned();
+        self.replay.divergence = Some(Divergence { line, event: self.event.clone(), expected, got });
+    }
+}
+
+struct Lines {
+    input: Input,
+    /// Lines read.
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl Lines {
+    /// The next line without its end.
+    fn next(&mut self) -> Result<Option<&str>, Error> {
+        let at = At::Line(self.line + 1);
+        if self.input.line(&mut self.text, LINE_BYTES_MAX, at)? == 0 {
+            return Ok(None);
+        }
+        self.line += 1;
+        let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
+        match std::str::from_utf8(text) {
+            Ok(line) => Ok(Some(line)),
+            Err(error) => Err(Error::new(self.input.path(), at, format!("is no text: {error}; is this a log?"))),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Rewrites a trace in another format.
+
+use std::path::Path;
+
+use super::{Format, create, open};
+use crate::error::Error;
+
+/// Reads a trace and writes it as `output` in the format `to`; `from` is found out if it is not given. Returns the number
+/// of requests. What the new format has no column for is lost.
+///
+/// # Errors
+/// If the one cannot be read or the other not written; what was written till then stays.
+pub fn convert(
+    input: &Path,
+    from: Option<&'static Format>,
+    output: &Path,
+    to: &'static Format,
+    block_bytes: u64,
+) -> Result<u64, Error> {
+    let mut reader = open(input, from, block_bytes)?;
+    if same_file(input, output) {
+        return Err(Error::whole(output, "is the trace to be read; name another file to write"));
+    }
+    let mut writer = create(output, to, block_bytes)?;
+    let mut requests = 0;
+    while let Some(request) = reader.next()? {
+        let name = reader.names().get(request.file as usize).map_or("", String::as_str);
+        writer.push(&request, name)?;
+        requests += 1;
+    }
+    writer.finish()?;
+    Ok(requests)
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}

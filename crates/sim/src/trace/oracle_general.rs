@@ -1,0 +1,124 @@
+//! `oracleGeneral`: libCacheSim's binary form. Records of 24 bytes, packed, little-endian:
+//!
+//! ```text
+//! offset  type  column
+//!      0  u32   time, seconds
+//!      4  u64   object id
+//!     12  u32   object size, bytes
+//!     16  i64   the request that asks for this object next, counted from 0; -1 if none does
+//! ```
+//!
+//! The last column is not read: a policy that needs the future takes it from the trace itself. It is written, so that
+//! other tools can use the file; that takes a pass backwards, and therefore all requests in memory until the end.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::{Format, Input, Output, Reader, Request, Span, Writer, no_files};
+use crate::error::{At, Error};
+
+const RECORD_BYTES: usize = 24;
+const NS_PER_S: u64 = 1_000_000_000;
+
+pub(super) static FORMAT: Format = Format {
+    name: "oracleGeneral",
+    summary: "libCacheSim's binary records of time, object id, size and next access",
+    detect: |head| head.name.to_ascii_lowercase().contains("oraclegeneral"),
+    read: |input, _| Ok(Box::new(OracleReader { input, offset: 0, begin_s: None })),
+    write: Some(|path, block_bytes| Ok(Box::new(OracleWriter::create(path, block_bytes)?))),
+};
+
+struct OracleReader {
+    input: Input,
+    offset: u64,
+    /// The first record's time: some traces count from 1970.
+    begin_s: Option<u32>,
+}
+
+fn part<const N: usize>(record: &[u8; RECORD_BYTES], from: usize) -> [u8; N] {
+    std::array::from_fn(|at| record[from + at])
+}
+
+impl Reader for OracleReader {
+    fn next(&mut self) -> Result<Option<Request>, Error> {
+        let mut record = [0; RECORD_BYTES];
+        let read = self.input.record(&mut record, At::Byte(self.offset))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if read < RECORD_BYTES {
+            let what = format!(
+                "a record of {RECORD_BYTES} bytes begins here, and only {read} are left; the file is cut short or is in \
+                 another format"
+            );
+            return Err(Error::new(self.input.path(), At::Byte(self.offset), what));
+        }
+        self.offset += RECORD_BYTES as u64;
+        let time_s = u32::from_le_bytes(part(&record, 0));
+        let begin_s = *self.begin_s.get_or_insert(time_s);
+        Ok(Some(Request {
+            time_ns: u64::from(time_s.saturating_sub(begin_s)) * NS_PER_S,
+            span: Span::Object {
+                number: u64::from_le_bytes(part(&record, 4)),
+                bytes: u64::from(u32::from_le_bytes(part(&record, 12))),
+            },
+            ..Request::default()
+        }))
+    }
+
+    fn names(&self) -> &[String] {
+        no_files()
+    }
+}
+
+struct OracleWriter {
+    path: PathBuf,
+    output: Output,
+    block_bytes: u64,
+    /// Time in seconds, object, size.
+    records: Vec<(u32, u64, u32)>,
+}
+
+impl OracleWriter {
+    fn create(path: &Path, block_bytes: u64) -> Result<Self, Error> {
+        Ok(OracleWriter { path: path.to_owned(), output: Output::create(path)?, block_bytes, records: Vec::new() })
+    }
+}
+
+impl Writer for OracleWriter {
+    fn push(&mut self, request: &Request, _: &str) -> Result<(), Error> {
+        let failed = |what: String| Error::whole(&self.path, what);
+        let time_s = u32::try_from(request.time_ns / NS_PER_S)
+            .map_err(|_| failed(format!("{} ns do not fit the time column; it has 32 bits of seconds", request.time_ns)))?;
+        let bytes = match request.span {
+            Span::Object { bytes, .. } => bytes,
+            Span::Range { .. } => self.block_bytes,
+        };
+        let size = u32::try_from(bytes)
+            .map_err(|_| failed(format!("{bytes} bytes do not fit the size column; it has 32 bits")))?;
+        for number in request.numbers(self.block_bytes).map_err(failed)? {
+            self.records.push((time_s, number, size));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        let mut later: HashMap<u64, i64> = HashMap::new();
+        let mut next: Vec<i64> = self
+            .records
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, &(_, number, _))| later.insert(number, at as i64).unwrap_or(-1))
+            .collect();
+        next.reverse();
+        for (&(time_s, number, size), next) in self.records.iter().zip(next) {
+            self.output.write(&time_s.to_le_bytes())?;
+            self.output.write(&number.to_le_bytes())?;
+            self.output.write(&size.to_le_bytes())?;
+            self.output.write(&next.to_le_bytes())?;
+        }
+        self.records.clear();
+        self.output.finish()
+    }
+}

@@ -1,0 +1,141 @@
+//! A trace through a policy without a clock: what hits, what misses. Every fetch arrives at once.
+//!
+//! The trace is loaded once and shared; each combination of policy and size is a run of its own, and runs go in parallel.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use foresee_manager::policy::Choice;
+use foresee_manager::{Action, Config, DeviceId, DeviceLimits, Event, FileId, Manager, Statistics, Time, Trust};
+
+use crate::load::Trace;
+
+/// Requests between two reports of progress: some milliseconds.
+const REQUESTS_PER_REPORT: usize = 1 << 16;
+
+/// One run to make.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The policy.
+    pub policy: Choice,
+    /// The cache's size.
+    pub cache_blocks: u64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The policy, as it was chosen.
+    pub policy: String,
+    /// The cache's size.
+    pub cache_blocks: u64,
+    /// The trace's requests.
+    pub requests: u64,
+    /// The blocks they asked for.
+    pub references: u64,
+    /// References that found their block.
+    pub hits: u64,
+    /// References that did not.
+    pub misses: u64,
+    /// All the manager counted.
+    pub statistics: Statistics,
+    /// How long the run took, on the wall's clock.
+    pub took: Duration,
+}
+
+impl Outcome {
+    /// The share of references that missed.
+    pub fn miss_ratio(&self) -> f64 {
+        if self.references == 0 { 0.0 } else { self.misses as f64 / self.references as f64 }
+    }
+}
+
+/// Makes all runs, as many at once as there are processors. Results come in the order of `cells`. `progress` is told, from
+/// any thread, how many requests of how many over all runs are done.
+pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)) -> Vec<Outcome> {
+    let outcomes: Vec<OnceLock<Outcome>> = cells.iter().map(|_| OnceLock::new()).collect();
+    let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let total = trace.len() as u64 * cells.len() as u64;
+    let advance = |requests: usize| {
+        let requests = requests as u64;
+        progress(done.fetch_add(requests, Ordering::Relaxed) + requests, total);
+    };
+    let work = || {
+        while let Some((cell, outcome)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            cells.get(at).zip(outcomes.get(at))
+        } {
+            outcome.get_or_init(|| run(trace, cell, &advance));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(cells.len());
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// Makes one run. `advance` is told now and then how many more requests are done.
+pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
+    let begun = Instant::now();
+    let mut manager = Manager::new(&Config {
+        capacity: cell.cache_blocks,
+        policy: cell.policy.clone(),
+        device: DeviceLimits::default(),
+        trust: Trust::Full,
+    });
+    let mut actions = Vec::new();
+    for file in 0..trace.files.len() {
+        manager.handle(Time(0), known(trace, FileId(file as u32)), &mut actions);
+    }
+    actions.clear();
+    let mut at = 0;
+    while at < trace.len() {
+        let until = trace.len().min(at + REQUESTS_PER_REPORT);
+        for at in at..until {
+            let (now, event) = trace.observed(at);
+            manager.handle(now, event, &mut actions);
+            answer(&mut manager, trace, now, &mut actions);
+        }
+        advance(until - at);
+        at = until;
+    }
+    let statistics = manager.statistics().clone();
+    Outcome {
+        policy: cell.policy.as_str().to_owned(),
+        cache_blocks: cell.cache_blocks,
+        requests: trace.len() as u64,
+        references: statistics.references,
+        hits: statistics.hits + statistics.late_hits,
+        misses: statistics.misses,
+        statistics,
+        took: begun.elapsed(),
+    }
+}
+
+fn known(trace: &Trace, file: FileId) -> Event {
+    match trace.files.get(file.0 as usize) {
+        Some(traced) => Event::FileKnown { file, device: DeviceId(0), blocks: traced.blocks },
+        None => Event::FileMissing { file },
+    }
+}
+
+/// Carries the actions out, and those they lead to, without time passing. Leaves `actions` empty.
+fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Action>) {
+    let mut at = 0;
+    while let Some(&action) = actions.get(at) {
+        at += 1;
+        match action {
+            Action::Fetch { fetch, .. } => manager.handle(now, Event::FetchDone { fetch }, actions),
+            Action::Lookup { file } => manager.handle(now, known(trace, file), actions),
+            // A run without a clock holds no bytes, and its readers do not wait.
+            Action::Drop { .. } | Action::Wake { .. } => {}
+        }
+    }
+    actions.clear();
+}

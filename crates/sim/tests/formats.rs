@@ -1,0 +1,260 @@
+//! What is written can be read back, in every format, packed or not; what is broken is an error that says where.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use foresee_sim::load::Trace;
+use foresee_sim::trace::recorded::{ROWS_PER_GROUP, RecordedWriter};
+use foresee_sim::trace::{Format, REGISTRY, Reader, Request, Span, Writer, convert, create, detect, info, open};
+use proptest::prelude::*;
+
+const BLOCK_BYTES: u64 = 4096;
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn format(name: &str) -> &'static Format {
+    name.parse().unwrap()
+}
+
+fn all(mut reader: Box<dyn Reader>) -> Result<(Vec<Request>, Vec<String>), String> {
+    let mut requests = Vec::new();
+    while let Some(request) = reader.next().map_err(|error| error.to_string())? {
+        requests.push(request);
+    }
+    Ok((requests, reader.names().to_vec()))
+}
+
+fn read(path: &Path, format: Option<&'static Format>) -> Result<(Vec<Request>, Vec<String>), String> {
+    all(open(path, format, BLOCK_BYTES).map_err(|error| error.to_string())?)
+}
+
+fn write(path: &Path, format: &'static Format, requests: &[Request], names: &[&str]) {
+    let mut writer = create(path, format, BLOCK_BYTES).unwrap();
+    for request in requests {
+        writer.push(request, names[request.file as usize]).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+fn object(number: u64) -> Request {
+    Request { span: Span::Object { number, bytes: BLOCK_BYTES }, ..Request::default() }
+}
+
+fn ranges(rows: usize) -> Vec<Request> {
+    (0..rows as u64)
+        .map(|at| Request {
+            time_ns: at * 1000,
+            process: (at % 3) as i32,
+            thread: -((at % 5) as i32),
+            file: (at % 2) as u32,
+            span: Span::Range { offset: at * 100, length: at % 9000 },
+            site: u64::MAX - at % 4,
+            took_ns: at % 7,
+        })
+        .collect()
+}
+
+#[test]
+fn numbers_come_back_in_every_format_and_packing() {
+    let requests: Vec<Request> = [7, 8, 7, u64::MAX, 1 << 40, 7].map(object).into();
+    for name in ["numbers.trc", "numbers.trc.gz", "numbers.trc.zst"] {
+        write(&scratch(name), format("blocks"), &requests, &[""]);
+        assert_eq!(read(&scratch(name), None).unwrap(), (requests.clone(), vec![String::new()]), "{name}");
+    }
+    for name in ["numbers.oracleGeneral", "numbers.oracleGeneral.bin.zst"] {
+        write(&scratch(name), format("oracleGeneral"), &requests, &[""]);
+        assert_eq!(read(&scratch(name), None).unwrap().0, requests, "{name}");
+    }
+}
+
+#[test]
+fn an_oracle_record_is_what_libcachesim_writes() {
+    let path = scratch("layout.oracleGeneral");
+    let requests =
+        [Request { time_ns: 3_000_000_000, ..object(0x0102_0304_0506_0708) }, object(9), object(0x0102_0304_0506_0708)];
+    write(&path, format("oracleGeneral"), &requests, &[""]);
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes[..24], [3, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[40..48], (-1_i64).to_le_bytes());
+}
+
+#[test]
+fn recorded_rows_come_back_over_several_groups() {
+    let (path, names) = (scratch("rows.parquet"), ["/data/a", "/data/ü b"]);
+    let requests = ranges(ROWS_PER_GROUP * 2 + 17);
+    write(&path, format("recorded"), &requests, &names);
+    let (found, found_names) = read(&path, None).unwrap();
+    assert_eq!(found_names, names);
+    assert!(found == requests, "rows differ");
+    let info = info(&path, None, BLOCK_BYTES).unwrap();
+    assert_eq!(
+        (info.format, info.requests, info.files, info.processes, info.threads),
+        ("recorded", requests.len() as u64, 2, 3, 15)
+    );
+    assert_eq!(info.bytes, requests.iter().map(|it| it.span.bytes()).sum::<u64>());
+}
+
+#[test]
+fn groups_can_be_flushed_at_any_time_and_may_be_missing() {
+    let path = scratch("flushed.parquet");
+    let mut writer = RecordedWriter::create(&path).unwrap();
+    writer.flush().unwrap();
+    writer.finish().unwrap();
+    assert_eq!(read(&path, None).unwrap().0, []);
+    let mut writer = RecordedWriter::create(&path).unwrap();
+    let requests = ranges(10);
+    for request in &requests {
+        writer.push(request, ["a", "b"][request.file as usize]).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.finish().unwrap();
+    assert_eq!(read(&path, None).unwrap().0, requests);
+    // What a recording that was killed leaves behind.
+    let mut writer = RecordedWriter::create(&path).unwrap();
+    writer.push(&requests[0], "a").unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    let error = read(&path, None).unwrap_err();
+    assert!(error.contains("flushed.parquet") && error.contains("footer"), "{error}");
+}
+
+#[test]
+fn converting_keeps_what_the_other_format_can_say() {
+    let (text, parquet, back) = (scratch("convert.txt"), scratch("convert.parquet"), scratch("back.txt.gz"));
+    fs::write(&text, "5\n6\n*\n\n5\n").unwrap();
+    assert_eq!(convert(&text, None, &parquet, format("recorded"), BLOCK_BYTES), Ok(3));
+    let spans: Vec<Span> = read(&parquet, None).unwrap().0.iter().map(|it| it.span).collect();
+    assert_eq!(spans, [5, 6, 5].map(|at| Span::Range { offset: at * BLOCK_BYTES, length: BLOCK_BYTES }));
+    assert_eq!(convert(&parquet, None, &back, format("blocks"), BLOCK_BYTES), Ok(3));
+    assert_eq!(read(&back, None).unwrap().0, [5, 6, 5].map(object));
+    let error = convert(&text, None, &text, format("blocks"), BLOCK_BYTES).unwrap_err().to_string();
+    assert!(error.contains("name another file"), "{error}");
+    assert_eq!(fs::read(&text).unwrap(), b"5\n6\n*\n\n5\n");
+}
+
+#[test]
+fn several_blocks_processes_and_files_are_loaded() {
+    let (path, names) = (scratch("loaded.parquet"), ["a", "b"]);
+    let range = |process, file, offset, length| Request {
+        process,
+        thread: process,
+        file,
+        span: Span::Range { offset, length },
+        ..Request::default()
+    };
+    write(&path, format("recorded"), &[range(9, 0, 4095, 2), range(7, 1, 8192, 1), range(9, 0, 0, 0)], &names);
+    let trace = Trace::load(&path, None, BLOCK_BYTES).unwrap();
+    assert_eq!((trace.len(), trace.references, trace.distinct_blocks()), (2, 3, 3));
+    let files: Vec<(&str, u64)> = trace.files.iter().map(|file| (file.name.as_str(), file.blocks)).collect();
+    assert_eq!(files, [("a", 2), ("b", 3)]);
+    let second = trace.entry(1);
+    assert_eq!((trace.lanes[second.lane].process, trace.lanes[second.lane].reader.0), (7, 1));
+    assert_eq!((second.first.file.0, second.first.index, second.count), (1, 2, 1));
+}
+
+#[test]
+fn a_broken_line_is_named() {
+    let path = scratch("broken.trc");
+    for (text, line, found) in [
+        ("1\n2\nthree\n", 3, "'three' is no block number"),
+        ("1\n*x\n", 2, "'*x'"),
+        ("1\n-2\n", 2, "'-2'"),
+        ("18446744073709551616\n", 1, "'18446744073709551616'"),
+        ("1\n\u{fc}\n", 2, "'\\xc3\\xbc'"),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = read(&path, Some(format("blocks"))).unwrap_err();
+        assert!(error.contains(&format!("broken.trc, line {line}: ")) && error.contains(found), "{error}");
+    }
+}
+
+#[test]
+fn a_truncated_record_is_named() {
+    let path = scratch("short.oracleGeneral");
+    fs::write(&path, [0; 24 * 2 + 5]).unwrap();
+    let error = read(&path, None).unwrap_err();
+    assert!(error.contains("short.oracleGeneral, byte 48: ") && error.contains("only 5 are left"), "{error}");
+}
+
+#[test]
+fn a_truncated_packing_is_named() {
+    let requests: Vec<Request> = (0..5000).map(|at| object(at * at)).collect();
+    for name in ["cut.trc.gz", "cut.trc.zst"] {
+        let path = scratch(name);
+        write(&path, format("blocks"), &requests, &[""]);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let error = read(&path, Some(format("blocks"))).unwrap_err();
+        assert!(error.contains(name) && error.contains("line ") && error.contains("cut short"), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_format_is_named_with_those_there_are() {
+    let path = scratch("unknown.dat");
+    fs::write(&path, "time,offset\n1,2\n").unwrap();
+    let error = detect(&path).unwrap_err().to_string();
+    assert!(error.contains("unknown.dat: "), "{error}");
+    for format in REGISTRY {
+        assert!(error.contains(format.name), "{error}");
+    }
+    assert!("lirs".parse::<&Format>().unwrap_err().contains("oracleGeneral"));
+    assert!(read(&scratch("absent"), None).unwrap_err().contains("absent: cannot be opened"));
+    assert!(read(Path::new(env!("CARGO_TARGET_TMPDIR")), None).is_err(), "a folder is no trace");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bytes_are_an_error_or_a_trace_but_never_a_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300), magic in 0..5_usize,
+    ) {
+        let magics: [&[u8]; 5] = [b"", b"PAR1", &[0x1f, 0x8b, 8, 0], &[0x28, 0xb5, 0x2f, 0xfd], b"12\n13\n"];
+        let path = scratch("random.bytes");
+        fs::write(&path, [magics[magic], &bytes].concat()).unwrap();
+        let _ = read(&path, None);
+        for &format in REGISTRY {
+            let _ = read(&path, Some(format));
+        }
+    }
+
+    #[test]
+    fn a_damaged_recording_is_an_error_but_never_a_panic(
+        cut in 0.0..1.0_f64, flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255_u8), 0..4),
+        foreign in any::<bool>(),
+    ) {
+        let path = scratch("damaged.parquet");
+        let mut bytes = recording().clone();
+        if foreign {
+            // Another tool's file has no checksum that counts; its damage may go unnoticed.
+            let creator = bytes.windows(8).rposition(|window| window == b"foresee ").unwrap();
+            bytes[creator..creator + 7].copy_from_slice(b"another");
+        }
+        for (at, value) in &flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= value;
+        }
+        if flips.is_empty() {
+            bytes.truncate((bytes.len() as f64 * cut) as usize);
+        }
+        fs::write(&path, &bytes).unwrap();
+        let found = read(&path, Some(format("recorded")));
+        // One flip alone: a second one may undo it, or hit the creator's name.
+        let rows_hit = flips.len() == 1 && flips[0].0.index(bytes.len()) < bytes.len() / 2;
+        prop_assert!(foreign || !(flips.is_empty() || rows_hit) || found.is_err());
+    }
+}
+
+/// A recording's bytes; more than half of them are rows.
+fn recording() -> &'static Vec<u8> {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let path = scratch("whole.parquet");
+        write(&path, format("recorded"), &ranges(2000), &["a", "b"]);
+        fs::read(&path).unwrap()
+    })
+}
