@@ -192,7 +192,8 @@ fn the_model_changes_at_run_time() {
 fn bad_sectors_fail_as_often_as_they_should() {
     let Some(place) = Place::new() else { return };
     // Sectors 8000 to 8007, read by page, directly from the device: nothing is merged or tried again.
-    let script = "page() { dd if=$SLOWDISK_DEVICE of=/dev/null bs=4096 count=1 skip=$1 iflag=direct 2>/dev/null; echo $1 $?; }
+    let script =
+        "page() { dd if=$SLOWDISK_DEVICE of=/dev/null bs=4096 count=1 skip=$1 iflag=direct 2>/dev/null; echo $1 $?; }
         echo 'bad first=8003 count=2 times=2' > $SLOWDISK_CONTROL
         page 999; page 1000; page 1000; page 1000; page 1001
         printf 'bad first=8007 count=1\nreset\n' > $SLOWDISK_CONTROL

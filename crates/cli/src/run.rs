@@ -101,12 +101,12 @@ pub fn main(options: Options) -> Result<u8, String> {
     let log = options.log.as_deref().map(open_log).transpose()?;
     let mut run = options.running.run(store.as_ref());
     run.log = log.as_ref().map(|log| log.sink());
-    let ran = match run.go() {
+    let mut ran = match run.go() {
         Ok(ran) => ran,
         Err(failure) => return Ok(failed(failure)),
     };
     if let Some(log) = log {
-        log.finish()?;
+        ran.account.warnings.extend(log.finish().err());
     }
     let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
     Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, options.json.as_deref()))
@@ -128,20 +128,18 @@ pub fn failed(failure: Failure) -> u8 {
 
 /// Keeps the profile, tells the account, and ends as the command did.
 pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Path>) -> u8 {
-    let mut warnings = ran.account.warnings.clone();
-    warnings.extend(keep(ran, store).err());
-    if let Some(path) = json {
-        warnings.extend(report::write_json(path, &report::json(&ran.account)).err());
-    }
-    for warning in warnings {
+    let mut account = ran.account.clone();
+    account.warnings.extend(keep(ran, store).err());
+    let unwritten = json.and_then(|path| report::write_json(path, &report::json(&account)).err());
+    for warning in account.warnings.iter().chain(&unwritten) {
         eprintln!("foresee: {warning}");
     }
     if shown {
-        for line in report::lines(&ran.account) {
+        for line in report::lines(&account) {
             eprintln!("{line}");
         }
     }
-    end_as(&ran.account)
+    end_as(&account)
 }
 
 /// Keeps what a run read, unless it was cut short.

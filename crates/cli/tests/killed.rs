@@ -100,13 +100,12 @@ fn descendants_outlive_the_command() {
         let under = match killed {
             false => Under::way(place.run(&[], &["sh", "-c", &script])),
             true => {
-                let stay = format!("({script}); sleep 1000");
+                let stay = format!("({script}); exec sleep 1000");
                 let under = Under::way(place.run(&[], &["sh", "-c", &stay]));
                 let program = children_of(under.pid())[0];
                 kill(under.pid(), libc::SIGKILL);
                 wait_until("foresee is dead", || is_gone(under.pid()));
                 kill(program, libc::SIGKILL);
-                children_of(program).into_iter().for_each(|it| kill(it, libc::SIGKILL));
                 under
             }
         };

@@ -77,7 +77,9 @@ fn a_cleared_environment() {
     place.write("f", lines_of(0, 100));
     same(&place, &["env", "-i", "cat", "f"]).with(0);
     Same::script(&place, "env -i /bin/sh -c 'cat f; env | sort'").check().with(0);
-    Same::script(&place, "unset LD_PRELOAD; cat f; FORESEE_RING=/etc/passwd cat f; FORESEE_RING= cat f").check().with(0);
+    Same::script(&place, "unset LD_PRELOAD; cat f; FORESEE_RING=/etc/passwd cat f; FORESEE_RING= cat f")
+        .check()
+        .with(0);
     Same::script(&place, "FORESEE_RING=/dev/zero cat f; FORESEE_RING=/proc/1/fd/3 cat f").check().with(0);
 }
 
@@ -163,7 +165,9 @@ fn inherits(what: &str, prepare: fn()) {
         let ended = end(command, b"").with(0);
         assert_eq!((ended.out(), ended.err()), (String::new(), String::new()), "{what}");
         let report = fs::read_to_string(place.aside("report")).unwrap();
-        reports.push(report.lines().map(|line| line.replace("group leader True", "group leader False")).collect::<Vec<_>>());
+        reports.push(
+            report.lines().map(|line| line.replace("group leader True", "group leader False")).collect::<Vec<_>>(),
+        );
     }
     assert!(reports[0].len() > 20, "{reports:?}");
     let differ: Vec<_> = reports[0].iter().zip(&reports[1]).filter(|(plain, foreseen)| plain != foreseen).collect();

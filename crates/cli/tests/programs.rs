@@ -113,7 +113,9 @@ fn a_pipe_of_five() {
 fn redirections() {
     let place = Place::new();
     place.write("in", lines_of(3, 3000));
-    Same::script(&place, "wc -l < in; read a < in; echo \"$a\"; (read b; read c; echo \"$c\"; cat) < in").check().with(0);
+    Same::script(&place, "wc -l < in; read a < in; echo \"$a\"; (read b; read c; echo \"$c\"; cat) < in")
+        .check()
+        .with(0);
     Same::script(&place, "cat <<EOF\nhere $(wc -c < in)\nEOF").check().with(0);
     // An interactive pipe: each answer is needed before the next word is sent.
     let script = "mkfifo a b; (while read x; do echo \"got $x\"; done < a > b) & exec 3> a 4< b

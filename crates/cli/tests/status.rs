@@ -44,7 +44,9 @@ fn commands_that_cannot_be_run() {
     }
     assert_eq!(place.stored().len(), 1, "only what ran is recorded: {:?}", place.stored());
     // Words that are foresee's own errors.
-    for words in [&["run"][..], &["run", "--memory", "much", "--", "true"], &["run", "--policy", "best", "--", "true"], &["fly"]] {
+    for words in
+        [&["run"][..], &["run", "--memory", "much", "--", "true"], &["run", "--policy", "best", "--", "true"], &["fly"]]
+    {
         let ended = end(place.foresee(words), b"").with(2);
         assert!(!ended.stderr.is_empty());
     }
@@ -243,7 +245,7 @@ fn broken_pipes_and_hang_ups_are_the_programs_own() {
         "RUN sh -c 'kill -PIPE $$'; echo $?",
         "nohup RUN sh -c 'kill -HUP $$; echo alive' 2>/dev/null; echo $?",
         "RUN nohup sh -c 'kill -HUP $$; echo alive' 2>/dev/null; echo $?",
-        "timeout -s TERM 0.3 RUN sh -c 'trap \"echo told; exit 4\" TERM; while :; do sleep 0.02; done'; echo $?",
+        "timeout --foreground -s TERM 0.3 RUN sh -c 'trap \"echo told; exit 4\" TERM; while :; do sleep 0.02; done'; echo $?",
         "timeout -s INT 0.3 RUN sleep 1000; echo $?",
         "RUN timeout 0.3 sleep 1000; echo $?",
         "RUN sh -c 'exec 2>&-; ls missing'; echo $?",

@@ -18,7 +18,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
             if !name.starts_with('.') && name != "target" && name != "results" {
                 sources(&entry, found);
             }
-        } else if entry.extension().is_some_and(|it| ["rs", "py", "c", "h", "md", "toml"].iter().any(|ext| it == *ext)) {
+        } else if entry.extension().is_some_and(|it| ["rs", "py", "c", "h", "md", "toml"].iter().any(|ext| it == *ext))
+        {
             found.push(entry);
         }
     }

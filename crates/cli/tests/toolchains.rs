@@ -11,12 +11,17 @@ fn write_project(place: &Place) {
     let (mut main, mut calls) = ("#include <stdio.h>\n".to_owned(), String::new());
     for unit in 0..20 {
         place.write(format!("p/u{unit}.h"), format!("int unit{unit}(int x);\n"));
-        let body = format!("#include \"u{unit}.h\"\n#include <string.h>\nint unit{unit}(int x) {{ return x * {unit} + 1; }}\n");
+        let body = format!(
+            "#include \"u{unit}.h\"\n#include <string.h>\nint unit{unit}(int x) {{ return x * {unit} + 1; }}\n"
+        );
         place.write(format!("p/u{unit}.c"), body);
         writeln!(main, "#include \"u{unit}.h\"").unwrap();
         write!(calls, "sum += unit{unit}(sum); ").unwrap();
     }
-    place.write("p/main.c", format!("{main}int main(void) {{ unsigned sum = 1; {calls}printf(\"%u\\n\", sum); return 3; }}\n"));
+    place.write(
+        "p/main.c",
+        format!("{main}int main(void) {{ unsigned sum = 1; {calls}printf(\"%u\\n\", sum); return 3; }}\n"),
+    );
     let makefile = "OBJECTS = main.o $(foreach n,$(shell seq 0 19),u$(n).o)
 prog: $(OBJECTS)
 \tgcc -o $@ $^
@@ -74,7 +79,8 @@ fn sqlite() {
     if have("sqlite3") {
         for journal in ["delete", "wal"] {
             let mode = format!("PRAGMA journal_mode={journal};");
-            let script = format!("rm -f db*; sqlite3 db \"{mode} {fill}\" && sqlite3 db \"{ask}\"; sqlite3 db 'SELECT x'");
+            let script =
+                format!("rm -f db*; sqlite3 db \"{mode} {fill}\" && sqlite3 db \"{ask}\"; sqlite3 db 'SELECT x'");
             let ended = Same::script(&place, &script).check();
             assert!(ended.out().ends_with("ok\n") && ended.err().contains("no such column"), "{ended:?}");
         }

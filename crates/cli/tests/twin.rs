@@ -55,7 +55,8 @@ fn real_runs_replay_the_same() {
         if !have(program) {
             continue;
         }
-        for options in [&[][..], &["--memory", "8MiB"], &["--memory", "1MiB", "--policy", "lru"], &["--memory", "4KiB"]] {
+        for options in [&[][..], &["--memory", "8MiB"], &["--memory", "1MiB", "--policy", "lru"], &["--memory", "4KiB"]]
+        {
             for log in log(&place, options, &words) {
                 let replayed = replay(&place, &log);
                 assert!(replayed.out().contains("all the same"), "{options:?} {words:?}: {replayed:?}");

@@ -77,6 +77,8 @@ struct Entry {
     /// Blocks from the entry's start that were read.
     read: u32,
     done: bool,
+    /// The rest of it is left to the reader's own system.
+    left: bool,
 }
 
 impl Entry {
@@ -155,8 +157,20 @@ pub(crate) struct Sequence {
 /// What to do next for the disclosed sequences.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
-    Lookup { sequence: u16, position: u64, file: FileId, counts: bool },
-    Block { sequence: u16, position: u64, block: Block, device: DeviceId },
+    Lookup {
+        sequence: u16,
+        position: u64,
+        file: FileId,
+        counts: bool,
+    },
+    /// A block, `into` blocks after the start of its run.
+    Block {
+        sequence: u16,
+        position: u64,
+        block: Block,
+        into: u64,
+        device: DeviceId,
+    },
 }
 
 /// Issued blocks of an entry the cursor passed over.
@@ -251,7 +265,7 @@ impl Sequence {
             self.ready.remove(&position);
             self.close_void(position, files);
         }
-        while self.walked < self.end() && self.awaiting < LOOKUPS_AHEAD_MAX {
+        while self.walked < self.end() && self.may_look_up() {
             if let Some(step) = self.step_at(id, self.walked, files) {
                 return Some(step);
             }
@@ -259,6 +273,12 @@ impl Sequence {
             self.close_void(self.walked - 1, files);
         }
         None
+    }
+
+    /// Entries that wait for their names, or to be fetched, are as many as there may be blocks.
+    fn may_look_up(&self) -> bool {
+        let waiting = self.awaiting + self.ready.len();
+        waiting < LOOKUPS_AHEAD_MAX && (waiting as u64) < self.window
     }
 
     /// Closes an entry that can never be read, so that it does not hold the cursor up.
@@ -272,7 +292,7 @@ impl Sequence {
     /// What is left to do at one position; None if nothing.
     fn step_at(&self, id: u16, position: u64, files: &impl Fn(FileId) -> Known) -> Option<(u64, Step)> {
         let entry = self.entry(position)?;
-        if entry.done {
+        if entry.done || entry.left {
             return None;
         }
         let (sequence, file) = (id, entry.file);
@@ -287,7 +307,7 @@ impl Sequence {
                     return None;
                 }
                 let block = Block { file, index: first + next };
-                Step::Block { sequence, position, block, device }
+                Step::Block { sequence, position, block, into: next, device }
             }
         };
         Some((entry.order, step))
@@ -496,7 +516,7 @@ impl Hints {
         let order = self.orders;
         let Some(id) = self.sequence_of(reader, source, trust) else { return false };
         let Some(sequence) = self.sequence_mut(id) else { return false };
-        let entry = Entry { file, want, order, issued: 0, read: 0, done: false };
+        let entry = Entry { file, want, order, issued: 0, read: 0, done: false, left: false };
         let (class, key) = entry.place();
         let position = sequence.end();
         sequence.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
@@ -543,6 +563,15 @@ impl Hints {
                     entry.issued = entry.issued.max(entry.read) + 1;
                 }
             }
+        }
+    }
+
+    /// The rest of the step's run is not fetched ahead: the reader's own system does it as well.
+    pub fn leave(&mut self, step: Step) {
+        if let Step::Block { sequence, position, .. } = step
+            && let Some(entry) = self.sequence_mut(sequence).and_then(|sequence| sequence.entry_mut(position))
+        {
+            entry.left = true;
         }
     }
 

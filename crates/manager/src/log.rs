@@ -4,7 +4,7 @@
 //! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
 //!
 //! ```text
-//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 trust=earned:256
+//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 trust=earned:256
 //! @0 file-known file=0 device=0 blocks=1409
 //! @0 reference reader=1 site=0 file=0 first=17 count=1 demand=1
 //!   fetch fetch=1 device=0 file=0 first=17 count=1 class=demand
@@ -33,10 +33,12 @@ pub struct Header(pub Config);
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Config { capacity, policy, device, trust } = &self.0;
-        let DeviceLimits { outstanding_max, cluster_blocks_max, sort_blocks, queued_blocks_max } = device;
+        let DeviceLimits { outstanding_max, cluster_blocks_max, sort_blocks, queued_blocks_max, quick_run_blocks_max } =
+            device;
         write!(f, "{TITLE} {VERSION} capacity={capacity} policy={}", policy.as_str())?;
         write!(f, " outstanding_max={outstanding_max} cluster_blocks_max={cluster_blocks_max}")?;
-        write!(f, " sort_blocks={sort_blocks} queued_blocks_max={queued_blocks_max} trust={trust}")
+        write!(f, " sort_blocks={sort_blocks} queued_blocks_max={queued_blocks_max}")?;
+        write!(f, " quick_run_blocks_max={quick_run_blocks_max} trust={trust}")
     }
 }
 
@@ -63,6 +65,7 @@ impl FromStr for Header {
             cluster_blocks_max: field(words.next(), "cluster_blocks_max")?,
             sort_blocks: field(words.next(), "sort_blocks")?,
             queued_blocks_max: field(words.next(), "queued_blocks_max")?,
+            quick_run_blocks_max: field(words.next(), "quick_run_blocks_max")?,
         };
         let trust = field(words.next(), "trust")?;
         Ok(Header(Config { capacity, policy, device, trust }))
@@ -138,7 +141,7 @@ mod tests {
     use crate::ids::FileId;
 
     const HEADER: &str = "foresee-log 1 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
-                          cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 trust=earned:256";
+                          cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 trust=earned:256";
 
     #[test]
     fn a_header_read_and_written_is_the_same() {

@@ -59,6 +59,8 @@ pub struct Manager {
     starved: VecDeque<(Block, Access)>,
     pins: FastMap<u64, u32>,
     statistics: Statistics,
+    /// The time of the event at hand.
+    now: Time,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
     begun: usize,
 }
@@ -79,6 +81,7 @@ impl Manager {
             starved: VecDeque::new(),
             pins: FastMap::default(),
             statistics: Statistics::default(),
+            now: Time(0),
             begun: 0,
         }
     }
@@ -87,6 +90,7 @@ impl Manager {
     /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so.
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         self.begun = out.len();
+        self.now = now;
         match event {
             // By far the most events are these. They are taken apart at once: to copy them costs more than to find a page.
             Event::Reference { reader, site, file, first, count, demand }
@@ -382,7 +386,7 @@ impl Manager {
     fn send_demand(&mut self, run: Option<(Block, u64)>, out: &mut Vec<Action>) {
         if let Some((first, count)) = run {
             self.statistics.demand_fetches += 1;
-            self.dispatch.demand(self.device_of(first.file), first, count, out);
+            self.dispatch.demand(self.now, self.device_of(first.file), first, count, out);
         }
     }
 
@@ -515,7 +519,7 @@ impl Manager {
     // ---- completions
 
     fn fetch_done(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, .. }) = self.dispatch.finished(fetch) else { return };
+        let Some(Flight { first, count, .. }) = self.dispatch.finished(self.now, fetch) else { return };
         for index in first.index..first.index + count {
             let block = Block { index, ..first };
             let Some(page) = self.table.find(block) else { continue };
@@ -546,7 +550,7 @@ impl Manager {
     }
 
     fn fetch_failed(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, class, .. }) = self.dispatch.finished(fetch) else { return };
+        let Some(Flight { first, count, class, .. }) = self.dispatch.finished(self.now, fetch) else { return };
         self.statistics.failed_fetches += 1;
         for index in first.index..first.index + count {
             let Some(page) = self.table.find(Block { index, ..first }) else { continue };
@@ -682,6 +686,7 @@ impl Manager {
                     }
                     self.hints.taken(step, false);
                 }
+                Step::Block { into, device, .. } if self.dispatch.leaves_run(device, into) => self.hints.leave(step),
                 Step::Block { sequence, block, device, .. } => match self.fetch_ahead(sequence, block, device, out) {
                     Some(unread) => self.hints.taken(step, unread),
                     None => return,
@@ -726,7 +731,7 @@ impl Manager {
     fn send_waiting(&mut self, out: &mut Vec<Action>) {
         for device in self.dispatch.devices() {
             let (table, statistics) = (&mut self.table, &mut self.statistics);
-            self.dispatch.pump(device, out, |first, count| {
+            self.dispatch.pump(self.now, device, out, |first, count| {
                 statistics.ahead_fetches += 1;
                 for index in first.index..first.index + count {
                     if let Some(page) = table.find(Block { index, ..first }) {

@@ -10,9 +10,27 @@ use support::{BLOCKS, Driver, FILES, Op, choices, fetched, op};
 /// Limits at their least, and such that queues fill now and then.
 fn limits() -> [DeviceLimits; 3] {
     [
-        DeviceLimits { outstanding_max: 1, cluster_blocks_max: 1, sort_blocks: 1, queued_blocks_max: 1 },
-        DeviceLimits { outstanding_max: 2, cluster_blocks_max: 3, sort_blocks: 4, queued_blocks_max: 8 },
-        DeviceLimits { outstanding_max: 0, cluster_blocks_max: 0, sort_blocks: 0, queued_blocks_max: 0 },
+        DeviceLimits {
+            outstanding_max: 1,
+            cluster_blocks_max: 1,
+            sort_blocks: 1,
+            queued_blocks_max: 1,
+            quick_run_blocks_max: 1,
+        },
+        DeviceLimits {
+            outstanding_max: 2,
+            cluster_blocks_max: 3,
+            sort_blocks: 4,
+            queued_blocks_max: 8,
+            quick_run_blocks_max: 2,
+        },
+        DeviceLimits {
+            outstanding_max: 0,
+            cluster_blocks_max: 0,
+            sort_blocks: 0,
+            queued_blocks_max: 0,
+            quick_run_blocks_max: 0,
+        },
     ]
 }
 

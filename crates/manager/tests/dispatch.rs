@@ -16,7 +16,13 @@ fn driver(device: DeviceLimits) -> Driver {
 
 /// One request at a time, `sort_blocks` sorted together, at most four blocks a fetch.
 fn one_by_one(sort_blocks: u64) -> Driver {
-    driver(DeviceLimits { outstanding_max: 1, cluster_blocks_max: 4, sort_blocks, queued_blocks_max: 100 })
+    driver(DeviceLimits {
+        outstanding_max: 1,
+        cluster_blocks_max: 4,
+        sort_blocks,
+        queued_blocks_max: 100,
+        ..DeviceLimits::default()
+    })
 }
 
 /// Hints block 15 of file 1, which occupies the device, so that what comes after must wait.
@@ -82,7 +88,13 @@ fn told_before_guessed() {
 
 #[test]
 fn the_limit_counts_demand_but_does_not_hold_it() {
-    let device = DeviceLimits { outstanding_max: 2, cluster_blocks_max: 1, sort_blocks: 1, queued_blocks_max: 100 };
+    let device = DeviceLimits {
+        outstanding_max: 2,
+        cluster_blocks_max: 1,
+        sort_blocks: 1,
+        queued_blocks_max: 100,
+        ..DeviceLimits::default()
+    };
     let mut driver = driver(device);
     assert_eq!(fetches(&driver.hint(1, 0, Want::Range { first: 0, count: 9 })).len(), 2);
     assert_eq!(fetches(&driver.serve(2, 1, 0, 3)), [(Demanded, 1, 0, 3)], "I4");
@@ -95,7 +107,13 @@ fn the_limit_counts_demand_but_does_not_hold_it() {
 
 #[test]
 fn a_full_queue_leaves_hints_where_they_are() {
-    let device = DeviceLimits { outstanding_max: 1, cluster_blocks_max: 8, sort_blocks: 1, queued_blocks_max: 3 };
+    let device = DeviceLimits {
+        outstanding_max: 1,
+        cluster_blocks_max: 8,
+        sort_blocks: 1,
+        queued_blocks_max: 3,
+        ..DeviceLimits::default()
+    };
     let mut driver = driver(device);
     driver.hint(1, 0, Want::All);
     assert_eq!(driver.manager.ledger().used, 3, "what waits in the queue takes frames; what waits as a hint does not");

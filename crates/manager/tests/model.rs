@@ -675,7 +675,7 @@ proptest! {
         share in proptest::sample::select(&["0", "0.34", "0.8", "1"][..]),
         count_present in any::<bool>(),
     ) {
-        let device = DeviceLimits { outstanding_max, cluster_blocks_max: 3, sort_blocks, queued_blocks_max: 6 };
+        let device = DeviceLimits { outstanding_max, cluster_blocks_max: 3, sort_blocks, queued_blocks_max: 6, ..DeviceLimits::default() };
         let policy = format!("tip1:unread_share={share},count_present={}", u8::from(count_present));
         let ahead = Some((share.parse().expect("a number"), count_present));
         compare(&policy, ahead, capacity, device, &ops);

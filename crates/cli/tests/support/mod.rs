@@ -188,7 +188,8 @@ impl Place {
         let shared = names(Path::new("/dev/shm"));
         let ours: Vec<_> = shared.iter().filter(|name| name.to_string_lossy().contains("foresee")).collect();
         assert_eq!(ours, [""; 0], "left in /dev/shm");
-        let hidden: Vec<_> = self.stored().into_iter().filter(|it| it.extension() != Some("profile".as_ref())).collect();
+        let hidden: Vec<_> =
+            self.stored().into_iter().filter(|it| it.extension() != Some("profile".as_ref())).collect();
         assert_eq!(hidden, [PathBuf::new(); 0], "left beside the profiles");
     }
 }

@@ -1,0 +1,204 @@
+//! Recording what a program reads, and what the simulator makes of it; and of files that are no traces.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::{Ended, Place, end};
+
+/// A place with a recording of a command that reads much of it twice.
+fn recorded() -> Place {
+    let place = Place::new();
+    place.write_lines(40, 600);
+    let script = "grep -r word12 d; cat d/f1*; grep -c line d/f2 d/f3 missing";
+    let plain = end(place.plain(&["sh", "-c", script]), b"");
+    let ended = end(place.foresee(&["record", "--output", "trace.parquet", "--", "sh", "-c", script]), b"");
+    assert_eq!(ended, plain);
+    place
+}
+
+fn json(ended: Ended) -> Value {
+    let ended = ended.with(0);
+    serde_json::from_slice(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn foresee(place: &Place, words: &[&str]) -> Ended {
+    end(place.foresee(words), b"")
+}
+
+#[test]
+fn a_recording_tells_what_was_read() {
+    let place = recorded();
+    let info = json(foresee(&place, &["trace", "info", "--json", "trace.parquet"]));
+    assert_eq!((&info["format"], &info["block_bytes"]), (&"recorded".into(), &4096.into()));
+    // Forty files were read once, eleven of them and two others twice, besides what the programs themselves consist of.
+    let read: usize = (0..40).map(|it| support::lines_of(it, 600).len()).sum();
+    assert!(info["files"].as_u64().unwrap() >= 40 && info["bytes"].as_u64().unwrap() >= read as u64, "{info:#}");
+    assert!(info["processes"].as_u64().unwrap() >= 3 && info["reread_share"].as_f64().unwrap() > 0.1, "{info:#}");
+    for key in ["requests", "references", "distinct_blocks", "threads"] {
+        assert!(info[key].as_u64().unwrap() > 0, "{key}: {info:#}");
+    }
+    assert!(foresee(&place, &["trace", "info", "trace.parquet"]).with(0).out().contains("requests"));
+    assert!(foresee(&place, &["trace", "formats"]).with(0).out().lines().count() >= 3);
+}
+
+#[test]
+fn recording_ends_as_the_command_does() {
+    let place = Place::new();
+    place.write_lines(1, 10);
+    let record = |words: &[&str]| foresee(&place, &[&["record", "-o", "t", "--"], words].concat());
+    record(&["sh", "-c", "cat d/f0; exit 9"]).with(9);
+    assert_eq!(record(&["sh", "-c", "kill -9 $$"]).how, "signal 9");
+    foresee(&place, &["trace", "info", "t"]).with(0);
+    record(&["no-such-command"]).with(127);
+    assert!(!place.path("t").exists(), "a trace of nothing");
+    let ended = foresee(&place, &["record", "-o", "/no/such/place", "--", "cat", "d/f0"]).with(2);
+    assert!(ended.err().contains("/no/such/place") && ended.stdout.is_empty(), "{ended:?}");
+    foresee(&place, &["record", "--", "true"]).with(2);
+    // Nothing read at all.
+    record(&["true"]).with(0);
+    foresee(&place, &["trace", "info", "t"]).with(0);
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_leaves_the_program_alone() {
+    let place = Place::new();
+    place.write_lines(4, 1000);
+    let ended = foresee(&place, &["record", "-o", "/dev/full", "--", "sh", "-c", "cat d/*; exit 3"]);
+    let whole: String = (0..4).map(|it| support::lines_of(it, 1000)).collect();
+    assert!(ended.how == "status 3" && ended.out() == whole, "{ended:?}");
+    assert!(ended.err().contains("/dev/full") && !ended.err().contains("panicked"), "{ended:?}");
+}
+
+/// policy, cache blocks, requests and misses of each cell.
+fn cells(rows: &Value) -> Vec<(String, u64, u64, u64)> {
+    let number = |row: &Value, key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} in {row}"));
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            let policy = row["policy"].as_str().unwrap().to_owned();
+            (policy, number(row, "cache_blocks"), number(row, "requests"), number(row, "misses"))
+        })
+        .collect()
+}
+
+#[test]
+fn a_simulation_gives_the_same_in_every_format() {
+    let place = recorded();
+    let sim = |trace: &str| {
+        json(foresee(&place, &["sim", trace, "--policy", "lru,null", "--cache", "10,100,25%,64KiB,1GiB", "--json"]))
+    };
+    let rows = sim("trace.parquet");
+    let of_recorded = cells(&rows);
+    assert_eq!(of_recorded.len(), 10);
+    for row in rows.as_array().unwrap() {
+        assert_eq!(
+            row["hits"].as_u64().unwrap() + row["misses"].as_u64().unwrap(),
+            row["references"].as_u64().unwrap()
+        );
+        assert!(row["miss_ratio"].is_f64() && row["run_s"].is_f64());
+    }
+    let misses = |policy: &str, blocks: u64| of_recorded.iter().find(|it| it.0 == policy && it.1 == blocks).unwrap().3;
+    let info = json(foresee(&place, &["trace", "info", "--json", "trace.parquet"]));
+    assert!(misses("lru", 10) >= misses("lru", 100));
+    let all = of_recorded.iter().filter(|it| it.0 == "lru").map(|it| it.1).max().unwrap();
+    assert_eq!(misses("lru", all), info["distinct_blocks"].as_u64().unwrap());
+    for (format, file) in
+        [("blocks", "t.csv"), ("oracleGeneral", "t.oracleGeneral"), ("blocks", "t.csv.gz"), ("oracleGeneral", "t.oracleGeneral.zst")]
+    {
+        let ended = foresee(&place, &["trace", "convert", "trace.parquet", file, "--to", format]).with(0);
+        assert!(ended.out().contains("requests written"), "{ended:?}");
+        let packed = |cells: Vec<(String, u64, u64, u64)>| -> Vec<_> {
+            cells.into_iter().map(|it| (it.0, it.1, it.3)).collect()
+        };
+        assert_eq!(packed(cells(&sim(file))), packed(of_recorded.clone()), "{format}");
+        foresee(&place, &["trace", "convert", file, "back.parquet", "--from", format, "--to", "recorded"]).with(0);
+        assert_eq!(packed(cells(&sim("back.parquet"))), packed(of_recorded.clone()), "{format} and back");
+    }
+    assert!(foresee(&place, &["sim", "trace.parquet"]).with(0).out().contains("unlimited"));
+    assert!(foresee(&place, &["sim", "--list"]).with(0).out().contains("lru"));
+    let ended = foresee(&place, &["sim", "trace.parquet", "--json", "/no/such/place"]).with(2);
+    assert!(ended.err().contains("/no/such/place"));
+}
+
+#[test]
+fn files_that_are_no_traces() {
+    let place = recorded();
+    let good = fs::read(place.path("trace.parquet")).unwrap();
+    foresee(&place, &["trace", "convert", "trace.parquet", "good.gz", "--to", "blocks"]).with(0);
+    let text = end(place.plain(&["gzip", "-c", "trace.parquet"]), b"").with(0).stdout;
+    let noise: Vec<u8> = (0..10_001u32).map(|it| (it.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    place.write("cut.gz", &text[..text.len() / 2]);
+    place.write("noise", &noise);
+    place.write("noise.gz", [b"\x1f\x8b\x08\0".as_slice(), &noise].concat());
+    place.write("noise.zst", [b"\x28\xb5\x2f\xfd".as_slice(), &noise].concat());
+    place.write("empty", "");
+    place.write("cut.parquet", &good[..good.len() / 2]);
+    place.write("tail.parquet", &good[good.len() / 2..]);
+    place.write("magic.parquet", "PAR1");
+    place.write("magics.parquet", [b"PAR1".as_slice(), &noise, b"\xff\xff\xff\x7fPAR1"].concat());
+    place.write("prose", "It was a dark and stormy night.\n".repeat(50));
+    let mut flipped = good.clone();
+    let half = flipped.len() / 2;
+    flipped[half..half + 64].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    place.write("flipped.parquet", flipped);
+    let files = [
+        "cut.gz",
+        "noise",
+        "noise.gz",
+        "noise.zst",
+        "empty",
+        "cut.parquet",
+        "tail.parquet",
+        "magic.parquet",
+        "magics.parquet",
+        "prose",
+        "d",
+        "nonexistent",
+    ];
+    let mut wrong = Vec::new();
+    for file in files {
+        for words in [&["trace", "info", file][..], &["sim", file], &["trace", "convert", file, "out"]] {
+            let ended = foresee(&place, words);
+            if ended.how != "status 2" || !ended.err().contains(file) || ended.err().contains("panicked") {
+                wrong.push(format!("{words:?}: {ended:?}"));
+            }
+        }
+        for format in ["recorded", "oracleGeneral", "blocks"] {
+            let ended = foresee(&place, &["trace", "info", "--format", format, file]);
+            // Any bytes in the right number are a trace of a format without a mark; but they must do no harm.
+            if ended.err().contains("panicked") || !["status 0", "status 2"].contains(&ended.how.as_str()) {
+                wrong.push(format!("{format} {file}: {ended:?}"));
+            }
+        }
+    }
+    // Damage inside may be in what nobody looks at; it may not be a crash.
+    let ended = foresee(&place, &["trace", "info", "flipped.parquet"]);
+    if ended.err().contains("panicked") || ended.how.starts_with("signal") {
+        wrong.push(format!("flipped: {ended:?}"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn words_that_are_wrong() {
+    let place = recorded();
+    let trace = "trace.parquet";
+    for (words, named) in [
+        (&["sim", trace, "--policy", "best"][..], "best"),
+        (&["sim", trace, "--policy", "tip1:unread_share=7"], "unread_share"),
+        (&["sim", trace, "--cache", "0"], ""),
+        (&["sim", trace, "--cache", "much"], "much"),
+        (&["sim", trace, "--block-size", "0"], ""),
+        (&["sim"], "TRACE"),
+        (&["trace", "convert", trace], "OUTPUT"),
+        (&["trace", "convert", trace, "x", "--to", "word"], "word"),
+        (&["trace", "convert", trace, "/no/such/place"], "/no/such/place"),
+    ] {
+        let ended = foresee(&place, words);
+        assert!(!ended.err().contains("panicked"), "{words:?}: {ended:?}");
+        assert!(ended.how == "status 2" && ended.err().contains(named), "{words:?}: {ended:?}");
+    }
+}
