@@ -41,6 +41,8 @@ impl Device {
         }
         let mut command = place.command(slowdisk);
         command.args(["run", "-q", "--size", "64M", "--model", "off", "--setup", "sh ./setup", "--"]);
+        // It is no process of a test's.
+        command.env_remove("XDG_CACHE_HOME");
         command.args(["sh", "-c", "echo $SLOWDISK_MOUNT; echo $SLOWDISK_CONTROL; cat"]);
         let mut server = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
@@ -62,17 +64,16 @@ impl Device {
     }
 
     /// The device's sector where a page of a file lies.
-    fn sector(&self, name: &str, page: i32) -> u64 {
+    fn sector(&self, name: &str, page: u64) -> u64 {
         /// `FIBMAP` of linux/fs.h: a block of the file in, the device's block out.
         const FIBMAP: libc::Ioctl = 1;
+        let words = ["stat", "-f", "-c", "%S", self.mount.to_str().unwrap()];
+        let block_bytes: u64 = end(self.place.plain(&words), b"").with(0).out().trim().parse().unwrap();
         let file = File::open(self.mount.join(name)).unwrap();
-        let mut block: libc::c_int = page;
+        let mut block = (page * 4096 / block_bytes) as libc::c_int;
         // SAFETY: the call reads and writes the integer it is given.
         let result = unsafe { libc::ioctl(file.as_raw_fd(), FIBMAP, &raw mut block) };
         assert!(result == 0 && block > 0, "FIBMAP: {}", std::io::Error::last_os_error());
-        let bytes = end(self.place.plain(&["stat", "-f", "-c", "%S", self.mount.to_str().unwrap()]), b"").with(0);
-        let block_bytes: u64 = bytes.out().trim().parse().unwrap();
-        assert_eq!(block_bytes, 4096, "pages and blocks are taken to be the same");
         block as u64 * block_bytes / 512
     }
 
@@ -117,7 +118,9 @@ fn a_broken_place_is_the_same_to_all() {
     let words = device.words(&["cat"], &NAMES);
     let whole = device.plain(&words).with(0);
     assert_eq!(device.foreseen(&[], &words).0, whole);
-    for (name, page, sectors) in [("f2", 40, 1), ("f0", 0, 8), ("f5", 70, 24), ("f3", 1, 100)] {
+    // At multiples of 128 KiB: the page cache's units are never larger and never cross them. Elsewhere the kernel fails
+    // a whole unit, and how large it made that one differs from run to run.
+    for (name, page, sectors) in [("f2", 32, 1), ("f0", 0, 8), ("f5", 64, 24), ("f3", 32, 300)] {
         let sector = device.sector(name, page);
         device.tell(&format!("bad first={sector} count={sectors} times=0"));
         let plain = device.plain(&words).with(1);
@@ -214,8 +217,9 @@ for name in sys.argv[1:]:
     let plain = device.plain(&mapped);
     assert_eq!(plain.how, format!("signal {}", libc::SIGBUS));
     assert_eq!(device.foreseen(&[], &mapped).0, plain);
-    let plain = device.plain(&direct).with(1);
-    assert_eq!(device.foreseen(&[], &direct).0, plain);
+    let whole = lines_of(2, 10_000).len();
+    let plain = device.plain(&direct).with(0);
+    assert_eq!((plain.stdout.len(), &device.foreseen(&[], &direct).0), (whole - 4096, &plain));
 }
 
 #[test]
@@ -223,7 +227,9 @@ fn late_and_out_of_order_is_still_right() {
     let Some(device) = Device::new() else { return };
     let words = device.words(&["cat"], &NAMES);
     let whole = device.plain(&words).with(0);
-    for line in ["network latency=5ms jitter=90% servers=0", "network latency=8ms jitter=90% servers=3 bandwidth=20M", "disk"] {
+    for line in
+        ["network latency=5ms jitter=90% servers=0", "network latency=8ms jitter=90% servers=3 bandwidth=20M", "disk"]
+    {
         device.tell(line);
         for options in [&[][..], &["--no-words"], &["--memory", "256KiB"], &["--memory", "4KiB"]] {
             let (ended, account) = device.foreseen(options, &words);
@@ -256,12 +262,6 @@ fn foresee_ends_with_its_program_whatever_is_still_under_way() {
         process::kill(under.pid(), libc::SIGKILL);
         under.wait();
         device.tell("off");
-        let of_slowdisk = process::children_of(device.server.id() as i32);
-        wait_until("foresee is gone", || {
-            device.place.processes().iter().all(|pid| {
-                let above = process::state_of(*pid).map_or(0, |(_, above)| above);
-                *pid == device.server.id() as i32 || of_slowdisk.contains(pid) || above == device.server.id() as i32
-            })
-        });
+        device.place.wait_for_all();
     }
 }

@@ -105,9 +105,12 @@ fn a_simulation_gives_the_same_in_every_format() {
     assert!(misses("lru", 10) >= misses("lru", 100));
     let all = of_recorded.iter().filter(|it| it.0 == "lru").map(|it| it.1).max().unwrap();
     assert_eq!(misses("lru", all), info["distinct_blocks"].as_u64().unwrap());
-    for (format, file) in
-        [("blocks", "t.csv"), ("oracleGeneral", "t.oracleGeneral"), ("blocks", "t.csv.gz"), ("oracleGeneral", "t.oracleGeneral.zst")]
-    {
+    for (format, file) in [
+        ("blocks", "t.csv"),
+        ("oracleGeneral", "t.oracleGeneral"),
+        ("blocks", "t.csv.gz"),
+        ("oracleGeneral", "t.oracleGeneral.zst"),
+    ] {
         let ended = foresee(&place, &["trace", "convert", "trace.parquet", file, "--to", format]).with(0);
         assert!(ended.out().contains("requests written"), "{ended:?}");
         let packed = |cells: Vec<(String, u64, u64, u64)>| -> Vec<_> {

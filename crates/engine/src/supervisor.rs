@@ -22,7 +22,7 @@ use foresee_manager::{
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::hints::{Found, Walk, Words};
-use crate::host::{BLOCK_BYTES, Memory, PageCache, Report};
+use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, resident_pages};
 use crate::names::Names;
 use crate::profile::{Profile, Recorder};
 use crate::watch::{Processes, Seen};
@@ -34,8 +34,8 @@ pub const STALL_MIN: Duration = Duration::from_micros(100);
 const RUN: ReaderId = ReaderId(0);
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
-/// How often the memory there is gets looked at: programs grow within seconds, and reading it takes 50 us.
-const MEMORY_EVERY: Duration = Duration::from_millis(250);
+/// How often memory, processes and residency are looked at: programs grow within seconds, and it takes 0.2 ms.
+const LOOK_AROUND_EVERY: Duration = Duration::from_millis(250);
 /// A record half posted for so long will not be finished: its program was killed.
 const HOLE_GRACE: Duration = Duration::from_millis(100);
 /// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a second), the second how late
@@ -44,6 +44,12 @@ const SLEEP_MIN: Duration = Duration::from_micros(500);
 const SLEEP_MAX: Duration = Duration::from_millis(10);
 /// Reads of one descriptor that all found their blocks here, after which it is only sampled.
 const QUIET_AFTER: u32 = 1024;
+/// Blocks whose residency is checked at one time, and in one question: 128 system calls of a microsecond at most. The kernel
+/// gives pages up in order of age, so that neighbours go together.
+const CHECKED_AT_ONCE: u64 = 4096;
+const CHECKED_TOGETHER: u64 = 32;
+/// Disclosures that may be open before a walk waits for the program: some ten times what is looked up ahead.
+const WALK_AHEAD_MAX: usize = 4096;
 /// Descriptors whose habits are known at one time.
 const HABITS_MAX: usize = 65_536;
 /// What a disclosure may cost before any of it came true: 256 KiB, or 64 names. Four times that cost a hard disk 0.2 s.
@@ -127,9 +133,11 @@ pub struct Supervisor<'a> {
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     sizes: HashMap<FileId, u64>,
     habits: HashMap<(u32, i32, u32), Habit>,
-    memory: Memory,
-    memory_fixed: bool,
-    memory_read: Instant,
+    /// Up to where each file's residency was checked last.
+    checked_to: HashMap<FileId, u64>,
+    /// None if a fixed amount is to be reckoned with.
+    memory: Option<Memory>,
+    looked_around: Instant,
     capacity: u64,
     trace: Option<TraceSink<'a>>,
     log: Option<LogSink<'a>>,
@@ -186,9 +194,9 @@ impl<'a> Supervisor<'a> {
             mapped: HashMap::new(),
             sizes: HashMap::new(),
             habits: HashMap::new(),
-            memory,
-            memory_fixed: setup.memory_bytes.is_some(),
-            memory_read: Instant::now(),
+            checked_to: HashMap::new(),
+            memory: setup.memory_bytes.is_none().then_some(memory),
+            looked_around: Instant::now(),
             capacity: config.capacity,
             trace: setup.trace,
             log,
@@ -213,7 +221,7 @@ impl<'a> Supervisor<'a> {
         let records = self.take_records();
         let reports = self.take_reports();
         self.follow_walk();
-        self.look_at_memory();
+        self.look_around();
         if let Err(error) = self.host.submit() {
             self.warn(format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"));
         }
@@ -399,10 +407,16 @@ impl<'a> Supervisor<'a> {
     // ---- what is disclosed
 
     fn follow_walk(&mut self) {
+        // A program that does not follow must not have us list the world.
+        if self.manager.open_hints() >= WALK_AHEAD_MAX {
+            return;
+        }
         while let Some(directory) = self.walk.next_listing() {
             self.host.list(directory);
         }
-        while let Some(found) = self.walk.next_found() {
+        while self.manager.open_hints() < WALK_AHEAD_MAX
+            && let Some(found) = self.walk.next_found()
+        {
             let (path, want) = match found {
                 Found::Directory(path) => (path, Want::Name),
                 Found::File(path) if self.names_only => (path, Want::Name),
@@ -426,35 +440,59 @@ impl<'a> Supervisor<'a> {
         self.profile = Some(profile);
     }
 
-    fn look_at_memory(&mut self) {
-        if self.memory_fixed || self.memory_read.elapsed() < MEMORY_EVERY {
-            return;
+    /// What is looked at now and then.
+    fn look_around(&mut self) {
+        if self.looked_around.elapsed() >= LOOK_AROUND_EVERY {
+            self.looked_around = Instant::now();
+            self.look_at_memory();
+            self.retire_dead();
+            self.check_residency();
         }
-        self.memory_read = Instant::now();
-        let Some(bytes) = self.memory.cache_bytes() else { return };
+    }
+
+    fn look_at_memory(&mut self) {
+        let Some(bytes) = self.memory.as_ref().and_then(Memory::cache_bytes) else { return };
         let pages = (bytes / BLOCK_BYTES).max(1);
         if pages.abs_diff(self.capacity) > self.capacity / 64 {
             self.capacity = pages;
             self.tell(Event::Capacity { pages });
         }
-        self.retire_dead();
+    }
+
+    /// What we believe to be in memory is checked against the kernel, a part of one file at a time: what it gave up by
+    /// itself must be fetched again if it is disclosed again.
+    fn check_residency(&mut self) {
+        let Some((id, file)) = self.host.sample() else { return };
+        let blocks = self.sizes.get(&id).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
+        let first = match self.checked_to.remove(&id) {
+            Some(first) if first < blocks => first,
+            _ => 0,
+        };
+        let end = blocks.min(first + CHECKED_AT_ONCE);
+        self.checked_to.insert(id, end);
+        for part in (first..end).step_by(CHECKED_TOGETHER as usize) {
+            let count = CHECKED_TOGETHER.min(end - part);
+            let is_believed = |index| self.manager.is_present(Block { file: id, index });
+            let believed = (part..part + count).any(is_believed);
+            let none_resident =
+                || resident_pages(&file, part * BLOCK_BYTES, count * BLOCK_BYTES).is_ok_and(|it| it == 0);
+            if believed && none_resident() {
+                self.tell(Event::Gone { file: id, first: part, count });
+            }
+        }
     }
 
     /// Processes that are gone give their slots, and their counts, back.
     fn retire_dead(&mut self) {
-        let dead: Vec<(u32, u32)> = self
-            .processes
-            .slots()
-            // SAFETY: signal 0 only asks whether the process is there.
-            .filter(|&(pid, _)| unsafe { libc::kill(pid as i32, 0) } != 0)
-            .collect();
-        for (pid, slot) in dead {
-            if self.region.owner(slot) == Some(pid) {
+        for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
+            let Some(pid) = self.region.owner(slot) else { continue };
+            // SAFETY: signal 0 only asks whether the process is there. A slot may claim any number; ours is no less safe.
+            if unsafe { libc::kill(pid as i32, 0) } != 0 {
                 self.count_in(slot);
                 self.region.release(slot);
+                self.processes.forget(pid);
+                self.habits.retain(|key, _| key.0 != slot);
             }
-            self.processes.forget(pid);
-            self.habits.retain(|key, _| key.0 != slot);
         }
     }
 

@@ -98,6 +98,8 @@ messages! {
         FetchDone = "fetch-done" { fetch: FetchId }
         /// A fetch failed.
         FetchFailed = "fetch-failed" { fetch: FetchId }
+        /// The system gave these blocks up by itself: they are here no longer.
+        Gone = "gone" { file: FileId, first: u64, count: u64 }
         /// A reader holds a view of this block: it cannot go.
         Pinned = "pinned" { file: FileId, index: u64 }
         /// The view was given back.
@@ -154,7 +156,8 @@ impl Event {
                 };
                 some && file.is_in_range()
             }
-            Event::Reference { file, first, count, demand: Demand::Observed, .. } => {
+            Event::Gone { file, first, count }
+            | Event::Reference { file, first, count, demand: Demand::Observed, .. } => {
                 cut(*first, count, REFERENCE_BLOCKS_MAX) && file.is_in_range()
             }
             Event::Reference { file, first, count, .. } => reads_within(*file, *first, *count),

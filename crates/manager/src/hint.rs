@@ -471,6 +471,11 @@ impl Sequence {
 }
 
 impl Hints {
+    /// Disclosures kept: those not read or passed over, and some behind them.
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
     /// Whether anything disclosed is still open.
     pub fn any_open(&self) -> bool {
         self.entries > 0

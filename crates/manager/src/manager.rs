@@ -141,6 +141,7 @@ impl Manager {
                 self.cancel(reader, None);
                 self.hints.forget(reader);
             }
+            Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
             Event::Pinned { file, index } => self.pinned(Block { file, index }),
             Event::Released { file, index } => self.released(Block { file, index }, out),
             Event::Capacity { pages } => self.set_capacity(pages, out),
@@ -169,6 +170,11 @@ impl Manager {
     /// The state of a block's page, if it has one.
     pub fn state_of(&self, block: Block) -> Option<State> {
         self.table.find(block).map(|page| self.table.state(page))
+    }
+
+    /// Disclosures that were neither read nor passed over yet.
+    pub fn open_hints(&self) -> usize {
+        self.hints.len()
     }
 
     /// Blocks disclosed through this source that were read, and that were passed over: (consumed, skipped), all readers'.
@@ -463,6 +469,18 @@ impl Manager {
                 *count += 1;
             }
             _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
+        }
+    }
+
+    /// Blocks are not here after all. Nothing is dropped: there is nothing to drop.
+    fn gone(&mut self, first: Block, count: u64) {
+        for index in first.index..first.index + count {
+            if let Some(page) = self.table.find(Block { index, ..first }).filter(|&page| self.table.can_go(page)) {
+                self.statistics.gone += 1;
+                self.settle_unread(page, Unread::Wasted);
+                self.policy.left(page, &self.table);
+                self.table.remove(page);
+            }
         }
     }
 

@@ -34,6 +34,8 @@ counters! {
     evictions,
     /// Blocks dropped, or not kept when they came, because their file changed.
     invalidated,
+    /// Blocks the system gave up by itself.
+    gone,
     /// Fetches that readers waited for.
     demand_fetches,
     /// Fetches ahead of their reads.

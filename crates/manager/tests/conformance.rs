@@ -227,6 +227,25 @@ fn pins_hold_until_released() {
     }
 }
 
+/// The views of a block whose file changed are nobody's any more: a view of the new bytes is the only one.
+#[test]
+fn views_of_old_bytes_do_not_count() {
+    for policy in choices() {
+        let mut driver = with_files(&configs(&policy, &[8])[0]);
+        let (file, index) = (FileId(0), 3);
+        for _ in 0..2 {
+            driver.read(1, 0, index, 1);
+            driver.handle(Event::Pinned { file, index });
+            driver.handle(Event::FileChanged { file, blocks: BLOCKS });
+            assert_eq!(driver.manager.state_of(support::block(0, index)), None, "I6");
+        }
+        driver.read(1, 0, index, 1);
+        driver.handle(Event::Pinned { file, index });
+        driver.handle(Event::Released { file, index });
+        assert_ne!(driver.manager.state_of(support::block(0, index)), Some(State::Pinned));
+    }
+}
+
 /// Numbers no sane host sends neither panic, nor take for ever, nor fill the memory.
 #[test]
 fn hostile_numbers() {

@@ -20,6 +20,8 @@ fn every_counter_moves() {
     driver.handle(Event::FetchFailed { fetch });
     driver.arrive();
     driver.handle(Event::FileChanged { file: FileId(5), blocks: 4 });
+    driver.read(1, 6, 0, 1);
+    driver.handle(Event::Gone { file: FileId(6), first: 0, count: 3 });
     driver.read(1, FileId::LIMIT, 0, 1);
     for (name, count) in driver.manager.statistics().counters() {
         assert!(count > 0, "nothing moves the counter '{name}'");

@@ -67,14 +67,17 @@ fn one_sweep_over_each_batch() {
 
 #[test]
 fn a_file_ends_a_run() {
-    let mut driver = one_by_one(100);
-    driver.hint(1, 0, Want::Range { first: 13, count: 3 });
-    driver.hint(1, 1, Want::Range { first: 0, count: 2 });
-    driver.arrive();
     let mut driver = occupied(100);
     driver.hint(1, 0, Want::Range { first: 14, count: 2 });
     driver.hint(1, 1, Want::Range { first: 0, count: 2 });
     assert_eq!(order(&mut driver), [(Hinted, 0, 14, 2), (Hinted, 1, 0, 2)]);
+    // The last block there may be, and the first of the next file: neighbours as numbers only.
+    let last = Block::INDEX_LIMIT - 1;
+    let mut driver = occupied(100);
+    driver.known(0, Block::INDEX_LIMIT);
+    driver.hint(1, 0, Want::Range { first: last, count: 1 });
+    driver.hint(1, 1, Want::Range { first: 0, count: 1 });
+    assert_eq!(order(&mut driver), [(Hinted, 0, last, 1), (Hinted, 1, 0, 1)]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
         (file(), device(), any::<u64>()).prop_map(|(file, device, blocks)| Event::FileKnown { file, device, blocks }),
         file().prop_map(|file| Event::FileMissing { file }),
         (file(), any::<u64>()).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
+        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::Gone { file, first, count }),
         (reader(), source(), file(), want()).prop_map(|(reader, source, file, want)| Event::Hint {
             reader,
             source,

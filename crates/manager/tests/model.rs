@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use foresee_manager::*;
@@ -127,6 +128,7 @@ impl Model {
             Event::FileKnown { file, blocks, .. } => self.named_file(file, Name::Here(blocks)),
             Event::FileMissing { file } => self.named_file(file, Name::Missing),
             Event::FileChanged { file, blocks } => self.changed(file, blocks),
+            Event::Gone { file, first, count } => self.gone(file, first, count),
             Event::Hint { reader, source, file, want } => self.hint(reader, source, file, want),
             Event::Cancel { reader, source } => self.cancel(|key| key == (reader, source)),
             Event::ReaderExited { reader } => {
@@ -364,6 +366,17 @@ impl Model {
         }
     }
 
+    /// As a drop, but nobody is asked to drop anything.
+    fn gone(&mut self, file: FileId, first: u64, count: u64) {
+        let asked_before = self.dropped.clone();
+        for block in (first..first + count).map(|index| Block { file, index }) {
+            if self.cells.get(&block).is_some_and(|cell| cell.phase == Phase::Present && cell.views == 0) {
+                self.drop(block);
+            }
+        }
+        self.dropped = asked_before;
+    }
+
     fn changed(&mut self, file: FileId, blocks: u64) {
         if let Some(name @ Name::Here(_)) = self.names.get_mut(&file) {
             *name = Name::Here(blocks);
@@ -495,8 +508,8 @@ impl Model {
             let key = self.sequences[at].0;
             let hint_now = self.sequences[at].1.hints[hint].clone();
             let Some(&Name::Here(_)) = self.names.get(&hint_now.file) else {
-                if !self.names.contains_key(&hint_now.file) {
-                    self.names.insert(hint_now.file, Name::Asked);
+                if let Entry::Vacant(name) = self.names.entry(hint_now.file) {
+                    name.insert(Name::Asked);
                     self.asked.push(hint_now.file);
                 }
                 let hint = &mut self.sequences[at].1.hints[hint];
@@ -558,7 +571,6 @@ impl Model {
                 hint.done = hint.want != Want::Name && Self::span(hint, names).is_some_and(|(_, len)| len == 0);
             }
         }
-        self.sequences.iter_mut().for_each(|(_, sequence)| sequence.gone += 0);
         let best = found.into_iter().min().map(|(order, at, _)| (order, at));
         self.sequences.iter_mut().for_each(|(_, sequence)| sequence.trim());
         let (order, at) = best?;

@@ -106,6 +106,7 @@ fn besides() -> impl Strategy<Value = Vec<(Time, Event)>> {
     let events = prop_oneof![
         (1..20_u64).prop_map(|pages| vec![Event::Capacity { pages }]),
         file().prop_map(|file| vec![Event::FileChanged { file, blocks: 40 }]),
+        (file(), 0..40_u64, 1..9_u64).prop_map(|(file, first, count)| vec![Event::Gone { file, first, count }]),
         (file(), 0..40_u64)
             .prop_map(|(file, index)| vec![Event::Pinned { file, index }, Event::Released { file, index }]),
     ];

@@ -190,7 +190,7 @@ impl Place {
         assert_eq!(ours, [""; 0], "left in /dev/shm");
         let hidden: Vec<_> =
             self.stored().into_iter().filter(|it| it.extension() != Some("profile".as_ref())).collect();
-        assert_eq!(hidden, [PathBuf::new(); 0], "left beside the profiles");
+        assert!(hidden.is_empty(), "left beside the profiles: {hidden:?}");
     }
 }
 

@@ -195,9 +195,11 @@ impl PageCache {
         }
     }
 
-    /// Whether reads ahead are on their way.
-    pub fn is_busy(&self) -> bool {
-        !self.fetching.is_empty()
+    /// One of the files held open, a different one each time.
+    pub fn sample(&mut self) -> Option<(FileId, Arc<File>)> {
+        let id = self.idle.pop_front()?;
+        self.idle.push_back(id);
+        Some((id, Arc::clone(self.held.get(&id)?.file.as_ref()?)))
     }
 
     /// Sleeps until something is done, one of `others` is readable, or the time is over.

@@ -129,11 +129,6 @@ impl Processes {
         self.by_pid.get(&pid).map_or(0, |process| process.ordinal)
     }
 
-    /// The processes that hold a slot, as (pid, slot).
-    pub fn slots(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.by_pid.iter().filter_map(|(&pid, process)| Some((pid, process.slot?)))
-    }
-
     /// A process is gone.
     pub fn forget(&mut self, pid: u32) {
         self.by_pid.remove(&pid);

@@ -66,6 +66,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => reader().prop_map(|reader| Event::ReaderExited { reader }),
         1 => (reader(), file()).prop_map(|(reader, file)| Event::Named { reader, file }),
         1 => (file(), 0..BLOCKS_MAX).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
+        1 => (file(), 0..BLOCKS_MAX, 1..5u64).prop_map(|(file, first, count)| Event::Gone { file, first, count }),
         1 => (1..20u64).prop_map(|pages| Event::Capacity { pages }),
         2 => (file(), 0..BLOCKS).prop_map(|(file, index)| Event::Pinned { file, index }),
     ];
@@ -198,7 +199,8 @@ impl Driver {
             let is_here = self.manager.is_present(block);
             let may_be_here = (before.contains(&block) || came.contains(&block)) && !dropped.contains(&block);
             assert!(!is_here || may_be_here, "I6: {block:?} is present and nothing brought it");
-            assert!(is_here || !before.contains(&block) || dropped.contains(&block), "{block:?} went without a drop");
+            let went = dropped.contains(&block) || matches!(event, Event::Gone { file, .. } if file == block.file);
+            assert!(is_here || !before.contains(&block) || went, "{block:?} went without a drop");
         }
         self.pins.retain(|&block| self.manager.state_of(block) == Some(State::Pinned));
         self.check_frames(held);
