@@ -73,7 +73,7 @@ fn unreadable_files() {
     let place = Place::new();
     place.write_lines(3, 50);
     let closed = place.path("d/f1");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let ended = same(&place, &["cat", "d/f0", "d/f1", "d/f2"]);
     if !is_root() {
         ended.with(1);
@@ -98,7 +98,7 @@ fn unreadable_files() {
 fn a_deleted_working_directory() {
     let place = Place::new();
     let f = place.write("f", lines_of(0, 10));
-    let gone = format!("mkdir -p gone && cd gone && rmdir ../gone && ");
+    let gone = "mkdir -p gone && cd gone && rmdir ../gone && ";
     let script = format!("{gone} cat {} missing; ls; pwd -P; echo $?", f.display());
     Same::script(&place, &script).check().with(0);
     // foresee itself in such a place.

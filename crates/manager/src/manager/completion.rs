@@ -1,0 +1,67 @@
+//! Fetches that came to their end, well or not.
+
+use super::*;
+
+impl Manager {
+    pub(super) fn fetch_done(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
+        let Some(Flight { first, count, .. }) = self.dispatch.finished(self.now, fetch) else { return };
+        for index in first.index..first.index + count {
+            let block = Block { index, ..first };
+            let Some(page) = self.table.find(block) else { continue };
+            if self.table.frame(page).stale {
+                self.refetch_or_forget(page, out);
+            } else {
+                self.arrived(page, out);
+            }
+        }
+        self.shrink(out);
+    }
+
+    pub(super) fn arrived(&mut self, page: Page, out: &mut Vec<Action>) {
+        let frame = self.table.frame_mut(page);
+        debug_assert!(frame.phase == Phase::InFlight, "I3: a block arrived that was not in flight");
+        frame.phase = Phase::Present;
+        let wanted = frame.state.is_unread() && frame.sequence != NO_SEQUENCE;
+        if !wanted {
+            self.table.set_state(page, State::Cached);
+        }
+        // The first reference that asked for it, if one did, is the one that brought it.
+        let readers = self.waiting.remove(&page).unwrap_or_default();
+        self.policy.arrived(page, &self.table, readers.first());
+        self.deliver(&readers, Outcome::Ready, out);
+        if !wanted && !self.policy.keeps() {
+            self.give_up(page, out);
+        }
+    }
+
+    pub(super) fn fetch_failed(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
+        let Some(Flight { first, count, class, .. }) = self.dispatch.finished(self.now, fetch) else { return };
+        self.statistics.failed_fetches += 1;
+        for index in first.index..first.index + count {
+            let Some(page) = self.table.find(Block { index, ..first }) else { continue };
+            if class == Class::Demand && count == 1 && !self.table.frame(page).stale {
+                // I7: exactly the readers of this block see the error.
+                let readers = self.waiting.remove(&page).unwrap_or_default();
+                self.table.remove(page);
+                self.deliver(&readers, Outcome::Failed, out);
+            } else {
+                self.refetch_or_forget(page, out);
+            }
+        }
+        self.shrink(out);
+    }
+
+    /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own (I7), else it is
+    /// forgotten.
+    pub(super) fn refetch_or_forget(&mut self, page: Page, out: &mut Vec<Action>) {
+        let waits = |access: &Access| access.demand != Demand::Observed;
+        if self.waiting.get(&page).is_some_and(|readers| readers.iter().any(waits)) {
+            self.table.frame_mut(page).stale = false;
+            self.send_demand(Some((self.table.block(page), 1)), out);
+        } else {
+            self.waiting.remove(&page);
+            self.settle_unread(page, Unread::Cancelled);
+            self.table.remove(page);
+        }
+    }
+}

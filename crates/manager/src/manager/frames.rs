@@ -1,0 +1,99 @@
+//! Frames: taken, given up, pinned, and kept within the capacity.
+
+use super::*;
+
+impl Manager {
+    /// Makes sure there is a frame to take. A demand may take one from a fetch ahead that waits in our queue (I5).
+    pub(super) fn take_frame(&mut self, demand: bool, out: &mut Vec<Action>) -> bool {
+        if self.table.used() < self.capacity {
+            return true;
+        }
+        if let Some(page) = self.policy.victim(&self.table) {
+            self.statistics.evictions += 1;
+            self.give_up(page, out);
+        } else if demand && let Some(block) = self.dispatch.last_waiting() {
+            self.withdraw(block);
+        }
+        self.table.used() < self.capacity
+    }
+
+    /// Gives up a page that is here.
+    pub(super) fn give_up(&mut self, page: Page, out: &mut Vec<Action>) {
+        debug_assert!(self.table.can_go(page), "I2: only pages that are here and free of views go");
+        self.settle_unread(page, Unread::Wasted);
+        self.policy.left(page, &self.table);
+        let block = self.table.remove(page);
+        self.push_drop(block, out);
+    }
+
+    pub(super) fn push_drop(&self, block: Block, out: &mut Vec<Action>) {
+        match out[self.begun..].last_mut() {
+            Some(Action::Drop { file, first, count }) if *file == block.file && *first + *count == block.index => {
+                *count += 1;
+            }
+            _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
+        }
+    }
+
+    /// Blocks are not here after all. Nothing is dropped: there is nothing to drop.
+    pub(super) fn gone(&mut self, first: Block, count: u64) {
+        for index in first.index..first.index + count {
+            if let Some(page) = self.table.find(Block { index, ..first }).filter(|&page| self.table.can_go(page)) {
+                self.statistics.gone += 1;
+                self.settle_unread(page, Unread::Wasted);
+                self.policy.left(page, &self.table);
+                self.table.remove(page);
+            }
+        }
+    }
+
+    /// Takes back a fetch ahead no device was asked for yet.
+    pub(super) fn withdraw(&mut self, block: Block) {
+        self.dispatch.withdraw(block);
+        if let Some(page) = self.table.find(block) {
+            self.settle_unread(page, Unread::Cancelled);
+            self.table.remove(page);
+        }
+    }
+
+    pub(super) fn set_capacity(&mut self, pages: u64, out: &mut Vec<Action>) {
+        self.capacity = pages.clamp(1, PAGES_MAX);
+        self.shrink(out);
+    }
+
+    /// Gives up pages while there are more than may be; what is in flight goes when it arrives.
+    pub(super) fn shrink(&mut self, out: &mut Vec<Action>) {
+        while self.table.used() > self.capacity {
+            if let Some(block) = self.dispatch.last_waiting() {
+                self.withdraw(block);
+            } else if let Some(page) = self.policy.victim(&self.table) {
+                self.statistics.evictions += 1;
+                self.give_up(page, out);
+            } else {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn pinned(&mut self, block: Block) {
+        if let Some(page) = self.table.find(block).filter(|_| self.is_present(block)) {
+            if self.table.state(page).is_unread() {
+                self.settle_read(page, |outcomes| outcomes.timely += 1);
+            }
+            self.table.set_state(page, State::Pinned);
+            *self.pins.entry(block.key()).or_default() += 1;
+        }
+    }
+
+    pub(super) fn released(&mut self, block: Block, out: &mut Vec<Action>) {
+        let Some(views) = self.pins.get_mut(&block.key()) else { return };
+        *views -= 1;
+        if *views == 0 {
+            self.pins.remove(&block.key());
+            if let Some(page) = self.table.find(block) {
+                self.table.set_state(page, State::Cached);
+            }
+            self.shrink(out);
+        }
+    }
+}

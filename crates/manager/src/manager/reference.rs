@@ -1,0 +1,246 @@
+//! Reads: hits, late hits, misses, and who waits for what.
+
+use super::*;
+
+impl Manager {
+    pub(super) fn reference(&mut self, access: &Access, first: Block, count: u64, out: &mut Vec<Action>) {
+        if self.hints.any_open() {
+            let files = &self.files;
+            let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
+            let passed = self.hints.read(access.reader, first, count, known);
+            self.pass_over(passed);
+        }
+        self.statistics.references += count;
+        match access.demand {
+            Demand::Observed => {
+                for index in first.index..first.index + count {
+                    self.observe(access, Block { index, ..first }, out);
+                }
+                if count > 1 && out.len() > self.begun {
+                    self.keep_what_came_back(out);
+                }
+            }
+            Demand::Served(waiter) => self.serve(access, waiter, first, count, out),
+        }
+    }
+
+    /// A read of several blocks may push out one that it comes to later, and bring it back. The program has done all that
+    /// by now, and the host would drop what is here: such drops are taken back.
+    pub(super) fn keep_what_came_back(&mut self, out: &mut Vec<Action>) {
+        for action in out.split_off(self.begun) {
+            let Action::Drop { file, first, count } = action else { continue };
+            for block in (first..first + count).map(|index| Block { file, index }) {
+                if self.table.find(block).is_none() {
+                    self.push_drop(block, out);
+                }
+            }
+        }
+    }
+
+    /// A hit on a page that is here.
+    pub(super) fn hit(&mut self, access: &Access, page: Page) {
+        self.statistics.hits += 1;
+        if self.table.state(page).is_unread() {
+            self.settle_read(page, |outcomes| outcomes.timely += 1);
+            self.table.set_state(page, State::Cached);
+        }
+        self.policy.referenced(page, &self.table, access);
+    }
+
+    /// An unread page met its reader.
+    pub(super) fn settle_read(&mut self, page: Page, outcome: impl FnOnce(&mut Outcomes)) {
+        let frame = *self.table.frame(page);
+        if frame.ahead {
+            outcome(self.outcomes_of(frame.sequence));
+        }
+        if frame.sequence != NO_SEQUENCE {
+            self.hints.page_read(frame.sequence, frame.passed);
+        }
+        self.clear_hint(page);
+    }
+
+    /// An unread page will not meet its reader.
+    pub(super) fn settle_unread(&mut self, page: Page, how: Unread) {
+        let frame = *self.table.frame(page);
+        if frame.ahead {
+            let outcomes = self.outcomes_of(frame.sequence);
+            match how {
+                Unread::Wasted => outcomes.wasted += 1,
+                Unread::Cancelled => outcomes.cancelled += 1,
+            }
+        }
+        if frame.sequence != NO_SEQUENCE {
+            self.hints.page_gone(frame.sequence, frame.passed, how == Unread::Wasted);
+        }
+        self.clear_hint(page);
+    }
+
+    pub(super) fn clear_hint(&mut self, page: Page) {
+        let frame = self.table.frame_mut(page);
+        frame.ahead = false;
+        frame.passed = false;
+        frame.sequence = NO_SEQUENCE;
+    }
+
+    pub(super) fn outcomes_of(&mut self, sequence: u16) -> &mut Outcomes {
+        let source = self.hints.sequence(sequence).map_or(Source::Command, |sequence| sequence.source);
+        &mut self.statistics.ahead[source as usize]
+    }
+
+    /// A block the program reads by itself.
+    pub(super) fn observe(&mut self, access: &Access, block: Block, out: &mut Vec<Action>) {
+        let Some(page) = self.table.find(block) else {
+            self.statistics.misses += 1;
+            if self.policy.keeps() && self.take_frame(false, out) {
+                let page = self.table.insert(block, State::Cached, Phase::Present);
+                self.policy.arrived(page, &self.table, Some(access));
+            }
+            return;
+        };
+        match self.table.frame(page).phase {
+            Phase::Present => self.hit(access, page),
+            Phase::Queued => {
+                // The reader was faster than our queue: its own read brings the block.
+                self.statistics.misses += 1;
+                self.dispatch.withdraw(block);
+                self.settle_read(page, |outcomes| outcomes.cancelled += 1);
+                self.table.frame_mut(page).phase = Phase::Present;
+                self.table.set_state(page, State::Cached);
+                self.policy.arrived(page, &self.table, Some(access));
+            }
+            Phase::InFlight => {
+                self.late_hit(page);
+                let readers = self.waiting.entry(page).or_default();
+                if readers.is_empty() {
+                    readers.push(*access);
+                }
+            }
+        }
+    }
+
+    /// A reader came while the block was in flight (I3: it waits for that fetch).
+    pub(super) fn late_hit(&mut self, page: Page) {
+        self.statistics.late_hits += 1;
+        if self.table.state(page).is_unread() {
+            self.settle_read(page, |outcomes| outcomes.late += 1);
+            self.table.set_state(page, State::Demand);
+        }
+    }
+
+    /// Blocks the manager is to have fetched for a waiting reader. Neighbours to be fetched go in one request.
+    pub(super) fn serve(&mut self, access: &Access, waiter: WaiterId, first: Block, count: u64, out: &mut Vec<Action>) {
+        let before = self.pending.insert(waiter.0, Pending { remaining: count, outcome: Outcome::Ready });
+        debug_assert!(before.is_none(), "a waiter waits once: {waiter}");
+        let mut run: Option<(Block, u64)> = None;
+        for index in first.index..first.index + count {
+            let block = Block { index, ..first };
+            if !self.serve_block(access, waiter, block, out) {
+                continue;
+            }
+            run = match run {
+                Some((start, len)) if start.index + len == index => Some((start, len + 1)),
+                other => {
+                    self.send_demand(other, out);
+                    Some((block, 1))
+                }
+            };
+        }
+        self.send_demand(run, out);
+    }
+
+    /// Sees to one block of a request. Returns whether the request is to fetch it.
+    pub(super) fn serve_block(
+        &mut self,
+        access: &Access,
+        waiter: WaiterId,
+        block: Block,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let Some(page) = self.table.find(block) else {
+            self.statistics.misses += 1;
+            if self.take_frame(true, out) {
+                self.await_demand(block, access);
+                return true;
+            }
+            self.statistics.starved += 1;
+            self.starved.push_back((block, *access));
+            return false;
+        };
+        match self.table.frame(page).phase {
+            Phase::Present => {
+                self.hit(access, page);
+                self.delivered(waiter, Outcome::Ready, out);
+                false
+            }
+            Phase::Queued => {
+                // No device was asked yet: it becomes a demand fetch (000 section 4.8).
+                self.statistics.misses += 1;
+                self.dispatch.withdraw(block);
+                self.settle_read(page, |outcomes| outcomes.cancelled += 1);
+                self.table.frame_mut(page).phase = Phase::InFlight;
+                self.table.set_state(page, State::Demand);
+                self.waiting.entry(page).or_default().push(*access);
+                true
+            }
+            Phase::InFlight => {
+                self.late_hit(page);
+                self.waiting.entry(page).or_default().push(*access);
+                false
+            }
+        }
+    }
+
+    pub(super) fn await_demand(&mut self, block: Block, access: &Access) {
+        let page = self.table.insert(block, State::Demand, Phase::InFlight);
+        self.waiting.entry(page).or_default().push(*access);
+    }
+
+    pub(super) fn send_demand(&mut self, run: Option<(Block, u64)>, out: &mut Vec<Action>) {
+        if let Some((first, count)) = run {
+            self.statistics.demand_fetches += 1;
+            self.dispatch.demand(self.now, self.device_of(first.file), first, count, out);
+        }
+    }
+
+    /// One block of a waiting request is settled.
+    pub(super) fn delivered(&mut self, waiter: WaiterId, outcome: Outcome, out: &mut Vec<Action>) {
+        let Some(pending) = self.pending.get_mut(&waiter.0) else { return };
+        pending.remaining -= 1;
+        if outcome == Outcome::Failed {
+            pending.outcome = Outcome::Failed;
+        }
+        if pending.remaining == 0 {
+            out.push(Action::Wake { waiter, outcome: pending.outcome });
+            self.pending.remove(&waiter.0);
+        }
+    }
+
+    /// A block is settled for all who read it.
+    pub(super) fn deliver(&mut self, readers: &[Access], outcome: Outcome, out: &mut Vec<Action>) {
+        for access in readers {
+            if let Demand::Served(waiter) = access.demand {
+                self.delivered(waiter, outcome, out);
+            }
+        }
+    }
+
+    pub(super) fn feed_starved(&mut self, out: &mut Vec<Action>) {
+        while let Some(&(block, access)) = self.starved.front() {
+            match self.table.find(block) {
+                Some(page) if self.table.frame(page).phase == Phase::Present => {
+                    self.deliver(&[access], Outcome::Ready, out);
+                }
+                Some(page) => {
+                    debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
+                    self.waiting.entry(page).or_default().push(access);
+                }
+                None if self.take_frame(true, out) => {
+                    self.await_demand(block, &access);
+                    self.send_demand(Some((block, 1)), out);
+                }
+                None => return,
+            }
+            self.starved.pop_front();
+        }
+    }
+}
