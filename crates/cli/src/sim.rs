@@ -165,8 +165,9 @@ mod tests {
 
     #[test]
     fn commas_part_policies_and_their_parameters() {
-        let names =
-            |text: &str| policies(text).map(|it| it.iter().map(|choice| choice.as_str().to_owned()).collect::<Vec<_>>());
+        let names = |text: &str| {
+            policies(text).map(|it| it.iter().map(|choice| choice.as_str().to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(names("lru,null").unwrap(), ["lru", "null"]);
         let tip1 = "tip1:unread_share=0.5,count_present=0";
         assert_eq!(names(&format!("lru,{tip1},null")).unwrap(), ["lru", tip1, "null"]);
