@@ -74,7 +74,8 @@ def source_tree(root):
 
 def packages(root):
     target = root / "packages"
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--no-deps", "--target", str(target), *PACKAGES]
+    options = ["--quiet", "--root-user-action=ignore", "--no-deps", "--target", str(target)]
+    command = [sys.executable, "-m", "pip", "install", *options, *PACKAGES]
     subprocess.run(command, check=True)
 
 

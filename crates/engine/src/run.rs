@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::account::Account;
 use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
 use crate::hints::read_words;
+use crate::host::PageCache;
 use crate::profile::{Profile, Store};
 use crate::shared::SharedRegion;
 use crate::supervisor::{Finished, LogSink, Setup, Supervisor, TraceSink};
@@ -89,7 +90,7 @@ impl Run<'_> {
         let setup = Setup {
             policy: self.policy,
             memory_bytes: self.memory_bytes,
-            uring: self.uring,
+            host: PageCache::new(self.uring).map_err(own("the page-cache host"))?,
             words: words.unwrap_or_default(),
             profile: recorded,
             trace: self.trace,
@@ -106,7 +107,7 @@ impl Run<'_> {
             Failure::Command(error, program.unwrap_or_default())
         })?;
         let started = Instant::now();
-        let mut supervisor = Supervisor::new(shared.region(), setup).map_err(own("the page-cache host"))?;
+        let mut supervisor = Supervisor::new(shared.region(), setup);
         let status = loop {
             let worked = supervisor.turn();
             signals.pass_on(&child);

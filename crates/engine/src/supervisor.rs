@@ -10,7 +10,6 @@
 //! is. Everything that enters the manager and everything it answers can be logged, and replayed.
 
 use std::collections::HashMap;
-use std::io;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -92,8 +91,8 @@ pub struct Setup<'a> {
     pub policy: foresee_manager::policy::Choice,
     /// Bytes of page cache to reckon with, in place of what the system has.
     pub memory_bytes: Option<u64>,
-    /// Use io_uring if the kernel allows it.
-    pub uring: bool,
+    /// What carries the manager's decisions out.
+    pub host: PageCache,
     /// What the command line disclosed.
     pub words: Words,
     /// What an earlier run read.
@@ -164,7 +163,7 @@ fn calibrate() -> f64 {
 
 impl<'a> Supervisor<'a> {
     /// A supervisor of the programs that post to this region.
-    pub fn new(region: &'a Region, setup: Setup<'a>) -> io::Result<Self> {
+    pub fn new(region: &'a Region, setup: Setup<'a>) -> Self {
         let memory = Memory::find();
         let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes()).unwrap_or(1 << 30);
         let config = Config {
@@ -184,7 +183,7 @@ impl<'a> Supervisor<'a> {
             consumer: Consumer::new(region),
             stalled: None,
             manager: Manager::new(&config),
-            host: PageCache::new(setup.uring)?,
+            host: setup.host,
             names: Names::default(),
             processes: Processes::default(),
             recorder: Recorder::new(),
@@ -213,7 +212,7 @@ impl<'a> Supervisor<'a> {
         };
         supervisor.follow_walk();
         supervisor.disclose_profile();
-        Ok(supervisor)
+        supervisor
     }
 
     /// One round: takes in what there is. Returns whether there was anything.

@@ -1,7 +1,8 @@
 //! What one reference costs, in time and in memory (architecture, section 6: 60 ns and 96 bytes for LRU).
 //!
 //! Each row: a million blocks are read in, then the median and the least of several rounds of references (the least is
-//! what a busy machine distorts least). `--json` prints one object a row. A cache's cost is that of the memory it touches: `sequential` shows the instructions, `uniform` the misses.
+//! what a busy machine distorts least). `--json` prints one object a row. A cache's cost is that of the memory it touches:
+//! `sequential` shows the instructions, `uniform` the misses.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;

@@ -38,7 +38,8 @@ pub const JUMP_BLOCKS_MAX: u64 = 64;
 /// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 150 MB. Beyond
 /// it disclosures are refused, which costs nothing but their prefetching.
 pub const HINT_ENTRIES_MAX: usize = 1 << 20;
-/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the mark for none, 65,535.
+/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the
+/// mark for none, 65,535.
 pub const SEQUENCES_MAX: usize = 4096;
 /// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
 const LOOKUPS_AHEAD_MAX: usize = 256;

@@ -4,7 +4,7 @@
 //! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
 //!
 //! ```text
-//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 trust=earned:256
+//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
 //! @0 file-known file=0 device=0 blocks=1409
 //! @0 reference reader=1 site=0 file=0 first=17 count=1 demand=1
 //!   fetch fetch=1 device=0 file=0 first=17 count=1 class=demand
