@@ -1,46 +1,72 @@
 //! `foresee run --compare`: the same command with and without foresee, in turn, each time on a cold cache.
+//!
+//! Each arm is a process of its own, timed from its start to its end: what foresee takes to start, to look its profile up
+//! and to keep it counts against it.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{IsTerminal, Read};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use foresee::account::Account;
-use foresee::host::drop_pages;
+use foresee::host::{drop_pages, open_to_read};
 use foresee::profile::Store;
-use foresee::run::Ran;
 use serde_json::{Value, json};
 
-use crate::run::{Running, failed, keep};
+use crate::run::Running;
 use crate::text::time;
 use crate::{report, text};
 
 /// What one run came to.
 struct Measured {
     elapsed: Duration,
+    /// Exit status, or 128 and the signal, as a shell says it.
     status: i32,
     /// A hash of standard output, and its length.
     output: (u64, u64),
-    account: Option<Account>,
+    /// The account, if it was foreseen.
+    account: Option<Value>,
 }
 
-/// Compares; returns the exit status.
-pub fn main(running: &Running, rounds: u32, store: Option<&Store>, json_file: Option<&Path>) -> Result<u8, String> {
+/// Where the runs of one comparison keep their profiles and accounts; gone with it.
+struct Workshop(PathBuf);
+
+impl Workshop {
+    fn new() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("foresee-compare-{}", std::process::id()));
+        std::fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Workshop(path))
+    }
+
+    fn profiles(&self) -> PathBuf {
+        self.0.join("profiles")
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+extern "C" fn interrupted(_: i32) {}
+
+/// Compares; returns the exit status: 1 if the runs' output or status differ.
+pub fn main(running: &Running, rounds: u32, json_file: Option<&Path>) -> Result<u8, String> {
+    // A handler that does nothing, which the commands do not inherit: they end, and we clean up.
+    // SAFETY: the handler touches nothing.
+    unsafe { libc::signal(libc::SIGINT, interrupted as *const () as libc::sighandler_t) };
+    let workshop = Workshop::new()?;
     let progress = std::io::stderr().is_terminal();
     // What it reads must be known to be made cold, so one run comes first and is not measured.
-    let first = match run_foreseen(running, store) {
-        Ok((_, ran)) => ran,
-        Err(status) => return Ok(status),
-    };
-    let files = first.profile.files.clone();
-    if first.account.programs == 0 {
+    let first = run_foreseen(running, &workshop, true)?;
+    if first.account.as_ref().is_some_and(|account| account["watched"] == false) {
         return Err("the program cannot be watched (static binary?), so there is nothing to compare".to_owned());
     }
-    let (mut plain, mut foreseen) = (Vec::new(), Vec::new());
+    let files = recorded_files(&workshop)?;
+    let (mut plain, mut foreseen) = (Vec::new(), vec![]);
     let mut coldness = Coldness::default();
     for round in 0..rounds {
         // In turn, and each the first of every other round, so that what drifts touches both alike.
@@ -49,23 +75,19 @@ pub fn main(running: &Running, rounds: u32, store: Option<&Store>, json_file: Op
                 eprint!("\rforesee: run {} of {} ", plain.len() + foreseen.len() + 1, 2 * rounds);
             }
             coldness = make_cold(&files);
-            if foresee {
-                match run_foreseen(running, store) {
-                    Ok((measured, _)) => foreseen.push(measured),
-                    Err(status) => return Ok(status),
-                }
-            } else {
-                plain.push(run_plain(running)?);
+            match foresee {
+                true => foreseen.push(run_foreseen(running, &workshop, !running.no_learn)?),
+                false => plain.push(measure(command(&running.command), None)?),
             }
         }
     }
     if progress {
         eprint!("\r\x1b[K");
     }
-    let result = Comparison::new(&plain, &foreseen, coldness);
-    result.print(&foreseen);
-    if let Some(path) = json_file {
-        report::write_json(path, &result.json(&plain, &foreseen))?;
+    let result = Comparison::new(&first, &plain, &foreseen, coldness);
+    match json_file {
+        Some(path) => report::write_json(path, &result.json(&plain, &foreseen))?,
+        None => result.print(&plain, &foreseen),
     }
     Ok(u8::from(!result.same))
 }
@@ -82,49 +104,66 @@ fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<(u64, u64)> {
     })
 }
 
-fn run_foreseen(running: &Running, store: Option<&Store>) -> Result<(Measured, Ran), u8> {
-    let (reader, writer) = match std::io::pipe() {
-        Ok(pipe) => pipe,
-        Err(error) => return Err(failed(foresee::run::Failure::Own(format!("a pipe for the output: {error}")))),
-    };
-    let output = drain(reader);
-    let mut run = running.run(store);
-    run.output = Some(OwnedFd::from(writer));
-    let ran = run.go().map_err(failed)?;
-    if let Err(warning) = keep(&ran, store.filter(|_| !running.no_learn)) {
-        eprintln!("foresee: {warning}");
-    }
-    let measured = Measured {
-        elapsed: ran.account.elapsed,
-        status: status_of(&ran.account),
-        output: output.join().unwrap_or_default(),
-        account: Some(ran.account.clone()),
-    };
-    Ok((measured, ran))
+fn command(words: &[std::ffi::OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
 }
 
-fn status_of(account: &Account) -> i32 {
-    match account.ending {
-        foresee::account::Ending::Status(status) => status,
-        foresee::account::Ending::Signal(signal) => 128 + signal,
+/// Standard input for one run: the file it comes from, from its beginning, or nothing.
+fn input() -> Stdio {
+    match File::open("/proc/self/fd/0") {
+        Ok(file) if file.metadata().is_ok_and(|it| it.is_file()) => file.into(),
+        _ => Stdio::null(),
     }
 }
 
-fn run_plain(running: &Running) -> Result<Measured, String> {
-    let program = running.command[0].to_string_lossy();
+fn run_foreseen(running: &Running, workshop: &Workshop, learn: bool) -> Result<Measured, String> {
+    let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
+    let account = workshop.0.join("account.json");
+    let mut foresee = Command::new(own);
+    foresee.args(["run", "--quiet", "--json"]).arg(&account).args(["--policy", running.policy.as_str()]);
+    foresee.args((!learn).then_some("--no-learn")).args(running.no_words.then_some("--no-words"));
+    if let Some(bytes) = running.memory {
+        foresee.args(["--memory", &bytes.to_string()]);
+    }
+    foresee.arg("--").args(&running.command).env("FORESEE_PROFILES", workshop.profiles());
+    measure(foresee, Some(&account))
+}
+
+fn measure(mut command: Command, account: Option<&Path>) -> Result<Measured, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
     let begun = Instant::now();
-    let mut child = Command::new(&running.command[0])
-        .args(&running.command[1..])
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{program}: {error}"))?;
+    let started = command.stdin(input()).stdout(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| format!("{program}: {error}"))?;
     let output = child.stdout.take().map(drain);
     let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
     let elapsed = begun.elapsed();
-    let output = output.and_then(|it| it.join().ok()).unwrap_or_default();
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    let status = status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0));
-    Ok(Measured { elapsed, status, output, account: None })
+    if signal == Some(libc::SIGINT) {
+        return Err("interrupted".to_owned());
+    }
+    let account = match account {
+        Some(path) => {
+            // Without an account, foresee has said why on standard error.
+            let text = std::fs::read_to_string(path).map_err(|_| "the command was not run".to_owned())?;
+            Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
+        }
+        None => None,
+    };
+    let output = output.and_then(|it| it.join().ok()).unwrap_or_default();
+    Ok(Measured { elapsed, status: status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0)), output, account })
+}
+
+/// The files that the first run read.
+fn recorded_files(workshop: &Workshop) -> Result<Vec<PathBuf>, String> {
+    let store = Store::at(workshop.profiles());
+    let stored = store.list().map_err(|error| format!("{}: {error}", store.directory().display()))?;
+    let mut files = Vec::new();
+    for profile in stored {
+        files.extend(profile.read()?.files);
+    }
+    Ok(files)
 }
 
 /// How cold the caches were made.
@@ -136,17 +175,16 @@ struct Coldness {
 
 /// Drops what the command reads from the page cache; with root, all clean caches, names included.
 fn make_cold(files: &[PathBuf]) -> Coldness {
+    // What was just written is dirty, and would stay.
+    // SAFETY: sync takes nothing and returns nothing.
+    unsafe { libc::sync() };
     let mut dropped = 0;
     for path in files {
-        if let Ok(file) = File::open(path)
-            && file.metadata().is_ok_and(|it| it.is_file())
-        {
+        if let Ok(file) = open_to_read(path) {
             drop_pages(&file, 0, 0);
             dropped += 1;
         }
     }
-    // SAFETY: sync takes nothing and returns nothing.
-    unsafe { libc::sync() };
     let all_caches = std::fs::write("/proc/sys/vm/drop_caches", "3").is_ok();
     Coldness { files: dropped, all_caches }
 }
@@ -171,10 +209,8 @@ fn range(runs: &[Measured]) -> String {
 }
 
 impl Comparison {
-    fn new(plain: &[Measured], foreseen: &[Measured], coldness: Coldness) -> Self {
-        let mut all = plain.iter().chain(foreseen).map(|run| (run.status, run.output));
-        let first = all.next();
-        let same = all.all(|it| Some(it) == first);
+    fn new(first: &Measured, plain: &[Measured], foreseen: &[Measured], coldness: Coldness) -> Self {
+        let same = plain.iter().chain(foreseen).all(|it| (it.status, it.output) == (first.status, first.output));
         Comparison { plain: median(plain), foreseen: median(foreseen), same, coldness }
     }
 
@@ -182,23 +218,23 @@ impl Comparison {
         self.plain.as_secs_f64() / self.foreseen.as_secs_f64()
     }
 
-    fn print(&self, foreseen: &[Measured]) {
+    fn print(&self, plain: &[Measured], foreseen: &[Measured]) {
         let Coldness { files, all_caches } = self.coldness;
         let cold = match all_caches {
             true => "all caches dropped".to_owned(),
             false => format!("{} files dropped from the page cache, names stay cached", text::count(files as u64)),
         };
-        println!("foresee: {} runs each, in turn, on a cold cache ({cold})", foreseen.len());
-        println!("without  {}  median", time(self.plain));
-        println!("with     {}  median  ({})", time(self.foreseen), range(foreseen));
-        println!("ratio    {:.2}x", self.ratio());
+        println!("{} runs each, in turn, on a cold cache ({cold})", foreseen.len());
+        println!("without  {:>9}  median  ({})", time(self.plain), range(plain));
+        println!("with     {:>9}  median  ({})", time(self.foreseen), range(foreseen));
+        println!("ratio    {:>8.2}x", self.ratio());
         let same = if self.same { "identical in all runs" } else { "DIFFERENT between runs" };
         println!("output and exit status: {same}");
     }
 
     fn json(&self, plain: &[Measured], foreseen: &[Measured]) -> Value {
         let seconds = |runs: &[Measured]| runs.iter().map(|run| run.elapsed.as_secs_f64()).collect::<Vec<_>>();
-        let accounts: Vec<Value> = foreseen.iter().filter_map(|run| run.account.as_ref()).map(report::json).collect();
+        let accounts: Vec<&Value> = foreseen.iter().filter_map(|run| run.account.as_ref()).collect();
         json!({
             "plain_s": seconds(plain),
             "foreseen_s": seconds(foreseen),

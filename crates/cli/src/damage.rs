@@ -6,6 +6,8 @@
 use std::panic;
 use std::path::Path;
 
+use crate::say::say;
+
 /// Reads `path` by `read`; a panic meanwhile is reported as damage to it.
 pub fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
     let path = path.to_owned();
@@ -13,7 +15,7 @@ pub fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
         let why = text.unwrap_or("no reason given");
-        eprintln!("foresee: {}: is damaged ({why}); record or copy it again", path.display());
+        say(format_args!("{}: is damaged ({why}); record or copy it again", path.display()));
         std::process::exit(2);
     }));
     let result = read();

@@ -8,6 +8,7 @@ mod record;
 mod replay;
 mod report;
 mod run;
+mod say;
 mod sim;
 mod sizes;
 mod text;
@@ -44,7 +45,13 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let verb = Cli::parse().command;
+    if !matches!(verb, Verb::Run(_) | Verb::Record(_)) {
+        // What prints to a pipe ends with it. A run does not: its program decides.
+        // SAFETY: no handler is installed.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    }
+    let result = match verb {
         Verb::Run(options) => run::main(options),
         Verb::Record(options) => record::main(options),
         Verb::Sim(options) => sim::main(options),
@@ -55,7 +62,7 @@ fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(message) => {
-            eprintln!("foresee: {message}");
+            say::say(message);
             ExitCode::from(2)
         }
     }

@@ -1,7 +1,7 @@
 //! `foresee record`.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foresee::supervisor::ReadSeen;
@@ -30,25 +30,51 @@ const BLOCK_BYTES: u64 = 4096;
 /// Runs the command and writes what it read; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
     let format: &'static Format = "recorded".parse()?;
-    let writer = create(&options.output, format, BLOCK_BYTES).map_err(|error| error.to_string())?;
+    let unfinished = Unfinished::of(&options.output)?;
+    let writer = create(&unfinished.path, format, BLOCK_BYTES).map_err(|error| error.to_string())?;
     let recording = RefCell::new(Recording { writer, files: Default::default(), result: Ok(()) });
     // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
     let mut run = options.running.run(None);
+    run.policy = "lru".parse()?;
     run.words = false;
     run.trace = Some(Box::new(|read| recording.borrow_mut().take(&read)));
     let ran = match run.go() {
         Ok(ran) => ran,
-        Err(failure) => {
-            let _ = std::fs::remove_file(&options.output);
-            return Ok(failed(failure));
-        }
+        Err(failure) => return Ok(failed(failure)),
     };
     let mut recording = recording.into_inner();
-    let written = recording.result.and_then(|()| recording.writer.finish());
-    if let Err(error) = written {
-        eprintln!("foresee: {error}");
+    let written = recording.result.and_then(|()| recording.writer.finish()).map_err(|error| error.to_string());
+    match written.and_then(|()| unfinished.finish(&options.output)) {
+        Ok(()) => Ok(conclude(&ran, None, options.report, None)),
+        Err(error) => Err(format!("the trace was not written: {error}")),
     }
-    Ok(conclude(&ran, None, options.report, None))
+}
+
+/// A trace on its way to be whole, beside where it will be; gone if it is not finished.
+struct Unfinished {
+    path: PathBuf,
+}
+
+impl Unfinished {
+    fn of(output: &Path) -> Result<Self, String> {
+        if output.exists() && !output.is_file() {
+            return Err(format!("{}: is no regular file; name another to write the trace to", output.display()));
+        }
+        let mut name = output.file_name().ok_or_else(|| format!("{}: names no file", output.display()))?.to_owned();
+        name.push(format!(".{}.unfinished", std::process::id()));
+        Ok(Unfinished { path: output.with_file_name(name) })
+    }
+
+    fn finish(self, output: &Path) -> Result<(), String> {
+        std::fs::rename(&self.path, output).map_err(|error| format!("{}: {error}", output.display()))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After it was renamed there is nothing to remove.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 struct Recording {

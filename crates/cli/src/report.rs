@@ -12,7 +12,7 @@ use crate::text::{bytes, count, time};
 /// The account in a few lines.
 pub fn lines(account: &Account) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut line = |text: String| lines.push(format!("foresee: {text}"));
+    let mut line = |text: String| lines.push(text);
     if account.programs == 0 {
         line(format!(
             "ran in {}, unforeseen: the program could not be watched (static binary, or run as another user)",

@@ -11,6 +11,7 @@ use foresee::run::{Failure, Ran, Run};
 use foresee_manager::policy::Choice;
 
 use crate::log::open_log;
+use crate::say::say;
 use crate::{compare, report};
 
 /// How the exit status says that foresee itself failed; the next two are the shell's own words for commands.
@@ -61,8 +62,9 @@ pub struct Options {
     json: Option<PathBuf>,
 
     /// Run the command N times with and N times without foresee, in turn, each on a cold cache, and print medians and
-    /// their ratio
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// their ratio. Standard input of each run is /dev/null, or from its beginning the file it comes from; profiles are
+    /// kept apart, and one run comes first and is not measured
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "log")]
     compare: Option<u32>,
 
     /// Write every event the manager takes in and every action it answers to this file, for 'foresee replay'
@@ -85,7 +87,6 @@ impl Running {
             words: !self.no_words,
             memory_bytes: self.memory,
             uring: may_use_uring(),
-            output: None,
             trace: None,
             log: None,
         }
@@ -96,7 +97,7 @@ impl Running {
 pub fn main(options: Options) -> Result<u8, String> {
     let store = Store::of_user();
     if let Some(rounds) = options.compare {
-        return compare::main(&options.running, rounds, store.as_ref(), options.json.as_deref());
+        return compare::main(&options.running, rounds, options.json.as_deref());
     }
     let log = options.log.as_deref().map(open_log).transpose()?;
     let mut run = options.running.run(store.as_ref());
@@ -116,11 +117,11 @@ pub fn main(options: Options) -> Result<u8, String> {
 pub fn failed(failure: Failure) -> u8 {
     match failure {
         Failure::Own(message) => {
-            eprintln!("foresee: {message}");
+            say(message);
             OWN_FAILURE
         }
         Failure::Command(error, program) => {
-            eprintln!("foresee: {program}: {error}");
+            say(format_args!("{program}: {error}"));
             if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE }
         }
     }
@@ -132,25 +133,31 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Pat
     account.warnings.extend(keep(ran, store).err());
     let unwritten = json.and_then(|path| report::write_json(path, &report::json(&account)).err());
     for warning in account.warnings.iter().chain(&unwritten) {
-        eprintln!("foresee: {warning}");
+        say(warning);
     }
     if shown {
         for line in report::lines(&account) {
-            eprintln!("{line}");
+            say(line);
         }
     }
     end_as(&account)
 }
 
-/// Keeps what a run read, unless it was cut short.
-pub fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
-    let cut_short = matches!(ran.account.ending, Ending::Signal(_));
-    match store {
-        Some(store) if !cut_short && !ran.profile.steps.is_empty() => {
-            store.save(&ran.profile).map_err(|error| format!("the profile was not kept: {error}"))
-        }
-        _ => Ok(()),
+/// Keeps what a run read, unless it was cut short: by a signal, by lost records, or, where an earlier run read more, by
+/// whatever made the command fail.
+fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
+    let Some(store) = store else { return Ok(()) };
+    let profile = &ran.profile;
+    let failed = ran.account.ending != Ending::Status(0);
+    let had_more = || {
+        let before = store.load(&profile.command, &profile.directory);
+        before.is_ok_and(|before| before.is_some_and(|before| before.steps.len() > profile.steps.len()))
+    };
+    let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
+    if cut_short || profile.steps.is_empty() || (failed && had_more()) {
+        return Ok(());
     }
+    store.save(profile).map_err(|error| format!("the profile was not kept: {error}"))
 }
 
 /// Ends as the command did: with its status, or by its signal.
@@ -158,10 +165,9 @@ fn end_as(account: &Account) -> u8 {
     match account.ending {
         Ending::Status(status) => status as u8,
         Ending::Signal(signal) => {
-            // SAFETY: no pointers but the limit's; a core of ours would only cover up the program's.
+            // SAFETY: no pointers; a core of ours would only cover up the program's.
             unsafe {
-                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+                libc::prctl(libc::PR_SET_DUMPABLE, 0);
                 libc::signal(signal, libc::SIG_DFL);
                 libc::raise(signal);
             }

@@ -93,27 +93,23 @@ impl DescriptorLimit {
     }
 }
 
-/// Starts the program with these variables added to its environment, and its standard output sent there.
+/// Starts the program with these variables added to its environment.
 pub fn start(
     command: &[OsString],
     variables: &[(&OsStr, OsString)],
-    output: Option<OwnedFd>,
     signals: &Signals,
     limit: &DescriptorLimit,
 ) -> io::Result<Child> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no command is given"));
     };
-    let (mask, child_ended, limit, own_output) = (signals.before, signals.child_ended, limit.0, output.is_some());
+    let (mask, child_ended, limit) = (signals.before, signals.child_ended, limit.0);
     let mut started = Command::new(program);
     started.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
-    if let Some(output) = output {
-        started.stdout(output);
-    }
     // SAFETY: what runs between fork and exec is some system calls on copies of plain data.
     unsafe {
         started.pre_exec(move || {
-            inherited::restore(own_output);
+            inherited::restore();
             if child_ended == libc::SIG_IGN {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             }

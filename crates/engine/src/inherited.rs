@@ -25,10 +25,10 @@ extern "C" fn look() {
     }
 }
 
-/// Puts it back, in the child before it becomes the program; a standard output of its own stays.
-pub fn restore(own_output: bool) {
+/// Puts it back, in the child before it becomes the program.
+pub fn restore() {
     for (fd, closed) in CLOSED.iter().enumerate() {
-        if closed.load(Relaxed) && !(own_output && fd == 1) {
+        if closed.load(Relaxed) {
             // SAFETY: the child uses nothing of ours any more.
             unsafe { libc::close(fd as i32) };
         }

@@ -1,54 +1,55 @@
-//! Files by name and by identity: the numbers under which the manager knows them.
+//! Files by name: the numbers under which the manager knows them.
+//!
+//! A path is a file here, even if two paths lead to one inode: inodes are used again as soon as they are free, and a
+//! program's temporary files would lend their names to whatever comes next. What is behind a path may change; then its
+//! inode tells.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use foresee_manager::FileId;
 
-/// What identifies a file whatever it is called: device and inode.
+/// What identifies a file whatever it is called, as long as it exists: device and inode.
 pub type Identity = (u64, u64);
+
+/// Names that are followed at most. Some 200 bytes each; a program that looks at more files is followed no further.
+const NAMES_MAX: usize = 1 << 20;
 
 /// A table of files. Numbers are given in the order of first mention and never reused.
 #[derive(Default)]
 pub struct Names {
-    paths: Vec<PathBuf>,
-    by_path: HashMap<PathBuf, FileId>,
-    by_identity: HashMap<Identity, FileId>,
+    paths: Vec<Arc<Path>>,
+    by_path: HashMap<Arc<Path>, FileId>,
+    identities: HashMap<FileId, Identity>,
 }
 
 impl Names {
-    /// The number of the file of this absolute path; None when there are more files than numbers.
+    /// The number of the file of this absolute path; None when there are too many.
     pub fn of_path(&mut self, path: &Path) -> Option<FileId> {
         if let Some(&file) = self.by_path.get(path) {
             return Some(file);
         }
-        if self.paths.len() as u32 >= FileId::LIMIT {
+        if self.paths.len() >= NAMES_MAX {
             return None;
         }
         let file = FileId(self.paths.len() as u32);
-        self.paths.push(path.to_owned());
-        self.by_path.insert(path.to_owned(), file);
+        let path: Arc<Path> = path.into();
+        self.paths.push(Arc::clone(&path));
+        self.by_path.insert(path, file);
         Some(file)
     }
 
-    /// The number of an opened file: its path's if that is known, else that of another name of the same file.
-    pub fn of_opened(&mut self, path: &Path, identity: Identity) -> Option<FileId> {
-        let known = self.by_path.get(path).or_else(|| self.by_identity.get(&identity)).copied();
-        let file = known.or_else(|| self.of_path(path))?;
-        self.identify(file, identity);
-        Some(file)
-    }
-
-    /// The file proved to be this one.
-    pub fn identify(&mut self, file: FileId, identity: Identity) {
-        self.by_identity.entry(identity).or_insert(file);
+    /// The path proved to lead to this. Returns whether it led elsewhere before.
+    pub fn identify(&mut self, file: FileId, identity: Identity) -> bool {
+        self.identities.insert(file, identity).is_some_and(|before| before != identity)
     }
 
     /// The path a number was given for.
     pub fn path(&self, file: FileId) -> &Path {
-        self.paths.get(file.0 as usize).map_or(Path::new(""), PathBuf::as_path)
+        self.paths.get(file.0 as usize).map_or(Path::new(""), |path| path)
     }
 }
 
@@ -62,12 +63,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_under_two_names_is_one_file() {
+    fn a_path_that_leads_elsewhere_is_noticed() {
         let mut names = Names::default();
-        let first = names.of_opened(Path::new("/a/b"), (1, 7)).unwrap();
-        assert_eq!(names.of_opened(Path::new("/a/link"), (1, 7)), Some(first));
-        assert_ne!(names.of_opened(Path::new("/a/c"), (1, 8)), Some(first));
-        assert_eq!(names.path(first), Path::new("/a/b"));
+        let file = names.of_path(Path::new("/a/b")).unwrap();
+        assert_eq!(names.of_path(Path::new("/a/b")), Some(file));
+        assert_ne!(names.of_path(Path::new("/a/c")), Some(file));
+        assert!(!names.identify(file, (1, 7)));
+        assert!(!names.identify(file, (1, 7)));
+        assert!(names.identify(file, (1, 8)));
+        assert_eq!(names.path(file), Path::new("/a/b"));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,8 +30,6 @@ pub struct Run<'a> {
     pub memory_bytes: Option<u64>,
     /// Use io_uring if the kernel allows it.
     pub uring: bool,
-    /// The command's standard output, if not our own.
-    pub output: Option<OwnedFd>,
     /// Where each read is told.
     pub trace: Option<TraceSink<'a>>,
     /// Where the event log goes.
@@ -53,11 +50,16 @@ pub fn find_preload_library() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
     let beside = own.with_file_name(PRELOAD_LIBRARY);
     let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));
-    [Some(beside.clone()), installed]
-        .into_iter()
-        .flatten()
-        .find(|path| path.is_file())
-        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))
+    let found = [Some(beside.clone()), installed].into_iter().flatten().find(|path| path.is_file());
+    let found = found
+        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))?;
+    match found.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
+        false => Ok(found),
+        true => Err(format!(
+            "{}: LD_PRELOAD cannot name a path with a space or colon; install foresee elsewhere",
+            found.display()
+        )),
+    }
 }
 
 /// What a run came to, and what it read.
@@ -102,7 +104,7 @@ impl Run<'_> {
         let variables =
             [(OsStr::new("LD_PRELOAD"), preload_value(&library)), (OsStr::new("FORESEE_RING"), shared.path().into())];
         // The program starts first: what it does until its first read is time to read ahead in.
-        let mut child = start(&self.command, &variables, self.output, &signals, &limit).map_err(|error| {
+        let mut child = start(&self.command, &variables, &signals, &limit).map_err(|error| {
             let program = self.command.first().map(|it| it.to_string_lossy().into_owned());
             Failure::Command(error, program.unwrap_or_default())
         })?;

@@ -24,7 +24,13 @@ impl SharedRegion {
         // SAFETY: the descriptor is new and ours.
         let file = unsafe { File::from_raw_fd(fd) };
         let bytes = Region::layout_size();
-        file.set_len(bytes as u64)?;
+        // A limit on the size of files is one on this memory too, and would kill us.
+        // SAFETY: no handler is installed, and what was there is put back.
+        let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        let sized = file.set_len(bytes as u64);
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGXFSZ, before) };
+        sized?;
         // No program may make us fault by cutting it short.
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: no pointers.

@@ -22,7 +22,7 @@ use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::hints::{Found, Walk, Words};
 use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, resident_pages};
-use crate::names::Names;
+use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
 use crate::watch::{Processes, Seen};
 
@@ -51,8 +51,8 @@ const CHECKED_TOGETHER: u64 = 32;
 const WALK_AHEAD_MAX: usize = 4096;
 /// Descriptors whose habits are known at one time.
 const HABITS_MAX: usize = 65_536;
-/// What a disclosure may cost before any of it came true: 256 KiB, or 64 names. Four times that cost a hard disk 0.2 s.
-const INITIAL_BLOCKS: u64 = 64;
+/// What a disclosure may cost before any of it came true: 128 KiB, or 32 names. Eight times that cost a hard disk 0.2 s.
+const INITIAL_BLOCKS: u64 = 32;
 /// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got going. (A file of 512 MiB
 /// on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched ahead.)
 const QUICK_RUN_BLOCKS_MAX: u64 = 256;
@@ -220,6 +220,7 @@ impl<'a> Supervisor<'a> {
         let records = self.take_records();
         let reports = self.take_reports();
         self.follow_walk();
+        self.host.close_idle();
         self.look_around();
         if let Err(error) = self.host.submit() {
             self.warn(format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"));
@@ -285,8 +286,8 @@ impl<'a> Supervisor<'a> {
     fn take_seen(&mut self, process: u32, thread: u32, ticks: u64, seen: Seen) {
         let ordinal = self.processes.ordinal(process);
         match seen {
-            Seen::Opened { file, dev, size, named } => {
-                self.know(file, dev, size);
+            Seen::Opened { file, identity, size, named } => {
+                self.know(file, identity, size);
                 if named {
                     self.recorder.named(file, ordinal);
                     self.tell(Event::Named { reader: RUN, file });
@@ -330,11 +331,16 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// A file's size, as an open found it. A smaller one than before means other contents.
-    fn know(&mut self, file: FileId, dev: u64, size: u64) {
+    /// What a path leads to, as an open found it. Another file than before, or a smaller one, means other contents.
+    fn know(&mut self, file: FileId, identity: Identity, size: u64) {
         let before = self.sizes.insert(file, size);
-        let (device, blocks) = (self.host.device(dev), size.div_ceil(BLOCK_BYTES));
+        let (device, blocks) = (self.host.device(identity.0), size.div_ceil(BLOCK_BYTES));
+        let is_replaced = self.names.identify(file, identity);
+        if is_replaced {
+            self.host.forget(file);
+        }
         match before {
+            _ if is_replaced => self.tell(Event::FileChanged { file, blocks }),
             Some(before) if before == size => {}
             Some(before) if before > size => self.tell(Event::FileChanged { file, blocks }),
             _ => self.tell(Event::FileKnown { file, device, blocks }),
@@ -369,8 +375,11 @@ impl<'a> Supervisor<'a> {
     /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
     fn notice_habit(&mut self, (slot, fd, generation): (Option<u32>, i32, u32), hit: bool) {
         let Some(slot) = slot else { return };
-        if self.trace.is_some() || self.habits.len() > HABITS_MAX {
+        if self.trace.is_some() {
             return;
+        }
+        if self.habits.len() >= HABITS_MAX {
+            self.habits.clear();
         }
         let habit = self.habits.entry((slot, fd, generation)).or_default();
         habit.hits = if hit { habit.hits + 1 } else { 0 };
@@ -485,8 +494,7 @@ impl<'a> Supervisor<'a> {
     fn retire_dead(&mut self) {
         for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
             let Some(pid) = self.region.owner(slot) else { continue };
-            // SAFETY: signal 0 only asks whether the process is there. A slot may claim any number; ours is no less safe.
-            if unsafe { libc::kill(pid as i32, 0) } != 0 {
+            if is_dead(pid) {
                 self.count_in(slot);
                 self.region.release(slot);
                 self.processes.forget(pid);
@@ -505,9 +513,14 @@ impl<'a> Supervisor<'a> {
 
     /// Ends the run: what is still disclosed will not be read.
     pub fn finish(mut self) -> Finished {
-        while self.take_records() > 0 {}
-        self.take_reports();
+        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
         self.region.close();
+        for _ in 0..foresee_ring::SLOTS / RECORDS_AT_ONCE {
+            if self.take_records() == 0 {
+                break;
+            }
+        }
+        self.take_reports();
         for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
             if self.region.owner(slot).is_some() {
                 self.count_in(slot);
@@ -564,6 +577,13 @@ impl Finished {
     pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> Profile {
         self.recorder.finish(command, directory, &self.names)
     }
+}
+
+/// Whether no such process is there; one we may not signal is.
+fn is_dead(pid: u32) -> bool {
+    // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
+    let asked = unsafe { libc::kill(pid as i32, 0) };
+    asked != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 /// The blocks a byte range touches; None if it is empty or lies beyond what files can hold.

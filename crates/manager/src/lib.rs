@@ -73,7 +73,7 @@ mod table;
 
 pub use dispatch::DeviceLimits;
 pub use event::{Action, Class, Demand, Event, Malformed, Outcome, REFERENCE_BLOCKS_MAX, Source, Want};
-pub use hint::{HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust};
+pub use hint::{HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH};
 pub use ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, WaiterId};
 pub use log::{Header, LogLine, write_entry};
 pub use manager::{Config, Manager, PAGES_MAX};

@@ -45,7 +45,8 @@ pub enum Found {
 /// A walk in progress.
 pub struct Walk {
     nodes: Vec<Node>,
-    by_path: HashMap<PathBuf, usize>,
+    /// A path may be walked more than once.
+    by_path: HashMap<PathBuf, Vec<usize>>,
     /// The directories on the way from a root to where the walk stands; not yet begun roots wait in `roots`.
     stack: Vec<usize>,
     roots: VecDeque<Child>,
@@ -78,7 +79,7 @@ impl Walk {
 
     fn add_directory(&mut self, path: PathBuf) -> Child {
         let node = self.nodes.len();
-        self.by_path.insert(path.clone(), node);
+        self.by_path.entry(path.clone()).or_default().push(node);
         self.nodes.push(Node { path, children: Children::Unlisted, told: false });
         self.unlisted.push_back(node);
         Child::Directory(node)
@@ -97,10 +98,8 @@ impl Walk {
 
     /// A directory was listed, or proved to be none or closed to us.
     pub fn listed(&mut self, path: &Path, entries: io::Result<Vec<Listed>>) {
-        let Some(&node) = self.by_path.get(path) else { return };
-        if !matches!(self.nodes[node].children, Children::Asked) {
-            return;
-        }
+        let mut of_path = self.by_path.get(path).into_iter().flatten();
+        let Some(&node) = of_path.find(|&&node| matches!(self.nodes[node].children, Children::Asked)) else { return };
         self.asked -= 1;
         let entries = match entries {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
@@ -158,7 +157,8 @@ impl Walk {
     }
 
     /// Whether everything was found.
-    pub fn is_over(&self) -> bool {
+    #[cfg(test)]
+    fn is_over(&self) -> bool {
         self.stack.is_empty() && self.roots.is_empty()
     }
 }
@@ -210,6 +210,16 @@ mod tests {
         walk.listed(Path::new("/r/x"), Err(io::ErrorKind::PermissionDenied.into()));
         assert_eq!(all(&mut walk), ["/r/", "/r/x/"]);
         assert!(walk.is_over());
+    }
+
+    #[test]
+    fn a_directory_may_be_named_twice() {
+        let mut walk = walk(&["/r", "/r"], false);
+        walk.next_listing();
+        walk.next_listing();
+        walk.listed(Path::new("/r"), Ok(vec![entry("/r/f", false)]));
+        walk.listed(Path::new("/r"), Ok(vec![entry("/r/f", false)]));
+        assert_eq!(all(&mut walk), ["/r/", "/r/f", "/r/", "/r/f"]);
     }
 
     #[test]

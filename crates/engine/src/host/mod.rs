@@ -10,5 +10,5 @@ mod workers;
 
 pub use memory::Memory;
 pub use pagecache::{PageCache, Report};
-pub use residency::{BLOCK_BYTES, drop_pages, resident_map, resident_pages};
-pub use workers::Listed;
+pub use residency::{BLOCK_BYTES, drop_pages, resident_pages, resident_runs};
+pub use workers::{Listed, open_to_read};

@@ -11,12 +11,12 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::residency::{BLOCK_BYTES, drop_pages, resident_pages};
+use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
 use super::uring::Uring;
 use super::workers::{Done, Listed, Workers};
@@ -25,6 +25,10 @@ use crate::names::Names;
 /// Files kept open for reading ahead, of those that nothing is being read from. The rest of the descriptors is for those
 /// in flight.
 const IDLE_FILES_MAX: usize = 256;
+/// How long such a file stays open: a file held open cannot be unmounted, nor freed when it is deleted.
+const IDLE_MAX: Duration = Duration::from_millis(100);
+/// Devices told apart; a machine has some tens, and a program may claim any number.
+const DEVICES_MAX: usize = 1024;
 
 /// What the host tells the supervisor.
 #[derive(Debug)]
@@ -39,6 +43,7 @@ pub enum Report {
 struct Held {
     file: Option<Arc<File>>,
     in_flight: u32,
+    used: Option<Instant>,
 }
 
 /// The host.
@@ -60,7 +65,7 @@ impl PageCache {
     /// A host; with `uring` false it reads with threads even where io_uring is allowed.
     pub fn new(uring: bool) -> io::Result<Self> {
         let (doorbell, scratch) = (Doorbell::new()?, Scratch::new()?);
-        let uring = if uring { Uring::new(scratch.clone()).ok() } else { None };
+        let uring = if uring { Uring::new(scratch).ok() } else { None };
         Ok(PageCache {
             workers: Workers::new(doorbell.clone(), scratch),
             uring,
@@ -87,10 +92,12 @@ impl PageCache {
     /// The manager's number for a device.
     pub fn device(&mut self, dev: u64) -> DeviceId {
         let at = self.devices.iter().position(|&known| known == dev).unwrap_or_else(|| {
-            self.devices.push(dev);
+            if self.devices.len() < DEVICES_MAX {
+                self.devices.push(dev);
+            }
             self.devices.len() - 1
         });
-        DeviceId(at.min(usize::from(u16::MAX)) as u16)
+        DeviceId(at as u16)
     }
 
     /// Lists a directory for a walk; the answer comes as [`Report::Listed`].
@@ -120,6 +127,7 @@ impl PageCache {
         let (offset, bytes) = (first * BLOCK_BYTES, (count * BLOCK_BYTES) as usize);
         let held = self.held.entry(file).or_default();
         held.in_flight += 1;
+        held.used = Some(Instant::now());
         self.fetching.insert(fetch, file);
         match (&held.file, &mut self.uring) {
             (Some(file), Some(uring)) => uring.read(fetch, Arc::clone(file), offset, bytes),
@@ -129,10 +137,6 @@ impl PageCache {
     }
 
     fn drop(&mut self, file: FileId, first: u64, count: u64, names: &Names) {
-        let Some(open) = self.held.get(&file).and_then(|held| held.file.clone()).or_else(|| open(names.path(file)))
-        else {
-            return;
-        };
         let (mut from, mut to) = (first, first + count);
         if let Some((stayed_from, stayed_to)) = self.stayed.remove(&file)
             && stayed_from <= to
@@ -140,10 +144,13 @@ impl PageCache {
         {
             (from, to) = (from.min(stayed_from), to.max(stayed_to));
         }
-        let (offset, bytes) = (from * BLOCK_BYTES, (to - from) * BLOCK_BYTES);
-        drop_pages(&open, offset, bytes);
-        if resident_pages(&open, offset, bytes).is_ok_and(|left| left > 0) {
-            self.stayed.insert(file, (from, to));
+        match self.held.get(&file).and_then(|held| held.file.as_ref()) {
+            Some(open) => {
+                if !drop_blocks(open, &(from..to)) {
+                    self.stayed.insert(file, (from, to));
+                }
+            }
+            None => self.workers.drop_blocks(file, names.path(file).to_owned(), from..to),
         }
     }
 
@@ -158,10 +165,16 @@ impl PageCache {
             match done {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
                 Done::Listed(path, result) => reports.push(Report::Listed(path, result)),
+                Done::Dropped(_, _, true) => {}
+                Done::Dropped(file, blocks, false) => {
+                    self.stayed.insert(file, (blocks.start, blocks.end));
+                }
                 Done::Looked(file, Ok(found)) => {
-                    names.identify(file, (found.dev, found.ino));
                     let device = self.device(found.dev);
                     let blocks = if found.file.is_some() { found.size.div_ceil(BLOCK_BYTES) } else { 0 };
+                    if names.identify(file, (found.dev, found.ino)) {
+                        reports.push(Report::Event(Event::FileChanged { file, blocks }));
+                    }
                     if let Some(opened) = found.file {
                         self.hold(file, opened);
                     }
@@ -175,6 +188,9 @@ impl PageCache {
                 && let Some(held) = self.held.get_mut(&file)
             {
                 held.in_flight -= 1;
+                if held.in_flight == 0 && held.file.is_none() {
+                    self.held.remove(&file);
+                }
             }
             self.bytes_fetched += result.as_ref().map_or(0, |&bytes| bytes);
             let event = if result.is_ok() { Event::FetchDone { fetch } } else { Event::FetchFailed { fetch } };
@@ -183,16 +199,32 @@ impl PageCache {
     }
 
     fn hold(&mut self, id: FileId, file: Arc<File>) {
-        self.held.entry(id).or_default().file = Some(file);
+        let held = self.held.entry(id).or_default();
+        held.file = Some(file);
+        held.used = Some(Instant::now());
         self.idle.push_back(id);
-        for _ in 0..self.idle.len().saturating_sub(IDLE_FILES_MAX) {
-            let Some(oldest) = self.idle.pop_front() else { break };
-            match self.held.get_mut(&oldest) {
-                Some(held) if held.in_flight > 0 => self.idle.push_back(oldest),
-                Some(held) => held.file = None,
-                None => {}
+    }
+
+    /// Closes files that nothing has been read from for a while, and the oldest if there are many.
+    pub fn close_idle(&mut self) {
+        for _ in 0..self.idle.len() {
+            let Some(oldest) = self.idle.pop_front() else { return };
+            let Some(held) = self.held.get_mut(&oldest) else { continue };
+            let recently = held.used.is_some_and(|used| used.elapsed() < IDLE_MAX);
+            if held.in_flight > 0 || (recently && self.idle.len() < IDLE_FILES_MAX) {
+                self.idle.push_back(oldest);
+            } else {
+                self.held.remove(&oldest);
             }
         }
+    }
+
+    /// The file of this number is another one now.
+    pub fn forget(&mut self, file: FileId) {
+        if let Some(held) = self.held.get_mut(&file) {
+            held.file = None;
+        }
+        self.stayed.remove(&file);
     }
 
     /// One of the files held open, a different one each time.
@@ -215,8 +247,4 @@ impl PageCache {
         // SAFETY: the array and the time live through the call; no signal mask is changed.
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
     }
-}
-
-fn open(path: &Path) -> Option<Arc<File>> {
-    File::open(path).ok().map(Arc::new)
 }

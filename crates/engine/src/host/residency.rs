@@ -35,58 +35,82 @@ pub fn resident_pages(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
     }
     match io::Error::last_os_error() {
         error if error.raw_os_error() == Some(libc::ENOSYS) => {
-            Ok(resident_map(file)?.range(offset, bytes).filter(|&here| here).count() as u64)
+            Ok(resident_runs(file, offset, bytes)?.iter().map(|&(_, pages)| pages).sum())
         }
         error => Err(error),
     }
 }
 
-/// One flag a page of the whole file.
-pub struct ResidentMap(Vec<u8>);
-
-impl ResidentMap {
-    fn range(&self, offset: u64, bytes: u64) -> impl Iterator<Item = bool> + '_ {
-        let from = (offset / BLOCK_BYTES) as usize;
-        let to = if bytes == 0 { self.0.len() } else { ((offset + bytes).div_ceil(BLOCK_BYTES)) as usize };
-        self.0.iter().take(to).skip(from).map(|flags| flags & 1 == 1)
+/// The runs of this range's pages that are in the page cache, as (first page of the file, pages). A `bytes` of 0 means to
+/// the file's end. Costs a mapping, and one byte a page.
+pub fn resident_runs(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<(u64, u64)>> {
+    let first = offset / BLOCK_BYTES;
+    let size = file.metadata()?.len();
+    let end = if bytes == 0 { size } else { size.min(offset.saturating_add(bytes)) };
+    let pages = end.div_ceil(BLOCK_BYTES).saturating_sub(first);
+    if pages == 0 {
+        return Ok(Vec::new());
     }
-
-    /// The resident runs, as (first page, pages).
-    pub fn runs(&self) -> Vec<(u64, u64)> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for (page, _) in self.range(0, 0).enumerate().filter(|&(_, here)| here) {
-            match runs.last_mut() {
-                Some((first, count)) if *first + *count == page as u64 => *count += 1,
-                _ => runs.push((page as u64, 1)),
-            }
-        }
-        runs
-    }
-}
-
-/// Asks about every page of the file. Costs a mapping, and one byte a page.
-pub fn resident_map(file: &File) -> io::Result<ResidentMap> {
-    let bytes = file.metadata()?.len() as usize;
-    if bytes == 0 {
-        return Ok(ResidentMap(Vec::new()));
-    }
+    let length = (pages * BLOCK_BYTES) as usize;
+    let (protection, fd, from) = (libc::PROT_READ, file.as_raw_fd(), (first * BLOCK_BYTES) as i64);
     // SAFETY: a new mapping at an address of the kernel's choice; it is not dereferenced.
-    let memory =
-        unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, fd, from) };
     if memory == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    let mut flags = vec![0; bytes.div_ceil(BLOCK_BYTES as usize)];
+    let mut flags = vec![0_u8; pages as usize];
     // SAFETY: the vector has one byte for each page of the mapping.
-    let result = unsafe { libc::mincore(memory, bytes, flags.as_mut_ptr()) };
+    let result = unsafe { libc::mincore(memory, length, flags.as_mut_ptr()) };
     let error = io::Error::last_os_error();
     // SAFETY: the mapping is ours and not used any more.
-    unsafe { libc::munmap(memory, bytes) };
-    if result == 0 { Ok(ResidentMap(flags)) } else { Err(error) }
+    unsafe { libc::munmap(memory, length) };
+    if result != 0 {
+        return Err(error);
+    }
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for (page, _) in (first..).zip(&flags).filter(|(_, flags)| **flags & 1 == 1) {
+        match runs.last_mut() {
+            Some((begun, count)) if *begun + *count == page => *count += 1,
+            _ => runs.push((page, 1)),
+        }
+    }
+    Ok(runs)
+}
+
+/// Gives these blocks up. Returns whether all of them went: those inside a folio that reaches beyond them stay.
+pub fn drop_blocks(file: &File, blocks: &std::ops::Range<u64>) -> bool {
+    let (offset, bytes) = (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
+    drop_pages(file, offset, bytes);
+    resident_pages(file, offset, bytes).is_ok_and(|left| left == 0)
 }
 
 /// Asks the kernel to give this range up; whole pages only, and dirty ones stay.
 pub fn drop_pages(file: &File, offset: u64, bytes: u64) {
     // SAFETY: the descriptor is open; the advice touches no memory of ours.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), offset as i64, bytes as i64, libc::POSIX_FADV_DONTNEED) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn what_was_read_is_resident_and_what_was_dropped_is_not() {
+        let path = std::env::temp_dir().join(format!("foresee-residency-{}", std::process::id()));
+        std::fs::write(&path, vec![7; 10 * BLOCK_BYTES as usize - 5]).unwrap();
+        let mut file = File::open(&path).unwrap();
+        file.sync_all().unwrap();
+        file.read_to_end(&mut Vec::new()).unwrap();
+        assert_eq!(resident_pages(&file, 0, 0).unwrap(), 10);
+        assert_eq!(resident_runs(&file, 0, 0).unwrap(), [(0, 10)]);
+        assert_eq!(resident_runs(&file, 3 * BLOCK_BYTES, 2 * BLOCK_BYTES).unwrap(), [(3, 2)]);
+        assert_eq!(resident_runs(&file, 99 * BLOCK_BYTES, BLOCK_BYTES).unwrap(), []);
+        drop_pages(&file, 0, 0);
+        let left = resident_pages(&file, 0, 0).unwrap();
+        let runs = resident_runs(&file, 0, 0).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        // A file system without storage behind it (tmpfs) keeps its pages; both ways to ask agree in any case.
+        assert_eq!(left, runs.iter().map(|&(_, pages)| pages).sum());
+    }
 }

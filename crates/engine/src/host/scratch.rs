@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// The longest single read ahead.
 pub const SCRATCH_BYTES: usize = 1 << 20;
@@ -16,27 +16,26 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and the last user is gone.
-        unsafe { libc::munmap(self.0.cast(), SCRATCH_BYTES) };
-    }
-}
+/// One for the whole process, and never given back: the kernel may still write to it after whoever asked for a read is gone.
+static MAPPING: OnceLock<Mapping> = OnceLock::new();
 
 /// The buffer, shared by all threads and rings.
-#[derive(Clone)]
-pub struct Scratch(Arc<Mapping>);
+#[derive(Clone, Copy)]
+pub struct Scratch(&'static Mapping);
 
 impl Scratch {
-    /// Maps it.
+    /// Maps it, the first time.
     pub fn new() -> io::Result<Self> {
+        if let Some(mapping) = MAPPING.get() {
+            return Ok(Scratch(mapping));
+        }
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new anonymous mapping touches no existing memory.
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), SCRATCH_BYTES, protection, flags, -1, 0) };
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Scratch(Arc::new(Mapping(memory.cast()))))
+        Ok(Scratch(MAPPING.get_or_init(|| Mapping(memory.cast()))))
     }
 
     /// Where the kernel may write [`SCRATCH_BYTES`].

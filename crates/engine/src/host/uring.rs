@@ -66,8 +66,7 @@ impl Uring {
                 .offset(read.offset)
                 .build()
                 .user_data(slot as u64);
-            // SAFETY: the buffer outlives the ring, which this struct drops first or waits for; the file stays open in
-            // `running` until its completion.
+            // SAFETY: the buffer lives as long as the process, and the file stays open in `running` until its completion.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
                 self.waiting.push_front(read);
                 self.free.push(slot);
@@ -94,7 +93,7 @@ impl Uring {
             let Some(read) = self.running.get_mut(slot as usize).and_then(Option::take) else { continue };
             self.free.push(slot as usize);
             match result {
-                result if result < 0 && matches!(-result, libc::EINTR | libc::EAGAIN) => self.waiting.push_back(read),
+                result if -result == libc::EINTR => self.waiting.push_back(read),
                 result if result < 0 => done(read.fetch, Err(io::Error::from_raw_os_error(-result))),
                 result => {
                     let got = result as usize;

@@ -4,8 +4,11 @@
 //! kernel is not waited for.
 
 use std::collections::VecDeque;
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
+use super::residency::drop_blocks;
 use super::scratch::Scratch;
 
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
@@ -49,6 +53,8 @@ pub enum Done {
     Looked(FileId, io::Result<Found>),
     /// A directory was listed, in the order the file system gives.
     Listed(PathBuf, io::Result<Vec<Listed>>),
+    /// Blocks were given up: whether all of them went.
+    Dropped(FileId, Range<u64>, bool),
     /// A range was read: the bytes that came.
     Fetched(FetchId, io::Result<u64>),
 }
@@ -58,6 +64,7 @@ enum Task {
     List(PathBuf),
     Read { fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize },
     Reopen { fetch: FetchId, path: PathBuf, offset: u64, bytes: usize },
+    Drop { file: FileId, path: PathBuf, blocks: Range<u64> },
 }
 
 #[derive(Default)]
@@ -112,6 +119,11 @@ impl Workers {
     /// Reads a range of a file that was closed meanwhile.
     pub fn reopen_and_read(&self, fetch: FetchId, path: PathBuf, offset: u64, bytes: usize) {
         self.add(Task::Reopen { fetch, path, offset, bytes });
+    }
+
+    /// Gives up a range of a file that is not open here.
+    pub fn drop_blocks(&self, file: FileId, path: PathBuf, blocks: Range<u64>) {
+        self.add(Task::Drop { file, path, blocks });
     }
 
     fn add(&self, task: Task) {
@@ -172,33 +184,64 @@ fn run(task: Task, scratch: &Scratch) -> Done {
         }
         Task::Read { fetch, file, offset, bytes } => Done::Fetched(fetch, scratch.read(&file, offset, bytes)),
         Task::Reopen { fetch, path, offset, bytes } => {
-            let read = open(&path).and_then(|file| scratch.read(&file, offset, bytes));
+            let read = open_to_read(&path).and_then(|file| scratch.read(&file, offset, bytes));
             Done::Fetched(fetch, read)
+        }
+        Task::Drop { file, path, blocks } => {
+            let all_went = open_to_read(&path).is_ok_and(|open| drop_blocks(&open, &blocks));
+            Done::Dropped(file, blocks, all_went)
         }
     }
 }
 
-/// Opens for reading ahead: without touching the access time where that is allowed, and never waiting for a FIFO's writer.
+/// Opens a regular file for reading ahead: without touching the access time where that is allowed, and never waiting for a FIFO's writer.
 /// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and gives long ones larger
 /// folios, which cost it and the program half as much as single pages.
-fn open(path: &Path) -> io::Result<File> {
+pub fn open_to_read(path: &Path) -> io::Result<File> {
     let open = |flags| std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    open(libc::O_NOATIME | libc::O_NONBLOCK).or_else(|error| match error.raw_os_error() {
+    let file = open(libc::O_NOATIME | libc::O_NONBLOCK).or_else(|error| match error.raw_os_error() {
         Some(libc::EPERM) => open(libc::O_NONBLOCK),
         _ => Err(error),
-    })
+    })?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        // It was replaced since somebody looked.
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 fn look(path: &Path) -> io::Result<Found> {
     // The type first: opening a device or a FIFO may do things.
     let metadata = std::fs::metadata(path)?;
     let (dev, ino, size) = (metadata.dev(), metadata.ino(), metadata.size());
-    let file = if metadata.is_file() { open(path).ok().map(Arc::new) } else { None };
+    let readable = metadata.is_file() && size > 0 && is_stored(path);
+    let file = if readable { open_to_read(path).ok().map(Arc::new) } else { None };
     if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
         list(path)?;
     }
     Ok(Found { file, dev, ino, size })
+}
+
+/// Whether the file lies on something that stores it. What the kernel makes up as it is read (proc, sysfs and the like) must
+/// not be read once more: some of it changes by being read.
+fn is_stored(path: &Path) -> bool {
+    const MADE_UP: [i64; 8] = [
+        libc::PROC_SUPER_MAGIC,
+        libc::SYSFS_MAGIC,
+        libc::DEBUGFS_MAGIC,
+        libc::TRACEFS_MAGIC,
+        libc::SECURITYFS_MAGIC,
+        libc::CGROUP_SUPER_MAGIC,
+        libc::CGROUP2_SUPER_MAGIC,
+        libc::BPF_FS_MAGIC,
+    ];
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the path is a C string, and the structure is filled in if the call succeeds.
+    unsafe {
+        let mut found: libc::statfs = std::mem::zeroed();
+        libc::statfs(path.as_ptr(), &raw mut found) == 0 && !MADE_UP.contains(&found.f_type)
+    }
 }
 
 fn list(path: &Path) -> io::Result<Vec<Listed>> {

@@ -76,6 +76,9 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
             _ => writeln!(text, "name {file} {process}"),
         };
     }
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(std::io::Error::other("its text is longer than a profile's may be"));
+    }
     let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
     encoder.include_checksum(true)?;
     std::io::Write::write_all(&mut encoder, text.as_bytes())?;

@@ -51,6 +51,6 @@ impl Profile {
             Want::Range { count, .. } => count,
             _ => 0,
         });
-        blocks.sum::<u64>() * crate::host::BLOCK_BYTES
+        blocks.fold(0, u64::saturating_add).saturating_mul(crate::host::BLOCK_BYTES)
     }
 }

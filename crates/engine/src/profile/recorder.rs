@@ -1,14 +1,13 @@
 //! Recording a run while it goes on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::PathBuf;
 
 use foresee_manager::{FileId, Want};
 
 use super::{Profile, STEPS_MAX, Step};
-use crate::host::resident_map;
+use crate::host::{open_to_read, resident_runs};
 use crate::names::Names;
 
 /// Runs of resident pages kept of one mapped file.
@@ -21,7 +20,8 @@ pub struct Recorder {
     files: Vec<FileId>,
     numbers: HashMap<FileId, u32>,
     steps: Vec<Step>,
-    named: HashMap<u32, ()>,
+    named: HashSet<FileId>,
+    mapped: HashSet<FileId>,
     truncated: bool,
 }
 
@@ -33,56 +33,52 @@ impl Recorder {
             files: Vec::new(),
             numbers: HashMap::new(),
             steps: Vec::new(),
-            named: HashMap::new(),
+            named: HashSet::new(),
+            mapped: HashSet::new(),
             truncated: false,
         }
     }
 
-    fn number(&mut self, file: FileId) -> u32 {
-        *self.numbers.entry(file).or_insert_with(|| {
+    /// Appends a step, as long as there is room. A file gets its number by its first step.
+    fn push(&mut self, file: FileId, process: u32, want: Want, mapped: bool) {
+        if self.steps.len() >= STEPS_MAX {
+            self.truncated = true;
+            return;
+        }
+        let file = *self.numbers.entry(file).or_insert_with(|| {
             self.files.push(file);
             (self.files.len() - 1) as u32
-        })
+        });
+        self.steps.push(Step { file, process, want, mapped });
     }
 
-    fn push(&mut self, step: Step) {
-        if self.steps.len() < STEPS_MAX {
-            self.steps.push(step);
-        } else {
-            self.truncated = true;
-        }
+    /// The last step, if it is one of this file.
+    fn last_of(&mut self, file: FileId) -> Option<&mut Step> {
+        let number = *self.numbers.get(&file)?;
+        self.steps.last_mut().filter(|step| step.file == number && !step.mapped)
     }
 
     /// A name was looked up. Only the first time counts.
     pub fn named(&mut self, file: FileId, process: u32) {
-        let file = self.number(file);
-        if self.named.insert(file, ()).is_none() {
-            self.push(Step { file, process, want: Want::Name, mapped: false });
+        if self.named.insert(file) {
+            self.push(file, process, Want::Name, false);
         }
     }
 
-    /// A file was mapped. What of it was touched is asked at the end.
+    /// A file was mapped. What of it was touched is asked at the end. Only the first time counts.
     pub fn mapped(&mut self, file: FileId, process: u32) {
-        let file = self.number(file);
-        if !self.steps.iter().rev().take(4096).any(|step| step.file == file && step.mapped) {
-            self.push(Step { file, process, want: Want::All, mapped: true });
+        if self.mapped.insert(file) {
+            self.push(file, process, Want::All, true);
         }
     }
 
     /// Blocks were read that were not here by an earlier read.
     pub fn read(&mut self, file: FileId, process: u32, first: u64, count: u64) {
-        let file = self.number(file);
-        match self.steps.last_mut() {
-            Some(Step { file: last, want: Want::Range { first: begun, count: so_far }, mapped: false, .. })
-                if *last == file && *begun + *so_far == first =>
-            {
-                *so_far += count;
-            }
+        match self.last_of(file).map(|step| &mut step.want) {
+            Some(Want::Range { first: begun, count: so_far }) if *begun + *so_far == first => *so_far += count,
             // To read it, it was opened; the one step says both.
-            Some(last) if last.file == file && last.want == Want::Name => {
-                last.want = Want::Range { first, count };
-            }
-            _ => self.push(Step { file, process, want: Want::Range { first, count }, mapped: false }),
+            Some(want @ Want::Name) => *want = Want::Range { first, count },
+            _ => self.push(file, process, Want::Range { first, count }, false),
         }
     }
 
@@ -105,8 +101,8 @@ impl Recorder {
                 steps.push(step);
                 continue;
             }
-            let touched = File::open(&files[step.file as usize]).and_then(|file| resident_map(&file));
-            let runs = touched.map(|map| map.runs()).unwrap_or_default();
+            let touched = open_to_read(&files[step.file as usize]).and_then(|file| resident_runs(&file, 0, 0));
+            let runs = touched.unwrap_or_default();
             steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {
                 let want = Want::Range { first, count };
                 Step { want, ..step }

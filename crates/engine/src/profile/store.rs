@@ -3,8 +3,9 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -44,11 +45,19 @@ fn fingerprint(command: &[OsString], directory: &Path) -> u64 {
 }
 
 impl Store {
-    /// The user's store: below `XDG_CACHE_HOME`, else `~/.cache`. None if neither is set.
+    /// The user's store: `FORESEE_PROFILES`, or below `XDG_CACHE_HOME`, else `~/.cache`. None if none of them is set.
     pub fn of_user() -> Option<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(directory) = set("FORESEE_PROFILES") {
+            return Some(Store::at(directory));
+        }
         let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-        Some(Store { directory: cache.join("foresee/profiles") })
+        Some(Store::at(cache.join("foresee/profiles")))
+    }
+
+    /// The store in this directory, which need not be there yet.
+    pub fn at(directory: PathBuf) -> Self {
+        Store { directory }
     }
 
     /// Where it is.
@@ -85,9 +94,14 @@ impl Store {
         let path = self.path(&profile.command, &profile.directory);
         let name = |error: io::Error| format!("{}: {error}", path.display());
         let bytes = format::encode(profile).map_err(name)?;
-        fs::create_dir_all(&self.directory).map_err(|error| format!("{}: {error}", self.directory.display()))?;
+        if bytes.len() as u64 > PROFILE_BYTES_MAX {
+            return Err(format!("{}: {} bytes are more than a profile may have", path.display(), bytes.len()));
+        }
+        // Command lines hold secrets, and what somebody reads is nobody else's business.
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        made.map_err(|error| format!("{}: {error}", self.directory.display()))?;
         let temporary = self.directory.join(format!(".{}.tmp", std::process::id()));
-        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
+        let written = write_private(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
@@ -138,6 +152,11 @@ impl Stored {
             Unreadable::Damaged(why) => format!("{}: {why}", self.path.display()),
         })
     }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
 }
 
 enum Unreadable {

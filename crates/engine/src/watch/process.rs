@@ -12,7 +12,7 @@ use std::rc::Rc;
 use foresee_manager::FileId;
 use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record};
 
-use crate::names::{Names, absolute};
+use crate::names::{Identity, Names, absolute};
 
 /// Descriptors of one process that are followed; a program that claims more is not believed.
 const DESCRIPTORS_MAX: usize = 65_536;
@@ -61,8 +61,8 @@ pub enum Seen {
     Opened {
         /// The file.
         file: FileId,
-        /// Its device.
-        dev: u64,
+        /// Its device and inode.
+        identity: Identity,
         /// Its size in bytes.
         size: u64,
         /// It was opened anew, not found open.
@@ -203,23 +203,23 @@ impl Process {
                 };
                 None
             }
-            Record::Seeked { fd, offset, .. } => {
-                self.descriptors.get(&fd)?.open.borrow_mut().position = offset;
+            Record::Seeked { fd, generation, offset } => {
+                self.open_file(fd, generation)?.position = offset;
                 None
             }
             Record::Read { fd, generation, offset, got, took, site, .. } => {
                 let bytes = u64::try_from(got).ok()?;
-                let (file, offset) = self.advance(fd, offset, bytes)?;
+                let (file, offset) = self.advance(fd, generation, offset, bytes)?;
                 let descriptor = (self.slot, fd, generation);
                 let (ticks, site) = (took.ticks(), u64::from(site));
                 (bytes > 0).then_some(Seen::Read { file, offset, bytes, ticks, site, descriptor })
             }
-            Record::Wrote { fd, offset, len, .. } => {
-                let (file, offset) = self.advance(fd, offset, len)?;
+            Record::Wrote { fd, generation, offset, len } => {
+                let (file, offset) = self.advance(fd, generation, offset, len)?;
                 Some(Seen::Wrote { file, end: offset.saturating_add(len) })
             }
-            Record::Mapped { fd, addr, offset, len, .. } => {
-                let file = self.descriptors.get(&fd)?.open.borrow().file?;
+            Record::Mapped { fd, generation, addr, offset, len, .. } => {
+                let file = self.open_file(fd, generation)?.file?;
                 if self.mappings.len() < MAPPINGS_MAX {
                     self.mappings.push(Mapping { addr, len, offset, file });
                 }
@@ -231,8 +231,8 @@ impl Process {
                 let path = self.resolve(libc::AT_FDCWD, entry.path)?;
                 Some(Seen::Mapped { file: names.of_path(&path)? })
             }
-            Record::Advised { fd, advice: Advice::WillNeed | Advice::Sequential, offset, len, .. } => {
-                let file = self.descriptors.get(&fd)?.open.borrow().file?;
+            Record::Advised { fd, generation, advice: Advice::WillNeed | Advice::Sequential, offset, len } => {
+                let file = self.open_file(fd, generation)?.file?;
                 Some(Seen::Advised { file, offset, bytes: len })
             }
             Record::AdvisedMemory { advice: Advice::WillNeed, addr, len } => {
@@ -244,11 +244,18 @@ impl Process {
         }
     }
 
+    /// The open file of this use of a descriptor number. Another use than we know of: its opening was lost, or another
+    /// thread was faster to tell; then nothing is known of it.
+    fn open_file(&self, fd: i32, generation: u32) -> Option<std::cell::RefMut<'_, OpenFile>> {
+        let descriptor = self.descriptors.get(&fd)?;
+        (descriptor.generation == generation).then(|| descriptor.open.borrow_mut())
+    }
+
     fn resolve(&self, dirfd: i32, path: &[u8]) -> Option<PathBuf> {
         match path {
             [] => None,
             [b'/', ..] => Some(absolute(Path::new("/"), path)),
-            _ if dirfd == libc::AT_FDCWD => Some(absolute(&self.directory, path)),
+            _ if dirfd == libc::AT_FDCWD => Some(absolute(&self.directory, path)).filter(|path| path.is_absolute()),
             _ => Some(absolute(&self.descriptors.get(&dirfd)?.open.borrow().path, path)),
         }
     }
@@ -262,9 +269,9 @@ impl Process {
             return None;
         }
         let regular = class == Class::Regular;
-        let file = if regular { names.of_opened(&path, (dev, ino)) } else { None };
+        let file = if regular { names.of_path(&path) } else { None };
         let seen = match file {
-            Some(file) => Some(Seen::Opened { file, dev, size, named: !adopted }),
+            Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted }),
             None => names.of_path(&path).filter(|_| !adopted).map(|file| Seen::Named { file }),
         };
         let open = Rc::new(RefCell::new(OpenFile { file, path, position: offset }));
@@ -273,8 +280,8 @@ impl Process {
     }
 
     /// Where a transfer of `bytes` lies; moves the position if it is at it.
-    fn advance(&mut self, fd: i32, offset: u64, bytes: u64) -> Option<(FileId, u64)> {
-        let mut open = self.descriptors.get(&fd)?.open.borrow_mut();
+    fn advance(&mut self, fd: i32, generation: u32, offset: u64, bytes: u64) -> Option<(FileId, u64)> {
+        let mut open = self.open_file(fd, generation)?;
         let from = match offset {
             OFFSET_CURRENT => {
                 let from = open.position;
