@@ -30,6 +30,7 @@ bench: build
 
 install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee
+	install -D target/release/slowdisk $(DESTDIR)$(PREFIX)/bin/slowdisk
 	install -D target/release/libforesee_preload.so $(DESTDIR)$(PREFIX)/lib/foresee/libforesee_preload.so
 
 clean:

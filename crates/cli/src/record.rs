@@ -8,6 +8,7 @@ use foresee::supervisor::ReadSeen;
 use foresee_sim::trace::{Format, Request, Span, Writer, create};
 
 use crate::run::{Running, conclude, failed};
+use crate::say::say;
 
 /// Options of `foresee record`.
 #[derive(Args)]
@@ -44,9 +45,14 @@ pub fn main(options: Options) -> Result<u8, String> {
     };
     let mut recording = recording.into_inner();
     let written = recording.result.and_then(|()| recording.writer.finish()).map_err(|error| error.to_string());
-    match written.and_then(|()| unfinished.finish(&options.output)) {
-        Ok(()) => Ok(conclude(&ran, None, options.report, None)),
-        Err(error) => Err(format!("the trace was not written: {error}")),
+    let written = written.and_then(|()| unfinished.finish(&options.output));
+    if let Err(error) = &written {
+        say(format_args!("the trace was not written: {error}"));
+    }
+    // The command's own failure says more than ours.
+    match conclude(&ran, None, options.report, None) {
+        0 if written.is_err() => Ok(2),
+        status => Ok(status),
     }
 }
 
