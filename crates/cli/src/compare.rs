@@ -15,7 +15,7 @@ use foresee::host::{drop_pages, open_to_read};
 use foresee::profile::Store;
 use serde_json::{Value, json};
 
-use crate::run::Running;
+use crate::running::Running;
 use crate::text::time;
 use crate::{report, text};
 

@@ -8,6 +8,7 @@ mod record;
 mod replay;
 mod report;
 mod run;
+mod running;
 mod say;
 mod sim;
 mod sizes;

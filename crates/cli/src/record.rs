@@ -7,7 +7,8 @@ use clap::Args;
 use foresee::supervisor::ReadSeen;
 use foresee_sim::trace::{Format, Request, Span, Writer, create};
 
-use crate::run::{Running, conclude, failed};
+use crate::run::{conclude, failed};
+use crate::running::Running;
 use crate::say::say;
 
 /// Options of `foresee record`.

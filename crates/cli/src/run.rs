@@ -1,16 +1,15 @@
 //! `foresee run`.
 
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foresee::account::{Account, Ending};
 use foresee::profile::Store;
-use foresee::run::{Failure, Ran, Run};
-use foresee_manager::policy::Choice;
+use foresee::run::{Failure, Ran};
 
 use crate::log::open_log;
+use crate::running::Running;
 use crate::say::say;
 use crate::{compare, report};
 
@@ -18,30 +17,6 @@ use crate::{compare, report};
 const OWN_FAILURE: u8 = 125;
 const CANNOT_EXECUTE: u8 = 126;
 const NOT_FOUND: u8 = 127;
-
-/// What is common to all that runs a command.
-#[derive(Args)]
-pub struct Running {
-    /// The command to run, and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
-    pub command: Vec<OsString>,
-
-    /// Neither use nor record what this command reads
-    #[arg(long)]
-    pub no_learn: bool,
-
-    /// Take no hints from the command's own words (files and directories among its arguments)
-    #[arg(long)]
-    pub no_words: bool,
-
-    /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the machine has
-    #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
-    pub memory: Option<u64>,
-
-    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them
-    #[arg(long, value_name = "NAME", default_value = "tip1")]
-    pub policy: Choice,
-}
 
 /// Options of `foresee run`.
 #[derive(Args)]
@@ -70,27 +45,6 @@ pub struct Options {
     /// Write every event the manager takes in and every action it answers to this file, for 'foresee replay'
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-}
-
-/// Whether reads ahead may go through io_uring: FORESEE_IO=threads does without it.
-fn may_use_uring() -> bool {
-    std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
-}
-
-impl Running {
-    /// The run these options describe.
-    pub fn run<'a>(&self, store: Option<&'a Store>) -> Run<'a> {
-        Run {
-            command: self.command.clone(),
-            policy: self.policy.clone(),
-            store: store.filter(|_| !self.no_learn),
-            words: !self.no_words,
-            memory_bytes: self.memory,
-            uring: may_use_uring(),
-            trace: None,
-            log: None,
-        }
-    }
 }
 
 /// Runs the command; returns the exit status to end with.

@@ -73,3 +73,6 @@ impl Block {
         Block { file: FileId((key >> 40) as u32), index: key & (Self::INDEX_LIMIT - 1) }
     }
 }
+
+/// A page: an index into the table, reused when its block goes.
+pub type Page = u32;

@@ -8,7 +8,7 @@
 //! quiet machine 27 ns a block for 32, on a busy one 29 for 52), but collisions come in runs of eight, and a Zipf-like order
 //! costs more (95 for 75, 122 for 88).
 
-use crate::table::Page;
+use crate::ids::Page;
 
 #[derive(Clone, Copy)]
 struct Slot {

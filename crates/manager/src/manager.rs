@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Source, Want};
 use crate::hint::{Hints, Known, Passed, Step, Trust};
-use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Time, WaiterId};
+use crate::ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::policy::{Access, Choice, Disclosed, Ledger, Policy};
 use crate::statistics::{Outcomes, Statistics};
-use crate::table::{FastMap, NO_SEQUENCE, Page, Phase, State, Table};
+use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
 /// Pages there may be, whatever the capacity says: page numbers and the slots of the index have 32 bits. 8 TiB of 4 KiB
 /// pages.

@@ -4,11 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::event::Class;
-use crate::ids::{Block, FileId};
+use crate::ids::{Block, FileId, Page};
 use crate::index::Index;
-
-/// A page: an index into the table, reused when its block goes.
-pub type Page = u32;
 
 /// What a page frame is (invariant I1): each is exactly one of these, or free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A list of pages in which any page can be unlinked in constant time: the links lie in an array indexed by page.
 
-use crate::table::Page;
+use crate::ids::Page;
 
 const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy)]

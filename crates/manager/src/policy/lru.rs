@@ -7,7 +7,8 @@
 //! ```
 
 use super::{Access, Policy, Spec, list::List};
-use crate::table::{Page, Table};
+use crate::ids::Page;
+use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "lru",

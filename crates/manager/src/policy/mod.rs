@@ -1,13 +1,14 @@
 //! Policies: which page goes when one must, and how many pages may hold what has not been read yet.
 //!
-//! One file a policy, and one line in [`policies!`] below. A file gives its `SPEC`: name, source, parameters, how to
+//! One file a policy, and one line in `policies!` below. A file gives its `SPEC`: name, source, parameters, how to
 //! build it. Command help, sweeps and the conformance suite follow from the registry.
 
 use std::fmt;
 
 use crate::event::Demand;
+use crate::ids::Page;
 use crate::ids::{ReaderId, Site, Time};
-use crate::table::{Page, Table};
+use crate::table::Table;
 
 pub mod list;
 

@@ -1,7 +1,8 @@
 //! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
 
 use super::{Access, Policy, Spec, list::List};
-use crate::table::{Page, Table};
+use crate::ids::Page;
+use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "null",

@@ -16,7 +16,8 @@
 //! - 001 neither promotes nor counts a hinted block it finds: `count_present=0` (policies of the testbeds, 000.13).
 
 use super::{Access, Disclosed, Ledger, Parameter, Policy, Spec, list::List};
-use crate::table::{Page, Table};
+use crate::ids::Page;
+use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip1",

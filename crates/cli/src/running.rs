@@ -1,0 +1,53 @@
+//! The options common to all that runs a command.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use foresee::profile::Store;
+use foresee::run::Run;
+use foresee_manager::policy::Choice;
+
+/// What is common to all that runs a command.
+#[derive(Args)]
+pub struct Running {
+    /// The command to run, and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+
+    /// Neither use nor record what this command reads
+    #[arg(long)]
+    pub no_learn: bool,
+
+    /// Take no hints from the command's own words (files and directories among its arguments)
+    #[arg(long)]
+    pub no_words: bool,
+
+    /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the machine has
+    #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
+    pub memory: Option<u64>,
+
+    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them
+    #[arg(long, value_name = "NAME", default_value = "tip1")]
+    pub policy: Choice,
+}
+
+/// Whether reads ahead may go through io_uring: FORESEE_IO=threads does without it.
+fn may_use_uring() -> bool {
+    std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
+}
+
+impl Running {
+    /// The run these options describe.
+    pub fn run<'a>(&self, store: Option<&'a Store>) -> Run<'a> {
+        Run {
+            command: self.command.clone(),
+            policy: self.policy.clone(),
+            store: store.filter(|_| !self.no_learn),
+            words: !self.no_words,
+            memory_bytes: self.memory,
+            uring: may_use_uring(),
+            trace: None,
+            log: None,
+        }
+    }
+}
