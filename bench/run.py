@@ -100,7 +100,7 @@ def inside(arguments):
             control.write_text(DISKS[disk] + "\n")
             results = []
             for job in JOBS:
-                if arguments.only and arguments.only not in job[0]:
+                if arguments.only and not any(part in job[0] for part in arguments.only):
                     continue
                 print(f"{disk}: {job[0]}", file=sys.stderr, flush=True)
                 results.append(compare(arguments.foresee, job, arguments.rounds, directory))
@@ -123,7 +123,7 @@ def table(results):
     """Prints the table of what lies in the results folder."""
     for path in sorted(results.glob("*.json")):
         raw = json.loads(path.read_text())
-        at = 1 if path.stem == "network" else 2
+        at = 1 if path.stem.startswith("network") else 2
         goals = {job[0]: job[at] for job in JOBS} | {job[0]: job[3] for job in WARM}
         machine = raw["machine"]
         print(f"\n{raw['disk']}; read_ahead_kb {machine['read_ahead_kb']}, Linux {machine['kernel']}, "
@@ -157,7 +157,7 @@ def main():
     parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each arm of each job")
     parser.add_argument("--disks", nargs="+", default=list(DISKS), choices=list(DISKS), help="disks to measure on")
-    parser.add_argument("--only", help="only jobs whose name holds this")
+    parser.add_argument("--only", nargs="+", help="only jobs whose name holds one of these")
     parser.add_argument("--results", type=Path, default=BENCH / "results", help="where raw results go")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)

@@ -51,7 +51,8 @@ const CHECKED_TOGETHER: u64 = 32;
 const WALK_AHEAD_MAX: usize = 4096;
 /// Descriptors whose habits are known at one time.
 const HABITS_MAX: usize = 65_536;
-/// What a disclosure may cost before any of it came true: 128 KiB, or 32 names. Eight times that cost a hard disk 0.2 s.
+/// What a disclosure may cost before any of it came true: 128 KiB, or 32 names (a known program's words: eight times that,
+/// which costs a hard disk 0.2 s if they are wrong).
 const INITIAL_BLOCKS: u64 = 32;
 /// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got going. (A file of 512 MiB
 /// on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched ahead.)
@@ -127,6 +128,7 @@ pub struct Supervisor<'a> {
     recorder: Recorder,
     walk: Walk,
     names_only: bool,
+    words_source: Source,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
@@ -189,6 +191,7 @@ impl<'a> Supervisor<'a> {
             recorder: Recorder::new(),
             walk: Walk::new(setup.words.paths, setup.words.walks, setup.words.skip_hidden),
             names_only: setup.words.names_only,
+            words_source: if setup.words.known { Source::Command } else { Source::Arguments },
             profile: setup.profile,
             mapped: HashMap::new(),
             sizes: HashMap::new(),
@@ -431,7 +434,7 @@ impl<'a> Supervisor<'a> {
                 Found::File(path) => (path, Want::All),
             };
             let Some(file) = self.names.of_path(&path) else { return };
-            self.tell(Event::Hint { reader: RUN, source: Source::Command, file, want });
+            self.tell(Event::Hint { reader: RUN, source: self.words_source, file, want });
         }
     }
 

@@ -194,14 +194,14 @@ pub(crate) struct Hints {
     /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
     entries: usize,
     /// (consumed, skipped) of sequences that ended, by source.
-    ended: [(u64, u64); 4],
+    ended: [(u64, u64); Source::ALL.len()],
 }
 
 impl Sequence {
     fn new(source: Source, trust: Trust) -> Self {
         let window = match trust {
             Trust::Full => u64::MAX,
-            Trust::Earned { initial_blocks } => initial_blocks,
+            Trust::Earned { initial_blocks } => initial_blocks.saturating_mul(source.head_start()),
         };
         Sequence {
             source,

@@ -9,7 +9,7 @@ macro_rules! counters {
         pub struct Statistics {
             $($(#[$doc])* pub $name: u64,)*
             /// Blocks fetched ahead and what became of them, by source in the order of [`Source::ALL`].
-            pub ahead: [Outcomes; 4],
+            pub ahead: [Outcomes; Source::ALL.len()],
         }
 
         impl Statistics {

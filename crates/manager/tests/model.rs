@@ -89,7 +89,7 @@ struct Model {
     ended: BTreeMap<Source, (u64, u64)>,
     hints_ever: u64,
     counts: Counts,
-    outcomes: [Outcomes; 4],
+    outcomes: [Outcomes; Source::ALL.len()],
     /// What one event leads to.
     dropped: Vec<Block>,
     demanded: Vec<Block>,
@@ -114,7 +114,7 @@ impl Model {
             ended: BTreeMap::new(),
             hints_ever: 0,
             counts: Counts::default(),
-            outcomes: [Outcomes::default(); 4],
+            outcomes: [Outcomes::default(); Source::ALL.len()],
             dropped: Vec::new(),
             demanded: Vec::new(),
             woken: Vec::new(),

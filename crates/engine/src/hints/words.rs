@@ -14,6 +14,8 @@ use crate::names::absolute;
 pub struct Words {
     /// Absolute paths, in the order of the arguments.
     pub paths: Vec<PathBuf>,
+    /// The program is known to read the files it is given.
+    pub known: bool,
     /// The program walks those that are directories.
     pub walks: bool,
     /// Only names are looked up, nothing is read.
@@ -62,23 +64,22 @@ fn is_option(argument: &[u8], option: &str) -> bool {
 pub fn read_words(command: &[OsString], directory: &Path) -> Words {
     let Some((program, arguments)) = command.split_first() else { return Words::default() };
     let name = Path::new(program).file_name().unwrap_or(program);
-    let has_option = |options: &str| {
+    let walks = |options: &str| {
         let given = |option: &str| arguments.iter().any(|argument| is_option(argument.as_bytes(), option));
-        options == "always" || options.split(',').any(given)
+        options == "always" || (options != "never" && options.split(',').any(given))
     };
     let operands = arguments.iter().map(|argument| argument.as_bytes()).filter(|it| !it.starts_with(b"-"));
     let paths = operands.filter(|it| !it.is_empty()).map(|argument| absolute(directory, argument));
-    match known_programs().find(|known| OsStr::new(known.name) == name && has_option(known.when)) {
-        None => Words { paths: paths.collect(), ..Words::default() },
-        Some(known) => {
-            let mut paths: Vec<PathBuf> = paths.skip(known.before).collect();
-            if paths.is_empty() && known.without == "." {
-                paths.push(directory.to_owned());
-            }
-            let (names_only, skip_hidden) = (known.reads == "names", known.hidden == "skip");
-            Words { paths, walks: true, names_only, skip_hidden }
-        }
+    let Some(known) = known_programs().find(|known| OsStr::new(known.name) == name) else {
+        return Words { paths: paths.collect(), ..Words::default() };
+    };
+    let walks = walks(known.when);
+    let mut paths: Vec<PathBuf> = paths.skip(known.before).collect();
+    if walks && paths.is_empty() && known.without == "." {
+        paths.push(directory.to_owned());
     }
+    let (names_only, skip_hidden) = (walks && known.reads == "names", known.hidden == "skip");
+    Words { paths, known: true, walks, names_only, skip_hidden }
 }
 
 #[cfg(test)]
@@ -111,7 +112,8 @@ mod tests {
         assert_eq!(paths("cat b /a -n d"), ["/w/b", "/a", "/w/d"]);
         assert!(!words("cat d").walks);
         assert!(words("grep -rn x d").walks);
-        assert!(!words("grep -n x d").walks);
+        assert!(!words("grep -n x d").walks && words("grep -n x d").known);
+        assert!(words("cat d").known && !words("sh d").known);
         assert_eq!(paths("grep -rn x d e"), ["/w/d", "/w/e"]);
         assert_eq!(paths("/usr/bin/grep -r x"), ["/w"]);
         assert_eq!(paths("tar cf out.tar d"), ["/w/cf", "/w/out.tar", "/w/d"]);
