@@ -35,7 +35,7 @@ pub const JUMP_ENTRIES_MAX: u64 = 64;
 /// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
 /// horizon.
 pub const JUMP_BLOCKS_MAX: u64 = 64;
-/// Blocks that a window grows by for each that came true. With four, a window of 32 passes 16,384 at its fifth filling, and a
+/// Blocks that a window grows by for each that came true. With four, a window of 64 passes 16,384 at its fifth filling, and a
 /// database read in random order from a hard disk is read in as many sweeps.
 pub const WINDOW_GROWTH: u64 = 4;
 /// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 150 MB. Beyond
