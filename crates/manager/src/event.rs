@@ -257,13 +257,14 @@ impl Source {
         }
     }
 
-    /// How many times the first window it may have before any of it came true. A hard disk needs many requests at once to gain
-    /// anything, so those that are hardly ever wrong begin with many.
-    pub(crate) fn head_start(self) -> u64 {
+    /// What it may have out before any of it came true, where the first window is `initial`. A hard disk needs many requests
+    /// at once to gain anything, so a known program's words begin with more; what may be anything begins with next to
+    /// nothing, for there each look-up costs a seek.
+    pub(crate) fn first_window(self, initial: u64) -> u64 {
         match self {
-            Source::Command => 32,
-            Source::Profile => 8,
-            _ => 1,
+            Source::Command => initial.saturating_mul(4),
+            Source::Arguments => initial.div_ceil(32),
+            Source::Profile | Source::Advice | Source::Library => initial,
         }
     }
 }

@@ -201,7 +201,7 @@ impl Sequence {
     fn new(source: Source, trust: Trust) -> Self {
         let window = match trust {
             Trust::Full => u64::MAX,
-            Trust::Earned { initial_blocks } => initial_blocks.saturating_mul(source.head_start()),
+            Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
         };
         Sequence {
             source,
