@@ -62,15 +62,6 @@ fn children_that_outlive_the_command_do_not_keep_foresee() {
 }
 
 #[test]
-fn a_directory_named_twice_is_walked_twice() {
-    let place = Place::new();
-    place.write_lines(3, 10);
-    let (ended, account) = place.account(&["--no-learn"], &["grep", "-rc", "word1", "d", "d"]);
-    assert_eq!(ended.out().lines().count(), 6);
-    assert!(account["manager"]["hints"].as_u64().unwrap() >= 8, "{account:#}");
-}
-
-#[test]
 fn a_program_may_unmount_what_it_read() {
     if !is_root() || !have("mount") {
         eprintln!("skipped: needs root and mount");
