@@ -82,16 +82,6 @@ impl Recorder {
         }
     }
 
-    /// How many steps were recorded.
-    pub fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    /// Whether nothing was recorded.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
     /// Ends the recording.
     pub fn finish(self, command: Vec<OsString>, directory: PathBuf, names: &Names) -> Profile {
         let files: Vec<PathBuf> = self.files.iter().map(|&file| names.path(file).to_owned()).collect();
