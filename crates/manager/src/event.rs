@@ -258,12 +258,12 @@ impl Source {
     }
 
     /// What it may have out before any of it came true, where the first window is `initial`. A hard disk needs many requests
-    /// at once to gain anything, so a known program's words begin with more; what may be anything begins with next to
-    /// nothing, for there each look-up costs a seek.
+    /// at once to gain anything, so a known program's words begin with more. What may be anything begins when the program
+    /// reads the first of it: nothing could come sooner than that read, and on a hard disk each wrong look-up costs a seek.
     pub(crate) fn first_window(self, initial: u64) -> u64 {
         match self {
             Source::Command => initial.saturating_mul(4),
-            Source::Arguments => initial.div_ceil(32),
+            Source::Arguments => 0,
             Source::Profile | Source::Advice | Source::Library => initial,
         }
     }

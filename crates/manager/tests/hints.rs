@@ -319,6 +319,15 @@ fn the_window_grows_and_shrinks() {
 
 /// A block that was passed over, but is read after all before it ages out.
 #[test]
+fn what_may_be_anything_begins_with_the_first_true_read() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 1000, Trust::Earned { initial_blocks: 64 });
+    driver.known(0, 1 << 30);
+    assert_eq!(fetched(&driver.hint_from(1, Source::Arguments, 0, range(0, 100))), []);
+    assert_eq!(fetched(&driver.read(1, 0, 500, 1)), [], "a read of something else");
+    assert_eq!(fetched(&driver.read(1, 0, 0, 1)).len() as u64, WINDOW_GROWTH);
+}
+
+#[test]
 fn read_after_it_was_passed_over() {
     let mut driver = driver();
     (0..10).for_each(|index| drop(driver.hint(1, 0, range(index, 1))));
