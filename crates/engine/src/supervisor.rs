@@ -169,10 +169,9 @@ impl<'a> Supervisor<'a> {
         let memory = Memory::find();
         let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes()).unwrap_or(1 << 30);
         let config = Config {
-            capacity: (bytes / BLOCK_BYTES).max(1),
-            policy: setup.policy,
             device: DeviceLimits { quick_run_blocks_max: QUICK_RUN_BLOCKS_MAX, ..DeviceLimits::default() },
             trust: Trust::Earned { initial_blocks: INITIAL_BLOCKS },
+            ..Config::new((bytes / BLOCK_BYTES).max(1), setup.policy)
         };
         let ns_per_tick = calibrate();
         region.set_stall_ticks_min((STALL_MIN.as_nanos() as f64 / ns_per_tick) as u64);
@@ -346,7 +345,7 @@ impl<'a> Supervisor<'a> {
             _ if is_replaced => self.tell(Event::FileChanged { file, blocks }),
             Some(before) if before == size => {}
             Some(before) if before > size => self.tell(Event::FileChanged { file, blocks }),
-            _ => self.tell(Event::FileKnown { file, device, blocks }),
+            _ => self.tell(Event::FileKnown { file, device, blocks, place: 0 }),
         }
     }
 

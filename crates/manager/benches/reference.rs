@@ -96,7 +96,7 @@ fn read(manager: &mut Manager, index: u64, actions: &mut Vec<Action>) {
 
 fn full(policy: &str) -> (Manager, f64) {
     let policy = policy.parse().expect("a policy");
-    let config = Config { capacity: RESIDENT, policy, device: DeviceLimits::default(), trust: Trust::Full };
+    let config = Config::new(RESIDENT, policy);
     let before = ALLOCATED.load(Ordering::Relaxed);
     let mut manager = Manager::new(&config);
     let mut actions = Vec::with_capacity(16);

@@ -2,12 +2,14 @@
 //! is outstanding. It belongs to the manager because the simulator would otherwise test another system.
 //!
 //! A device's waiting blocks are sorted by place within batches of `sort_blocks`: 1 is first come, first served; more is
-//! a one-way sweep over each batch in turn (F-SCAN), so that a block is never passed over for longer than one batch.
+//! a one-way sweep (C-SCAN) over each batch in turn, so that a block is never passed over for longer than one batch. One-way
+//! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down (policies, 000.12).
 
 use std::collections::BTreeSet;
 
 use crate::event::{Action, Class};
 use crate::ids::{Block, DeviceId, FetchId, Time};
+use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
 
 /// What one device is given.
@@ -66,10 +68,15 @@ struct Device {
     outstanding: u32,
     /// It has answered a lone request quickly. Noise only ever makes a request slower, so once is enough.
     quick: bool,
-    /// Waiting blocks as (batch, key), hinted and guessed.
-    waiting: [BTreeSet<(u64, u64)>; 2],
+    /// Waiting blocks, hinted and guessed.
+    waiting: [BTreeSet<Turn>; 2],
     arrivals: u64,
+    /// Where the sweep has come to: behind what was sent last.
+    head: Turn,
 }
+
+/// When a waiting block's turn comes: its batch, the place where its file begins, its key.
+type Turn = (u64, u64, u64);
 
 fn rank_of(class: Class) -> usize {
     usize::from(class == Class::Guessed)
@@ -78,9 +85,10 @@ fn rank_of(class: Class) -> usize {
 /// All devices' queues and what is at them.
 pub(crate) struct Dispatch {
     limits: DeviceLimits,
+    stripe: Stripe,
     devices: Vec<Device>,
-    /// Where each waiting block waits: (device, class, batch).
-    waiting: FastMap<u64, (DeviceId, Class, u64)>,
+    /// Where each waiting block waits.
+    waiting: FastMap<u64, (DeviceId, Class, Turn)>,
     flights: FastMap<u64, Flight>,
     /// Blocks of all flights.
     in_flight: u64,
@@ -88,9 +96,10 @@ pub(crate) struct Dispatch {
 }
 
 impl Dispatch {
-    pub fn new(limits: DeviceLimits) -> Self {
+    pub fn new(limits: DeviceLimits, stripe: Stripe) -> Self {
         Dispatch {
             limits,
+            stripe,
             devices: Vec::new(),
             waiting: FastMap::default(),
             flights: FastMap::default(),
@@ -109,43 +118,61 @@ impl Dispatch {
                 quick: false,
                 waiting: Default::default(),
                 arrivals: 0,
+                head: Turn::default(),
             });
         }
         &mut self.devices[at]
     }
 
-    /// Whether another block may wait for this device.
-    pub fn has_room(&mut self, id: DeviceId) -> bool {
-        let device = self.device(id);
+    /// The disk that holds a block of a file that begins at `home`.
+    fn disk_of(&self, home: Home, block: Block) -> DeviceId {
+        self.stripe.device(home.device, home.place + block.index)
+    }
+
+    /// Whether this block may wait for its disk.
+    pub fn has_room(&mut self, home: Home, block: Block) -> bool {
+        let disk = self.disk_of(home, block);
+        let device = self.device(disk);
         let queued = (device.waiting[0].len() + device.waiting[1].len()) as u64;
         queued < device.limits.queued_blocks_max
     }
 
     /// Lets a block wait to be fetched ahead.
-    pub fn enqueue(&mut self, id: DeviceId, block: Block, class: Class) {
-        let device = self.device(id);
-        let batch = device.arrivals / device.limits.sort_blocks.max(1);
+    pub fn enqueue(&mut self, home: Home, block: Block, class: Class) {
+        let disk = self.disk_of(home, block);
+        let device = self.device(disk);
+        let turn = (device.arrivals / device.limits.sort_blocks.max(1), home.place, block.key());
         device.arrivals += 1;
-        device.waiting[rank_of(class)].insert((batch, block.key()));
-        self.waiting.insert(block.key(), (id, class, batch));
+        device.waiting[rank_of(class)].insert(turn);
+        self.waiting.insert(block.key(), (disk, class, turn));
     }
 
     /// Takes a waiting block out: its reader came, or nobody wants it any more.
     pub fn withdraw(&mut self, block: Block) {
-        if let Some((id, class, batch)) = self.waiting.remove(&block.key()) {
-            self.device(id).waiting[rank_of(class)].remove(&(batch, block.key()));
+        if let Some((disk, class, turn)) = self.waiting.remove(&block.key()) {
+            self.device(disk).waiting[rank_of(class)].remove(&turn);
         }
     }
 
     /// Whether the rest of a run, from this many blocks after its start, is left to the reader's own system.
-    pub fn leaves_run(&mut self, id: DeviceId, blocks: u64) -> bool {
-        let device = self.device(id);
+    pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64) -> bool {
+        let disk = self.disk_of(home, block);
+        let device = self.device(disk);
         device.quick && blocks >= device.limits.quick_run_blocks_max
     }
 
-    /// Sends a fetch that a reader waits for, at once (I4, I5).
-    pub fn demand(&mut self, now: Time, device: DeviceId, first: Block, count: u64, out: &mut Vec<Action>) {
-        self.send(now, Flight { device, first, count, class: Class::Demand, alone_since: None }, out);
+    /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
+    pub fn demand(&mut self, now: Time, home: Home, first: Block, count: u64, out: &mut Vec<Action>) -> u64 {
+        let (mut index, end, mut fetches) = (first.index, first.index + count, 0);
+        while index < end {
+            let first = Block { index, ..first };
+            let count = (end - index).min(self.stripe.rest_of_unit(home.place + index));
+            let device = self.disk_of(home, first);
+            self.send(now, Flight { device, first, count, class: Class::Demand, alone_since: None }, out);
+            index += count;
+            fetches += 1;
+        }
+        fetches
     }
 
     fn send(&mut self, now: Time, flight: Flight, out: &mut Vec<Action>) {
@@ -162,6 +189,7 @@ impl Dispatch {
 
     /// Takes the next run of waiting neighbours that the device may be sent now.
     fn next_run(&mut self, id: DeviceId) -> Option<Flight> {
+        let stripe = self.stripe;
         let device = self.device(id);
         if device.outstanding >= device.limits.outstanding_max {
             return None;
@@ -169,25 +197,26 @@ impl Dispatch {
         let class = if device.waiting[0].is_empty() { Class::Guessed } else { Class::Hinted };
         let cluster_max = device.limits.cluster_blocks_max.max(1);
         let queue = &mut device.waiting[rank_of(class)];
-        let mut taken = vec![queue.pop_first()?.1];
-        while let Some(&(batch, key)) = queue.first() {
-            let follows = key == taken[taken.len() - 1] + 1 && Block::from_key(key).index != 0;
-            if !follows || taken.len() as u64 >= cluster_max {
-                break;
+        let lowest = *queue.first()?;
+        let batch_end = (lowest.0 + 1, 0, 0);
+        let mut turn = *queue.range(device.head.min(batch_end)..batch_end).next().unwrap_or(&lowest);
+        let (_, place, key) = turn;
+        let first = Block::from_key(key);
+        let end = cluster_max.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
+        let mut count = 0;
+        while (turn.1, turn.2) == (place, key + count) && count < end {
+            queue.remove(&turn);
+            count += 1;
+            device.head = (turn.0, place, key + count);
+            match queue.range(device.head..).next() {
+                Some(&next) => turn = next,
+                None => break,
             }
-            queue.remove(&(batch, key));
-            taken.push(key);
         }
-        for key in &taken {
-            self.waiting.remove(key);
+        for key in key..key + count {
+            self.waiting.remove(&key);
         }
-        Some(Flight {
-            device: id,
-            first: Block::from_key(taken[0]),
-            count: taken.len() as u64,
-            class,
-            alone_since: None,
-        })
+        Some(Flight { device: id, first, count, class, alone_since: None })
     }
 
     /// Sends what may be sent to this device; tells of each run that left.
@@ -201,7 +230,7 @@ impl Dispatch {
     /// The block that would be sent last.
     pub fn last_waiting(&self) -> Option<Block> {
         let last_of = |rank: usize| self.devices.iter().filter_map(move |it| it.waiting[rank].last()).max();
-        last_of(1).or_else(|| last_of(0)).map(|&(_, key)| Block::from_key(key))
+        last_of(1).or_else(|| last_of(0)).map(|&(_, _, key)| Block::from_key(key))
     }
 
     /// Whether nothing waits to be sent.

@@ -77,8 +77,9 @@ macro_rules! messages {
 messages! {
     /// What happened, in the order it happened.
     Event {
-        /// The host resolved a file's name, or the reader opened it: its device and size are known.
-        FileKnown = "file-known" { file: FileId, device: DeviceId, blocks: u64 }
+        /// The host resolved a file's name, or the reader opened it: its device and size are known, and `place`, where on the
+        /// device it begins, in blocks, which orders fetches (0 where it is not known).
+        FileKnown = "file-known" { file: FileId, device: DeviceId, blocks: u64, place: u64 }
         /// The name led nowhere; hints that speak of the file are dropped.
         FileMissing = "file-missing" { file: FileId }
         /// The file holds other bytes now: nothing remembered of its blocks is true any more.
@@ -126,6 +127,9 @@ messages! {
 /// Blocks of one reference. Linux moves at most 2 GiB in one read, which are 524,288 blocks of 4 KiB.
 pub const REFERENCE_BLOCKS_MAX: u64 = 1 << 19;
 
+/// Places lie below 2^62, so that no sum of a place and an index overflows.
+const PLACE_LIMIT: u64 = 1 << 62;
+
 /// Whether a read is not empty and lies within the limits.
 #[inline]
 pub(crate) fn reads_within(file: FileId, first: u64, count: u64) -> bool {
@@ -145,7 +149,12 @@ impl Event {
             *count > 0
         };
         let fits = match &mut self {
-            Event::FileKnown { file, blocks, .. } | Event::FileChanged { file, blocks } => {
+            Event::FileKnown { file, blocks, place, .. } => {
+                *blocks = (*blocks).min(Block::INDEX_LIMIT);
+                *place = (*place).min(PLACE_LIMIT);
+                file.is_in_range()
+            }
+            Event::FileChanged { file, blocks } => {
                 *blocks = (*blocks).min(Block::INDEX_LIMIT);
                 file.is_in_range()
             }

@@ -27,7 +27,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::event::{Source, Want};
-use crate::ids::{Block, DeviceId, FileId, ReaderId};
+use crate::ids::{Block, FileId, ReaderId};
+use crate::layout::Home;
 use crate::table::FastMap;
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62 (policies, 000.15).
@@ -67,7 +68,7 @@ pub(crate) enum Known {
     Unknown,
     LookingUp,
     Missing,
-    Here { device: DeviceId, blocks: u64 },
+    Here { home: Home, blocks: u64 },
 }
 
 /// One disclosure. 48 bytes.
@@ -173,7 +174,7 @@ pub(crate) enum Step {
         position: u64,
         block: Block,
         into: u64,
-        device: DeviceId,
+        home: Home,
     },
 }
 
@@ -304,14 +305,14 @@ impl Sequence {
             (Want::Name, Known::Unknown) => Step::Lookup { sequence, position, file, counts: true },
             (Want::Name, _) | (_, Known::Missing) => return None,
             (_, Known::Unknown | Known::LookingUp) => Step::Lookup { sequence, position, file, counts: false },
-            (_, known @ Known::Here { device, .. }) => {
+            (_, known @ Known::Here { home, .. }) => {
                 let (first, count) = entry.span(known)?;
                 let next = u64::from(entry.issued.max(entry.read));
                 if next >= count {
                     return None;
                 }
                 let block = Block { file, index: first + next };
-                Step::Block { sequence, position, block, into: next, device }
+                Step::Block { sequence, position, block, into: next, home }
             }
         };
         Some((entry.order, step))

@@ -10,13 +10,7 @@
 //! ```
 //! use foresee_manager::*;
 //!
-//! let config = Config {
-//!     capacity: 3,
-//!     policy: "tip1:unread_share=1".parse().unwrap(),
-//!     device: DeviceLimits::default(),
-//!     trust: Trust::Full,
-//! };
-//! let mut manager = Manager::new(&config);
+//! let mut manager = Manager::new(&Config::new(3, "tip1:unread_share=1".parse().unwrap()));
 //! let (reader, file) = (ReaderId(1), FileId(0));
 //! let mut actions = Vec::new();
 //!
@@ -24,7 +18,7 @@
 //! manager.handle(Time(0), Event::Hint { reader, source: Source::Library, file, want: Want::All }, &mut actions);
 //! assert_eq!(actions, [Action::Lookup { file }]);
 //! actions.clear();
-//! manager.handle(Time(1), Event::FileKnown { file, device: DeviceId(0), blocks: 2 }, &mut actions);
+//! manager.handle(Time(1), Event::FileKnown { file, device: DeviceId(0), blocks: 2, place: 0 }, &mut actions);
 //! assert_eq!(actions[0].to_string(), "fetch fetch=1 device=0 file=0 first=0 count=2 class=hinted");
 //!
 //! // They arrive before they are read: two timely hits.
@@ -65,6 +59,7 @@ mod event;
 mod hint;
 mod ids;
 mod index;
+mod layout;
 mod log;
 mod manager;
 pub mod policy;
@@ -75,6 +70,7 @@ pub use dispatch::DeviceLimits;
 pub use event::{Action, Class, Demand, Event, Malformed, Outcome, REFERENCE_BLOCKS_MAX, Source, Want};
 pub use hint::{HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH};
 pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, WaiterId};
+pub use layout::Stripe;
 pub use log::{Header, LogLine, write_entry};
 pub use manager::{Config, Manager, PAGES_MAX};
 pub use statistics::{Outcomes, Statistics};

@@ -4,7 +4,7 @@
 //! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
 //!
 //! ```text
-//! foresee-log 1 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
+//! foresee-log 2 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
 //! @0 file-known file=0 device=0 blocks=1409
 //! @0 reference reader=1 site=0 file=0 first=17 count=1 demand=1
 //!   fetch fetch=1 device=0 file=0 first=17 count=1 class=demand
@@ -21,10 +21,11 @@ use crate::dispatch::DeviceLimits;
 use crate::event::{Action, Event, Malformed, field};
 use crate::hint::Trust;
 use crate::ids::Time;
+use crate::layout::Stripe;
 use crate::manager::Config;
 
 const TITLE: &str = "foresee-log";
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// The first line of a log: all a manager is made from.
 #[derive(Debug, Clone)]
@@ -32,13 +33,14 @@ pub struct Header(pub Config);
 
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Config { capacity, policy, device, trust } = &self.0;
+        let Config { capacity, policy, device, stripe, trust } = &self.0;
         let DeviceLimits { outstanding_max, cluster_blocks_max, sort_blocks, queued_blocks_max, quick_run_blocks_max } =
             device;
         write!(f, "{TITLE} {VERSION} capacity={capacity} policy={}", policy.as_str())?;
         write!(f, " outstanding_max={outstanding_max} cluster_blocks_max={cluster_blocks_max}")?;
         write!(f, " sort_blocks={sort_blocks} queued_blocks_max={queued_blocks_max}")?;
-        write!(f, " quick_run_blocks_max={quick_run_blocks_max} trust={trust}")
+        write!(f, " quick_run_blocks_max={quick_run_blocks_max}")?;
+        write!(f, " disks={} unit_blocks={} trust={trust}", stripe.disks, stripe.unit_blocks)
     }
 }
 
@@ -67,8 +69,9 @@ impl FromStr for Header {
             queued_blocks_max: field(words.next(), "queued_blocks_max")?,
             quick_run_blocks_max: field(words.next(), "quick_run_blocks_max")?,
         };
+        let stripe = Stripe { disks: field(words.next(), "disks")?, unit_blocks: field(words.next(), "unit_blocks")? };
         let trust = field(words.next(), "trust")?;
-        Ok(Header(Config { capacity, policy, device, trust }))
+        Ok(Header(Config { capacity, policy, device, stripe, trust }))
     }
 }
 
@@ -140,8 +143,9 @@ mod tests {
     use super::*;
     use crate::ids::FileId;
 
-    const HEADER: &str = "foresee-log 1 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
-                          cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 trust=earned:256";
+    const HEADER: &str = "foresee-log 2 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
+                          cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 \
+                          disks=1 unit_blocks=16 trust=earned:256";
 
     #[test]
     fn a_header_read_and_written_is_the_same() {
@@ -154,8 +158,8 @@ mod tests {
     #[test]
     fn a_broken_header_says_what_is_broken() {
         for (from, to, what) in [
-            ("foresee-log", "other-log", "a log begins with 'foresee-log 1'"),
-            ("log 1", "log 2", "a log of version '2'"),
+            ("foresee-log", "other-log", "a log begins with 'foresee-log 2'"),
+            ("log 2", "log 1", "a log of version '1'"),
             ("capacity=600", "capacity=many", "'capacity=many' is not a value of the field 'capacity'"),
             ("tip1", "tip9", "there is no policy 'tip9'"),
             (" trust=earned:256", "", "the field 'trust' is missing"),

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Source, Want};
 use crate::hint::{Hints, Known, Passed, Step, Trust};
-use crate::ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Time, WaiterId};
+use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
+use crate::layout::{Home, Stripe};
 use crate::policy::{Access, Choice, Disclosed, Ledger, Policy};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
@@ -32,8 +33,17 @@ pub struct Config {
     pub policy: Choice,
     /// What each device is given.
     pub device: DeviceLimits,
+    /// How files are spread over devices.
+    pub stripe: Stripe,
     /// How far disclosures are believed at first.
     pub trust: Trust,
+}
+
+impl Config {
+    /// A manager of so many pages, under this policy; devices as they come, each on its own, and hints that are true.
+    pub fn new(capacity: u64, policy: Choice) -> Self {
+        Config { capacity, policy, device: DeviceLimits::default(), stripe: Stripe::default(), trust: Trust::Full }
+    }
 }
 
 /// A reader's request that waits.
@@ -81,7 +91,7 @@ impl Manager {
             table: Table::default(),
             files: Vec::new(),
             hints: Hints::default(),
-            dispatch: Dispatch::new(config.device),
+            dispatch: Dispatch::new(config.device, config.stripe),
             waiting: FastMap::default(),
             pending: FastMap::default(),
             starved: VecDeque::new(),
@@ -139,7 +149,11 @@ impl Manager {
             Event::FetchFailed { fetch } => self.fetch_failed(fetch, out),
             Event::Hint { reader, source, file, want } => self.hint(reader, source, file, want),
             Event::Named { reader, file } => self.named(reader, file),
-            Event::FileKnown { file, device, blocks } => self.resolved(file, Known::Here { device, blocks }),
+            Event::FileKnown { file, device, blocks, place } => {
+                // Who opened the file does not know where it lies; who looked it up did.
+                let place = if place == 0 { self.home_of(file).place } else { place };
+                self.resolved(file, Known::Here { home: Home { device, place }, blocks });
+            }
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks, out),
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),
@@ -200,10 +214,10 @@ impl Manager {
         self.files[at] = known;
     }
 
-    fn device_of(&self, file: FileId) -> DeviceId {
+    fn home_of(&self, file: FileId) -> Home {
         match self.known(file) {
-            Known::Here { device, .. } => device,
-            _ => DeviceId(0),
+            Known::Here { home, .. } => home,
+            _ => Home::default(),
         }
     }
 
@@ -213,8 +227,8 @@ impl Manager {
     }
 
     fn file_changed(&mut self, file: FileId, blocks: u64, out: &mut Vec<Action>) {
-        if let Known::Here { device, .. } = self.known(file) {
-            self.set_known(file, Known::Here { device, blocks });
+        if let Known::Here { home, .. } = self.known(file) {
+            self.set_known(file, Known::Here { home, blocks });
         }
         let mut end = 0;
         for page in self.table.pages_of(file) {

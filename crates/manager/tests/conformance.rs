@@ -42,7 +42,7 @@ fn configs(policy: &Choice, capacities: &[u64]) -> Vec<Config> {
     let mut configs = Vec::new();
     for &capacity in capacities {
         for device in limits() {
-            configs.extend(trusts().map(|trust| Config { capacity, policy: policy.clone(), device, trust }));
+            configs.extend(trusts().map(|trust| Config { device, trust, ..Config::new(capacity, policy.clone()) }));
         }
     }
     configs
@@ -55,9 +55,11 @@ fn with_files(config: &Config) -> Driver {
 }
 
 /// Any of these, for the tests of random events.
-fn setting() -> impl Strategy<Value = (u64, DeviceLimits, Trust)> {
+fn setting() -> impl Strategy<Value = (u64, DeviceLimits, Stripe, Trust)> {
     let capacity = proptest::sample::select(&[1, 2, 3, 5, 8, 16, 40][..]);
-    (capacity, proptest::sample::select(limits().to_vec()), proptest::sample::select(trusts().to_vec()))
+    let stripe = proptest::sample::select(&[(1, u64::MAX), (1, 3), (3, 2), (4, 8)][..])
+        .prop_map(|(disks, unit_blocks)| Stripe { disks, unit_blocks });
+    (capacity, proptest::sample::select(limits().to_vec()), stripe, proptest::sample::select(trusts().to_vec()))
 }
 
 proptest! {
@@ -66,9 +68,9 @@ proptest! {
     /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all outcomes add up (I9). Twice the
     /// same events lead twice to the same actions (I8).
     #[test]
-    fn any_events(ops in proptest::collection::vec(op(), 1..120), (capacity, device, trust) in setting()) {
+    fn any_events(ops in proptest::collection::vec(op(), 1..120), (capacity, device, stripe, trust) in setting()) {
         for policy in choices() {
-            let config = Config { capacity, policy, device, trust };
+            let config = Config { capacity, policy, device, stripe, trust };
             let actions = || {
                 let mut driver = with_files(&config);
                 let actions = driver.run(&ops);
@@ -83,13 +85,13 @@ proptest! {
     #[test]
     fn actions_do_not_depend_on_the_buffer(
         ops in proptest::collection::vec(op(), 1..80),
-        (capacity, device, trust) in setting(),
+        (capacity, device, stripe, trust) in setting(),
     ) {
         for policy in choices() {
-            let config = Config { capacity, policy, device, trust };
+            let config = Config { capacity, policy, device, stripe, trust };
             let mut driver = with_files(&config);
             let (mut twin, mut all, mut expected) = (Manager::new(&config), Vec::new(), Vec::new());
-            twin.handle(Time(1), Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS }, &mut all);
+            twin.handle(Time(1), Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS, place: 0 }, &mut all);
             for op in &ops {
                 let Some(event) = driver.event(op) else { continue };
                 expected.extend(driver.handle(event));
@@ -261,7 +263,7 @@ fn hostile_numbers() {
                     let range = Want::Range { first: a, count: b };
                     let waiter = Demand::Served(WaiterId(7));
                     for event in [
-                        Event::FileKnown { file, device: DeviceId(0), blocks: a },
+                        Event::FileKnown { file, device: DeviceId(0), blocks: a, place: 0 },
                         Event::Hint { reader, source, file, want: range },
                         Event::Hint { reader, source, file, want: Want::All },
                         Event::Reference { reader, site, file, first: a, count: b, demand: Demand::Observed },

@@ -8,7 +8,7 @@ use support::{Driver, block, fetches};
 
 fn driver(device: DeviceLimits) -> Driver {
     let policy = "tip1:unread_share=1".parse().expect("a policy");
-    let mut driver = Driver::new(&Config { capacity: 1000, policy, device, trust: Trust::Full });
+    let mut driver = Driver::new(&Config { device, ..Config::new(1000, policy) });
     driver.known(0, 16);
     driver.known(1, 16);
     driver
@@ -127,7 +127,7 @@ fn a_full_queue_leaves_hints_where_they_are() {
 #[test]
 fn devices_do_not_wait_for_each_other() {
     let mut driver = one_by_one(1);
-    driver.handle(Event::FileKnown { file: FileId(2), device: DeviceId(u16::MAX), blocks: 4 });
+    driver.handle(Event::FileKnown { file: FileId(2), device: DeviceId(u16::MAX), blocks: 4, place: 0 });
     driver.hint(1, 0, Want::Range { first: 0, count: 2 });
     let actions = driver.hint(1, 2, Want::All);
     assert!(matches!(actions[..], [Action::Fetch { device: DeviceId(u16::MAX), count: 4, .. }]), "{actions:?}");

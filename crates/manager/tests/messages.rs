@@ -19,7 +19,12 @@ fn event() -> impl Strategy<Value = Event> {
     let device = || any::<u16>().prop_map(DeviceId);
     let source = || proptest::sample::select(Source::ALL);
     prop_oneof![
-        (file(), device(), any::<u64>()).prop_map(|(file, device, blocks)| Event::FileKnown { file, device, blocks }),
+        (file(), device(), any::<u64>(), any::<u64>()).prop_map(|(file, device, blocks, place)| Event::FileKnown {
+            file,
+            device,
+            blocks,
+            place
+        }),
         file().prop_map(|file| Event::FileMissing { file }),
         (file(), any::<u64>()).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::Gone { file, first, count }),

@@ -82,6 +82,8 @@ struct Model {
     /// Waiting fetches ahead: (guessed, batch, block).
     queue: Vec<(bool, u64, Block)>,
     queued_ever: u64,
+    /// Behind what was sent last.
+    head: (u64, Block),
     starved: Vec<(Block, WaiterId)>,
     requests: BTreeMap<WaiterId, (u64, Outcome)>,
     names: BTreeMap<FileId, Name>,
@@ -107,6 +109,7 @@ impl Model {
             recency: Vec::new(),
             queue: Vec::new(),
             queued_ever: 0,
+            head: (0, block(0, 0)),
             starved: Vec::new(),
             requests: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -583,11 +586,13 @@ impl Model {
         for (class, blocks) in sent {
             let guessed = *class == Class::Guessed;
             assert!(guessed <= self.queue.iter().all(|it| it.0), "a guess goes before what was told");
-            let least = self.queue.iter().filter(|it| it.0 == guessed).min().expect("it waits").2;
-            assert_eq!(blocks[0], least, "what goes first");
+            let least = self.queue.iter().filter(|it| it.0 == guessed).min().expect("it waits");
+            let ahead = |it: &&(bool, u64, Block)| it.0 == guessed && it.1 == least.1 && (it.1, it.2) >= self.head;
+            assert_eq!(blocks[0], self.queue.iter().filter(ahead).min().unwrap_or(least).2, "what goes first");
             for block in blocks {
                 let at = self.queue.iter().position(|it| it.2 == *block && it.0 == guessed).expect("it waits");
-                self.queue.remove(at);
+                let (_, batch, last) = self.queue.remove(at);
+                self.head = (batch, Block { index: last.index + 1, ..last });
                 self.cell(*block).phase = Phase::InFlight;
             }
         }
@@ -618,9 +623,9 @@ impl Sequence {
 /// Runs the ops through both, and compares after each.
 fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: DeviceLimits, ops: &[Op]) {
     let policy = policy.parse().expect("a policy");
-    let config = Config { capacity, policy, device, trust: Trust::Full };
+    let config = Config { device, ..Config::new(capacity, policy) };
     let (mut driver, mut model) = (Driver::new(&config), Model::new(&config, ahead));
-    let first = Op::Plain(Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS });
+    let first = Op::Plain(Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: BLOCKS, place: 0 });
     for op in std::iter::once(&first).chain(ops) {
         let Some(event) = driver.event(op) else { continue };
         let flight = match event {

@@ -12,7 +12,7 @@
 //!
 //! # One example
 //! ```
-//! use foresee_manager::{Config, DeviceLimits, Source, Trust};
+//! use foresee_manager::{Config, Source};
 //! use foresee_sim::{host, load::Trace, timed, untimed};
 //!
 //! // Blocks 0 to 9, twice over, in a cache of 8: LRU never hits.
@@ -23,7 +23,7 @@
 //! // The same with a clock, on a store of 1 ms that takes any number of requests at once: 20 ms. Disclosed, and with half
 //! // of the cache for what is not read yet: four blocks arrive at a time.
 //! let config = |policy: &str| -> Result<Config, String> {
-//!     Ok(Config { capacity: 8, policy: policy.parse()?, device: DeviceLimits::default(), trust: Trust::Full })
+//!     Ok(Config::new(8, policy.parse()?))
 //! };
 //! let device = "servers=0,latency_us=1000".parse()?;
 //! let told = |disclose| timed::Options { think: timed::Think::None, disclose, device, lookup_ns: 0 };

@@ -65,7 +65,7 @@ pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
         config,
         block_bytes: trace.block_bytes,
         devices: vec![options.device],
-        files: trace.files.iter().map(|file| HostFile { device: DeviceId(0), blocks: file.blocks }).collect(),
+        files: trace.files.iter().map(|file| HostFile { device: DeviceId(0), blocks: file.blocks, place: 0 }).collect(),
         lookup_ns: options.lookup_ns,
         readers,
         faults: Faults::NONE,

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foresee_manager::policy::Choice;
-use foresee_manager::{Action, Config, DeviceId, DeviceLimits, Event, FileId, Manager, Statistics, Time, Trust};
+use foresee_manager::{Action, Config, DeviceId, Event, FileId, Manager, Statistics, Time};
 
 use crate::load::Trace;
 
@@ -83,12 +83,7 @@ pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)
 /// Makes one run. `advance` is told now and then how many more requests are done.
 pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     let begun = Instant::now();
-    let mut manager = Manager::new(&Config {
-        capacity: cell.cache_blocks,
-        policy: cell.policy.clone(),
-        device: DeviceLimits::default(),
-        trust: Trust::Full,
-    });
+    let mut manager = Manager::new(&Config::new(cell.cache_blocks, cell.policy.clone()));
     let mut actions = Vec::new();
     for file in 0..trace.files.len() {
         manager.handle(Time(0), known(trace, FileId(file as u32)), &mut actions);
@@ -120,7 +115,7 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
 
 fn known(trace: &Trace, file: FileId) -> Event {
     match trace.files.get(file.0 as usize) {
-        Some(traced) => Event::FileKnown { file, device: DeviceId(0), blocks: traced.blocks },
+        Some(traced) => Event::FileKnown { file, device: DeviceId(0), blocks: traced.blocks, place: 0 },
         None => Event::FileMissing { file },
     }
 }

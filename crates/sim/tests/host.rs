@@ -1,6 +1,6 @@
 //! The simulated host: what must hold of time, and of the manager while all goes wrong.
 
-use foresee_manager::{Config, DeviceId, DeviceLimits, Event, FileId, ReaderId, Site, Source, Time, Trust, Want};
+use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Trust, Want};
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{Fault, HostFile, Reader, Report, Setup, Step, run, run_watched};
 use foresee_sim::load::Trace;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const LATENCY_NS: u64 = 1_000_000;
 
 fn config(policy: &str, capacity: u64) -> Config {
-    Config { capacity, policy: policy.parse().unwrap(), device: DeviceLimits::default(), trust: Trust::Full }
+    Config::new(capacity, policy.parse().unwrap())
 }
 
 fn options(disclose: Option<Source>, device: &str) -> Options {
@@ -77,7 +77,7 @@ fn hints_of_files_that_are_not_there_are_dropped_and_reads_of_them_refused() {
 
 fn one_reader(steps: Vec<Step>) -> Setup {
     let mut setup = timed::setup(&scattered(), &options(None, "latency_us=10"), config("tip1", 8));
-    setup.files = vec![HostFile { device: DeviceId(0), blocks: 40 }];
+    setup.files = vec![HostFile { device: DeviceId(0), blocks: 40, place: 0 }];
     setup.readers = vec![Reader { id: ReaderId(1), steps }];
     setup
 }
@@ -137,7 +137,7 @@ fn setups() -> impl Strategy<Value = Setup> {
             setup.config = Config { trust, ..config(policy, capacity) };
             setup.config.device.outstanding_max = 2;
             setup.devices = vec![device.parse().unwrap(); 2];
-            setup.files = [0, 1, 0].map(|device| HostFile { device: DeviceId(device), blocks: 40 }).into();
+            setup.files = [0, 1, 0].map(|device| HostFile { device: DeviceId(device), blocks: 40, place: 0 }).into();
             setup.lookup_ns = 5000;
             setup.readers = readers.into_iter().map(|(id, steps)| Reader { id: ReaderId(id), steps }).collect();
             Setup { faults, besides: besides.concat(), ..setup }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foresee_manager::{Config, DeviceLimits, Header, Source, Trust, write_entry};
+use foresee_manager::{Config, Header, Source, write_entry};
 use foresee_sim::faults::Faults;
 use foresee_sim::host::run_watched;
 use foresee_sim::load::Trace;
@@ -16,8 +16,7 @@ fn scratch(name: &str) -> PathBuf {
 
 /// A run with hints, evictions and failures, and its log.
 fn log() -> String {
-    let config =
-        Config { capacity: 8, policy: "tip1".parse().unwrap(), device: DeviceLimits::default(), trust: Trust::Full };
+    let config = Config::new(8, "tip1".parse().unwrap());
     let mut log = format!("{}\n", Header(config.clone()));
     let trace = Trace::of_blocks((0..200).map(|at| at * 7 % 31), 4096);
     let device = "servers=2,latency_us=100".parse().unwrap();

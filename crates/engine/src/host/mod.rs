@@ -3,6 +3,7 @@
 mod doorbell;
 mod memory;
 mod pagecache;
+mod place;
 mod residency;
 mod scratch;
 mod uring;

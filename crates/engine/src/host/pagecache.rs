@@ -178,7 +178,7 @@ impl PageCache {
                     if let Some(opened) = found.file {
                         self.hold(file, opened);
                     }
-                    reports.push(Report::Event(Event::FileKnown { file, device, blocks }));
+                    reports.push(Report::Event(Event::FileKnown { file, device, blocks, place: found.place }));
                 }
                 Done::Looked(file, Err(_)) => reports.push(Report::Event(Event::FileMissing { file })),
             }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
+use super::place::place_of;
 use super::residency::drop_blocks;
 use super::scratch::Scratch;
 
@@ -33,6 +34,8 @@ pub struct Found {
     pub ino: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// Where it begins on its device, in blocks, if that is known.
+    pub place: u64,
 }
 
 /// One entry of a directory.
@@ -220,7 +223,8 @@ fn look(path: &Path) -> io::Result<Found> {
         // Its entries are what is looked up next; listing it brings them.
         list(path)?;
     }
-    Ok(Found { file, dev, ino, size })
+    let place = file.as_deref().map_or(0, place_of);
+    Ok(Found { file, dev, ino, size, place })
 }
 
 /// Whether the file lies on something that stores it. What the kernel makes up as it is read (proc, sysfs and the like) must

@@ -73,8 +73,10 @@ impl Manager {
                     }
                     self.hints.taken(step, false);
                 }
-                Step::Block { into, device, .. } if self.dispatch.leaves_run(device, into) => self.hints.leave(step),
-                Step::Block { sequence, block, device, .. } => match self.fetch_ahead(sequence, block, device, out) {
+                Step::Block { into, block, home, .. } if self.dispatch.leaves_run(home, block, into) => {
+                    self.hints.leave(step)
+                }
+                Step::Block { sequence, block, home, .. } => match self.fetch_ahead(sequence, block, home, out) {
                     Some(unread) => self.hints.taken(step, unread),
                     None => return,
                 },
@@ -94,7 +96,7 @@ impl Manager {
         &mut self,
         sequence: u16,
         block: Block,
-        device: DeviceId,
+        home: Home,
         out: &mut Vec<Action>,
     ) -> Option<bool> {
         let source = self.hints.sequence(sequence)?.source;
@@ -108,7 +110,7 @@ impl Manager {
             }
             return Some(counted);
         }
-        if !self.dispatch.has_room(device) || !self.take_frame_ahead(out) {
+        if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(out) {
             return None;
         }
         let page = self.table.insert(block, State::unread(class), Phase::Queued);
@@ -116,7 +118,7 @@ impl Manager {
         frame.ahead = true;
         frame.sequence = sequence;
         self.statistics.ahead[source as usize].fetched += 1;
-        self.dispatch.enqueue(device, block, class);
+        self.dispatch.enqueue(home, block, class);
         Some(true)
     }
 

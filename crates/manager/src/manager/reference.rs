@@ -197,8 +197,8 @@ impl Manager {
 
     pub(super) fn send_demand(&mut self, run: Option<(Block, u64)>, out: &mut Vec<Action>) {
         if let Some((first, count)) = run {
-            self.statistics.demand_fetches += 1;
-            self.dispatch.demand(self.now, self.device_of(first.file), first, count, out);
+            self.statistics.demand_fetches +=
+                self.dispatch.demand(self.now, self.home_of(first.file), first, count, out);
         }
     }
 

@@ -145,7 +145,7 @@ impl Driver {
     /// A driver for the tests of one matter: one policy, a generous device, any file and block.
     pub fn simple(policy: &str, capacity: u64, trust: Trust) -> Self {
         let policy = policy.parse().expect("a policy");
-        let config = Config { capacity, policy, device: DeviceLimits::default(), trust };
+        let config = Config { trust, ..Config::new(capacity, policy) };
         Driver { small: false, ..Driver::new(&config) }
     }
 
@@ -165,7 +165,7 @@ impl Driver {
                 let file = *self.lookups.iter().nth(pick.checked_rem(self.lookups.len())?)?;
                 Some(match file {
                     MISSING => Event::FileMissing { file },
-                    _ => Event::FileKnown { file, device: DeviceId(0), blocks: BLOCKS },
+                    _ => Event::FileKnown { file, device: DeviceId(0), blocks: BLOCKS, place: 0 },
                 })
             }
             Op::Release { pick } => {
@@ -374,7 +374,7 @@ impl Driver {
     // ---- short forms
 
     pub fn known(&mut self, file: u32, blocks: u64) -> Vec<Action> {
-        self.handle(Event::FileKnown { file: FileId(file), device: DeviceId(0), blocks })
+        self.handle(Event::FileKnown { file: FileId(file), device: DeviceId(0), blocks, place: 0 })
     }
 
     pub fn hint(&mut self, reader: u32, file: u32, want: Want) -> Vec<Action> {

@@ -204,7 +204,7 @@ impl<'a, 't> Host<'a, 't> {
 
     fn resolved(&self, file: FileId) -> Event {
         match self.setup.files.get(file.0 as usize) {
-            Some(&HostFile { device, blocks }) => Event::FileKnown { file, device, blocks },
+            Some(&HostFile { device, blocks, place }) => Event::FileKnown { file, device, blocks, place },
             None => Event::FileMissing { file },
         }
     }

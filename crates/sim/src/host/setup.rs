@@ -56,6 +56,8 @@ pub struct HostFile {
     pub device: DeviceId,
     /// How long it is.
     pub blocks: u64,
+    /// Where on the device it begins, in blocks.
+    pub place: u64,
 }
 
 /// All a run depends on.
