@@ -3,12 +3,24 @@
 CARGO ?= cargo
 JOBS ?= 2
 PREFIX ?= /usr/local
+# Where Python looks for modules, if that is under PREFIX.
+PYTHON_DIR ?= $(shell python3 -c 'import site, sys; under = "$(PREFIX)/"; \
+	print(next((it for it in site.getsitepackages() if it.startswith(under)), \
+	under + "lib/python%d.%d/site-packages" % sys.version_info[:2]))')
 export CARGO_BUILD_JOBS ?= $(JOBS)
 
-.PHONY: build demo test check bench install clean
+.PHONY: build libforesee demo test check bench install clean
 
-build:
+build: libforesee
 	$(CARGO) build --release --workspace
+
+# The hint library for C, one file; the others who speak of it load it.
+libforesee:
+	mkdir -p target/release
+	$(CC) -O2 -Wall -Wextra -fPIC -c bindings/c/foresee.c -o target/release/foresee.o
+	$(CC) -shared -Wl,-soname,libforesee.so target/release/foresee.o -ldl -o target/release/libforesee.so
+	rm -f target/release/libforesee.a
+	$(AR) rcs target/release/libforesee.a target/release/foresee.o
 
 # The main job on real files of this machine: search the sources of foresee's own dependencies, each time from a cold cache.
 demo: build
@@ -32,6 +44,10 @@ install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee
 	install -D target/release/slowdisk $(DESTDIR)$(PREFIX)/bin/slowdisk
 	install -D target/release/libforesee_preload.so $(DESTDIR)$(PREFIX)/lib/foresee/libforesee_preload.so
+	install -D -m 644 bindings/c/foresee.h $(DESTDIR)$(PREFIX)/include/foresee.h
+	install -D target/release/libforesee.so $(DESTDIR)$(PREFIX)/lib/libforesee.so
+	install -D -m 644 target/release/libforesee.a $(DESTDIR)$(PREFIX)/lib/libforesee.a
+	install -D -m 644 bindings/python/foresee.py $(DESTDIR)$(PYTHON_DIR)/foresee.py
 
 clean:
 	$(CARGO) clean

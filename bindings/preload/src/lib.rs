@@ -4,7 +4,7 @@
 //! (`foresee-ring`; `FORESEE_RING` names the memory). What must hold, whatever the program does:
 //!
 //! 1. **Results and errno are libc's.** Our own system calls go past libc (`sys.rs`), so errno is never touched.
-//! 2. **Nothing waits.** No lock, no allocation, no symbol bound at first use: everything is found when the library is
+//! 2. **No hook waits.** No lock, no allocation, no symbol bound at first use: everything is found when the library is
 //!    loaded (`next.rs`), so hooks may run in signal handlers, after fork, and in cancelled threads.
 //! 3. **Without a supervisor it is not there.** No variable, no memory, another version: each hook is one test and a
 //!    call.
@@ -18,6 +18,7 @@
 //! fds.rs      what each descriptor is: the reads of anything but regular files are left alone
 //! observe.rs  from what a call did to a record of it
 //! hooks/      the functions, by what they do
+//! hints.rs    what the hint library calls: the program's own wish, so it may wait
 //! ```
 //!
 //! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a destructor lives in
@@ -27,6 +28,7 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 mod fds;
+mod hints;
 mod hooks;
 mod next;
 mod observe;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use foresee_ring::{PATH_BYTES_MAX, Record, Region};
 
-use crate::{next, observe, patch, state, sys};
+use crate::{hints, next, observe, patch, state, sys};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -49,6 +49,7 @@ extern "C" fn end() {
 
 unsafe extern "C" fn forked() {
     let Some(region) = state::region() else { return };
+    hints::forget();
     let parent = state::pid();
     let slot = state::become_this_process(region);
     observe::post(region, Record::Forked { parent, slot }, &[]);

@@ -58,6 +58,13 @@ pub(crate) fn gettid() -> u32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
+/// Sleeps for less than a second, or until a signal comes.
+pub(crate) fn sleep(nanoseconds: i64) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+    // SAFETY: the kernel reads one `struct timespec`.
+    unsafe { call(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0, 0]) };
+}
+
 pub(crate) fn open(path: &CStr, flags: c_int) -> Option<c_int> {
     let path = path.as_ptr() as usize;
     // SAFETY: the path ends with a NUL.

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a hint helps whichever it
-//! is. Everything that enters the manager and everything it answers can be logged, and replayed.
+//! is. What a process discloses by itself, through the hint library, is that process's ([`Library`]). Everything that enters
+//! the manager and everything it answers can be logged, and replayed.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -20,16 +21,16 @@ use foresee_manager::{
 };
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
-use crate::hints::{Found, Walk, Words};
+use crate::hints::{Found, Library, Walk, Words};
 use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
-use crate::watch::{Processes, Seen};
+use crate::watch::{Disclosure, Processes, Seen};
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
 
-/// The run's only reader.
+/// The run as a whole. Processes are numbered from 1.
 const RUN: ReaderId = ReaderId(0);
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
@@ -57,6 +58,8 @@ const INITIAL_BLOCKS: u64 = 64;
 /// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got going. (A file of 512 MiB
 /// on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched ahead.)
 const QUICK_RUN_BLOCKS_MAX: u64 = 256;
+/// The longest file there can be: what a hint says beyond is passed over.
+const FILE_BYTES_MAX: u64 = Block::INDEX_LIMIT * BLOCK_BYTES;
 /// The kernel acts on advice itself as far as one readahead window, by default; the program reads there next.
 const KERNEL_READAHEAD_BYTES: u64 = 128 << 10;
 
@@ -129,6 +132,7 @@ pub struct Supervisor<'a> {
     walk: Walk,
     names_only: bool,
     words_source: Source,
+    library: Library,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
@@ -151,6 +155,7 @@ pub struct Supervisor<'a> {
     retired: foresee_ring::Counters,
     programs: u32,
     sleep: Duration,
+    is_behind: bool,
     warnings: Vec<String>,
 }
 
@@ -191,6 +196,7 @@ impl<'a> Supervisor<'a> {
             walk: Walk::new(setup.words.paths, setup.words.walks, setup.words.skip_hidden),
             names_only: setup.words.names_only,
             words_source: if setup.words.known { Source::Command } else { Source::Arguments },
+            library: Library::default(),
             profile: setup.profile,
             mapped: HashMap::new(),
             sizes: HashMap::new(),
@@ -210,6 +216,7 @@ impl<'a> Supervisor<'a> {
             retired: Default::default(),
             programs: 0,
             sleep: SLEEP_MIN,
+            is_behind: false,
             warnings: Vec::new(),
         };
         supervisor.follow_walk();
@@ -220,6 +227,7 @@ impl<'a> Supervisor<'a> {
     /// One round: takes in what there is. Returns whether there was anything.
     pub fn turn(&mut self) -> bool {
         let records = self.take_records();
+        self.is_behind = records >= RECORDS_AT_ONCE;
         let reports = self.take_reports();
         self.follow_walk();
         self.host.close_idle();
@@ -233,7 +241,9 @@ impl<'a> Supervisor<'a> {
     /// Sleeps until there is something to do, or one of these descriptors is readable.
     pub fn rest(&mut self, worked: bool, others: &[RawFd]) {
         self.sleep = if worked { SLEEP_MIN } else { (self.sleep * 2).min(SLEEP_MAX) };
-        self.host.wait(others, self.sleep);
+        // More is in the ring than is taken at once, and a program that hints may be waiting for room.
+        let sleep = if self.is_behind { Duration::ZERO } else { self.sleep };
+        self.host.wait(others, sleep);
     }
 
     fn warn(&mut self, warning: String) {
@@ -259,14 +269,20 @@ impl<'a> Supervisor<'a> {
 
     fn take_records(&mut self) -> usize {
         let mut path = [0; PATH_BYTES_MAX];
-        for taken in 0..RECORDS_AT_ONCE {
+        let mut taken = 0;
+        while taken < RECORDS_AT_ONCE {
             match self.consumer.next(&mut path) {
                 Next::Record(entry) => {
                     self.stalled = None;
                     let (process, thread, ticks) = (entry.stamp.pid, entry.stamp.tid, entry.stamp.ticks);
                     if let Some(seen) = self.processes.learn(&entry, &mut self.names) {
+                        // Each segment takes about as long as a record.
+                        if let Seen::Disclosed(Disclosure::Segments(segments)) = &seen {
+                            taken += segments.len();
+                        }
                         self.take_seen(process, thread, ticks, seen);
                     }
+                    taken += 1;
                 }
                 Next::Empty => return taken,
                 Next::Stalled { at } => {
@@ -282,7 +298,7 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
-        RECORDS_AT_ONCE
+        taken
     }
 
     fn take_seen(&mut self, process: u32, thread: u32, ticks: u64, seen: Seen) {
@@ -318,7 +334,7 @@ impl<'a> Supervisor<'a> {
                 self.recorder.mapped(file, ordinal);
                 // Nothing will tell what of a mapping is touched: the recorded run did.
                 for (first, count) in self.mapped.remove(&file).unwrap_or_default() {
-                    self.reference(file, first, count, 0);
+                    self.reference(RUN, file, first, count, 0);
                 }
             }
             Seen::Advised { file, offset, bytes } => {
@@ -330,6 +346,51 @@ impl<'a> Supervisor<'a> {
                     self.tell(Event::Hint { reader: RUN, source: Source::Advice, file, want });
                 }
             }
+            Seen::Ended { ordinal } => self.ended(ordinal),
+            Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
+        }
+    }
+
+    /// What a process said through the hint library.
+    fn take_disclosure(&mut self, reader: ReaderId, disclosure: Disclosure) {
+        match disclosure {
+            Disclosure::Hint { file, whole } => {
+                self.library.hint(reader, file);
+                if whole {
+                    self.disclose(reader, Want::All);
+                }
+            }
+            Disclosure::Segments(segments) => {
+                for (offset, bytes) in segments {
+                    if let Some((first, count)) = blocks(offset, bytes.min(FILE_BYTES_MAX.saturating_sub(offset))) {
+                        self.disclose(reader, Want::Range { first, count });
+                    }
+                }
+            }
+            Disclosure::Repeat { hints, passes } => {
+                let entries = self.library.disclosures(reader, hints);
+                let passes = if passes == 0 { u64::MAX } else { passes };
+                self.tell(Event::Repeat { reader, source: Source::Library, entries, passes });
+            }
+            Disclosure::Cancel => {
+                if self.library.withdraw(reader) {
+                    self.tell(Event::Cancel { reader, source: Source::Library });
+                }
+            }
+        }
+    }
+
+    fn disclose(&mut self, reader: ReaderId, want: Want) {
+        if let Some(file) = self.library.disclose(reader) {
+            self.tell(Event::Hint { reader, source: Source::Library, file, want });
+        }
+    }
+
+    /// A process is gone, and what it disclosed by itself goes with it.
+    fn ended(&mut self, ordinal: u32) {
+        let reader = ReaderId(ordinal);
+        if self.library.end(reader) {
+            self.tell(Event::ReaderExited { reader });
         }
     }
 
@@ -359,19 +420,23 @@ impl<'a> Supervisor<'a> {
         descriptor: (Option<u32>, i32, u32),
     ) {
         let Some((first, count)) = blocks(offset, bytes) else { return };
-        let is_cached = |index| self.manager.state_of(Block { file, index }) == Some(State::Cached);
-        // What an earlier read left here need not be disclosed next time; what was brought for this read must be.
-        let fresh = (first..first + count).find(|&index| !is_cached(index));
-        if let Some(fresh) = fresh {
+        let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
+        let state = |index| self.manager.state_of(Block { file, index });
+        // What an earlier read left here need not be disclosed next time; what was brought for this read must be, unless it
+        // was the program that disclosed it: it will again.
+        let fresh = (first..first + count).find(|&index| state(index) != Some(State::Cached));
+        if let Some(fresh) = fresh
+            && (disclosed_by.is_none() || state(fresh) != Some(State::Hinted))
+        {
             self.recorder.read(file, ordinal, fresh, first + count - fresh);
         }
-        self.reference(file, first, count, site);
+        self.reference(disclosed_by.unwrap_or(RUN), file, first, count, site);
         self.notice_habit(descriptor, fresh.is_none());
     }
 
-    fn reference(&mut self, file: FileId, first: u64, count: u64, site: u64) {
+    fn reference(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64, site: u64) {
         let demand = Demand::Observed;
-        self.tell(Event::Reference { reader: RUN, site: Site(site), file, first, count, demand });
+        self.tell(Event::Reference { reader, site: Site(site), file, first, count, demand });
     }
 
     /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
@@ -499,7 +564,9 @@ impl<'a> Supervisor<'a> {
             if is_dead(pid) {
                 self.count_in(slot);
                 self.region.release(slot);
-                self.processes.forget(pid);
+                if let Some(ordinal) = self.processes.forget(pid) {
+                    self.ended(ordinal);
+                }
                 self.habits.retain(|key, _| key.0 != slot);
             }
         }
@@ -517,7 +584,8 @@ impl<'a> Supervisor<'a> {
     pub fn finish(mut self) -> Finished {
         // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
         self.region.close();
-        for _ in 0..foresee_ring::SLOTS / RECORDS_AT_ONCE {
+        // A slot holds a record, or up to four segments.
+        for _ in 0..4 * foresee_ring::SLOTS / RECORDS_AT_ONCE {
             if self.take_records() == 0 {
                 break;
             }
@@ -528,7 +596,9 @@ impl<'a> Supervisor<'a> {
                 self.count_in(slot);
             }
         }
-        self.tell(Event::ReaderExited { reader: RUN });
+        for reader in self.library.readers().into_iter().chain([RUN]) {
+            self.tell(Event::ReaderExited { reader });
+        }
         self.programs = self.processes.count();
         Finished {
             statistics: self.manager.statistics().clone(),

@@ -66,6 +66,8 @@ pub(crate) struct Flight {
 struct Device {
     limits: DeviceLimits,
     outstanding: u32,
+    /// What lone requests took, the latest weighing an eighth.
+    access_ns: Option<f64>,
     /// It has answered a lone request quickly. Noise only ever makes a request slower, so once is enough.
     quick: bool,
     /// Waiting blocks, hinted and guessed.
@@ -115,6 +117,7 @@ impl Dispatch {
             self.devices.push(Device {
                 limits,
                 outstanding: 0,
+                access_ns: None,
                 quick: false,
                 waiting: Default::default(),
                 arrivals: 0,
@@ -127,6 +130,17 @@ impl Dispatch {
     /// The disk that holds a block of a file that begins at `home`.
     fn disk_of(&self, home: Home, block: Block) -> DeviceId {
         self.stripe.device(home.device, home.place + block.index)
+    }
+
+    /// Whether this block may go in one request with the `count` blocks before it.
+    pub fn joins(&self, home: Home, block: Block, count: u64) -> bool {
+        let begins_unit = (home.place + block.index).is_multiple_of(self.stripe.unit_blocks.max(1));
+        count < self.limits.cluster_blocks_max && !begins_unit
+    }
+
+    /// What a lone request to a device takes, in nanoseconds, as measured of late.
+    pub fn access_ns(&self, id: DeviceId) -> Option<f64> {
+        self.devices.get(usize::from(id.0))?.access_ns
     }
 
     /// Whether this block may wait for its disk.
@@ -253,6 +267,10 @@ impl Dispatch {
             let cached = CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
             let quick = QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
             device.quick |= (cached..quick).contains(&took);
+            if took >= cached {
+                let before = device.access_ns.unwrap_or(took as f64);
+                device.access_ns = Some(before + (took as f64 - before) / 8.0);
+            }
         }
         self.in_flight -= flight.count;
         Some(flight)

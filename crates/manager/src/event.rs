@@ -86,6 +86,13 @@ messages! {
         FileChanged = "file-changed" { file: FileId, blocks: u64 }
         /// A reader disclosed that it will read this, after all it disclosed before (000 section 2, 001 section 2).
         Hint = "hint" { reader: ReaderId, source: Source, file: FileId, want: Want }
+        /// The last `entries` of what this reader disclosed through this source are read `passes` times in all. What it discloses
+        /// afterwards comes after them.
+        Repeat = "repeat" { reader: ReaderId, source: Source, entries: u64, passes: u64 }
+        /// The reader has more to disclose through this source than it has said: a generator, to be asked with `Pull`.
+        More = "more" { reader: ReaderId, source: Source }
+        /// What the reader discloses through this source comes true so often, in percent, as far as whoever says it knows.
+        Confidence = "confidence" { reader: ReaderId, source: Source, percent: u64 }
         /// What the reader disclosed through this source and has not read is withdrawn.
         Cancel = "cancel" { reader: ReaderId, source: Source }
         /// The reader is gone; all it disclosed goes with it.
@@ -95,6 +102,9 @@ messages! {
         /// The reader reads `count` blocks from `first` on. A host that serves it hands it what is here before it
         /// carries out the actions, which may give those very blocks up.
         Reference = "reference" { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, demand: Demand }
+        /// The file system's own readahead wants these blocks, whatever is disclosed. What finds no page and no place in the queue
+        /// is forgotten.
+        ReadAhead = "read-ahead" { file: FileId, first: u64, count: u64 }
         /// All blocks of a fetch arrived. A host that serves readers has handed them their bytes already.
         FetchDone = "fetch-done" { fetch: FetchId }
         /// A fetch failed.
@@ -117,6 +127,8 @@ messages! {
         Lookup = "lookup" { file: FileId }
         /// Read `count` blocks from `first` on; answer with `FetchDone` or `FetchFailed`.
         Fetch = "fetch" { fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64, class: Class }
+        /// Have the reader's generator disclose more; answer with `Hint`, and with `More` if that is not all.
+        Pull = "pull" { reader: ReaderId, source: Source }
         /// Give up the memory of these blocks.
         Drop = "drop" { file: FileId, first: u64, count: u64 }
         /// All blocks of this reader's request arrived, or one of them failed.
@@ -166,6 +178,7 @@ impl Event {
                 some && file.is_in_range()
             }
             Event::Gone { file, first, count }
+            | Event::ReadAhead { file, first, count }
             | Event::Reference { file, first, count, demand: Demand::Observed, .. } => {
                 cut(*first, count, REFERENCE_BLOCKS_MAX) && file.is_in_range()
             }
@@ -175,6 +188,9 @@ impl Event {
             }
             Event::FileMissing { file } | Event::Named { file, .. } => file.is_in_range(),
             Event::Cancel { .. }
+            | Event::Repeat { .. }
+            | Event::More { .. }
+            | Event::Confidence { .. }
             | Event::ReaderExited { .. }
             | Event::FetchDone { .. }
             | Event::FetchFailed { .. }
@@ -254,6 +270,8 @@ words! {
         Advice = "advice",
         /// The hint library.
         Library = "library",
+        /// The file system's own readahead, where the host has one: nobody disclosed anything.
+        Readahead = "readahead",
     }
 }
 
@@ -262,7 +280,7 @@ impl Source {
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
-            Source::Profile => Class::Guessed,
+            Source::Profile | Source::Readahead => Class::Guessed,
         }
     }
 
@@ -273,7 +291,7 @@ impl Source {
         match self {
             Source::Command => initial.saturating_mul(4),
             Source::Arguments => 0,
-            Source::Profile | Source::Advice | Source::Library => initial,
+            Source::Profile | Source::Advice | Source::Library | Source::Readahead => initial,
         }
     }
 }

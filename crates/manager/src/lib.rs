@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod dispatch;
+mod estimate;
 mod event;
 mod hint;
 mod ids;

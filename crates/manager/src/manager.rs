@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Source, Want};
-use crate::hint::{Hints, Known, Passed, Step, Trust};
+use crate::hint::{Hints, Known, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
-use crate::policy::{Access, Choice, Disclosed, Ledger, Policy};
+use crate::policy::{Access, Ahead, Choice, Context, Disclosed, Ledger, Policy, Worth};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
@@ -23,6 +23,20 @@ pub const PAGES_MAX: u64 = 1 << 31;
 /// Steps along the hints at one event. Each fetches a block, finds one here, or asks for a name; four queues of the default
 /// length (see [`DeviceLimits`]), and still but a millisecond. What is left is taken at the next event.
 const STEPS_MAX: u64 = 1 << 14;
+
+/// What the policy may look at. A macro, so that the policy itself can be borrowed beside it.
+macro_rules! context {
+    ($manager:expr) => {
+        Context {
+            table: &$manager.table,
+            capacity: $manager.capacity,
+            hints: &$manager.hints,
+            files: &$manager.files,
+            dispatch: &$manager.dispatch,
+        }
+    };
+}
+use context;
 
 /// How a manager is set up.
 #[derive(Debug, Clone)]
@@ -75,6 +89,8 @@ pub struct Manager {
     starved: VecDeque<(Block, Access)>,
     pins: FastMap<u64, u32>,
     statistics: Statistics,
+    /// What could be fetched ahead, for the time of one event; kept for its memory.
+    steps: Vec<(u64, Step)>,
     /// The time of the event at hand.
     now: Time,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
@@ -97,6 +113,7 @@ impl Manager {
             starved: VecDeque::new(),
             pins: FastMap::default(),
             statistics: Statistics::default(),
+            steps: Vec::new(),
             now: Time(0),
             begun: 0,
         }
@@ -112,7 +129,7 @@ impl Manager {
             Event::Reference { reader, site, file, first, count, demand }
                 if event::reads_within(file, first, count) =>
             {
-                let access = Access { now, reader, site, demand };
+                let access = Access { now, reader, site, demand, hinted: None };
                 self.reference(&access, Block { file, index: first }, count, out);
             }
             _ => self.turn(now, event, out),
@@ -120,7 +137,7 @@ impl Manager {
         if !self.starved.is_empty() {
             self.feed_starved(out);
         }
-        if self.hints.any_open() {
+        if self.hints.any_open() || self.hints.any_more() {
             self.read_ahead(out);
         }
         if !self.dispatch.is_idle() {
@@ -142,12 +159,18 @@ impl Manager {
         };
         match within {
             Event::Reference { reader, site, file, first, count, demand } => {
-                let access = Access { now, reader, site, demand };
+                let access = Access { now, reader, site, demand, hinted: None };
                 self.reference(&access, Block { file, index: first }, count, out);
             }
             Event::FetchDone { fetch } => self.fetch_done(fetch, out),
             Event::FetchFailed { fetch } => self.fetch_failed(fetch, out),
             Event::Hint { reader, source, file, want } => self.hint(reader, source, file, want),
+            Event::Repeat { reader, source, entries, passes } => self.repeat(reader, source, entries, passes),
+            Event::More { reader, source } => self.hints.has_more(reader, source, self.trust),
+            Event::Confidence { reader, source, percent } => {
+                self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
+            }
+            Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count, out),
             Event::Named { reader, file } => self.named(reader, file),
             Event::FileKnown { file, device, blocks, place } => {
                 // Who opened the file does not know where it lies; who looked it up did.
@@ -159,6 +182,9 @@ impl Manager {
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),
             Event::ReaderExited { reader } => {
                 self.cancel(reader, None);
+                for sequence in self.hints.of_reader(reader, None) {
+                    self.policy.sequence_ended(sequence);
+                }
                 self.hints.forget(reader);
             }
             Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
@@ -175,11 +201,7 @@ impl Manager {
 
     /// The memory as it stands.
     pub fn ledger(&self) -> Ledger {
-        Ledger {
-            capacity: self.capacity,
-            used: self.table.used(),
-            unread: self.table.count(State::Hinted) + self.table.count(State::Guessed),
-        }
+        Ledger::of(self.capacity, &self.table)
     }
 
     /// Whether a block is here, all of it.
@@ -223,7 +245,7 @@ impl Manager {
 
     fn resolved(&mut self, file: FileId, known: Known) {
         self.set_known(file, known);
-        self.hints.resolved(file);
+        self.hints.resolved(file, known);
     }
 
     fn file_changed(&mut self, file: FileId, blocks: u64, out: &mut Vec<Action>) {

@@ -5,7 +5,7 @@ mod support;
 use foresee_manager::policy::Choice;
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, FILES, Op, choices, fetched, op};
+use support::{BLOCKS, Driver, FILES, Op, choices, every_op, fetched};
 
 /// Limits at their least, and such that queues fill now and then.
 fn limits() -> [DeviceLimits; 3] {
@@ -68,7 +68,7 @@ proptest! {
     /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all outcomes add up (I9). Twice the
     /// same events lead twice to the same actions (I8).
     #[test]
-    fn any_events(ops in proptest::collection::vec(op(), 1..120), (capacity, device, stripe, trust) in setting()) {
+    fn any_events(ops in proptest::collection::vec(every_op(), 1..120), (capacity, device, stripe, trust) in setting()) {
         for policy in choices() {
             let config = Config { capacity, policy, device, stripe, trust };
             let actions = || {
@@ -84,7 +84,7 @@ proptest! {
     /// I8: what an event leads to does not depend on whether the host took the earlier actions yet.
     #[test]
     fn actions_do_not_depend_on_the_buffer(
-        ops in proptest::collection::vec(op(), 1..80),
+        ops in proptest::collection::vec(every_op(), 1..80),
         (capacity, device, stripe, trust) in setting(),
     ) {
         for policy in choices() {

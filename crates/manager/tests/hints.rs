@@ -429,3 +429,66 @@ fn a_long_walk_over_what_is_here_takes_more_than_one_event() {
     assert!((2..10).contains(&events), "{events}");
     driver.manager.check();
 }
+
+/// Ten blocks read three times, and what is disclosed meanwhile comes after them.
+#[test]
+fn passes_over_a_sequence() {
+    let mut driver = cursors();
+    (0..10).for_each(|index| drop(driver.hint(1, 0, range(index, 1))));
+    driver.handle(Event::Repeat { reader: ReaderId(1), source: TOLD, entries: 10, passes: 3 });
+    driver.hint(1, 0, range(50, 1));
+    for _ in 0..3 {
+        assert_eq!(accuracy(&driver).1, 0);
+        (0..10).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    }
+    assert_eq!(accuracy(&driver), (30, 0));
+    (0..10).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    assert_eq!(accuracy(&driver), (30, 0), "there is no fourth pass");
+    driver.read(1, 0, 50, 1);
+    assert_eq!((accuracy(&driver), driver.manager.open_hints()), ((31, 0), 0));
+}
+
+#[test]
+fn endless_passes_take_the_room_of_two() {
+    let mut driver = cursors();
+    driver.hint(1, 0, range(0, 5));
+    driver.hint(1, 0, range(20, 5));
+    driver.handle(Event::Repeat { reader: ReaderId(1), source: TOLD, entries: u64::MAX, passes: u64::MAX });
+    for _ in 0..100 {
+        driver.read(1, 0, 0, 5);
+        driver.read(1, 0, 20, 5);
+        assert!(driver.manager.open_hints() <= 6, "{}", driver.manager.open_hints());
+        driver.manager.check();
+    }
+    assert_eq!(accuracy(&driver), (1000, 0));
+    driver.handle(Event::Cancel { reader: ReaderId(1), source: TOLD });
+    assert_eq!(driver.manager.open_hints(), 0);
+}
+
+/// A generator is asked when all it said was looked at, once each time.
+#[test]
+fn a_generator_is_asked_for_more() {
+    let mut driver = driver();
+    let asked = |actions: &[Action]| actions.iter().filter(|it| matches!(it, Action::Pull { .. })).count();
+    driver.hint(1, 0, range(0, 3));
+    let more = Event::More { reader: ReaderId(1), source: TOLD };
+    assert_eq!(asked(&driver.handle(more)), 1);
+    assert_eq!(asked(&driver.hint(1, 0, range(3, 3))), 0, "it said nothing of more");
+    assert_eq!(asked(&driver.handle(more)), 1);
+    driver.handle(Event::ReaderExited { reader: ReaderId(1) });
+    assert_eq!(asked(&driver.read(1, 0, 0, 1)), 0);
+}
+
+/// Under cost and benefit, of two sources that disclose at once the one that says it is often wrong waits for memory.
+#[test]
+fn confidence_scales_what_is_worth_memory() {
+    let mut driver = Driver::simple("tip2", 40, Trust::Full);
+    driver.known(0, 1000);
+    driver.known(1, 1000);
+    driver.handle(Event::Confidence { reader: ReaderId(1), source: TOLD, percent: 10 });
+    driver.hint(1, 0, Want::All);
+    driver.hint(2, 1, Want::All);
+    driver.arrive();
+    let here = |file| (0..1000).filter(|&index| driver.manager.is_present(block(file, index))).count();
+    assert!(here(0) < 8 && here(1) > 30, "{} {}", here(0), here(1));
+}

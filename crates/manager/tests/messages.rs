@@ -19,6 +19,19 @@ fn event() -> impl Strategy<Value = Event> {
     let device = || any::<u16>().prop_map(DeviceId);
     let source = || proptest::sample::select(Source::ALL);
     prop_oneof![
+        (reader(), source(), any::<u64>(), any::<u64>()).prop_map(|(reader, source, entries, passes)| Event::Repeat {
+            reader,
+            source,
+            entries,
+            passes
+        }),
+        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
+        (reader(), source()).prop_map(|(reader, source)| Event::More { reader, source }),
+        (reader(), source(), any::<u64>()).prop_map(|(reader, source, percent)| Event::Confidence {
+            reader,
+            source,
+            percent
+        }),
         (file(), device(), any::<u64>(), any::<u64>()).prop_map(|(file, device, blocks, place)| Event::FileKnown {
             file,
             device,
@@ -58,6 +71,8 @@ fn action() -> impl Strategy<Value = Action> {
             let (fetch, device) = (FetchId(fetch), DeviceId(device));
             Action::Fetch { fetch, device, file, first, count, class }
         }),
+        (any::<u32>().prop_map(ReaderId), proptest::sample::select(Source::ALL))
+            .prop_map(|(reader, source)| Action::Pull { reader, source }),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Drop { file, first, count }),
         (any::<u64>(), proptest::sample::select(Outcome::ALL))
             .prop_map(|(waiter, outcome)| Action::Wake { waiter: WaiterId(waiter), outcome }),
@@ -116,5 +131,5 @@ fn malformed_lines_say_why() {
     }
     assert!("fetch-done fetch=1".parse::<Action>().is_err(), "an event is no action");
     let error = "rumour".parse::<Source>().expect_err("no source");
-    assert_eq!(error.to_string(), "'rumour' is none of: command, arguments, profile, advice, library");
+    assert_eq!(error.to_string(), "'rumour' is none of: command, arguments, profile, advice, library, readahead");
 }

@@ -141,6 +141,9 @@ impl Model {
                     *ended = (ended.0 + it.consumed, ended.1 + it.skipped);
                 }
             }
+            Event::Repeat { .. } | Event::More { .. } | Event::Confidence { .. } | Event::ReadAhead { .. } => {
+                unreachable!("left out here")
+            }
             Event::Named { reader, file } => {
                 self.consume(reader, |hint, _| hint.want == Want::Name && hint.file == file)
             }
@@ -502,12 +505,14 @@ impl Model {
 
     fn read_ahead(&mut self) {
         let Some((share, counts_present)) = self.ahead else { return };
+        // A full queue holds blocks up, not names.
+        let mut full = false;
         loop {
             let unread = self.cells.values().filter(|cell| cell.class.is_some()).count() as u64;
             if unread >= (self.capacity as f64 * share).round() as u64 {
                 return;
             }
-            let Some((at, hint)) = self.next_hint() else { return };
+            let Some((at, hint)) = self.next_hint(full) else { return };
             let key = self.sequences[at].0;
             let hint_now = self.sequences[at].1.hints[hint].clone();
             let Some(&Name::Here(_)) = self.names.get(&hint_now.file) else {
@@ -532,10 +537,11 @@ impl Model {
             } else {
                 let busy = |cell: &&Cell| cell.phase != Phase::Present || cell.views > 0;
                 let busy = self.cells.values().filter(busy).count() as u64;
-                if self.queue.len() as u64 >= self.limits.queued_blocks_max
-                    || busy + 1 >= self.capacity
-                    || !self.make_room(false)
-                {
+                if self.queue.len() as u64 >= self.limits.queued_blocks_max {
+                    full = true;
+                    continue;
+                }
+                if busy + 1 >= self.capacity || !self.make_room(false) {
                     return;
                 }
                 self.insert(block);
@@ -551,7 +557,7 @@ impl Model {
     }
 
     /// The oldest hint for which something can be done: (sequence, place in it).
-    fn next_hint(&mut self) -> Option<(usize, usize)> {
+    fn next_hint(&mut self, full: bool) -> Option<(usize, usize)> {
         let names = &self.names;
         let mut found = Vec::new();
         for (at, (_, sequence)) in self.sequences.iter_mut().enumerate() {
@@ -565,6 +571,9 @@ impl Model {
                     (_, Some((_, len))) => hint.looked_at.max(hint.read) < len,
                     (_, None) => unreachable!("a resolved name has a span"),
                 };
+                if todo && full && matches!(names.get(&hint.file), Some(Name::Here(_))) {
+                    continue;
+                }
                 if todo {
                     found.push((hint.order, at, place));
                     break;
@@ -651,7 +660,7 @@ fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: Devi
                 }
                 Action::Wake { waiter, outcome } => woken.push((waiter, outcome)),
                 Action::Lookup { file } => asked.push(file),
-                Action::Fetch { .. } => {}
+                Action::Fetch { .. } | Action::Pull { .. } => {}
             }
         }
         assert_eq!(dropped, std::mem::take(&mut model.dropped).into_iter().collect(), "drops after {event}");

@@ -1,9 +1,9 @@
 //! The memory that programs under `foresee run` share with their supervisor.
 //!
-//! A program posts what it opens, lists, seeks and reads; the supervisor learns from it. Three things hold throughout:
-//! the program never waits (a full ring drops the record and counts it in `lost`), the supervisor trusts nothing it
-//! reads here (every field is validated, and a torn record is found by its checksum), and a program may die or stop at
-//! any instruction without stopping the others.
+//! A program posts what it opens, lists, seeks and reads, and what it hints; the supervisor learns from it. Three things
+//! hold throughout: the ring never makes a program wait (a full ring drops the record and counts it in `lost`), the
+//! supervisor trusts nothing it reads here (every field is validated, and a torn record is found by its checksum), and a
+//! program may die or stop at any instruction without stopping the others.
 //!
 //! ```text
 //! Region   header | tail | lost | claims [512] | processes [512] | slots [65,536 of 64 bytes]
@@ -25,7 +25,8 @@
 //! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what counts as a stall
 //! ([`Region::set_stall_ticks_min`]), and says when it leaves ([`Region::close`]).
 //!
-//! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`].
+//! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`]; for what may wait,
+//! [`Region::is_half_free`] says when.
 //!
 //! The records are in `record.rs`, one table; how a record lies in slots is in `slot.rs`.
 #![cfg_attr(not(test), no_std)]
@@ -43,7 +44,7 @@ mod wire;
 
 pub use consumer::{Consumer, Entry, Next};
 pub use process::{Attention, Counters, Process};
-pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, Stamp, Took};
+pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, SEGMENT_BYTES, Stamp, Took, segments};
 pub use region::{Mismatch, Region};
 pub use slot::PATH_BYTES_MAX;
 pub use ticks::ticks;

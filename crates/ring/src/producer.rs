@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::SLOTS;
 use crate::record::{Record, Stamp};
 use crate::region::Region;
 use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, span};
@@ -29,6 +30,13 @@ impl Region {
         let head = Head { kind: record.kind(), span: span as u8, path_bytes: path.len() as u16, check: 0 };
         self.fill(position, head, stamp, &fields.words()[..field_words], path);
         self.commit(position)
+    }
+
+    /// Whether half of the ring is free. Who can wait posts only then, and so takes no room from who cannot.
+    pub fn is_half_free(&self) -> bool {
+        let ahead = self.tail.0.load(Relaxed).wrapping_add(SLOTS as u64 / 2);
+        // Slots are freed in order: if this one is, so are those before it.
+        self.slot(ahead).sequence.load(Acquire) == ahead
     }
 
     /// Takes `span` slots in a row, if the last of them is free: as they are freed in order, so are the others then.

@@ -106,6 +106,7 @@ macro_rules! records {
     ($($(#[$doc:meta])* $number:literal $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         /// One thing a program did. The path that some of them carry lies beside them, in [`crate::Entry::path`]:
         /// the bytes the program gave, not resolved, relative to `dirfd` (or the working directory for `AT_FDCWD`).
+        /// [`Record::HintedSegments`] has segments in its place.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Record { $($(#[$doc])* $name { $($(#[$field_doc])* $field: $type,)* },)* }
 
@@ -315,4 +316,30 @@ records! {
     }
     /// The program is about to `dlopen` this. Path: as given, which may be a bare name that the linker will search.
     18 Loading {}
+    /// The process disclosed through the hint library that it will read this file. Path: as given.
+    19 Hinted {
+        /// All of it, in sequence; else the segments that follow in records of their own.
+        whole: bool,
+    }
+    /// The next segments of the file that this process hinted last. In the path's place: what [`crate::segments`] reads.
+    20 HintedSegments {}
+    /// What the last hints disclosed is read again and again.
+    21 HintsRepeated {
+        /// How many hints, counted from the last one back.
+        hints: u64,
+        /// How often they are read in all; 0 is without end.
+        passes: u64,
+    }
+    /// What the process hinted and has not read is withdrawn.
+    22 HintsCancelled {}
+}
+
+/// Bytes of one segment: offset and length, 64 bits each, as the processor has them.
+pub const SEGMENT_BYTES: usize = 16;
+
+/// The segments in place of a path: (offset, length). Nothing is known of the numbers.
+pub fn segments(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let words = bytes.as_chunks::<8>().0;
+    let segments = words.as_chunks::<2>().0.iter();
+    segments.map(|[offset, length]| (u64::from_ne_bytes(*offset), u64::from_ne_bytes(*length)))
 }

@@ -68,6 +68,10 @@ fn samples() -> Vec<Record> {
         Record::Advised { fd, generation, advice: Advice::NoReuse, offset, len },
         Record::AdvisedMemory { advice: Advice::WillNeed, addr, len },
         Record::Loading {},
+        Record::Hinted { whole: true },
+        Record::HintedSegments {},
+        Record::HintsRepeated { hints: u64::MAX, passes: 0 },
+        Record::HintsCancelled {},
     ]
 }
 
@@ -102,6 +106,32 @@ fn a_full_ring_drops_and_counts() {
         assert!(matches!(consumer.next(&mut buffer), Next::Record(entry) if entry.record == seeked(at)));
     }
     assert_eq!(consumer.next(&mut buffer), Next::Empty);
+}
+
+#[test]
+fn half_of_the_ring_is_kept_for_those_who_cannot_wait() {
+    let region = region();
+    let waiting = |at: &u64| region.is_half_free() && region.post(stamp(*at), &seeked(*at), &[]);
+    assert_eq!((0..SLOTS as u64).filter(waiting).count(), SLOTS / 2);
+    let mut consumer = Consumer::new(region);
+    let mut buffer = [0; PATH_BYTES_MAX];
+    for _ in 0..3 {
+        assert!(matches!(consumer.next(&mut buffer), Next::Record(_)));
+    }
+    assert_eq!((0..10).filter(waiting).count(), 3);
+    assert_eq!((0..SLOTS as u64).filter(|at| region.post(stamp(*at), &seeked(*at), &[])).count(), SLOTS / 2);
+}
+
+#[test]
+fn segments_come_out_as_they_went_in() {
+    let given: Vec<[u64; 2]> = (0..255).map(|at| [at * 4096, u64::MAX - at]).collect();
+    let bytes: Vec<u8> = given.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect();
+    let region = region();
+    assert!(region.post(stamp(1), &Record::HintedSegments {}, &bytes));
+    let (mut consumer, mut buffer) = (Consumer::new(region), [0; PATH_BYTES_MAX]);
+    let Next::Record(entry) = consumer.next(&mut buffer) else { panic!("nothing came") };
+    assert!(segments(entry.path).eq(given.iter().map(|&[offset, length]| (offset, length))));
+    assert_eq!(segments(&bytes[..47]).count(), 2, "a part of a segment is none");
 }
 
 /// A program in the middle of posting.

@@ -7,8 +7,9 @@
 //! - **[`host`]**: the simulated host. Readers think, read and wait; devices take their time; things go wrong as planned.
 //!   It answers how long a program stalls. [`timed`] runs a trace on it.
 //!
-//! [`trace`] reads and writes the formats, [`load`] holds a trace in memory, [`replay`] compares a log of any host with
-//! what the manager does today.
+//! [`device`] holds the devices, among them models of the papers' disks, compared with measured ones by
+//! [`device::validate`]. [`trace`] reads and writes the formats, [`load`] holds a trace in memory, [`replay`] compares a log
+//! of any host with what the manager does today.
 //!
 //! # One example
 //! ```

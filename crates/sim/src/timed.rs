@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use foresee_manager::{Config, DeviceId, Source, Want};
 
-use crate::device::Constant;
+use crate::device::Choice;
 use crate::faults::Faults;
-use crate::host::{HostFile, Reader, Setup, Step};
-use crate::load::Trace;
+use crate::host::{HostFile, Readahead, Reader, Setup, Step};
+use crate::load::{Trace, TracedFile};
 
 /// How long a thread thinks before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Options {
     /// Whether each reader discloses, before it begins, all it will read, and through what.
     pub disclose: Option<Source>,
     /// The device all files lie on.
-    pub device: Constant,
+    pub device: Choice,
     /// How long it takes to look a name up.
     pub lookup_ns: u64,
 }
@@ -65,12 +65,25 @@ pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
         config,
         block_bytes: trace.block_bytes,
         devices: vec![options.device],
-        files: trace.files.iter().map(|file| HostFile { device: DeviceId(0), blocks: file.blocks, place: 0 }).collect(),
+        files: files(trace),
         lookup_ns: options.lookup_ns,
+        processor: None,
+        readahead: Readahead::None,
         readers,
         faults: Faults::NONE,
         besides: Vec::new(),
     }
+}
+
+/// The files, laid out one after the other.
+fn files(trace: &Trace) -> Vec<HostFile> {
+    let mut end = 0;
+    let place = |file: &TracedFile| {
+        let place = end;
+        end += file.blocks;
+        HostFile { device: DeviceId(0), blocks: file.blocks, place }
+    };
+    trace.files.iter().map(place).collect()
 }
 
 /// Lets the first thread of each process disclose the process's requests, in the order of the trace, before anything else.

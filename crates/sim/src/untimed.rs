@@ -128,8 +128,8 @@ fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Act
         match action {
             Action::Fetch { fetch, .. } => manager.handle(now, Event::FetchDone { fetch }, actions),
             Action::Lookup { file } => manager.handle(now, known(trace, file), actions),
-            // A run without a clock holds no bytes, and its readers do not wait.
-            Action::Drop { .. } | Action::Wake { .. } => {}
+            // A run without a clock holds no bytes, and its readers neither wait nor disclose.
+            Action::Drop { .. } | Action::Wake { .. } | Action::Pull { .. } => {}
         }
     }
     actions.clear();

@@ -1,8 +1,10 @@
 //! The simulated host: what must hold of time, and of the manager while all goes wrong.
 
-use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Trust, Want};
+use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Stripe, Time, Trust, Want};
 use foresee_sim::faults::Faults;
-use foresee_sim::host::{Fault, HostFile, Reader, Report, Setup, Step, run, run_watched};
+use foresee_sim::host::{
+    Fault, HostFile, Processor, Readahead, Reader, ReaderReport, Report, Setup, Step, run, run_watched,
+};
 use foresee_sim::load::Trace;
 use foresee_sim::timed::{self, Options, Think};
 use proptest::prelude::*;
@@ -129,15 +131,29 @@ fn setups() -> impl Strategy<Value = Setup> {
     let readers = prop::collection::vec((0..2_u32, prop::collection::vec(step(), 0..40)), 1..4);
     let policy = prop::sample::select(vec!["null", "lru", "tip1", "tip1:unread_share=1"]);
     let trust = prop_oneof![Just(Trust::Full), (0..8_u64).prop_map(|initial_blocks| Trust::Earned { initial_blocks })];
-    let device =
-        prop::sample::select(vec!["servers=1,latency_us=10", "servers=3,latency_us=10,mb_per_s=400", "servers=0"]);
-    (faults, readers, policy, trust, device, 1..20_u64, prop::collection::vec(besides(), 0..6)).prop_map(
-        |(faults, readers, policy, trust, device, capacity, besides)| {
+    let device = prop::sample::select(vec![
+        "servers=1,latency_us=10",
+        "servers=3,latency_us=10,mb_per_s=400",
+        "servers=0",
+        "hp2247",
+        "rz56:order=sstf",
+    ]);
+    let processor = prop::option::of((0..20_000_u64, 0..20_000_u64))
+        .prop_map(|costs| costs.map(|(hit_ns, driver_ns)| Processor { hit_ns, driver_ns, driver_block_ns: 1000 }));
+    let readahead = prop::sample::select(Readahead::ALL.map(|(_, readahead)| readahead).to_vec());
+    let stripe = prop::sample::select(vec![Stripe::default(), Stripe { disks: 2, unit_blocks: 3 }]);
+    let machine = (device, processor, readahead, stripe);
+    (faults, readers, policy, trust, machine, 1..20_u64, prop::collection::vec(besides(), 0..6)).prop_map(
+        |(faults, readers, policy, trust, (device, processor, readahead, stripe), capacity, besides)| {
             let mut setup = one_reader(Vec::new());
             setup.config = Config { trust, ..config(policy, capacity) };
             setup.config.device.outstanding_max = 2;
-            setup.devices = vec![device.parse().unwrap(); 2];
-            setup.files = [0, 1, 0].map(|device| HostFile { device: DeviceId(device), blocks: 40, place: 0 }).into();
+            setup.config.stripe = stripe;
+            setup.devices = vec![device.parse().unwrap(); 3];
+            setup.processor = processor;
+            setup.readahead = readahead;
+            let file = |(device, place)| HostFile { device: DeviceId(device), blocks: 40, place };
+            setup.files = [(0, 0), (1, 7), (0, 40)].map(file).into();
             setup.lookup_ns = 5000;
             setup.readers = readers.into_iter().map(|(id, steps)| Reader { id: ReaderId(id), steps }).collect();
             Setup { faults, besides: besides.concat(), ..setup }
@@ -155,7 +171,12 @@ proptest! {
         for (reader, found) in setup.readers.iter().zip(&report.readers) {
             let reads = reader.steps.iter().filter(|step| matches!(step, Step::Read { .. })).count();
             prop_assert_eq!(found.reads, reads as u64);
-            prop_assert_eq!(found.stall_ns + found.think_ns, found.finished.0);
+            prop_assert_eq!(found.stall_ns + found.think_ns + found.hit_ns + found.queued_ns, found.finished.0);
+        }
+        if let Some(spent) = report.processor {
+            let sum = |part: fn(&ReaderReport) -> u64| report.readers.iter().map(part).sum::<u64>();
+            prop_assert_eq!((spent.think_ns, spent.hit_ns), (sum(|it| it.think_ns), sum(|it| it.hit_ns)));
+            prop_assert_eq!(spent.think_ns + spent.hit_ns + spent.driver_ns + spent.idle_ns, report.elapsed_ns);
         }
         prop_assert_eq!(run(&setup), Ok(report));
     }

@@ -112,8 +112,8 @@ impl PageCache {
                 Action::Lookup { file } => self.workers.look(file, names.path(file).to_owned()),
                 Action::Fetch { fetch, file, first, count, .. } => self.fetch(fetch, file, first, count, names),
                 Action::Drop { file, first, count } => self.drop(file, first, count, names),
-                // Programs read by themselves here; nobody waits on us.
-                Action::Wake { .. } => {}
+                // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
+                Action::Wake { .. } | Action::Pull { .. } => {}
             }
         }
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use foresee_manager::FileId;
-use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record};
+use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record, segments};
 
 use crate::names::{Identity, Names, absolute};
 
@@ -109,6 +109,36 @@ pub enum Seen {
         /// How many bytes.
         bytes: u64,
     },
+    /// The process said something through the hint library.
+    Disclosed(Disclosure),
+    /// The process ended.
+    Ended {
+        /// Its number in the order of their beginnings.
+        ordinal: u32,
+    },
+}
+
+/// What a process says through the hint library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disclosure {
+    /// It will read this.
+    Hint {
+        /// The file, if it is one that can be followed.
+        file: Option<FileId>,
+        /// All of it; else the segments that follow.
+        whole: bool,
+    },
+    /// The next segments of the file it hinted last: from where, and how many bytes.
+    Segments(Vec<(u64, u64)>),
+    /// What its last hints disclosed is read again and again.
+    Repeat {
+        /// So many of its hints.
+        hints: u64,
+        /// How often in all; 0 is without end.
+        passes: u64,
+    },
+    /// What it disclosed and has not read is withdrawn.
+    Cancel,
 }
 
 /// All processes of a run.
@@ -129,9 +159,9 @@ impl Processes {
         self.by_pid.get(&pid).map_or(0, |process| process.ordinal)
     }
 
-    /// A process is gone.
-    pub fn forget(&mut self, pid: u32) {
-        self.by_pid.remove(&pid);
+    /// A process is gone. Returns the number it had in the order of their beginnings.
+    pub fn forget(&mut self, pid: u32) -> Option<u32> {
+        self.by_pid.remove(&pid).map(|process| process.ordinal)
     }
 
     /// Takes one record in. Returns what it means, if it means anything outside this model.
@@ -140,7 +170,7 @@ impl Processes {
         match entry.record {
             Record::ProcessStarted { slot, .. } => self.started(pid, slot, absolute(Path::new("/"), entry.path)),
             Record::Forked { parent, slot } => self.forked(pid, parent, slot),
-            Record::Exited {} => self.forget(pid),
+            Record::Exited {} => return Some(Seen::Ended { ordinal: self.forget(pid)? }),
             _ => return self.by_pid.get_mut(&pid)?.learn(entry, names),
         }
         None
@@ -240,6 +270,14 @@ impl Process {
                 let offset = mapping.offset.saturating_add(addr - mapping.addr);
                 Some(Seen::Advised { file: mapping.file, offset, bytes: len })
             }
+            Record::Hinted { whole } => {
+                let path = self.resolve(libc::AT_FDCWD, entry.path);
+                let file = path.and_then(|path| names.of_path(&path));
+                Some(Seen::Disclosed(Disclosure::Hint { file, whole }))
+            }
+            Record::HintedSegments {} => Some(Seen::Disclosed(Disclosure::Segments(segments(entry.path).collect()))),
+            Record::HintsRepeated { hints, passes } => Some(Seen::Disclosed(Disclosure::Repeat { hints, passes })),
+            Record::HintsCancelled {} => Some(Seen::Disclosed(Disclosure::Cancel)),
             _ => None,
         }
     }
@@ -363,6 +401,29 @@ mod tests {
         let advice = Record::AdvisedMemory { advice: Advice::WillNeed, addr: 0x11000, len: 0x1000 };
         let Some(Seen::Advised { offset, bytes, .. }) = learn(p, n, 1, advice, "") else { panic!() };
         assert_eq!((offset, bytes), (4096 + 0x1000, 0x1000));
+    }
+
+    #[test]
+    fn hints_name_files_as_opens_do() {
+        let (mut processes, mut names) = (Processes::default(), Names::default());
+        let (p, n) = (&mut processes, &mut names);
+        let file_of = |seen: Option<Seen>| match seen {
+            Some(Seen::Disclosed(Disclosure::Hint { file, whole: true })) => file,
+            other => panic!("not a hint: {other:?}"),
+        };
+        let hint = Record::Hinted { whole: true };
+        assert_eq!(learn(p, n, 1, hint, "f"), None, "a process that nobody knows");
+        learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/home");
+        let Some(Seen::Opened { file, .. }) = learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Regular), "f") else {
+            panic!("not opened")
+        };
+        assert_eq!(file_of(learn(p, n, 1, hint, "./f")), Some(file));
+        learn(p, n, 1, Record::ChangedDirectory { fd: -1 }, "..");
+        assert_eq!(file_of(learn(p, n, 1, hint, "/home//f")), Some(file));
+        assert_ne!(file_of(learn(p, n, 1, hint, "f")), Some(file));
+        assert_eq!(file_of(learn(p, n, 1, hint, "")), None);
+        assert_eq!(learn(p, n, 1, Record::Exited {}, ""), Some(Seen::Ended { ordinal: 1 }));
+        assert_eq!(learn(p, n, 1, Record::Exited {}, ""), None);
     }
 
     #[test]

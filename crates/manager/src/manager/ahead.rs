@@ -1,11 +1,38 @@
 //! Hints, and the fetches ahead that they lead to.
 
 use super::*;
+use crate::ids::DeviceId;
+
+/// Neighbours fetched ahead one after the other: they go in one request.
+struct Run {
+    sequence: u16,
+    last: Block,
+    count: u64,
+}
+
+impl Run {
+    fn after(before: Option<Run>, sequence: u16, last: Block) -> Self {
+        let count = before.filter(|run| run.goes_on(sequence, last)).map_or(0, |run| run.count);
+        Run { sequence, last, count: count + 1 }
+    }
+
+    fn goes_on(&self, sequence: u16, block: Block) -> bool {
+        self.sequence == sequence && self.last.file == block.file && self.last.index + 1 == block.index
+    }
+}
 
 impl Manager {
     pub(super) fn hint(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want) {
         self.statistics.hints += 1;
-        if !self.hints.disclose(reader, source, file, want, self.trust) {
+        if !self.hints.disclose(reader, source, file, want, self.trust, self.known(file)) {
+            self.statistics.refused += 1;
+        }
+    }
+
+    pub(super) fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64) {
+        let files = &self.files;
+        let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
+        if !self.hints.repeat(reader, source, entries, passes, known) {
             self.statistics.refused += 1;
         }
     }
@@ -55,15 +82,21 @@ impl Manager {
         self.hints.clear(&ending);
     }
 
-    /// Follows the disclosed sequences as far as policy, window and queues allow.
+    /// Follows the disclosed sequences as far as policy, windows and queues allow, what is worth most first.
     pub(super) fn read_ahead(&mut self, out: &mut Vec<Action>) {
+        let mut steps = std::mem::take(&mut self.steps);
+        let mut full = Vec::new();
+        let mut run = None;
         for _ in 0..STEPS_MAX {
-            if !self.policy.may_fetch_ahead(self.ledger()) {
-                return;
+            if !self.policy.may_fetch_ahead(&context!(self)) {
+                break;
             }
+            steps.clear();
             let files = &self.files;
             let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-            let Some(step) = self.hints.peek(known) else { return };
+            self.hints.peek(known, &mut steps);
+            steps.retain(|(_, step)| step.home().is_none_or(|home| !full.contains(&home.device)));
+            let Some((step, worth)) = self.best(&steps, run.as_ref()) else { break };
             match step {
                 Step::Lookup { file, .. } => {
                     if self.known(file) == Known::Unknown {
@@ -74,51 +107,106 @@ impl Manager {
                     self.hints.taken(step, false);
                 }
                 Step::Block { into, block, home, .. } if self.dispatch.leaves_run(home, block, into) => {
-                    self.hints.leave(step)
+                    self.hints.leave(step);
                 }
-                Step::Block { sequence, block, home, .. } => match self.fetch_ahead(sequence, block, home, out) {
-                    Some(unread) => self.hints.taken(step, unread),
-                    None => return,
-                },
+                Step::Block { sequence, block, home, .. } => {
+                    if !self.dispatch.has_room(home, block) && self.table.find(block).is_none() {
+                        full.push(home.device);
+                        continue;
+                    }
+                    let Some(unread) = self.fetch_ahead(sequence, block, home, worth.value, out) else { break };
+                    self.hints.taken(step, unread);
+                    run = unread.then(|| Run::after(run, sequence, block));
+                }
             }
+        }
+        self.steps = steps;
+        if self.hints.any_more() && self.policy.may_fetch_ahead(&context!(self)) {
+            out.extend(self.hints.pull().into_iter().map(|(reader, source)| Action::Pull { reader, source }));
         }
     }
 
-    /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
-    pub(super) fn take_frame_ahead(&mut self, out: &mut Vec<Action>) -> bool {
-        let (queued, in_flight) = self.dispatch.load();
-        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, out)
+    /// The step that is worth most, and what it is worth.
+    fn best(&self, steps: &[(u64, Step)], run: Option<&Run>) -> Option<(Step, Worth)> {
+        let context = context!(self);
+        let mut best: Option<(Step, Worth)> = None;
+        for &(order, step) in steps {
+            let ahead = match step {
+                // A name takes no page, and what it leads to is looked at when it is known.
+                Step::Lookup { sequence, .. } => {
+                    Ahead { sequence, order, device: DeviceId(0), references: 1, joins: false }
+                }
+                Step::Block { sequence, block, home, .. } => Ahead {
+                    sequence,
+                    order,
+                    device: home.device,
+                    references: self.hints.references_until(step),
+                    joins: run
+                        .is_some_and(|run| run.goes_on(sequence, block) && self.dispatch.joins(home, block, run.count)),
+                },
+            };
+            let Some(worth) = self.policy.worth(&ahead, &context) else { continue };
+            if best.is_none_or(|(_, best)| worth.rank > best.rank) {
+                best = Some((step, worth));
+            }
+        }
+        best
     }
 
-    /// Sees to one disclosed block. Returns whether it is now out and unread; None if it must wait for
-    /// a frame or a place in the queue.
-    pub(super) fn fetch_ahead(
+    /// The file system's own readahead: no disclosure, so no sequence, no window, no accuracy.
+    pub(super) fn own_readahead(&mut self, first: Block, count: u64, out: &mut Vec<Action>) {
+        let home = self.home_of(first.file);
+        for block in (first.index..first.index + count).map(|index| Block { index, ..first }) {
+            if self.table.find(block).is_some() {
+                continue;
+            }
+            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(f64::INFINITY, out) {
+                return;
+            }
+            self.queue_ahead(home, block, NO_SEQUENCE, Source::Readahead);
+        }
+    }
+
+    /// A frame was taken for this block: it waits for its device.
+    fn queue_ahead(&mut self, home: Home, block: Block, sequence: u16, source: Source) {
+        let page = self.table.insert(block, State::unread(source.class()), Phase::Queued);
+        let frame = self.table.frame_mut(page);
+        frame.ahead = true;
+        frame.sequence = sequence;
+        self.statistics.ahead[source as usize].fetched += 1;
+        self.dispatch.enqueue(home, block, source.class());
+    }
+
+    /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
+    fn take_frame_ahead(&mut self, value: f64, out: &mut Vec<Action>) -> bool {
+        let (queued, in_flight) = self.dispatch.load();
+        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, value, out)
+    }
+
+    /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if it must wait for a frame.
+    fn fetch_ahead(
         &mut self,
         sequence: u16,
         block: Block,
         home: Home,
+        value: f64,
         out: &mut Vec<Action>,
     ) -> Option<bool> {
         let source = self.hints.sequence(sequence)?.source;
         let class = source.class();
         if let Some(page) = self.table.find(block) {
             let free_to_count = self.table.can_go(page) && !self.table.state(page).is_unread();
-            let counted = free_to_count && self.policy.disclosed(page, &self.table) == Disclosed::Counted;
+            let counted = free_to_count && self.policy.disclosed(page, &context!(self)) == Disclosed::Counted;
             if counted {
                 self.table.set_state(page, State::unread(class));
                 self.table.frame_mut(page).sequence = sequence;
             }
             return Some(counted);
         }
-        if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(out) {
+        if !self.take_frame_ahead(value, out) {
             return None;
         }
-        let page = self.table.insert(block, State::unread(class), Phase::Queued);
-        let frame = self.table.frame_mut(page);
-        frame.ahead = true;
-        frame.sequence = sequence;
-        self.statistics.ahead[source as usize].fetched += 1;
-        self.dispatch.enqueue(home, block, class);
+        self.queue_ahead(home, block, sequence, source);
         Some(true)
     }
 

@@ -30,7 +30,8 @@ impl Manager {
         for (source, outcomes) in Source::ALL.iter().zip(&self.statistics.ahead) {
             let out = self.table.pages().filter(|&page| {
                 let frame = self.table.frame(page);
-                frame.ahead && self.hints.sequence(frame.sequence).is_some_and(|it| it.source == *source)
+                let of = self.hints.sequence(frame.sequence).map_or(Source::Readahead, |it| it.source);
+                frame.ahead && of == *source
             });
             assert_eq!(
                 outcomes.fetched,

@@ -21,13 +21,13 @@ impl Manager {
         let frame = self.table.frame_mut(page);
         debug_assert!(frame.phase == Phase::InFlight, "I3: a block arrived that was not in flight");
         frame.phase = Phase::Present;
-        let wanted = frame.state.is_unread() && frame.sequence != NO_SEQUENCE;
+        let wanted = frame.state.is_unread() && frame.ahead;
         if !wanted {
             self.table.set_state(page, State::Cached);
         }
         // The first reference that asked for it, if one did, is the one that brought it.
         let readers = self.waiting.remove(&page).unwrap_or_default();
-        self.policy.arrived(page, &self.table, readers.first());
+        self.policy.arrived(page, &context!(self), readers.first());
         self.deliver(&readers, Outcome::Ready, out);
         if !wanted && !self.policy.keeps() {
             self.give_up(page, out);

@@ -3,12 +3,13 @@
 use super::*;
 
 impl Manager {
-    /// Makes sure there is a frame to take. A demand may take one from a fetch ahead that waits in our queue (I5).
-    pub(super) fn take_frame(&mut self, demand: bool, out: &mut Vec<Action>) -> bool {
+    /// Makes sure there is a frame to take for something of this value. A demand, whose value has no limit, may take one from a
+    /// fetch ahead that waits in our queue (I5).
+    pub(super) fn take_frame(&mut self, demand: bool, value: f64, out: &mut Vec<Action>) -> bool {
         if self.table.used() < self.capacity {
             return true;
         }
-        if let Some(page) = self.policy.victim(&self.table) {
+        if let Some(page) = self.policy.victim(&context!(self), value) {
             self.statistics.evictions += 1;
             self.give_up(page, out);
         } else if demand && let Some(block) = self.dispatch.last_waiting() {
@@ -21,8 +22,11 @@ impl Manager {
     pub(super) fn give_up(&mut self, page: Page, out: &mut Vec<Action>) {
         debug_assert!(self.table.can_go(page), "I2: only pages that are here and free of views go");
         self.settle_unread(page, Unread::Wasted);
-        self.policy.left(page, &self.table);
+        self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
+        if self.policy.refetches() && self.hints.any_open() {
+            self.hints.forgo(block, self.known(block.file));
+        }
         self.push_drop(block, out);
     }
 
@@ -41,7 +45,7 @@ impl Manager {
             if let Some(page) = self.table.find(Block { index, ..first }).filter(|&page| self.table.can_go(page)) {
                 self.statistics.gone += 1;
                 self.settle_unread(page, Unread::Wasted);
-                self.policy.left(page, &self.table);
+                self.policy.left(page, &context!(self));
                 self.table.remove(page);
             }
         }
@@ -66,7 +70,7 @@ impl Manager {
         while self.table.used() > self.capacity {
             if let Some(block) = self.dispatch.last_waiting() {
                 self.withdraw(block);
-            } else if let Some(page) = self.policy.victim(&self.table) {
+            } else if let Some(page) = self.policy.victim(&context!(self), f64::INFINITY) {
                 self.statistics.evictions += 1;
                 self.give_up(page, out);
             } else {

@@ -4,23 +4,25 @@ use super::*;
 
 impl Manager {
     pub(super) fn reference(&mut self, access: &Access, first: Block, count: u64, out: &mut Vec<Action>) {
+        let mut moved = Moved::default();
         if self.hints.any_open() {
             let files = &self.files;
             let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-            let passed = self.hints.read(access.reader, first, count, known);
-            self.pass_over(passed);
+            moved = self.hints.read(access.reader, first, count, known);
+            self.pass_over(std::mem::take(&mut moved.passed));
         }
         self.statistics.references += count;
         match access.demand {
             Demand::Observed => {
                 for index in first.index..first.index + count {
-                    self.observe(access, Block { index, ..first }, out);
+                    let access = Access { hinted: moved.hinted(index), ..*access };
+                    self.observe(&access, Block { index, ..first }, out);
                 }
                 if count > 1 && out.len() > self.begun {
                     self.keep_what_came_back(out);
                 }
             }
-            Demand::Served(waiter) => self.serve(access, waiter, first, count, out),
+            Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved, out),
         }
     }
 
@@ -44,7 +46,7 @@ impl Manager {
             self.settle_read(page, |outcomes| outcomes.timely += 1);
             self.table.set_state(page, State::Cached);
         }
-        self.policy.referenced(page, &self.table, access);
+        self.policy.referenced(page, &context!(self), access);
     }
 
     /// An unread page met its reader.
@@ -83,7 +85,7 @@ impl Manager {
     }
 
     pub(super) fn outcomes_of(&mut self, sequence: u16) -> &mut Outcomes {
-        let source = self.hints.sequence(sequence).map_or(Source::Command, |sequence| sequence.source);
+        let source = self.hints.sequence(sequence).map_or(Source::Readahead, |sequence| sequence.source);
         &mut self.statistics.ahead[source as usize]
     }
 
@@ -91,9 +93,9 @@ impl Manager {
     pub(super) fn observe(&mut self, access: &Access, block: Block, out: &mut Vec<Action>) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.policy.keeps() && self.take_frame(false, out) {
+            if self.policy.keeps() && self.take_frame(false, f64::INFINITY, out) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
-                self.policy.arrived(page, &self.table, Some(access));
+                self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
         };
@@ -106,7 +108,7 @@ impl Manager {
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::Present;
                 self.table.set_state(page, State::Cached);
-                self.policy.arrived(page, &self.table, Some(access));
+                self.policy.arrived(page, &context!(self), Some(access));
             }
             Phase::InFlight => {
                 self.late_hit(page);
@@ -128,13 +130,22 @@ impl Manager {
     }
 
     /// Blocks the manager is to have fetched for a waiting reader. Neighbours to be fetched go in one request.
-    pub(super) fn serve(&mut self, access: &Access, waiter: WaiterId, first: Block, count: u64, out: &mut Vec<Action>) {
+    pub(super) fn serve(
+        &mut self,
+        access: &Access,
+        waiter: WaiterId,
+        first: Block,
+        count: u64,
+        moved: &Moved,
+        out: &mut Vec<Action>,
+    ) {
         let before = self.pending.insert(waiter.0, Pending { remaining: count, outcome: Outcome::Ready });
         debug_assert!(before.is_none(), "a waiter waits once: {waiter}");
         let mut run: Option<(Block, u64)> = None;
         for index in first.index..first.index + count {
             let block = Block { index, ..first };
-            if !self.serve_block(access, waiter, block, out) {
+            let access = Access { hinted: moved.hinted(index), ..*access };
+            if !self.serve_block(&access, waiter, block, out) {
                 continue;
             }
             run = match run {
@@ -158,7 +169,7 @@ impl Manager {
     ) -> bool {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.take_frame(true, out) {
+            if self.take_frame(true, f64::INFINITY, out) {
                 self.await_demand(block, access);
                 return true;
             }
@@ -234,7 +245,7 @@ impl Manager {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
                     self.waiting.entry(page).or_default().push(access);
                 }
-                None if self.take_frame(true, out) => {
+                None if self.take_frame(true, f64::INFINITY, out) => {
                     self.await_demand(block, &access);
                     self.send_demand(Some((block, 1)), out);
                 }

@@ -6,9 +6,8 @@
 //!                      fetch b; put it at the MRU end
 //! ```
 
-use super::{Access, Policy, Spec, list::List};
+use super::{Access, Context, Policy, Spec, list::List};
 use crate::ids::Page;
-use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "lru",
@@ -24,19 +23,19 @@ struct Lru {
 }
 
 impl Policy for Lru {
-    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+    fn arrived(&mut self, page: Page, _: &Context<'_>, _: Option<&Access>) {
         self.pages.push_newest(page);
     }
 
-    fn referenced(&mut self, page: Page, _: &Table, _: &Access) {
+    fn referenced(&mut self, page: Page, _: &Context<'_>, _: &Access) {
         self.pages.renew(page);
     }
 
-    fn left(&mut self, page: Page, _: &Table) {
+    fn left(&mut self, page: Page, _: &Context<'_>) {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, table: &Table) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| table.can_go(page))
+    fn victim(&mut self, context: &Context<'_>, _: f64) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page))
     }
 }

@@ -6,11 +6,13 @@
 use std::fmt;
 
 use crate::event::Demand;
-use crate::ids::Page;
-use crate::ids::{ReaderId, Site, Time};
-use crate::table::Table;
+use crate::ids::{DeviceId, Page, ReaderId, Site, Time};
+use crate::table::{State, Table};
 
+mod context;
 pub mod list;
+
+pub use context::Context;
 
 /// Declares the policies: one line each.
 macro_rules! policies {
@@ -25,6 +27,7 @@ policies! {
     null
     lru
     tip1
+    tip2
 }
 
 /// One reference, as a policy sees it.
@@ -38,6 +41,8 @@ pub struct Access {
     pub site: Site,
     /// Served or observed.
     pub demand: Demand,
+    /// The sequence in which this read was disclosed, if it was.
+    pub hinted: Option<u16>,
 }
 
 /// What a policy does with a disclosed block that is here already.
@@ -60,34 +65,79 @@ pub struct Ledger {
     pub unread: u64,
 }
 
+impl Ledger {
+    pub(crate) fn of(capacity: u64, table: &Table) -> Self {
+        let unread = table.count(State::Hinted) + table.count(State::Guessed);
+        Ledger { capacity, used: table.used(), unread }
+    }
+}
+
+/// A block that could be fetched ahead.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead {
+    /// The sequence that disclosed it.
+    pub sequence: u16,
+    /// Disclosures are numbered over all sequences.
+    pub order: u64,
+    /// Where it lies; of an array, the first.
+    pub device: DeviceId,
+    /// References of its reader until it is read, of which the next one is number 1.
+    pub references: u64,
+    /// It would go along with a neighbour that is fetched in any case (000 section 5.4).
+    pub joins: bool,
+}
+
+/// What fetching a block ahead is worth.
+#[derive(Debug, Clone, Copy)]
+pub struct Worth {
+    /// Of several blocks, the one of the highest rank is fetched first.
+    pub rank: f64,
+    /// A page of less value than this may go for it.
+    pub value: f64,
+}
+
 /// A replacement policy. It hears of pages that are here; pages in flight are the manager's.
 pub trait Policy {
     /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
-    fn arrived(&mut self, page: Page, table: &Table, access: Option<&Access>);
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>);
 
     /// A reference found the page here.
-    fn referenced(&mut self, page: Page, table: &Table, access: &Access);
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access);
 
     /// A hint speaks of the page, which is here.
-    fn disclosed(&mut self, _page: Page, _table: &Table) -> Disclosed {
+    fn disclosed(&mut self, _page: Page, _context: &Context<'_>) -> Disclosed {
         Disclosed::Ignored
     }
 
     /// The page is given up, for this policy's choice or for any other reason.
-    fn left(&mut self, page: Page, table: &Table);
+    fn left(&mut self, page: Page, context: &Context<'_>);
 
-    /// The page to give up next, among those that can go. The manager calls `left` if it does give it up.
-    fn victim(&mut self, table: &Table) -> Option<Page>;
+    /// The page to give up next, among those that can go and are worth less than `value`. The manager calls `left` if it does
+    /// give it up.
+    fn victim(&mut self, context: &Context<'_>, value: f64) -> Option<Page>;
 
     /// Whether what was read is kept at all.
     fn keeps(&self) -> bool {
         true
     }
 
-    /// Whether one more page may be fetched ahead of its read.
-    fn may_fetch_ahead(&self, _ledger: Ledger) -> bool {
+    /// Whether anything may be fetched ahead of its read now.
+    fn may_fetch_ahead(&self, _context: &Context<'_>) -> bool {
         false
     }
+
+    /// What it is worth to fetch this block ahead; None if it is too early for it.
+    fn worth(&self, _ahead: &Ahead, _context: &Context<'_>) -> Option<Worth> {
+        None
+    }
+
+    /// Whether a disclosed block that was given up before it was read is fetched again when its time comes.
+    fn refetches(&self) -> bool {
+        false
+    }
+
+    /// This sequence is no more; the next one of its number is another.
+    fn sequence_ended(&mut self, _sequence: u16) {}
 }
 
 /// A parameter of a policy.
@@ -161,6 +211,11 @@ impl Choice {
     /// The choice as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The parameters' values.
+    pub fn values(&self) -> &Values {
+        &self.values
     }
 
     /// Makes the policy.

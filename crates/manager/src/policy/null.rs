@@ -1,8 +1,7 @@
 //! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
 
-use super::{Access, Policy, Spec, list::List};
+use super::{Access, Context, Policy, Spec, list::List};
 use crate::ids::Page;
-use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "null",
@@ -18,18 +17,18 @@ struct Null {
 }
 
 impl Policy for Null {
-    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+    fn arrived(&mut self, page: Page, _: &Context<'_>, _: Option<&Access>) {
         self.pages.push_newest(page);
     }
 
-    fn referenced(&mut self, _: Page, _: &Table, _: &Access) {}
+    fn referenced(&mut self, _: Page, _: &Context<'_>, _: &Access) {}
 
-    fn left(&mut self, page: Page, _: &Table) {
+    fn left(&mut self, page: Page, _: &Context<'_>) {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, table: &Table) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| table.can_go(page))
+    fn victim(&mut self, context: &Context<'_>, _: f64) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page))
     }
 
     fn keeps(&self) -> bool {

@@ -15,9 +15,8 @@
 //! - The ceiling is a share of the memory, because ours is not fixed: 512 of 1,536 buffers in 000, 150 of 400 in 001.
 //! - 001 neither promotes nor counts a hinted block it finds: `count_present=0` (policies of the testbeds, 000.13).
 
-use super::{Access, Disclosed, Ledger, Parameter, Policy, Spec, list::List};
+use super::{Access, Ahead, Context, Disclosed, Parameter, Policy, Spec, Worth, list::List};
 use crate::ids::Page;
-use crate::table::Table;
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip1",
@@ -55,15 +54,15 @@ struct Tip1 {
 }
 
 impl Policy for Tip1 {
-    fn arrived(&mut self, page: Page, _: &Table, _: Option<&Access>) {
+    fn arrived(&mut self, page: Page, _: &Context<'_>, _: Option<&Access>) {
         self.pages.push_newest(page);
     }
 
-    fn referenced(&mut self, page: Page, _: &Table, _: &Access) {
+    fn referenced(&mut self, page: Page, _: &Context<'_>, _: &Access) {
         self.pages.renew(page);
     }
 
-    fn disclosed(&mut self, page: Page, _: &Table) -> Disclosed {
+    fn disclosed(&mut self, page: Page, _: &Context<'_>) -> Disclosed {
         if self.count_present {
             self.pages.renew(page);
             Disclosed::Counted
@@ -72,15 +71,21 @@ impl Policy for Tip1 {
         }
     }
 
-    fn left(&mut self, page: Page, _: &Table) {
+    fn left(&mut self, page: Page, _: &Context<'_>) {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, table: &Table) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| table.can_go(page))
+    fn victim(&mut self, context: &Context<'_>, _: f64) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page))
     }
 
-    fn may_fetch_ahead(&self, ledger: Ledger) -> bool {
+    fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
+        let ledger = context.ledger();
         ledger.unread < (ledger.capacity as f64 * self.unread_share).round() as u64
+    }
+
+    fn worth(&self, ahead: &Ahead, _: &Context<'_>) -> Option<Worth> {
+        // In the order of disclosure, and whatever page must go for it.
+        Some(Worth { rank: -(ahead.order as f64), value: f64::INFINITY })
     }
 }

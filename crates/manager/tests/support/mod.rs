@@ -80,6 +80,22 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// What happens besides, which the reference model leaves out.
+pub fn every_op() -> impl Strategy<Value = Op> {
+    let reader = || (1..3u32).prop_map(ReaderId);
+    let source = || proptest::sample::select(Source::ALL);
+    let besides = prop_oneof![
+        2 => (reader(), source(), 0..6u64, 0..4u64)
+            .prop_map(|(reader, source, entries, passes)| Event::Repeat { reader, source, entries, passes }),
+        1 => (reader(), source()).prop_map(|(reader, source)| Event::More { reader, source }),
+        1 => (reader(), source(), 0..120u64)
+            .prop_map(|(reader, source, percent)| Event::Confidence { reader, source, percent }),
+        2 => ((0..FILES).prop_map(FileId), 0..BLOCKS_MAX, 1..5u64)
+            .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
+    ];
+    prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
+}
+
 /// Every policy with default parameters, and with each of them at its ends.
 pub fn choices() -> Vec<Choice> {
     fn of(spec: &Spec) -> Vec<String> {
@@ -292,6 +308,7 @@ impl Driver {
                         dropped.insert(block);
                     }
                 }
+                Action::Pull { .. } => {}
                 Action::Wake { waiter, outcome } => {
                     assert!(self.waiting.remove(&waiter), "{waiter} is woken, and does not wait");
                     self.woken.push((waiter, outcome));
@@ -363,6 +380,10 @@ impl Driver {
         self.drain();
         for reader in 0..8 {
             self.handle(Event::ReaderExited { reader: ReaderId(reader) });
+        }
+        // What the file system's own readahead brought is no reader's.
+        for file in 0..FILES {
+            self.handle(Event::FileChanged { file: FileId(file), blocks: 0 });
         }
         self.drain();
         for (source, outcomes) in Source::ALL.iter().zip(self.manager.statistics().ahead) {

@@ -6,9 +6,15 @@
 //! `lookup_ns`, and fetches when the file's device is done with them. All else is the manager's: what is simulated is what
 //! runs.
 //!
+//! Two parts of a machine can be added: one [`Processor`] for all, which thinking, handing out blocks and asking devices
+//! take time of, and the file system's own [`Readahead`].
+//!
 //! Worked example: a reader reads block 0 of a file twice, on a device of 500 us. The first read fetches, the fetch is done
 //! at 500 us, the reader is woken; the second read finds the block and is woken at once. It stalled 500 us of 500.
 
+mod machine;
+mod processor;
+mod readahead;
 mod report;
 mod setup;
 
@@ -16,12 +22,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use foresee_manager::{Action, Demand, Event, FetchId, FileId, Manager, Outcome, ReaderId, Time, WaiterId};
 
-pub use report::{Fault, ReaderReport, Report};
-pub use setup::{HostFile, Reader, Setup, Step};
+pub use readahead::Readahead;
+pub use report::{Fault, ProcessorReport, ReaderReport, Report};
+pub use setup::{HostFile, Processor, Reader, Setup, Step};
 
 use crate::clock::Clock;
-use crate::device::Device;
+use crate::device::{Choice, Device, Request};
 use crate::faults::Dice;
+use processor::Work;
+use readahead::Runs;
 
 /// Is told of every event, with the actions it led to, when the manager has taken it in.
 pub type Tap<'a> = dyn FnMut(Time, Event, &[Action], &Manager) + 'a;
@@ -39,19 +48,21 @@ pub fn run(setup: &Setup) -> Result<Report, Fault> {
 /// # Errors
 /// As [`run`].
 pub fn run_watched(setup: &Setup, tap: &mut Tap<'_>) -> Result<Report, Fault> {
-    let missing = setup.files.iter().find(|file| usize::from(file.device.0) >= setup.devices.len());
-    if let Some(&HostFile { device, .. }) = missing {
-        return Err(Fault::NoDevice { device });
-    }
-    Host::new(setup, tap).run()
+    let host = Host::new(setup, tap);
+    host.check_files()?;
+    host.run()
 }
 
 /// What is to happen.
 enum Occasion {
     /// A reader goes on.
     Ready { lane: usize },
-    /// A fetch ends; which one is written in its slot.
-    FetchEnds { slot: u64 },
+    /// A device may be done with something.
+    Device { at: usize },
+    /// The processor may be done with something.
+    Processor,
+    /// A fetch ends; which one is looked up, as fetches may change places.
+    FetchEnds { ticket: u64 },
     /// A name is resolved.
     LookupEnds { file: FileId },
     /// One of [`Setup::besides`].
@@ -63,7 +74,23 @@ struct Lane {
     next: usize,
     /// Since when it waits.
     waits: Option<Time>,
+    /// Blocks of the read it waits for.
+    reads: u64,
+    /// Since when it has the processor or waits for it, and how long it needs it.
+    computes: (Time, u64),
     report: ReaderReport,
+}
+
+/// A fetch on its way.
+struct Fetching {
+    /// What its end brings.
+    fetch: FetchId,
+    fails: bool,
+    /// How much later than its device says it ends.
+    delay_ns: u64,
+    device: usize,
+    /// What the device is asked for; None where nothing can come of it.
+    request: Option<Request>,
 }
 
 struct Host<'a, 't> {
@@ -71,7 +98,9 @@ struct Host<'a, 't> {
     tap: &'a mut Tap<'t>,
     manager: Manager,
     clock: Clock<Occasion>,
-    devices: Vec<Device>,
+    devices: Vec<Box<dyn Device>>,
+    processor: Option<processor::Processor>,
+    runs: Runs,
     dice: Dice,
     lanes: Vec<Lane>,
     /// Lanes of a reader that are not through.
@@ -79,10 +108,15 @@ struct Host<'a, 't> {
     opened: Vec<bool>,
     /// Who waits for which request.
     waiting: HashMap<WaiterId, usize>,
-    /// What each of the coming fetch ends brings: fetches may change places.
-    slots: BTreeMap<u64, (FetchId, bool)>,
+    /// What is on its way, by the ticket its device has of it.
+    fetching: BTreeMap<u64, Fetching>,
+    /// When the clock will stop for each device, and for the processor.
+    device_wakes: Vec<Option<Time>>,
+    processor_wake: Option<Time>,
     next_waiter: u64,
-    next_slot: u64,
+    next_ticket: u64,
+    /// What the processor had done when the last reader was through.
+    finished: Option<ProcessorReport>,
     actions: Vec<Action>,
 }
 
@@ -97,8 +131,8 @@ impl<'a, 't> Host<'a, 't> {
         for (lane, reader) in setup.readers.iter().enumerate() {
             let id = reader.id;
             *alive.entry(id).or_default() += 1;
-            let report = ReaderReport { id, reads: 0, failed: 0, stall_ns: 0, think_ns: 0, finished: Time(0) };
-            lanes.push(Lane { next: 0, waits: None, report });
+            let report = ReaderReport { id, ..ReaderReport::default() };
+            lanes.push(Lane { next: 0, waits: None, reads: 0, computes: (Time(0), 0), report });
             clock.schedule(Time(0), Occasion::Ready { lane });
         }
         Host {
@@ -106,15 +140,20 @@ impl<'a, 't> Host<'a, 't> {
             tap,
             manager: Manager::new(&setup.config),
             clock,
-            devices: setup.devices.iter().map(|&constant| Device::new(constant)).collect(),
+            devices: setup.devices.iter().map(Choice::build).collect(),
+            processor: setup.processor.map(|_| processor::Processor::default()),
+            runs: Runs::new(setup.readahead),
             dice: Dice::new(setup.faults),
             lanes,
             alive,
             opened: vec![false; setup.files.len()],
             waiting: HashMap::new(),
-            slots: BTreeMap::new(),
+            fetching: BTreeMap::new(),
+            device_wakes: vec![None; setup.devices.len()],
+            processor_wake: None,
             next_waiter: 1,
-            next_slot: 0,
+            next_ticket: 0,
+            finished: None,
             actions: Vec::new(),
         }
     }
@@ -125,8 +164,10 @@ impl<'a, 't> Host<'a, 't> {
                 Occasion::Ready { lane } => self.go_on(lane)?,
                 Occasion::LookupEnds { file } => self.feed(self.resolved(file)),
                 Occasion::Besides { event } => self.feed(event),
-                Occasion::FetchEnds { slot } => {
-                    if let Some((fetch, fails)) = self.slots.remove(&slot) {
+                Occasion::Device { at } => self.look_at_device(at),
+                Occasion::Processor => self.look_at_processor()?,
+                Occasion::FetchEnds { ticket } => {
+                    if let Some(Fetching { fetch, fails, .. }) = self.fetching.remove(&ticket) {
                         self.feed(if fails { Event::FetchFailed { fetch } } else { Event::FetchDone { fetch } });
                     }
                 }
@@ -141,7 +182,8 @@ impl<'a, 't> Host<'a, 't> {
         Ok(Report {
             elapsed_ns: readers.iter().map(|reader| reader.finished.0).max().unwrap_or(0),
             readers,
-            devices: self.devices.iter().map(|device| device.report).collect(),
+            processor: self.finished,
+            devices: self.devices.iter().map(|device| device.report()).collect(),
             statistics: self.manager.statistics().clone(),
         })
     }
@@ -154,11 +196,13 @@ impl<'a, 't> Host<'a, 't> {
             match step {
                 Step::Think { ns } => {
                     self.lanes[lane].report.think_ns += ns;
-                    let until = Time(self.clock.now().0.saturating_add(ns));
-                    self.clock.schedule(until, Occasion::Ready { lane });
+                    self.compute(lane, Work::Think { lane }, ns);
                     return Ok(());
                 }
-                Step::Hint { source, file, want } => self.feed(Event::Hint { reader: id, source, file, want }),
+                Step::Hint { source, file, want } => {
+                    self.runs.disclosed((id, file));
+                    self.feed(Event::Hint { reader: id, source, file, want });
+                }
                 Step::Cancel { source } => self.feed(Event::Cancel { reader: id, source }),
                 // A read of nothing waits for nothing.
                 Step::Read { count: 0, .. } => self.lanes[lane].report.reads += 1,
@@ -168,14 +212,18 @@ impl<'a, 't> Host<'a, 't> {
                     self.next_waiter += 1;
                     self.waiting.insert(waiter, lane);
                     self.lanes[lane].waits = Some(self.clock.now());
+                    self.lanes[lane].reads = count;
                     self.lanes[lane].report.reads += 1;
                     let demand = Demand::Served(waiter);
                     self.feed(Event::Reference { reader: id, site, file, first, count, demand });
+                    self.read_ahead(id, file, first, count);
                     return Ok(());
                 }
             }
         }
-        self.lanes[lane].report.finished = self.clock.now();
+        let now = self.clock.now();
+        self.lanes[lane].report.finished = now;
+        self.finished = self.processor.as_ref().map(|processor| processor.report(now));
         self.exit(id);
         Ok(())
     }
@@ -228,45 +276,19 @@ impl<'a, 't> Host<'a, 't> {
                 let at = Time(now.0.saturating_add(self.setup.lookup_ns));
                 self.clock.schedule(at, Occasion::LookupEnds { file });
             }
-            Action::Fetch { fetch, device, count, .. } => {
-                let bytes = count.saturating_mul(self.setup.block_bytes);
-                match self.devices.get_mut(usize::from(device.0)) {
-                    Some(device) => {
-                        let done = device.submit(now, bytes);
-                        self.fetch_ends(fetch, done);
-                    }
-                    // An event of `besides` may name any device; one that is not there brings nothing.
-                    None => self.end_at(now, (fetch, true)),
-                }
-            }
+            Action::Fetch { fetch, device, file, first, count, .. } => self.fetch(fetch, device, file, first, count),
             Action::Wake { waiter, outcome } => {
                 let Some(lane) = self.waiting.remove(&waiter) else { return };
                 let woken = &mut self.lanes[lane];
                 let since = woken.waits.take().unwrap_or(now);
                 woken.report.stall_ns += now.0 - since.0;
                 woken.report.failed += u64::from(outcome == Outcome::Failed);
-                self.clock.schedule(now, Occasion::Ready { lane });
+                let ns = self.setup.processor.map_or(0, |costs| costs.hit_ns.saturating_mul(woken.reads));
+                woken.report.hit_ns += ns;
+                self.compute(lane, Work::Hit { lane }, ns);
             }
-            // There are no bytes to give up.
-            Action::Drop { .. } => {}
+            // There are no bytes to give up, and readers disclose by themselves.
+            Action::Drop { .. } | Action::Pull { .. } => {}
         }
-    }
-
-    /// Puts a fetch's end down, with what goes wrong until then.
-    fn fetch_ends(&mut self, fetch: FetchId, done: Time) {
-        let mut brings = (fetch, self.dice.fails());
-        let done = Time(done.0.saturating_add(self.dice.delay_ns()));
-        if let Some(other) = self.dice.swap(self.slots.len())
-            && let Some(slot) = self.slots.values_mut().nth(other)
-        {
-            std::mem::swap(slot, &mut brings);
-        }
-        self.end_at(done, brings);
-    }
-
-    fn end_at(&mut self, done: Time, brings: (FetchId, bool)) {
-        self.slots.insert(self.next_slot, brings);
-        self.clock.schedule(done, Occasion::FetchEnds { slot: self.next_slot });
-        self.next_slot += 1;
     }
 }

@@ -7,7 +7,7 @@ use foresee_manager::{DeviceId, FileId, ReaderId, Statistics, Time};
 use crate::device::DeviceReport;
 
 /// How a reader fared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReaderReport {
     /// Who it is to the manager.
     pub id: ReaderId,
@@ -19,8 +19,25 @@ pub struct ReaderReport {
     pub stall_ns: u64,
     /// The time it thought.
     pub think_ns: u64,
+    /// The time the system took to hand it what it read ([`Processor::hit_ns`](super::Processor)).
+    pub hit_ns: u64,
+    /// The time it waited for the processor.
+    pub queued_ns: u64,
     /// When it was through.
     pub finished: Time,
+}
+
+/// What the processor did until the last reader was through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProcessorReport {
+    /// Thinking.
+    pub think_ns: u64,
+    /// Handing readers what they read.
+    pub hit_ns: u64,
+    /// Asking devices.
+    pub driver_ns: u64,
+    /// Nothing, because all readers waited: the stall time of 000.
+    pub idle_ns: u64,
 }
 
 /// What came of a run.
@@ -30,6 +47,8 @@ pub struct Report {
     pub elapsed_ns: u64,
     /// The readers, in the order of the setup.
     pub readers: Vec<ReaderReport>,
+    /// The processor, if the setup has one.
+    pub processor: Option<ProcessorReport>,
     /// The devices, in the order of the setup.
     pub devices: Vec<DeviceReport>,
     /// What the manager counted.
@@ -51,6 +70,13 @@ pub enum Fault {
         /// The device.
         device: DeviceId,
     },
+    /// A file lies beyond the end of its device, or of its array.
+    NoRoom {
+        /// The file.
+        file: FileId,
+        /// The device on which it does not fit.
+        device: DeviceId,
+    },
     /// A reader reads a file that is not there.
     NoFile {
         /// The file.
@@ -69,6 +95,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::NoDevice { device } => write!(f, "there is no device {device}; add it to the setup's devices"),
+            Fault::NoRoom { file, device } => {
+                write!(
+                    f,
+                    "file {file} reaches beyond the end of device {device}; place it lower, or take a larger device"
+                )
+            }
             Fault::NoFile { file } => {
                 write!(f, "a reader reads file {file}, which is not there; add it to the setup's files")
             }

@@ -2,8 +2,10 @@
 
 use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Want};
 
-use crate::device::Constant;
+use crate::device::Choice;
 use crate::faults::Faults;
+
+use super::readahead::Readahead;
 
 /// What a reader does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,12 +54,27 @@ pub struct Reader {
 /// A file that exists. Files are numbered by their place in [`Setup::files`]; hints may speak of others, which do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostFile {
-    /// Where it lies, an index into [`Setup::devices`].
+    /// Where it lies, an index into [`Setup::devices`]: the first disk of its array, where files are striped.
     pub device: DeviceId,
     /// How long it is.
     pub blocks: u64,
-    /// Where on the device it begins, in blocks.
+    /// Where on the device, or on the array, it begins, in blocks.
     pub place: u64,
+}
+
+/// The one processor that all readers share, and what the system takes of it.
+///
+/// 000's equation 1 in these words: an application of N reads takes N times the time it thinks between two of them and
+/// `hit_ns`, plus `driver_ns` for each request to a device, plus the time the processor is idle. A request of several blocks
+/// has a buffer to be allotted and handed back for each: `driver_block_ns` for each beyond the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Processor {
+    /// A block read from the cache (000's T_hit).
+    pub hit_ns: u64,
+    /// A request to a device (000's T_driver).
+    pub driver_ns: u64,
+    /// Each further block of a request.
+    pub driver_block_ns: u64,
 }
 
 /// All a run depends on.
@@ -68,11 +85,15 @@ pub struct Setup {
     /// The size of a block.
     pub block_bytes: u64,
     /// The devices.
-    pub devices: Vec<Constant>,
+    pub devices: Vec<Choice>,
     /// The files.
     pub files: Vec<HostFile>,
     /// How long it takes to look a name up.
     pub lookup_ns: u64,
+    /// The processor; None: as many as are needed, and the system takes nothing of them.
+    pub processor: Option<Processor>,
+    /// What the file system reads ahead by itself.
+    pub readahead: Readahead,
     /// The readers; all begin at time 0, in this order.
     pub readers: Vec<Reader>,
     /// What goes wrong.

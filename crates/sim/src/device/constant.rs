@@ -10,10 +10,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 
 use foresee_manager::Time;
 
-/// What a device can do.
+use super::{Device, DeviceReport, Request};
+
+/// What a device of constant latency can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
     /// Requests at once; 0: any number.
@@ -49,34 +52,38 @@ impl std::str::FromStr for Constant {
     }
 }
 
-/// What a device did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DeviceReport {
-    /// Requests.
-    pub requests: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// From start to end of each request, summed.
-    pub busy_ns: u64,
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (latency_us, mb_per_s) = (self.latency_ns / 1000, self.bytes_per_s / 1_000_000);
+        write!(f, "constant:servers={},latency_us={latency_us},mb_per_s={mb_per_s}", self.servers)
+    }
 }
 
-/// A device at work.
-pub(crate) struct Device {
+/// Such a device at work.
+pub(super) struct Servers {
     can: Constant,
     /// When each busy server is free again.
     servers: BinaryHeap<Reverse<Time>>,
     link_free: Time,
-    pub(crate) report: DeviceReport,
+    /// What is on its way: end, order of arrival, ticket.
+    underway: BinaryHeap<Reverse<(Time, u64, u64)>>,
+    report: DeviceReport,
 }
 
-impl Device {
-    pub(crate) fn new(can: Constant) -> Self {
-        Device { can, servers: BinaryHeap::new(), link_free: Time(0), report: DeviceReport::default() }
+impl Servers {
+    pub(super) fn new(can: Constant) -> Self {
+        Servers {
+            can,
+            servers: BinaryHeap::new(),
+            link_free: Time(0),
+            underway: BinaryHeap::new(),
+            report: DeviceReport::default(),
+        }
     }
 
-    /// Takes a request; returns when it will be done. Latency being constant, requests reach the link in the order in
-    /// which they came, and the answer never changes afterwards.
-    pub(crate) fn submit(&mut self, now: Time, bytes: u64) -> Time {
+    /// When a request that comes now will be done. Latency being constant, requests reach the link in the order in which
+    /// they came, and the answer never changes afterwards.
+    fn end_of(&mut self, now: Time, bytes: u64) -> Time {
         let mut start = now;
         if self.can.servers > 0
             && self.servers.len() >= self.can.servers as usize
@@ -95,10 +102,36 @@ impl Device {
         if self.can.servers > 0 {
             self.servers.push(Reverse(done));
         }
-        self.report.requests += 1;
-        self.report.bytes += bytes;
         self.report.busy_ns += done.0 - start.0;
         done
+    }
+}
+
+impl Device for Servers {
+    fn submit(&mut self, now: Time, request: Request) {
+        let done = self.end_of(now, request.bytes);
+        self.underway.push(Reverse((done, self.report.requests, request.ticket)));
+        self.report.requests += 1;
+        self.report.bytes += request.bytes;
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.underway.peek().map(|&Reverse((done, ..))| done)
+    }
+
+    fn advance(&mut self, now: Time) -> Option<u64> {
+        if self.next_event()? > now {
+            return None;
+        }
+        self.underway.pop().map(|Reverse((.., ticket))| ticket)
+    }
+
+    fn report(&self) -> DeviceReport {
+        self.report
+    }
+
+    fn bytes(&self) -> u64 {
+        u64::MAX
     }
 }
 
@@ -107,8 +140,8 @@ mod tests {
     use super::*;
 
     fn done(text: &str, requests: &[(u64, u64)]) -> Vec<u64> {
-        let mut device = Device::new(text.parse().unwrap());
-        requests.iter().map(|&(now, bytes)| device.submit(Time(now), bytes).0).collect()
+        let mut device = Servers::new(text.parse().unwrap());
+        requests.iter().map(|&(now, bytes)| device.end_of(Time(now), bytes).0).collect()
     }
 
     #[test]
@@ -121,6 +154,20 @@ mod tests {
         assert_eq!(done("servers=2,latency_us=1", &[(0, 1), (0, 1), (0, 1)]), [1000, 1000, 2000]);
         // 1 MB/s is 1000 ns a byte.
         assert_eq!(done("servers=0,latency_us=1,mb_per_s=1", &[(0, 1), (0, 2), (9000, 1)]), [2000, 4000, 11_000]);
+    }
+
+    #[test]
+    fn what_is_done_is_handed_out_once_and_in_order() {
+        let mut device = Servers::new("servers=2,latency_us=1".parse().unwrap());
+        for ticket in [7, 8, 9] {
+            device.submit(Time(0), Request { ticket, place: 0, bytes: 1, write: false });
+        }
+        assert_eq!((device.next_event(), device.advance(Time(999))), (Some(Time(1000)), None));
+        assert_eq!([(); 3].map(|()| device.advance(Time(1000))), [Some(7), Some(8), None]);
+        assert_eq!(
+            (device.next_event(), device.advance(Time(2000)), device.next_event()),
+            (Some(Time(2000)), Some(9), None)
+        );
     }
 
     #[test]

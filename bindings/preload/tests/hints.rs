@@ -1,0 +1,126 @@
+//! What programs say through the hint library arrives whole and in order, or the program is told that it did not.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use common::{Ring, compile, directory, library};
+use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Record, SLOTS, segments};
+
+fn compiled(directory: &Path) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c");
+    let (include, source) = (format!("-I{}", folder.display()), folder.join("foresee.c"));
+    compile("hints", directory, &["-Wall", "-Werror", &include, source.to_str().unwrap(), "-ldl"])
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The lists as they arrive: of each thread, how many segments of each list.
+#[derive(Default)]
+struct Lists {
+    by_thread: HashMap<u64, Vec<u64>>,
+    now: u64,
+    ended: Vec<Record>,
+}
+
+impl Lists {
+    fn take(&mut self, record: Record, bytes: &[u8]) {
+        match record {
+            Record::Hinted { whole } => {
+                assert!(!whole);
+                let (thread, list) = std::str::from_utf8(bytes).unwrap().split_once('/').unwrap();
+                self.now = thread.parse().unwrap();
+                let lists = self.by_thread.entry(self.now).or_default();
+                assert_eq!(lists.len(), list.parse::<usize>().unwrap(), "lists are in order");
+                lists.push(0);
+            }
+            Record::HintedSegments {} => {
+                let list = self.by_thread.get_mut(&self.now).unwrap().last_mut().unwrap();
+                for segment in segments(bytes) {
+                    assert_eq!(segment, (*list, self.now), "segments are in order, and no other list is among them");
+                    *list += 1;
+                }
+            }
+            Record::HintsRepeated { .. } | Record::HintsCancelled {} => self.ended.push(record),
+            _ => {}
+        }
+    }
+}
+
+/// Runs the program and takes what it says in as a supervisor does that has other things to do too.
+fn taken(threads: u64, lists: usize, count: u64, pause: Duration) -> (Lists, Output) {
+    let directory = directory();
+    let program = compiled(&directory);
+    let ring = Ring::new();
+    let arguments = [threads.to_string(), lists.to_string(), count.to_string()];
+    let mut command = ring.command(program);
+    command.args(&arguments).current_dir(&directory);
+    let running = std::thread::spawn(move || command.output().unwrap());
+    let (mut consumer, mut buffer, mut taken) = (Consumer::new(ring.region), [0; PATH_BYTES_MAX], Lists::default());
+    loop {
+        let is_over = running.is_finished();
+        while let Next::Record(entry) = consumer.next(&mut buffer) {
+            taken.take(entry.record, entry.path);
+        }
+        if is_over {
+            break;
+        }
+        std::thread::sleep(pause);
+    }
+    assert_eq!((consumer.corrupt(), consumer.skipped(), ring.region.lost()), (0, 0, 0));
+    (taken, running.join().unwrap())
+}
+
+#[test]
+fn a_million_segments_arrive_whole_and_in_order() {
+    let (taken, output) = taken(1, 50, 20_000, Duration::from_millis(2));
+    assert_eq!(text(&output), "active 1\nfailed 0, errno 0, slow 0\n");
+    assert_eq!(taken.by_thread, HashMap::from([(0, vec![20_000; 50])]));
+    assert_eq!(taken.ended, [Record::HintsRepeated { hints: 50, passes: 3 }, Record::HintsCancelled {}]);
+}
+
+#[test]
+fn lists_of_threads_do_not_mix() {
+    let (taken, output) = taken(8, 300, 1_000, Duration::from_micros(500));
+    assert_eq!(text(&output), "active 1\nfailed 0, errno 0, slow 0\n");
+    assert_eq!(taken.by_thread, (0..8).map(|thread| (thread, vec![1_000; 300])).collect());
+}
+
+#[test]
+fn who_is_not_heard_is_told_so_and_waits_once() {
+    let directory = directory();
+    let program = compiled(&directory);
+    let ring = Ring::new();
+    let began = Instant::now();
+    let output = ring.command(&program).args(["2", "40", "20000"]).current_dir(&directory).output().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let said = text(&output);
+    let failed = said.strip_prefix("active 1\nfailed ").and_then(|rest| rest.strip_suffix(", errno 11, slow 0\n"));
+    // Of the 80 lists of 79 records each, five find room.
+    assert!(failed.is_some_and(|failed| (74..80).contains(&failed.parse::<u32>().unwrap())), "{said}");
+    // Half of the ring, less the slots of one record, is left to who cannot wait.
+    let stamp = foresee_ring::Stamp { pid: 1, tid: 1, ticks: 0 };
+    let room = (0..SLOTS).take_while(|_| ring.region.post(stamp, &Record::Exited {}, &[])).count();
+    assert!((SLOTS / 2 - 73..=SLOTS / 2).contains(&room), "{room}");
+}
+
+#[test]
+fn nobody_listens_is_no_error() {
+    let directory = directory();
+    let program = compiled(&directory);
+    let closed = Ring::new();
+    closed.region.close();
+    let mut plain = Command::new(&program);
+    let mut without = Command::new(&program);
+    without.env("LD_PRELOAD", library()).env_remove("FORESEE_RING");
+    for command in [&mut plain, &mut without, &mut closed.command(&program)] {
+        let output = command.args(["2", "40", "20000"]).current_dir(&directory).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&output), "active 0\nfailed 0, errno 0, slow 0\n");
+    }
+}

@@ -1,0 +1,88 @@
+//! One disclosure, and what is known of its file.
+
+use crate::event::Want;
+use crate::ids::{Block, FileId};
+use crate::layout::Home;
+
+use super::JUMP_BLOCKS_MAX;
+
+/// What the manager knows of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    Unknown,
+    LookingUp,
+    Missing,
+    Here { home: Home, blocks: u64 },
+}
+
+/// One disclosure. 56 bytes.
+pub(super) struct Entry {
+    pub file: FileId,
+    pub want: Want,
+    /// Disclosures are numbered over all sequences: the oldest is served first.
+    pub order: u64,
+    /// Blocks from the entry's start that were looked at for fetching.
+    pub issued: u32,
+    /// Blocks from the entry's start that were read.
+    pub read: u32,
+    /// Blocks of it still to be read, as counted in the distances: a guess until the file's size is known.
+    pub ahead: u32,
+    pub done: bool,
+    /// The rest of it is left to the reader's own system.
+    pub left: bool,
+}
+
+impl Entry {
+    /// First block and number of blocks, where the file's size is needed and known; at most 2^32 - 1 blocks are followed.
+    pub fn span(&self, known: Known) -> Option<(u64, u64)> {
+        let (first, count) = match (self.want, known) {
+            (Want::Name, _) | (_, Known::Missing) => (0, 0),
+            (Want::All, Known::Here { blocks, .. }) => (0, blocks),
+            (Want::Range { first, count }, Known::Here { blocks, .. }) => {
+                (first, count.min(blocks.saturating_sub(first)))
+            }
+            _ => return None,
+        };
+        Some((first, count.min(u64::from(u32::MAX))))
+    }
+
+    /// Whether this block is still to be read here.
+    pub fn holds(&self, index: u64, known: Known) -> bool {
+        let Some((from, len)) = self.span(known) else { return false };
+        index >= from + u64::from(self.read) && index < from + len
+    }
+
+    /// Whether a read of this block now belongs here.
+    pub fn fits(&self, index: u64, known: Known) -> bool {
+        let near = |(from, _)| index <= from + u64::from(self.issued.max(self.read)) + JUMP_BLOCKS_MAX;
+        self.holds(index, known) && self.span(known).is_some_and(near)
+    }
+
+    /// Nothing of it can ever be read: its name leads nowhere, or its file ends before it.
+    pub fn is_void(&self, known: Known) -> bool {
+        self.want != Want::Name && self.span(known).is_some_and(|(_, len)| len == 0)
+    }
+
+    /// Where the index by place has this entry: its class, and the place's key. A range of up to 2^class blocks lies at
+    /// `first >> class`, so that a read looks at two places in each class in use.
+    pub fn place(&self) -> (u8, u64) {
+        let (class, place) = match self.want {
+            Want::Name => (NAME, 0),
+            Want::All => (WHOLE, 0),
+            Want::Range { first, count } => {
+                let class = (u64::BITS - count.saturating_sub(1).leading_zeros()) as u8;
+                (class, first >> class)
+            }
+        };
+        (class, place_key(self.file, place))
+    }
+}
+
+/// The class of whole files; ranges have 0 to 40.
+pub(super) const WHOLE: u8 = 41;
+/// The class of names.
+pub(super) const NAME: u8 = 42;
+
+pub(super) fn place_key(file: FileId, place: u64) -> u64 {
+    Block { file, index: place }.key()
+}

@@ -1,0 +1,469 @@
+//! Disclosed sequences: what a reader said it will read, how far it has come, and what to fetch for it next.
+//!
+//! Each source of each reader has one sequence, in the order of disclosure. Three marks move along it:
+//!
+//! ```text
+//!   base            walked                        end
+//!    |  looked up,    |   not yet looked at         |
+//!    |  fetched, ...  |                             |
+//! ```
+//!
+//! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read of what is disclosed
+//! at position i consumes everything up to i if i lies within [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that
+//! one entry alone. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became 23 s.) As many such reads
+//! in order, with none near the cursor between them, say that the reader is out there: the cursor follows. Inside one
+//! entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for fetching moves nothing: programs read the end
+//! of an archive first, and then all of it.
+//!
+//! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
+//! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once.
+//!
+//! **Confidence**: a sequence may have `window` blocks unread. The window grows by four for each block that comes true,
+//! shrinks by one in 64 for each that is passed over, and by one for each that was brought and given up unread. So a true
+//! sequence soon has all the memory the policy grants, and a false one costs what the first window costs, however often
+//! its blocks age out. Worked example: 256 blocks at first; 256 of them read: 1,280; 64 blocks passed over: two thirds of it
+//! are gone.
+
+mod accuracy;
+mod distance;
+mod entry;
+mod repeat;
+mod sequence;
+
+use std::collections::BTreeSet;
+
+use crate::event::{Source, Want};
+use crate::ids::{Block, FileId, ReaderId};
+use crate::layout::Home;
+use crate::table::FastMap;
+
+pub(crate) use entry::Known;
+use sequence::Sequence;
+
+/// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62 (policies, 000.15).
+pub const JUMP_ENTRIES_MAX: u64 = 64;
+/// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
+/// horizon.
+pub const JUMP_BLOCKS_MAX: u64 = 64;
+/// Blocks that a window grows by for each that came true. With four, a window of 64 passes 16,384 at its fifth filling, and a
+/// database read in random order from a hard disk is read in as many sweeps.
+pub const WINDOW_GROWTH: u64 = 4;
+/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 150 MB. Beyond
+/// it disclosures are refused, which costs nothing but their prefetching.
+pub const HINT_ENTRIES_MAX: usize = 1 << 20;
+/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the
+/// mark for none, 65,535.
+pub const SEQUENCES_MAX: usize = 4096;
+/// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
+const LOOKUPS_AHEAD_MAX: usize = 256;
+/// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
+const MATCH_SCAN_MAX: usize = 64;
+
+/// Bits of [`Use::when`] for the place in the entry; above lies the entry's position. Larger files than 64 GiB of 4 KiB blocks
+/// keep the order of their entries.
+const USE_BITS: u32 = 24;
+
+/// How far a disclosure is believed before any of it came true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Hints are true, as the papers' are: the policy's ceiling alone limits them.
+    Full,
+    /// The first window, in blocks.
+    Earned {
+        /// Blocks that may be unread before the first one was read.
+        initial_blocks: u64,
+    },
+}
+
+/// A disclosed read of a block that is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Use {
+    /// The sequence that disclosed it.
+    pub(crate) sequence: u16,
+    /// When it comes: of two uses in one sequence the later has the greater number.
+    pub(crate) when: u64,
+}
+
+/// What to do next for the disclosed sequences.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Lookup {
+        sequence: u16,
+        position: u64,
+        file: FileId,
+        counts: bool,
+    },
+    /// A block, `into` blocks after the start of its run.
+    Block {
+        sequence: u16,
+        position: u64,
+        block: Block,
+        into: u64,
+        home: Home,
+    },
+}
+
+impl Step {
+    /// Where a block's file begins.
+    pub fn home(self) -> Option<Home> {
+        match self {
+            Step::Lookup { .. } => None,
+            Step::Block { home, .. } => Some(home),
+        }
+    }
+}
+
+/// Blocks of one read that came true.
+pub(crate) struct Consumed {
+    pub sequence: u16,
+    pub first: u64,
+    pub end: u64,
+}
+
+/// What a read did to the reader's sequences.
+#[derive(Default)]
+pub(crate) struct Moved {
+    pub passed: Vec<Passed>,
+    pub consumed: Vec<Consumed>,
+}
+
+impl Moved {
+    /// The sequence in which this block of the read was disclosed.
+    pub fn hinted(&self, index: u64) -> Option<u16> {
+        let found = self.consumed.iter().find(|it| (it.first..it.end).contains(&index));
+        found.map(|it| it.sequence)
+    }
+}
+
+/// Issued blocks of an entry the cursor passed over.
+pub(crate) struct Passed {
+    pub sequence: u16,
+    pub file: FileId,
+    pub first: u64,
+    pub count: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Hints {
+    sequences: Vec<Option<Sequence>>,
+    by_reader: FastMap<u32, Vec<u16>>,
+    awaiting: FastMap<u32, Vec<(u16, u64)>>,
+    /// The sequences that disclosed something of a file. Some may be through with it.
+    of_file: FastMap<u32, Vec<u16>>,
+    orders: u64,
+    /// Sources that have more to disclose.
+    more: BTreeSet<(ReaderId, Source)>,
+    /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
+    entries: usize,
+    /// (consumed, skipped) of sequences that ended, by source.
+    ended: [(u64, u64); Source::ALL.len()],
+}
+
+impl Hints {
+    /// Disclosures kept: those not read or passed over, and some behind them.
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// Whether anything disclosed is still open.
+    pub fn any_open(&self) -> bool {
+        self.entries > 0
+    }
+
+    pub fn sequence(&self, id: u16) -> Option<&Sequence> {
+        self.sequences.get(usize::from(id))?.as_ref()
+    }
+
+    fn sequence_mut(&mut self, id: u16) -> Option<&mut Sequence> {
+        self.sequences.get_mut(usize::from(id))?.as_mut()
+    }
+
+    /// Blocks disclosed through a source that were read, and that were passed over.
+    pub fn accuracy(&self, source: Source) -> (u64, u64) {
+        let of_source = self.sequences.iter().flatten().filter(|sequence| sequence.source == source);
+        of_source.fold(self.ended[source as usize], |(consumed, skipped), it| {
+            (consumed + it.accuracy.consumed, skipped + it.accuracy.skipped)
+        })
+    }
+
+    fn sequence_of(&mut self, reader: ReaderId, source: Source, trust: Trust) -> Option<u16> {
+        if let Some(&id) = self.of_reader(reader, Some(source)).first() {
+            return Some(id);
+        }
+        let free = self.sequences.iter().position(Option::is_none).unwrap_or(self.sequences.len());
+        if free >= SEQUENCES_MAX {
+            return None;
+        }
+        let sequence = Some(Sequence::new(source, trust));
+        match self.sequences.get_mut(free) {
+            Some(slot) => *slot = sequence,
+            None => self.sequences.push(sequence),
+        }
+        self.by_reader.entry(reader.0).or_default().push(free as u16);
+        Some(free as u16)
+    }
+
+    /// Takes a disclosure in; false if a limit forbids it.
+    pub fn disclose(
+        &mut self,
+        reader: ReaderId,
+        source: Source,
+        file: FileId,
+        want: Want,
+        trust: Trust,
+        known: Known,
+    ) -> bool {
+        if self.entries >= HINT_ENTRIES_MAX {
+            return false;
+        }
+        let Some(id) = self.sequence_of(reader, source, trust) else { return false };
+        let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
+        let before = sequence.len();
+        sequence.disclose(file, want, &mut self.orders, known);
+        self.entries += sequence.len() - before;
+        let of_file = self.of_file.entry(file.0).or_default();
+        if !of_file.contains(&id) {
+            of_file.push(id);
+        }
+        true
+    }
+
+    /// The last `entries` disclosures of a source are read `passes` times in all; false if a limit forbids it.
+    pub fn repeat(
+        &mut self,
+        reader: ReaderId,
+        source: Source,
+        entries: u64,
+        passes: u64,
+        files: impl Fn(FileId) -> Known,
+    ) -> bool {
+        let Some(&id) = self.of_reader(reader, Some(source)).first() else { return entries == 0 };
+        let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
+        let before = sequence.len();
+        if before as u64 + entries.min(before as u64) > HINT_ENTRIES_MAX as u64 {
+            return false;
+        }
+        sequence.repeat(entries, passes, &mut self.orders, &files);
+        self.entries += sequence.len() - before;
+        true
+    }
+
+    /// The source has more to disclose than it has said.
+    pub fn has_more(&mut self, reader: ReaderId, source: Source, trust: Trust) {
+        let id = self.sequence_of(reader, source, trust);
+        if let Some(sequence) = id.and_then(|id| self.sequence_mut(id)) {
+            sequence.has_more = true;
+            self.more.insert((reader, source));
+        }
+    }
+
+    /// Whether some source has more to disclose.
+    pub fn any_more(&self) -> bool {
+        !self.more.is_empty()
+    }
+
+    /// The sources that are to disclose more now.
+    pub fn pull(&mut self) -> Vec<(ReaderId, Source)> {
+        let mut wanted = Vec::new();
+        for (reader, source) in self.more.iter().copied().collect::<Vec<_>>() {
+            let id = self.of_reader(reader, Some(source)).first().copied();
+            let sequence = id.and_then(|id| self.sequence_mut(id));
+            let wants = sequence.map(|sequence| (sequence.has_more, sequence.wants_more()));
+            if wants != Some((true, false)) {
+                self.more.remove(&(reader, source));
+                wanted.extend(wants.filter(|wants| wants.1).map(|_| (reader, source)));
+            }
+        }
+        wanted
+    }
+
+    /// How often what a source discloses comes true, as far as it knows: from 0 to 1.
+    pub fn declare(&mut self, reader: ReaderId, source: Source, trust: Trust, confidence: f64) {
+        let id = self.sequence_of(reader, source, trust);
+        if let Some(sequence) = id.and_then(|id| self.sequence_mut(id)) {
+            sequence.accuracy.declare(confidence);
+        }
+    }
+
+    /// What can be done now for each sequence and device, each with the order in which it was disclosed.
+    pub fn peek(&mut self, files: impl Fn(FileId) -> Known, found: &mut Vec<(u64, Step)>) {
+        for (id, sequence) in self.sequences.iter_mut().enumerate() {
+            let Some(sequence) = sequence else { continue };
+            let before = sequence.len();
+            sequence.refill(&mut self.orders, &files);
+            sequence.peek(id as u16, &files, found);
+            self.entries = self.entries + sequence.len() - before;
+        }
+    }
+
+    /// The reads of a block that are still to come, the next one of each sequence.
+    pub fn uses(&self, block: Block, known: Known) -> impl Iterator<Item = Use> + '_ {
+        let of_file = self.of_file.get(&block.file.0).map_or(&[][..], Vec::as_slice);
+        of_file.iter().filter_map(move |&sequence| {
+            let when = self.sequence(sequence)?.next_use(block, known)?;
+            Some(Use { sequence, when })
+        })
+    }
+
+    /// Blocks that the reader will have read before this use; None if it has passed it, or the sequence is no more.
+    pub fn until(&self, next: Use) -> Option<u64> {
+        self.sequence(next.sequence)?.until(next.when)
+    }
+
+    /// References until the reader comes to a step's block, of which the next one is number 1.
+    pub fn references_until(&self, step: Step) -> u64 {
+        let (Step::Lookup { sequence, position, .. } | Step::Block { sequence, position, .. }) = step;
+        let into = if let Step::Block { into, .. } = step { into } else { 0 };
+        self.sequence(sequence).and_then(|it| it.distance(position, into)).unwrap_or(0) + 1
+    }
+
+    /// A block was given up that is to be read: it is fetched again in time.
+    pub fn forgo(&mut self, block: Block, known: Known) {
+        for id in self.of_file.get(&block.file.0).cloned().unwrap_or_default() {
+            if let Some(sequence) = self.sequence_mut(id) {
+                sequence.forgo(block, known);
+            }
+        }
+    }
+
+    /// The step was taken. For a block, `unread` says whether its page is now out and unread for this sequence.
+    pub fn taken(&mut self, step: Step, unread: bool) {
+        let (Step::Lookup { sequence: id, .. } | Step::Block { sequence: id, .. }) = step;
+        if let Step::Lookup { position, file, .. } = step {
+            self.awaiting.entry(file.0).or_default().push((id, position));
+        }
+        if let Some(sequence) = self.sequence_mut(id) {
+            sequence.taken(step, unread);
+        }
+    }
+
+    /// The rest of the step's run is not fetched ahead: the reader's own system does it as well.
+    pub fn leave(&mut self, step: Step) {
+        if let Step::Block { sequence, position, .. } = step
+            && let Some(sequence) = self.sequence_mut(sequence)
+        {
+            sequence.leave(position);
+        }
+    }
+
+    /// A file's name was resolved, or proved to lead nowhere.
+    pub fn resolved(&mut self, file: FileId, known: Known) {
+        for id in self.of_file.get(&file.0).cloned().unwrap_or_default() {
+            if let Some(sequence) = self.sequence_mut(id) {
+                sequence.sized(file, known);
+            }
+        }
+        for (id, position) in self.awaiting.remove(&file.0).unwrap_or_default() {
+            if let Some(sequence) = self.sequence_mut(id) {
+                sequence.arrived(position, known);
+            }
+        }
+    }
+
+    /// The reader read these blocks: moves its sequences' cursors.
+    pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: impl Fn(FileId) -> Known) -> Moved {
+        let mut consumed = Vec::new();
+        let passed = self.each_of(reader, &files, |id, sequence, passed| {
+            let (mut index, end) = (first.index, first.index + count);
+            while index < end && !sequence.is_empty() {
+                let blocks = sequence.read(id, Block { index, ..first }, end - index, &files, passed);
+                if blocks > 0 {
+                    consumed.push(Consumed { sequence: id, first: index, end: index + blocks });
+                }
+                index += blocks.max(1);
+            }
+        });
+        Moved { passed, consumed }
+    }
+
+    /// The reader looked the file's name up.
+    pub fn named(&mut self, reader: ReaderId, file: FileId, files: impl Fn(FileId) -> Known) -> Vec<Passed> {
+        self.each_of(reader, &files, |id, sequence, passed| sequence.named(id, file, &files, passed))
+    }
+
+    /// Moves the cursor of each sequence of a reader.
+    fn each_of(
+        &mut self,
+        reader: ReaderId,
+        files: &impl Fn(FileId) -> Known,
+        mut act: impl FnMut(u16, &mut Sequence, &mut Vec<Passed>),
+    ) -> Vec<Passed> {
+        let mut passed = Vec::new();
+        for &id in self.by_reader.get(&reader.0).map_or(&[][..], Vec::as_slice) {
+            if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                let before = sequence.len();
+                act(id, sequence, &mut passed);
+                sequence.refill(&mut self.orders, files);
+                self.entries = self.entries + sequence.len() - before;
+            }
+        }
+        passed
+    }
+
+    /// An unread page of this sequence was read; `passed` says that the cursor had given it up before.
+    pub fn page_read(&mut self, id: u16, passed: bool) {
+        let Some(sequence) = self.sequence_mut(id) else { return };
+        sequence.page_read(passed);
+    }
+
+    /// The cursor passed an unread page of this sequence over.
+    pub fn page_passed(&mut self, id: u16) {
+        if let Some(sequence) = self.sequence_mut(id) {
+            sequence.page_passed();
+        }
+    }
+
+    /// A page of this sequence will not be read: given up (`wasted`), or never brought.
+    pub fn page_gone(&mut self, id: u16, passed: bool, wasted: bool) {
+        let Some(sequence) = self.sequence_mut(id) else { return };
+        sequence.page_gone(passed, wasted);
+    }
+
+    /// The sequences of a reader, or only that of one source.
+    pub fn of_reader(&self, reader: ReaderId, source: Option<Source>) -> Vec<u16> {
+        let ids = self.by_reader.get(&reader.0).map_or(&[][..], Vec::as_slice);
+        let of_source = |id: &u16| self.sequence(*id).is_some_and(|it| source.is_none_or(|source| it.source == source));
+        ids.iter().copied().filter(of_source).collect()
+    }
+
+    /// How many pages speak of these sequences.
+    pub fn pages_of(&self, ids: &[u16]) -> u64 {
+        ids.iter().filter_map(|&id| self.sequence(id)).map(Sequence::pages).sum()
+    }
+
+    /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh by taking all back.
+    pub fn clear(&mut self, ids: &[u16]) {
+        for &id in ids {
+            if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                self.entries -= sequence.len();
+                sequence.clear();
+            }
+        }
+        self.awaiting.retain(|_, waiting| {
+            waiting.retain(|(id, _)| !ids.contains(id));
+            !waiting.is_empty()
+        });
+    }
+
+    /// Forgets a reader whose sequences were cleared.
+    pub fn forget(&mut self, reader: ReaderId) {
+        for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
+            if let Some(it) = self.sequences[usize::from(id)].take() {
+                let ended = &mut self.ended[it.source as usize];
+                *ended = (ended.0 + it.accuracy.consumed, ended.1 + it.accuracy.skipped);
+            }
+        }
+    }
+
+    /// Checks that the windows' accounts agree with the pages, given as (sequence, passed over).
+    pub fn check(&self, pages: &[(u16, bool)]) {
+        for (id, sequence) in self.sequences.iter().enumerate() {
+            if let Some(sequence) = sequence {
+                let of_it = pages.iter().filter(|page| usize::from(page.0) == id).map(|page| page.1);
+                sequence.check(&of_it.collect::<Vec<_>>());
+            }
+        }
+        let entries: usize = self.sequences.iter().flatten().map(Sequence::len).sum();
+        assert_eq!(self.entries, entries, "entries over all sequences");
+    }
+}

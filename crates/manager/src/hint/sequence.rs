@@ -1,0 +1,585 @@
+//! What one source of one reader disclosed, and how far the reader has come in it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+
+use super::accuracy::Accuracy;
+use super::distance::{CHUNK, Distance};
+use super::entry::{Entry, Known, NAME, WHOLE, place_key};
+use super::repeat::{Later, Repeat};
+use super::{JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS, WINDOW_GROWTH};
+use crate::event::{Source, Want};
+use crate::ids::{Block, DeviceId, FileId};
+use crate::table::FastMap;
+
+pub(crate) struct Sequence {
+    pub source: Source,
+    entries: VecDeque<Entry>,
+    base: u64,
+    walked: u64,
+    /// Entries before `walked` whose names are known and whose blocks are not all issued, by device: what is wanted of a far
+    /// device does not wait behind what is wanted of a near one (000 section 4.9).
+    ready: BTreeMap<DeviceId, BTreeSet<u64>>,
+    awaiting: usize,
+    /// The positions of open entries by class and place.
+    by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
+    /// The last read beyond the jump, and how many before it came in order.
+    far: u64,
+    far_run: u64,
+    /// Blocks (and names) that may be out, unread.
+    window: u64,
+    /// Blocks and names issued and neither read nor passed over.
+    unread: u64,
+    /// Pages that speak of this sequence: unread, or passed over and still here.
+    pages: u64,
+    /// Blocks between the cursor and each entry.
+    distance: Distance,
+    /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken to have.
+    sized: (u64, u64),
+    repeat: Option<Repeat>,
+    /// Whoever discloses has more, and gives it when asked.
+    pub has_more: bool,
+    pub accuracy: Accuracy,
+}
+
+impl Sequence {
+    pub fn new(source: Source, trust: Trust) -> Self {
+        let window = match trust {
+            Trust::Full => u64::MAX,
+            Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
+        };
+        Sequence {
+            source,
+            entries: VecDeque::new(),
+            base: 0,
+            walked: 0,
+            ready: BTreeMap::new(),
+            awaiting: 0,
+            by_place: BTreeMap::new(),
+            far: 0,
+            far_run: 0,
+            window,
+            unread: 0,
+            pages: 0,
+            distance: Distance::default(),
+            sized: (0, 0),
+            repeat: None,
+            has_more: false,
+            accuracy: Accuracy::default(),
+        }
+    }
+
+    /// Disclosures kept: open, closed behind open ones, or for later.
+    pub fn len(&self) -> usize {
+        let kept = |repeat: &Repeat| repeat.pass.len() + repeat.later.len();
+        self.entries.len() + self.repeat.as_ref().map_or(0, kept)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn end(&self) -> u64 {
+        self.base + self.entries.len() as u64
+    }
+
+    fn entry(&self, position: u64) -> Option<&Entry> {
+        self.entries.get(position.checked_sub(self.base)? as usize)
+    }
+
+    fn entry_mut(&mut self, position: u64) -> Option<&mut Entry> {
+        self.entries.get_mut(position.checked_sub(self.base)? as usize)
+    }
+
+    fn came_true(&mut self, blocks: u64) {
+        self.accuracy.came_true(blocks);
+        self.window = self.window.saturating_add(WINDOW_GROWTH * blocks);
+    }
+
+    fn proved_wrong(&mut self, blocks: u64) {
+        self.accuracy.proved_wrong(blocks);
+        // Even the largest window is gone after some 3,000 steps.
+        for _ in 0..blocks {
+            if !self.shrink_window(self.window / 64 + 1) {
+                break;
+            }
+        }
+    }
+
+    /// Returns whether any of the window is left to shrink. Full trust has no window.
+    fn shrink_window(&mut self, blocks: u64) -> bool {
+        if self.window == u64::MAX {
+            return false;
+        }
+        self.window = self.window.saturating_sub(blocks);
+        self.window > 0
+    }
+
+    /// An unread page was read; `passed` says that the cursor had given it up before.
+    pub fn page_read(&mut self, passed: bool) {
+        self.pages -= 1;
+        if passed {
+            self.accuracy.came_late();
+            self.window = self.window.saturating_add(WINDOW_GROWTH);
+        } else {
+            self.unread -= 1;
+        }
+    }
+
+    /// The cursor passed an unread page over.
+    pub fn page_passed(&mut self) {
+        self.unread -= 1;
+    }
+
+    /// A page will not be read: given up (`wasted`), or never brought.
+    pub fn page_gone(&mut self, passed: bool, wasted: bool) {
+        self.pages -= 1;
+        if !passed {
+            self.unread -= 1;
+            self.shrink_window(u64::from(wasted));
+        }
+    }
+
+    /// How many pages speak of this sequence.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// A step was taken; for a block, `unread` says whether its page is now out and unread.
+    pub fn taken(&mut self, step: Step, unread: bool) {
+        match step {
+            Step::Lookup { position, counts, .. } => {
+                self.walked = self.walked.max(position + 1);
+                self.awaiting += 1;
+                if counts && let Some(entry) = self.entry_mut(position) {
+                    entry.issued = 1;
+                    self.unread += 1;
+                }
+            }
+            Step::Block { position, .. } => {
+                self.unread += u64::from(unread);
+                self.pages += u64::from(unread);
+                if let Some(entry) = self.entry_mut(position) {
+                    entry.issued = entry.issued.max(entry.read) + 1;
+                }
+            }
+        }
+    }
+
+    /// The rest of an entry is left to the reader's own system.
+    pub fn leave(&mut self, position: u64) {
+        if let Some(entry) = self.entry_mut(position) {
+            entry.left = true;
+        }
+    }
+
+    /// The name of an entry that waited for it is resolved.
+    pub fn arrived(&mut self, position: u64, known: Known) {
+        self.awaiting -= 1;
+        if position >= self.base {
+            let device = match known {
+                Known::Here { home, .. } => home.device,
+                _ => DeviceId(0),
+            };
+            self.ready.entry(device).or_default().insert(position);
+        }
+    }
+
+    /// Checks that the window's account agrees with the pages, of which these are passed over or not.
+    pub fn check(&self, passed: &[bool]) {
+        let unread = passed.iter().filter(|passed| !**passed).count() as u64 + self.names_out();
+        assert_eq!(self.unread, unread, "the window's account");
+        assert_eq!(self.pages, passed.len() as u64, "the pages of a sequence");
+        assert!(self.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
+        let ahead: u64 = self.entries.iter().map(|entry| u64::from(entry.ahead)).sum();
+        assert_eq!(self.distance.before_chunk(u64::MAX), ahead, "distances");
+    }
+
+    /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
+    /// was disclosed.
+    pub fn peek(&mut self, id: u16, files: &impl Fn(FileId) -> Known, found: &mut Vec<(u64, Step)>) {
+        if self.unread >= self.window {
+            return;
+        }
+        let lookup = self.walk(id, files);
+        let mut next = self.ready.keys().next().copied();
+        while let Some(device) = next {
+            while let Some(&position) = self.ready.get(&device).and_then(BTreeSet::first) {
+                if let Some(step) = self.step_at(id, position, files) {
+                    found.push(step);
+                    break;
+                }
+                self.unready(device, position);
+                self.close_void(position, files);
+            }
+            next = self.ready.range((Bound::Excluded(device), Bound::Unbounded)).next().map(|(&device, _)| device);
+        }
+        found.extend(lookup);
+    }
+
+    /// Walks on over entries whose names are known; stops at one that is to be looked up.
+    fn walk(&mut self, id: u16, files: &impl Fn(FileId) -> Known) -> Option<(u64, Step)> {
+        while self.walked < self.end() && self.may_look_up() {
+            let position = self.walked;
+            let step = self.step_at(id, position, files);
+            match step {
+                Some((_, Step::Lookup { .. })) => return step,
+                Some((_, Step::Block { home, .. })) => {
+                    self.ready.entry(home.device).or_default().insert(position);
+                }
+                None => {}
+            }
+            self.walked += 1;
+            if step.is_none() {
+                self.close_void(position, files);
+            }
+        }
+        None
+    }
+
+    fn unready(&mut self, device: DeviceId, position: u64) {
+        if let Some(ready) = self.ready.get_mut(&device) {
+            ready.remove(&position);
+            if ready.is_empty() {
+                self.ready.remove(&device);
+            }
+        }
+    }
+
+    /// Entries that wait for their names, or to be fetched, are as many as there may be blocks.
+    fn may_look_up(&self) -> bool {
+        let waiting = self.awaiting + self.ready.values().map(BTreeSet::len).sum::<usize>();
+        waiting < LOOKUPS_AHEAD_MAX && (waiting as u64) < self.window
+    }
+
+    /// Closes an entry that can never be read, so that it does not hold the cursor up.
+    fn close_void(&mut self, position: u64, files: &impl Fn(FileId) -> Known) {
+        if self.entry(position).is_some_and(|entry| entry.is_void(files(entry.file))) {
+            self.close(position);
+            self.trim();
+        }
+    }
+
+    /// What is left to do at one position; None if nothing.
+    fn step_at(&self, id: u16, position: u64, files: &impl Fn(FileId) -> Known) -> Option<(u64, Step)> {
+        let entry = self.entry(position)?;
+        if entry.done || entry.left {
+            return None;
+        }
+        let (sequence, file) = (id, entry.file);
+        let step = match (entry.want, files(file)) {
+            (Want::Name, Known::Unknown) => Step::Lookup { sequence, position, file, counts: true },
+            (Want::Name, _) | (_, Known::Missing) => return None,
+            (_, Known::Unknown | Known::LookingUp) => Step::Lookup { sequence, position, file, counts: false },
+            (_, known @ Known::Here { home, .. }) => {
+                let (first, count) = entry.span(known)?;
+                let next = u64::from(entry.issued.max(entry.read));
+                if next >= count {
+                    return None;
+                }
+                let block = Block { file, index: first + next };
+                Step::Block { sequence, position, block, into: next, home }
+            }
+        };
+        Some((entry.order, step))
+    }
+
+    /// Moves the cursor to `position`, passing over what lies before it.
+    fn pass_to(&mut self, id: u16, position: u64, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
+        while self.base < position
+            && let Some(entry) = self.entries.front()
+        {
+            let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
+            let (first, count) = entry.span(files(file)).unwrap_or((0, 0));
+            if !entry.done {
+                self.close(self.base);
+                if want == Want::Name {
+                    self.proved_wrong(1);
+                    self.unread = self.unread.saturating_sub(u64::from(issued));
+                } else {
+                    self.proved_wrong(count.saturating_sub(u64::from(read)));
+                    let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
+                    passed.push(Passed { sequence: id, file, first, count });
+                }
+            }
+            self.pop();
+        }
+    }
+
+    /// Drops the entries at the cursor that are done.
+    fn trim(&mut self) {
+        while self.entries.front().is_some_and(|entry| entry.done) {
+            self.pop();
+        }
+        self.distance.trim(self.base);
+    }
+
+    /// The cursor leaves the entry it stands at.
+    fn pop(&mut self) {
+        self.entries.pop_front();
+        let base = self.base;
+        self.ready.retain(|_, ready| {
+            ready.remove(&base);
+            !ready.is_empty()
+        });
+        self.base += 1;
+        self.walked = self.walked.max(self.base);
+    }
+
+    /// Nothing more will be read here.
+    fn close(&mut self, position: u64) {
+        self.set_ahead(position, 0);
+        let Some(entry) = self.entry_mut(position) else { return };
+        entry.done = true;
+        let (class, key) = entry.place();
+        let Some(places) = self.by_place.get_mut(&class) else { return };
+        if let Some(positions) = places.get_mut(&key) {
+            if let Ok(at) = positions.binary_search(&position) {
+                positions.remove(at);
+            }
+            if positions.is_empty() {
+                places.remove(&key);
+            }
+        }
+        if places.is_empty() {
+            self.by_place.remove(&class);
+        }
+    }
+
+    /// The first open entry that has this block still to be read, as `belongs` tells.
+    fn find(&self, block: Block, belongs: impl Fn(&Entry) -> bool) -> Option<u64> {
+        let mut first: Option<u64> = None;
+        for (&class, places) in &self.by_place {
+            let (here, before) = match class {
+                NAME => continue,
+                WHOLE => (0, None),
+                _ => (block.index >> class, (block.index >> class).checked_sub(1).filter(|_| class > 0)),
+            };
+            for place in std::iter::once(here).chain(before) {
+                let Some(positions) = places.get(&place_key(block.file, place)) else { continue };
+                let belongs = |position: &u64| self.entry(*position).is_some_and(&belongs);
+                let found = positions.iter().take(MATCH_SCAN_MAX).copied().find(belongs);
+                first = [first, found].into_iter().flatten().min();
+            }
+        }
+        first
+    }
+
+    /// Whether a read of what is disclosed at `position` says that the reader has come there.
+    fn has_come_to(&mut self, position: u64) -> bool {
+        if position - self.base <= JUMP_ENTRIES_MAX {
+            self.far_run = 0;
+            return true;
+        }
+        if position != self.far {
+            let in_order = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
+            self.far_run = if in_order { self.far_run + 1 } else { 0 };
+            self.far = position;
+        }
+        self.far_run >= JUMP_ENTRIES_MAX
+    }
+
+    /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
+    /// was.
+    pub fn read(
+        &mut self,
+        id: u16,
+        first: Block,
+        count: u64,
+        files: &impl Fn(FileId) -> Known,
+        passed: &mut Vec<Passed>,
+    ) -> u64 {
+        let known = files(first.file);
+        let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
+        let Some(entry) = self.entry_mut(position) else { return 0 };
+        let Some((from, len)) = entry.span(known) else { return 0 };
+        let blocks = count.min(from + len - first.index);
+        // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
+        entry.read = (first.index + blocks - from) as u32;
+        let ahead = len.saturating_sub(u64::from(entry.read)) as u32;
+        self.set_ahead(position, ahead);
+        let complete = ahead == 0;
+        self.consumed_at(id, position, blocks, complete, files, passed);
+        blocks
+    }
+
+    /// Consumes what the look-up of a name makes true.
+    pub fn named(&mut self, id: u16, file: FileId, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
+        let positions = self.by_place.get(&NAME).and_then(|places| places.get(&place_key(file, 0)));
+        let Some(&position) = positions.and_then(VecDeque::front) else { return };
+        let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
+        self.unread = self.unread.saturating_sub(u64::from(issued));
+        self.consumed_at(id, position, 1, true, files, passed);
+    }
+
+    /// `blocks` came true at this position, which is `complete` by that.
+    fn consumed_at(
+        &mut self,
+        id: u16,
+        position: u64,
+        blocks: u64,
+        complete: bool,
+        files: &impl Fn(FileId) -> Known,
+        passed: &mut Vec<Passed>,
+    ) {
+        self.came_true(blocks);
+        if self.has_come_to(position) {
+            self.pass_to(id, position, files, passed);
+        }
+        if complete {
+            self.close(position);
+        }
+        self.trim();
+    }
+
+    /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
+    pub fn clear(&mut self) {
+        self.base = self.end();
+        self.walked = self.base;
+        self.entries.clear();
+        self.by_place.clear();
+        self.ready.clear();
+        self.repeat = None;
+        self.has_more = false;
+        self.distance = Distance::default();
+        (self.awaiting, self.unread, self.far_run) = (0, 0, 0);
+    }
+
+    /// A disclosure, after all others.
+    pub fn disclose(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
+        match &mut self.repeat {
+            Some(repeat) => repeat.later.push_back(Later::Hint(file, want)),
+            None => self.push(file, want, orders, known),
+        }
+    }
+
+    /// Whether it is time to ask for more: all that was disclosed has been looked at. It is asked once.
+    pub fn wants_more(&mut self) -> bool {
+        let wants = self.has_more && self.walked >= self.end() && self.unread < self.window && self.may_look_up();
+        self.has_more &= !wants;
+        wants
+    }
+
+    /// The last `entries` disclosures are read `passes` times in all.
+    pub fn repeat(&mut self, entries: u64, passes: u64, orders: &mut u64, files: &impl Fn(FileId) -> Known) {
+        if let Some(repeat) = &mut self.repeat {
+            repeat.later.push_back(Later::Repeat(entries, passes));
+            return;
+        }
+        let begins = self.entries.len() - (entries.min(self.entries.len() as u64) as usize);
+        let pass: Vec<_> = self.entries.range(begins..).map(|entry| (entry.file, entry.want)).collect();
+        if !pass.is_empty() && passes > 1 {
+            let last_begins = self.base + begins as u64;
+            self.repeat = Some(Repeat { pass, left: passes - 1, last_begins, later: VecDeque::new() });
+            self.refill(orders, files);
+        }
+    }
+
+    /// Discloses the next pass when the cursor has come to the last one, and what comes after the passes when they are
+    /// through.
+    pub fn refill(&mut self, orders: &mut u64, files: &impl Fn(FileId) -> Known) {
+        while let Some(repeat) = &mut self.repeat {
+            if repeat.left == 0 {
+                let later = std::mem::take(&mut repeat.later);
+                self.repeat = None;
+                for item in later {
+                    match item {
+                        Later::Hint(file, want) => self.disclose(file, want, orders, files(file)),
+                        Later::Repeat(entries, passes) => self.repeat(entries, passes, orders, files),
+                    }
+                }
+            } else if self.base >= repeat.last_begins {
+                repeat.left -= 1;
+                repeat.last_begins = self.base + self.entries.len() as u64;
+                for (file, want) in repeat.pass.clone() {
+                    self.push(file, want, orders, files(file));
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
+        let order = *orders;
+        *orders += 1;
+        let mut entry = Entry { file, want, order, issued: 0, read: 0, ahead: 0, done: false, left: false };
+        let ahead = match (want, known) {
+            (Want::All, Known::Unknown | Known::LookingUp) => self.usual_blocks(),
+            (Want::Range { count, .. }, Known::Unknown | Known::LookingUp) => count,
+            _ => entry.span(known).map_or(0, |(_, len)| len),
+        };
+        entry.ahead = ahead.min(u64::from(u32::MAX)) as u32;
+        let (class, key) = entry.place();
+        let position = self.end();
+        self.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
+        self.distance.change(position, 0, u64::from(entry.ahead));
+        self.entries.push_back(entry);
+    }
+
+    /// What a file has whose size is not known: as much as the others.
+    fn usual_blocks(&self) -> u64 {
+        let (files, blocks) = self.sized;
+        blocks.checked_div(files).unwrap_or(1).max(1)
+    }
+
+    fn set_ahead(&mut self, position: u64, blocks: u32) {
+        let Some(entry) = self.entry_mut(position) else { return };
+        let before = std::mem::replace(&mut entry.ahead, blocks);
+        self.distance.change(position, u64::from(before), u64::from(blocks));
+    }
+
+    /// The size of a file is known now: what was disclosed of all of it is that long.
+    pub fn sized(&mut self, file: FileId, known: Known) {
+        let Some(positions) = self.by_place.get(&WHOLE).and_then(|places| places.get(&place_key(file, 0))) else {
+            return;
+        };
+        for position in positions.iter().copied().collect::<Vec<_>>() {
+            let Some(entry) = self.entry(position) else { continue };
+            let len = entry.span(known).map_or(0, |(_, len)| len);
+            let ahead = len.saturating_sub(u64::from(entry.read)) as u32;
+            self.sized = (self.sized.0 + 1, self.sized.1 + len);
+            self.set_ahead(position, ahead);
+        }
+    }
+
+    /// Blocks that the reader has yet to read before it comes to what is disclosed at `position`, `into` blocks from its
+    /// start; None if the cursor has passed it.
+    pub fn distance(&self, position: u64, into: u64) -> Option<u64> {
+        let entry = self.entry(position).filter(|entry| !entry.done)?;
+        let chunk = (position - position % CHUNK).max(self.base);
+        let in_chunk = (chunk..position).filter_map(|at| self.entry(at)).map(|entry| u64::from(entry.ahead));
+        let into = into.checked_sub(u64::from(entry.read))?;
+        Some(self.distance.before_chunk(position) + in_chunk.sum::<u64>() + into)
+    }
+
+    /// When this block is to be read next: the later, the greater.
+    pub fn next_use(&self, block: Block, known: Known) -> Option<u64> {
+        let position = self.find(block, |entry| entry.holds(block.index, known))?;
+        let into = self.entry(position)?.span(known).map_or(0, |(from, _)| block.index - from);
+        Some(position << USE_BITS | into.min((1 << USE_BITS) - 1))
+    }
+
+    /// Blocks until then, counted from the next one to be read, which is 0.
+    pub fn until(&self, when: u64) -> Option<u64> {
+        self.distance(when >> USE_BITS, when & ((1 << USE_BITS) - 1))
+    }
+
+    /// A block that was to be read was given up: it is to be fetched again when its time comes.
+    pub fn forgo(&mut self, block: Block, known: Known) {
+        let Known::Here { home, .. } = known else { return };
+        let Some(position) = self.find(block, |entry| entry.holds(block.index, known)) else { return };
+        let Some(entry) = self.entry_mut(position) else { return };
+        let into = entry.span(known).map_or(0, |(from, _)| block.index - from) as u32;
+        if entry.issued > into {
+            entry.issued = into;
+            self.ready.entry(home.device).or_default().insert(position);
+        }
+    }
+
+    /// Names looked up and neither used nor passed over, for the invariants' check.
+    pub fn names_out(&self) -> u64 {
+        let out = |entry: &&Entry| entry.want == Want::Name && entry.issued > 0 && !entry.done;
+        self.entries.iter().filter(out).count() as u64
+    }
+}

@@ -1,0 +1,58 @@
+//! What a policy may look at when it decides: the pages, what is disclosed of them, the devices, the memory.
+
+use super::Ledger;
+use crate::dispatch::Dispatch;
+use crate::hint::{Hints, Known, Use};
+use crate::ids::{DeviceId, FileId, Page};
+use crate::table::Table;
+
+/// The manager's state, as a policy sees it.
+pub struct Context<'a> {
+    /// The pages.
+    pub table: &'a Table,
+    pub(crate) capacity: u64,
+    pub(crate) hints: &'a Hints,
+    pub(crate) files: &'a [Known],
+    pub(crate) dispatch: &'a Dispatch,
+}
+
+impl Context<'_> {
+    /// The memory as it stands.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::of(self.capacity, self.table)
+    }
+
+    fn known(&self, file: FileId) -> Known {
+        self.files.get(file.0 as usize).copied().unwrap_or(Known::Unknown)
+    }
+
+    /// The disclosed reads of a page's block that are still to come: the next one of each sequence.
+    pub fn uses(&self, page: Page) -> impl Iterator<Item = Use> + '_ {
+        let block = self.table.block(page);
+        self.hints.uses(block, self.known(block.file))
+    }
+
+    /// References until a disclosed read, of which the next one is number 1; None if it has been passed over.
+    pub fn references_until(&self, next: Use) -> Option<u64> {
+        Some(self.hints.until(next)? + 1)
+    }
+
+    /// How likely what this sequence discloses is to be read, from 0 to 1.
+    pub fn confidence(&self, sequence: u16) -> f64 {
+        self.hints.sequence(sequence).map_or(0.0, |sequence| sequence.accuracy.confidence())
+    }
+
+    /// The device a page's block lies on; of an array, the first.
+    pub fn device_of(&self, page: Page) -> DeviceId {
+        let block = self.table.block(page);
+        match self.known(block.file) {
+            Known::Here { home, .. } => home.device,
+            _ => DeviceId(0),
+        }
+    }
+
+    /// What a request to this device takes when it is alone there, in nanoseconds; None if none was measured yet.
+    pub fn access_ns(&self, device: DeviceId) -> Option<f64> {
+        self.dispatch.access_ns(device)
+    }
+}
