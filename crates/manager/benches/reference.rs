@@ -131,7 +131,7 @@ fn main() {
         );
     }
     let hits = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh];
-    for (policy, patterns) in [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..])] {
+    for (policy, patterns) in [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..]), ("tip2", &hits[..])] {
         for &pattern in patterns {
             let (mut manager, bytes) = full(policy);
             let (time, least) = nanoseconds(&mut manager, pattern);

@@ -492,3 +492,26 @@ fn confidence_scales_what_is_worth_memory() {
     let here = |file| (0..1000).filter(|&index| driver.manager.is_present(block(file, index))).count();
     assert!(here(0) < 8 && here(1) > 30, "{} {}", here(0), here(1));
 }
+
+/// A reader that takes a millisecond a block needs five blocks of a device of 5 ms ahead, not 12,500; with a margin of four,
+/// twenty.
+#[test]
+fn the_horizon_follows_the_readers_pace() {
+    let ahead_with = |policy: &str| {
+        let mut driver = Driver::simple(policy, 100_000, Trust::Full);
+        driver.known(0, 1 << 30);
+        driver.hint(1, 0, range(0, 50_000));
+        driver.arrive();
+        // What was fetched before anything was known of the reader is read, and then some.
+        for index in 0..20_000 {
+            driver.read(1, 0, index, 1);
+            driver.arrive();
+            driver.now += 1_000_000;
+        }
+        driver.manager.ledger().unread
+    };
+    let (printed, paced) = (ahead_with("tip2:t_disk_us=5000"), ahead_with("tip2:t_disk_us=5000,burst_margin=4"));
+    assert!((12_400..12_800).contains(&printed), "{printed}");
+    // And what goes along in one request of 256 blocks.
+    assert!((19..280).contains(&paced), "{paced}");
+}

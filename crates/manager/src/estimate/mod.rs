@@ -7,5 +7,6 @@
 
 pub mod cost;
 pub mod ghosts;
+pub mod pace;
 pub mod rates;
 pub mod recency;

@@ -56,9 +56,10 @@ pub struct Recency {
     references: f64,
     /// References until all is halved.
     until_halved: u64,
-    /// The worth of each segment, as of the last change.
+    /// Entries in newer buckets than each, and the worth of each segment, as they were `age` references ago.
+    newer: Vec<u64>,
     worth: Vec<f64>,
-    stale: bool,
+    age: u64,
 }
 
 impl Recency {
@@ -76,8 +77,9 @@ impl Recency {
             hits: vec![0.0; segments],
             references: 0.0,
             until_halved: 4 * length,
+            newer: vec![0],
             worth: vec![0.0; segments],
-            stale: false,
+            age: 0,
         }
     }
 
@@ -90,23 +92,26 @@ impl Recency {
             }
             self.firsts.push(self.firsts[self.firsts.len() - 1].wrapping_add(1));
             self.counts.push(0);
+            self.newer.push(0);
             newest = self.counts.len() - 1;
         }
         self.counts[newest] += 1;
         self.firsts[newest]
     }
 
-    /// An entry leaves the queue, or moves up.
+    /// An entry leaves the queue.
     pub fn leave(&mut self, tag: Tag) {
         let bucket = self.bucket_of(tag);
         self.counts[bucket] -= 1;
     }
 
-    /// A reference found an entry, resident or ghost.
+    /// A reference found an entry, resident or ghost, which leaves its place.
     pub fn hit(&mut self, tag: Tag) {
         let bucket = self.bucket_of(tag);
-        let newer: u64 = self.counts[bucket + 1..].iter().map(|&count| u64::from(count)).sum();
+        self.refresh();
+        let newer = self.newer[bucket];
         let mut rest = newer..newer + u64::from(self.counts[bucket]).max(1);
+        self.counts[bucket] -= 1;
         let each = 1.0 / (rest.end - rest.start) as f64;
         while rest.start < rest.end {
             let segment = ((rest.start / self.segment) as usize).min(self.hits.len() - 1);
@@ -124,7 +129,7 @@ impl Recency {
 
     fn reference(&mut self) {
         self.references += 1.0;
-        self.stale = true;
+        self.age += 1;
         self.until_halved -= 1;
         if self.until_halved == 0 {
             self.until_halved = 4 * self.length;
@@ -135,15 +140,27 @@ impl Recency {
 
     /// Hits a reference would lose if the queue's resident part, `pages` long, lost its last page.
     pub fn marginal_hit_rate(&mut self, pages: u64) -> f64 {
-        if self.stale {
-            self.weigh();
-        }
+        self.refresh();
         let segment = (pages.saturating_sub(1) / self.segment) as usize;
         self.worth[segment.min(self.worth.len() - 1)]
     }
 
+    /// Sums places and worths up again, if a 256th of the queue's length was referenced since.
+    fn refresh(&mut self) {
+        if self.age < (self.length / 256).max(1) && self.newer.len() == self.counts.len() {
+            return;
+        }
+        self.age = 0;
+        self.newer.resize(self.counts.len(), 0);
+        let mut sum = 0;
+        for (newer, &count) in self.newer.iter_mut().zip(&self.counts).rev() {
+            *newer = sum;
+            sum += u64::from(count);
+        }
+        self.weigh();
+    }
+
     fn weigh(&mut self) {
-        self.stale = false;
         let per = 1.0 / (self.references.max(1.0) * self.segment as f64);
         match self.reading {
             Reading::Point => self.worth.iter_mut().zip(&self.hits).for_each(|(worth, hits)| *worth = hits * per),
@@ -186,6 +203,7 @@ impl Recency {
             self.bucket_max = self.bucket_max.saturating_mul(2);
         }
         (self.firsts, self.counts) = merged.into_iter().unzip();
+        self.newer.clear();
     }
 }
 
@@ -205,7 +223,6 @@ mod tests {
         for at in 0..cycle * 20 {
             let tag = &mut tags[at % cycle];
             recency.hit(*tag);
-            recency.leave(*tag);
             *tag = recency.enter();
         }
         recency
@@ -231,7 +248,7 @@ mod tests {
     fn the_majorant_is_the_largest_mean() {
         let mut recency = Recency::new(Reading::Majorant, 60, 10);
         recency.hits = vec![40.0, 7.0, 1.0, 30.0, 0.0, 2.0];
-        (recency.references, recency.stale) = (100.0, true);
+        (recency.references, recency.age) = (100.0, 1);
         let worth: Vec<f64> = (0..6).map(|segment| recency.marginal_hit_rate(segment * 10 + 1) * 1000.0).collect();
         for (ours, sum) in worth.iter().zip([40.0, 38.0 / 3.0, 31.0 / 2.0, 30.0, 1.0, 2.0]) {
             assert!((ours - sum).abs() < 1e-9, "{worth:?}");
@@ -251,7 +268,6 @@ mod tests {
             let depth = ((random >> 40) as usize % 1024) * ((random >> 20) as usize % 1024) / 1024;
             let (name, tag) = list.remove(list.len() - 1 - depth);
             recency.hit(tag);
-            recency.leave(tag);
             exact[depth / 64] += 1.0;
             list.push((name, recency.enter()));
         }

@@ -29,6 +29,7 @@
 //! - A stream's values are scaled by its confidence: the paper's hints are accurate (section 7).
 //! - A page is tracked by one stream of hints at most; the others are asked when it is picked, as all are in section 5.1.
 //! - Places in the LRU queue come from buckets instead of borders (estimate/recency).
+//! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
 //! - Where T_disk is not given, it is measured, device by device.
 
 use std::cmp::Reverse;
@@ -37,6 +38,7 @@ use std::collections::BinaryHeap;
 use super::{Access, Ahead, Context, Parameter, Policy, Spec, Values, Worth, list::List};
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
+use crate::estimate::pace::Pace;
 use crate::estimate::rates::Rates;
 use crate::estimate::recency::{Reading, Recency, Tag};
 use crate::hint::Use;
@@ -70,6 +72,14 @@ pub(super) static SPEC: Spec = Spec {
             max: 1e9,
         },
         Parameter {
+            name: "burst_margin",
+            help: "0: the horizon is T_disk / T_hit, as printed; else it is what the reader consumes in T_disk at its measured pace, \
+                   times this margin for bursts",
+            default: 0.0,
+            min: 0.0,
+            max: 1e6,
+        },
+        Parameter {
             name: "majorant",
             help: "1: the marginal hit rate looks past inflections (4.3); 0: the segment's own rate (5.2)",
             default: 1.0,
@@ -92,6 +102,8 @@ fn tip2(values: &Values) -> Tip2 {
         hit_ns: values.get("t_hit_us") * 1e3,
         driver_ns: values.get("t_driver_us") * 1e3,
         disk_ns: values.get("t_disk_us") * 1e3,
+        burst_margin: values.get("burst_margin"),
+        paces: Vec::new(),
         reading: if values.get("majorant") >= 0.5 { Reading::Majorant } else { Reading::Point },
         segment: values.get("segment") as u64,
         capacity: 0,
@@ -138,6 +150,9 @@ struct Tip2 {
     hit_ns: f64,
     driver_ns: f64,
     disk_ns: f64,
+    burst_margin: f64,
+    /// How fast what each sequence disclosed is read.
+    paces: Vec<Pace>,
     reading: Reading,
     segment: u64,
     /// The memory the estimates are made for.
@@ -160,6 +175,24 @@ impl Tip2 {
         Times { hit: self.hit_ns, driver: self.driver_ns, disk }
     }
 
+    /// The times of a reader that consumes what this sequence disclosed.
+    fn times_of(&self, context: &Context<'_>, device: DeviceId, sequence: u16) -> Times {
+        let times = self.times(context, device);
+        if self.burst_margin == 0.0 {
+            return times;
+        }
+        let pace = self.paces.get(usize::from(sequence)).and_then(Pace::between_ns);
+        Times { hit: times.hit.max(pace.map_or(0.0, |ns| ns / self.burst_margin)), ..times }
+    }
+
+    fn pace(&mut self, sequence: u16) -> &mut Pace {
+        let at = usize::from(sequence);
+        if at >= self.paces.len() {
+            self.paces.resize(at + 1, Pace::default());
+        }
+        &mut self.paces[at]
+    }
+
     /// The share of references that a stream's values speak for, times how far it is to be believed.
     fn weight(&self, sequence: u16, context: &Context<'_>) -> f64 {
         self.rates.share(1 + usize::from(sequence)) * context.confidence(sequence)
@@ -169,7 +202,8 @@ impl Tip2 {
     fn disclosed_value(&self, next: Use, device: DeviceId, context: &Context<'_>) -> f64 {
         match context.references_until(next) {
             Some(references) => {
-                self.weight(next.sequence, context) * self.times(context, device).flush_a_reference(references)
+                self.weight(next.sequence, context)
+                    * self.times_of(context, device, next.sequence).flush_a_reference(references)
             }
             None => 0.0,
         }
@@ -267,11 +301,9 @@ impl Tip2 {
         let was = before.or_else(|| self.ghosts.take(context.table.block(page)));
         match was {
             Some(tag) if counted => self.recency.hit(tag),
+            Some(tag) => self.recency.leave(tag),
             None if counted => self.recency.miss(),
-            _ => {}
-        }
-        if let Some(tag) = was {
-            self.recency.leave(tag);
+            None => {}
         }
         self.tracked[page as usize].tag = Some(self.recency.enter());
         match before {
@@ -344,7 +376,10 @@ impl Policy for Tip2 {
             self.tracked.resize(page as usize + 1, Tracked { tag: None, counted: false, stream: None });
         }
         match access {
-            Some(access) => self.referenced_as(page, access.hinted, context),
+            Some(access) => {
+                access.hinted.into_iter().for_each(|sequence| self.pace(sequence).stalled());
+                self.referenced_as(page, access.hinted, context);
+            }
             None => match self.best_use(page, context) {
                 Some((next, _)) => self.track(page, next, context),
                 // The file system's own readahead. It stands for the read that it expects, lest that find what is here by
@@ -361,6 +396,7 @@ impl Policy for Tip2 {
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.fit(context);
+        access.hinted.into_iter().for_each(|sequence| self.pace(sequence).hit(access.now));
         self.referenced_as(page, access.hinted, context);
     }
 
@@ -402,7 +438,7 @@ impl Policy for Tip2 {
     }
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        let times = self.times(context, ahead.device);
+        let times = self.times_of(context, ahead.device, ahead.sequence);
         let weight = self.weight(ahead.sequence, context);
         if ahead.joins {
             return Some(Worth { rank: f64::INFINITY, value: weight * times.flush_a_reference(ahead.references) });
@@ -417,6 +453,7 @@ impl Policy for Tip2 {
 
     fn sequence_ended(&mut self, sequence: u16) {
         self.rates.forget(1 + usize::from(sequence));
+        *self.pace(sequence) = Pace::default();
         for at in 0..self.streams.len() {
             if self.streams[at].sequence != sequence {
                 continue;
