@@ -62,6 +62,8 @@ enum Pattern {
     Uniform,
     /// Never a block twice: each misses and gives one up.
     Fresh,
+    /// In order, pass after pass, each read disclosed.
+    Disclosed,
 }
 
 impl Pattern {
@@ -71,6 +73,7 @@ impl Pattern {
             Pattern::Zipf => "zipf",
             Pattern::Uniform => "uniform",
             Pattern::Fresh => "miss and evict",
+            Pattern::Disclosed => "disclosed",
         }
     }
 
@@ -78,6 +81,7 @@ impl Pattern {
         let spread = |rank: u64| rank.wrapping_mul(0x9e37_79b9_7f4a_7c15) % RESIDENT;
         let one = |at: usize| match self {
             Pattern::Sequential => at as u64 % RESIDENT,
+            Pattern::Disclosed => (round * REFERENCES + at) as u64 % RESIDENT,
             // Rank r with a chance of about 1 / r: the popular ones lie apart.
             Pattern::Zipf => spread((RESIDENT as f64).powf(random.unit()) as u64),
             Pattern::Uniform => random.next() % RESIDENT,
@@ -105,6 +109,18 @@ fn full(policy: &str) -> (Manager, f64) {
     (manager, bytes as f64 / RESIDENT as f64)
 }
 
+/// The reader says that it will read all that is here, in order, again and again.
+fn disclose_passes(manager: &mut Manager) {
+    let (reader, source, mut actions) = (ReaderId(1), Source::Library, Vec::new());
+    for file in 0..RESIDENT.div_ceil(1 << 20) as u32 {
+        let file = FileId(file);
+        let known = Event::FileKnown { file, device: DeviceId(0), blocks: RESIDENT.min(1 << 20), place: 0 };
+        manager.handle(Time(0), known, &mut actions);
+        manager.handle(Time(0), Event::Hint { reader, source, file, want: Want::All }, &mut actions);
+    }
+    manager.handle(Time(0), Event::Repeat { reader, source, entries: u64::MAX, passes: u64::MAX }, &mut actions);
+}
+
 /// The median and the least, a reference.
 fn nanoseconds(manager: &mut Manager, pattern: Pattern) -> (f64, f64) {
     let mut random = Random(0x5eed);
@@ -130,10 +146,14 @@ fn main() {
             "policy", "pattern", "ns/reference", "least", "bytes/resident block"
         );
     }
+    let patterns = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh, Pattern::Disclosed];
     let hits = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh];
-    for (policy, patterns) in [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..]), ("tip2", &hits[..])] {
+    for (policy, patterns) in [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..]), ("tip2", &patterns)] {
         for &pattern in patterns {
             let (mut manager, bytes) = full(policy);
+            if matches!(pattern, Pattern::Disclosed) {
+                disclose_passes(&mut manager);
+            }
             let (time, least) = nanoseconds(&mut manager, pattern);
             let pattern = pattern.name();
             // What keeps nothing has no bytes a block.

@@ -5,6 +5,7 @@
 //! only ever compared. The sums are made of additions and multiplications in a fixed order, so that the same events give the
 //! same values to the last bit (I8).
 
+pub mod agenda;
 pub mod cost;
 pub mod ghosts;
 pub mod pace;

@@ -124,13 +124,15 @@ pub(crate) struct Consumed {
 #[derive(Default)]
 pub(crate) struct Moved {
     pub passed: Vec<Passed>,
-    pub consumed: Vec<Consumed>,
+    /// What came true: the first of it, which most often is all, and the rest.
+    first: Option<Consumed>,
+    rest: Vec<Consumed>,
 }
 
 impl Moved {
     /// The sequence in which this block of the read was disclosed.
     pub fn hinted(&self, index: u64) -> Option<u16> {
-        let found = self.consumed.iter().find(|it| (it.first..it.end).contains(&index));
+        let found = self.first.iter().chain(&self.rest).find(|it| (it.first..it.end).contains(&index));
         found.map(|it| it.sequence)
     }
 }
@@ -362,18 +364,22 @@ impl Hints {
 
     /// The reader read these blocks: moves its sequences' cursors.
     pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: impl Fn(FileId) -> Known) -> Moved {
-        let mut consumed = Vec::new();
+        let (mut true_first, mut rest) = (None, Vec::new());
         let passed = self.each_of(reader, &files, |id, sequence, passed| {
             let (mut index, end) = (first.index, first.index + count);
             while index < end && !sequence.is_empty() {
                 let blocks = sequence.read(id, Block { index, ..first }, end - index, &files, passed);
                 if blocks > 0 {
-                    consumed.push(Consumed { sequence: id, first: index, end: index + blocks });
+                    let consumed = Consumed { sequence: id, first: index, end: index + blocks };
+                    match true_first {
+                        None => true_first = Some(consumed),
+                        Some(_) => rest.push(consumed),
+                    }
                 }
                 index += blocks.max(1);
             }
         });
-        Moved { passed, consumed }
+        Moved { passed, first: true_first, rest }
     }
 
     /// The reader looked the file's name up.

@@ -32,10 +32,8 @@
 //! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
 //! - Where T_disk is not given, it is measured, device by device.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::{Access, Ahead, Context, Parameter, Policy, Spec, Values, Worth, list::List};
+use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
 use crate::estimate::pace::Pace;
@@ -137,13 +135,7 @@ struct Tracked {
 struct Stream {
     sequence: u16,
     device: DeviceId,
-    /// Tracked pages, the one read last on top: the least valuable. Entries that are true no longer are dropped when they come
-    /// to the top.
-    latest: BinaryHeap<(u64, Page)>,
-    /// The same, the one read first on top: what the reader has passed over without reading it comes up here.
-    soonest: BinaryHeap<Reverse<(u64, Page)>>,
-    /// How many of them are true.
-    len: usize,
+    pages: Agenda,
 }
 
 struct Tip2 {
@@ -219,20 +211,13 @@ impl Tip2 {
 
     /// The least valuable page of a stream, and its value.
     fn stream_value(&mut self, at: usize, context: &Context<'_>) -> Option<(Page, f64)> {
-        let stream = &mut self.streams[at];
         let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
-        while stream.soonest.peek().is_some_and(|&Reverse((when, page))| !holds(when, page)) {
-            stream.soonest.pop();
-        }
-        while stream.latest.peek().is_some_and(|&(when, page)| !holds(when, page)) {
-            stream.latest.pop();
-        }
-        let (sequence, device) = (stream.sequence, stream.device);
-        let &Reverse((soonest, passed_over)) = stream.soonest.peek()?;
+        let Stream { sequence, device, ref mut pages } = self.streams[at];
+        let (soonest, passed_over) = pages.soonest(holds)?;
         if context.references_until(Use { sequence, when: soonest }).is_none() {
             return Some((passed_over, 0.0));
         }
-        let &(when, page) = stream.latest.peek()?;
+        let (when, page) = pages.latest(holds)?;
         Some((page, self.disclosed_value(Use { sequence, when }, device, context)))
     }
 
@@ -245,7 +230,7 @@ impl Tip2 {
             least = Some((page, value, true));
         }
         for at in 0..self.streams.len() {
-            if self.streams[at].len == 0 {
+            if self.streams[at].pages.is_empty() {
                 continue;
             }
             if let Some((page, value)) = self.stream_value(at, context)
@@ -267,31 +252,32 @@ impl Tip2 {
         })
     }
 
+    /// The same without its value, which needs not be known where there is but one.
+    fn main_use(&self, page: Page, context: &Context<'_>) -> Option<Use> {
+        let mut uses = context.uses(page);
+        let only = uses.next()?;
+        match uses.next() {
+            None => Some(only),
+            Some(_) => self.best_use(page, context).map(|(next, _)| next),
+        }
+    }
+
     fn track(&mut self, page: Page, next: Use, context: &Context<'_>) {
         self.untrack(page);
         let device = context.device_of(page);
         let found = self.streams.iter().position(|it| it.sequence == next.sequence && it.device == device);
         let at = found.unwrap_or_else(|| {
-            self.streams.push(Stream { sequence: next.sequence, device, latest: BinaryHeap::new(), soonest: BinaryHeap::new(), len: 0 });
+            self.streams.push(Stream { sequence: next.sequence, device, pages: Agenda::default() });
             self.streams.len() - 1
         });
         self.tracked[page as usize].stream = Some((at as u32, next.when));
-        let stream = &mut self.streams[at];
-        stream.len += 1;
-        stream.latest.push((next.when, page));
-        stream.soonest.push(Reverse((next.when, page)));
         let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
-        if stream.latest.len() > 2 * stream.len + 64 {
-            stream.latest.retain(|&(when, page)| holds(when, page));
-        }
-        if stream.soonest.len() > 2 * stream.len + 64 {
-            stream.soonest.retain(|&Reverse((when, page))| holds(when, page));
-        }
+        self.streams[at].pages.push(next.when, page, holds);
     }
 
     fn untrack(&mut self, page: Page) {
         if let Some((at, _)) = self.tracked[page as usize].stream.take() {
-            self.streams[at as usize].len -= 1;
+            self.streams[at as usize].pages.forget();
         }
     }
 
@@ -333,8 +319,8 @@ impl Tip2 {
     /// A disclosed read of the page has come.
     fn consumed(&mut self, page: Page, context: &Context<'_>) {
         self.untrack(page);
-        match self.best_use(page, context) {
-            Some((next, _)) => self.track(page, next, context),
+        match self.main_use(page, context) {
+            Some(next) => self.track(page, next, context),
             None => self.renew(page, false, context),
         }
     }
@@ -380,8 +366,8 @@ impl Policy for Tip2 {
                 access.hinted.into_iter().for_each(|sequence| self.pace(sequence).stalled());
                 self.referenced_as(page, access.hinted, context);
             }
-            None => match self.best_use(page, context) {
-                Some((next, _)) => self.track(page, next, context),
+            None => match self.main_use(page, context) {
+                Some(next) => self.track(page, next, context),
                 // The file system's own readahead. It stands for the read that it expects, lest that find what is here by
                 // this very guess and count as a hit at the queue's top.
                 None if context.table.state(page).is_unread() => {
@@ -458,13 +444,11 @@ impl Policy for Tip2 {
             if self.streams[at].sequence != sequence {
                 continue;
             }
-            self.streams[at].soonest.clear();
-            for (when, page) in std::mem::take(&mut self.streams[at].latest) {
-                if self.tracked[page as usize].stream == Some((at as u32, when)) {
-                    self.untrack(page);
-                    if self.tracked[page as usize].tag.is_none() {
-                        self.orphans.push(page);
-                    }
+            let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
+            for page in self.streams[at].pages.drain(holds) {
+                self.tracked[page as usize].stream = None;
+                if self.tracked[page as usize].tag.is_none() {
+                    self.orphans.push(page);
                 }
             }
         }
