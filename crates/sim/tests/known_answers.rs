@@ -34,6 +34,21 @@ fn lru_on_the_lirs_traces() {
     }
 }
 
+/// Where nothing is disclosed, cost and benefit leave LRU as it is.
+#[test]
+fn tip_without_hints_is_lru() {
+    let Some(path) = trace_path("multi1.trc.gz") else { return };
+    let trace = Trace::load(&path, None, BLOCK_BYTES).unwrap();
+    let misses = |policy: &str| {
+        let cells = [200, 500, 1000].map(|cache_blocks| Cell { policy: policy.parse().unwrap(), cache_blocks });
+        sweep(&trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect::<Vec<_>>()
+    };
+    let lru = misses("lru");
+    for policy in ["tip1", "tip2", "tip2:majorant=0"] {
+        assert_eq!(misses(policy), lru, "{policy}");
+    }
+}
+
 #[test]
 fn lru_on_the_oltp_trace_of_arc() {
     let answers = [(1000, 32.83), (2000, 42.47), (5000, 53.65), (10_000, 60.70), (15_000, 64.63)];
