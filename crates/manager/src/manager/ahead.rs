@@ -114,7 +114,13 @@ impl Manager {
                         full.push(home.device);
                         continue;
                     }
-                    let Some(unread) = self.fetch_ahead(sequence, block, home, worth.value, out) else { break };
+                    let Some(unread) = self.fetch_ahead(sequence, block, home, worth.value, out) else {
+                        // A neighbour goes first whatever it is worth: without it, another block may be worth a frame.
+                        if run.take().is_some() {
+                            continue;
+                        }
+                        break;
+                    };
                     self.hints.taken(step, unread);
                     run = unread.then(|| Run::after(run, sequence, block));
                 }

@@ -137,7 +137,7 @@ pub struct Driver {
     pub pins: Vec<Block>,
     pub woken: Vec<(WaiterId, Outcome)>,
     /// All happens in the small world, so that every block can be looked at.
-    small: bool,
+    pub small: bool,
     next_waiter: u64,
 }
 
