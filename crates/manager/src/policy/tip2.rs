@@ -32,6 +32,8 @@
 //! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
 //! - Where T_disk is not given, it is measured, device by device.
 
+use std::collections::BTreeSet;
+
 use super::{Access, Ahead, Context, Parameter, Policy, Spec, Values, Worth, list::List};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
@@ -106,6 +108,7 @@ fn tip2(values: &Values) -> Tip2 {
         segment: values.get("segment") as u64,
         capacity: 0,
         tracked: Vec::new(),
+        counted: BTreeSet::new(),
         streams: Vec::new(),
         orphans: Vec::new(),
         queue: List::default(),
@@ -120,15 +123,30 @@ const DISK_NS_UNKNOWN: f64 = 5e6;
 /// The LRU queue's number among the estimators; streams of hints follow.
 const LRU: usize = 0;
 
-/// What is kept of a page.
+const NONE: u32 = u32::MAX;
+
+/// What is kept of a page: 16 bytes, for each hit looks at them.
 #[derive(Clone, Copy)]
 struct Tracked {
+    /// When it is read next, where a stream tracks it.
+    when: u64,
+    /// The stream that tracks it, by its number in `streams`.
+    stream: u32,
     /// Its place in the LRU queue, if it has one.
-    tag: Option<Tag>,
-    /// Its next read is counted already.
-    counted: bool,
-    /// The stream that tracks it, by its number in `streams`, and when it is read next.
-    stream: Option<(u32, u64)>,
+    tag: Tag,
+}
+
+impl Tracked {
+    const NOT: Tracked = Tracked { when: 0, stream: NONE, tag: NONE };
+
+    fn is_in_queue(self) -> bool {
+        self.tag != NONE
+    }
+
+    /// Whether this stream's entry for the page is true.
+    fn is_at(self, stream: usize, when: u64) -> bool {
+        self.stream == stream as u32 && self.when == when
+    }
 }
 
 /// The estimator of what one sequence disclosed on one device.
@@ -150,6 +168,8 @@ struct Tip2 {
     /// The memory the estimates are made for.
     capacity: u64,
     tracked: Vec<Tracked>,
+    /// Pages whose next read is counted already.
+    counted: BTreeSet<Page>,
     streams: Vec<Stream>,
     orphans: Vec<Page>,
     queue: List,
@@ -211,7 +231,7 @@ impl Tip2 {
 
     /// The least valuable page of a stream, and its value.
     fn stream_value(&mut self, at: usize, context: &Context<'_>) -> Option<(Page, f64)> {
-        let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
+        let holds = |when: u64, page: Page| self.tracked[page as usize].is_at(at, when);
         let Stream { sequence, device, ref mut pages } = self.streams[at];
         let (soonest, passed_over) = pages.soonest(holds)?;
         if context.references_until(Use { sequence, when: soonest }).is_none() {
@@ -270,38 +290,41 @@ impl Tip2 {
             self.streams.push(Stream { sequence: next.sequence, device, pages: Agenda::default() });
             self.streams.len() - 1
         });
-        self.tracked[page as usize].stream = Some((at as u32, next.when));
-        let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
+        let tracked = &mut self.tracked[page as usize];
+        (tracked.stream, tracked.when) = (at as u32, next.when);
+        let holds = |when: u64, page: Page| self.tracked[page as usize].is_at(at, when);
         self.streams[at].pages.push(next.when, page, holds);
     }
 
     fn untrack(&mut self, page: Page) {
-        if let Some((at, _)) = self.tracked[page as usize].stream.take() {
-            self.streams[at as usize].pages.forget();
+        let stream = std::mem::replace(&mut self.tracked[page as usize].stream, NONE);
+        if stream != NONE {
+            self.streams[stream as usize].pages.forget();
         }
     }
 
     /// Puts a page to the MRU end of the LRU queue; from where, `counted` tells the estimate.
     fn renew(&mut self, page: Page, counted: bool, context: &Context<'_>) {
-        let before = self.tracked[page as usize].tag;
-        let was = before.or_else(|| self.ghosts.take(context.table.block(page)));
+        let queued = self.tracked[page as usize].is_in_queue();
+        let was = queued.then_some(self.tracked[page as usize].tag).or_else(|| self.ghosts.take(context.table.block(page)));
         match was {
             Some(tag) if counted => self.recency.hit(tag),
             Some(tag) => self.recency.leave(tag),
             None if counted => self.recency.miss(),
             None => {}
         }
-        self.tracked[page as usize].tag = Some(self.recency.enter());
-        match before {
-            Some(_) => self.queue.renew(page),
-            None => self.queue.push_newest(page),
+        self.tracked[page as usize].tag = self.recency.enter();
+        match queued {
+            true => self.queue.renew(page),
+            false => self.queue.push_newest(page),
         }
         self.trim_ghosts();
     }
 
     /// The page leaves the LRU queue's resident part and becomes a ghost.
     fn become_ghost(&mut self, page: Page, context: &Context<'_>) {
-        if let Some(tag) = self.tracked[page as usize].tag.take() {
+        let tag = std::mem::replace(&mut self.tracked[page as usize].tag, NONE);
+        if tag != NONE {
             self.queue.remove(page);
             self.ghosts.push(context.table.block(page), tag);
             self.trim_ghosts();
@@ -333,7 +356,7 @@ impl Tip2 {
             }
             None => {
                 self.rates.refer(LRU);
-                let counted = std::mem::take(&mut self.tracked[page as usize].counted);
+                let counted = !self.counted.is_empty() && self.counted.remove(&page);
                 self.renew(page, !counted, context);
             }
         }
@@ -350,7 +373,7 @@ impl Tip2 {
         self.rates = Rates::over(self.capacity);
         while self.ghosts.expire().is_some() {}
         for page in self.queue.oldest_first().collect::<Vec<_>>() {
-            self.tracked[page as usize].tag = Some(self.recency.enter());
+            self.tracked[page as usize].tag = self.recency.enter();
         }
     }
 }
@@ -359,7 +382,7 @@ impl Policy for Tip2 {
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.fit(context);
         if page as usize >= self.tracked.len() {
-            self.tracked.resize(page as usize + 1, Tracked { tag: None, counted: false, stream: None });
+            self.tracked.resize(page as usize + 1, Tracked::NOT);
         }
         match access {
             Some(access) => {
@@ -372,7 +395,7 @@ impl Policy for Tip2 {
                 // this very guess and count as a hit at the queue's top.
                 None if context.table.state(page).is_unread() => {
                     self.renew(page, true, context);
-                    self.tracked[page as usize].counted = true;
+                    self.counted.insert(page);
                 }
                 // Nobody wants it any more.
                 None => self.orphans.push(page),
@@ -388,7 +411,7 @@ impl Policy for Tip2 {
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
         self.untrack(page);
-        self.tracked[page as usize].counted = false;
+        self.counted.remove(&page);
         self.become_ghost(page, context);
         self.orphans.retain(|&orphan| orphan != page);
     }
@@ -396,7 +419,7 @@ impl Policy for Tip2 {
     fn victim(&mut self, context: &Context<'_>, value: f64) -> Option<Page> {
         self.fit(context);
         let tracked = &self.tracked;
-        self.orphans.retain(|&page| tracked[page as usize].tag.is_none() && tracked[page as usize].stream.is_none());
+        self.orphans.retain(|&page| !tracked[page as usize].is_in_queue() && tracked[page as usize].stream == NONE);
         if let Some(page) = self.orphans.iter().copied().find(|&page| context.table.can_go(page)) {
             return Some(page);
         }
@@ -408,7 +431,7 @@ impl Policy for Tip2 {
             // Never less than what was least: what proves worth nothing is found in its turn.
             let declared = self.least(context).map_or(f64::INFINITY, |(_, declared, _)| declared.max(least));
             // Who else values it: the LRU queue while it is in it, and whoever disclosed it.
-            let queued = self.tracked[page as usize].tag.is_some();
+            let queued = self.tracked[page as usize].is_in_queue();
             match self.best_use(page, context) {
                 Some((next, saved)) if saved > declared || saved >= value => self.track(page, next, context),
                 _ if queued => {}
@@ -444,10 +467,10 @@ impl Policy for Tip2 {
             if self.streams[at].sequence != sequence {
                 continue;
             }
-            let holds = |when: u64, page: Page| self.tracked[page as usize].stream == Some((at as u32, when));
+            let holds = |when: u64, page: Page| self.tracked[page as usize].is_at(at, when);
             for page in self.streams[at].pages.drain(holds) {
-                self.tracked[page as usize].stream = None;
-                if self.tracked[page as usize].tag.is_none() {
+                self.tracked[page as usize].stream = NONE;
+                if !self.tracked[page as usize].is_in_queue() {
                     self.orphans.push(page);
                 }
             }
