@@ -3,7 +3,9 @@
 mod compare;
 mod damage;
 mod log;
+mod paper;
 mod profile;
+mod progress;
 mod record;
 mod replay;
 mod report;
@@ -43,6 +45,8 @@ enum Verb {
     /// List, show or forget what earlier runs read
     #[command(subcommand)]
     Profile(profile::Action),
+    /// Make a paper's experiments on the simulated host, published numbers beside ours
+    Paper(paper::Options),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Trace(action) => trace::main(action),
         Verb::Replay(options) => replay::main(options),
         Verb::Profile(action) => profile::main(action),
+        Verb::Paper(options) => paper::main(options),
     };
     match result {
         Ok(status) => ExitCode::from(status),

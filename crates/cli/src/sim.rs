@@ -1,9 +1,6 @@
 //! `foresee sim`.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use foresee_manager::policy::{Choice, REGISTRY};
@@ -14,6 +11,7 @@ use foresee_sim::untimed::{Cell, Outcome, sweep};
 use serde_json::json;
 
 use crate::damage::reading;
+use crate::progress::Progress;
 use crate::report::write_json;
 use crate::text::count;
 
@@ -128,33 +126,6 @@ fn list() {
         for parameter in spec.parameters {
             let (name, default, help) = (parameter.name, parameter.default, parameter.help);
             println!("{:<8} {name} = {default:.3} ({} to {}): {help}", "", parameter.min, parameter.max);
-        }
-    }
-}
-
-/// A line on a terminal, renewed a few times a second.
-struct Progress {
-    shown: Option<Mutex<Instant>>,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Progress { shown: std::io::stderr().is_terminal().then(|| Mutex::new(Instant::now())) }
-    }
-
-    fn show(&self, done: u64, total: u64) {
-        // Whoever finds it locked leaves it: another thread is just showing something newer.
-        if let Some(mut last) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok())
-            && last.elapsed() > Duration::from_millis(200)
-        {
-            *last = Instant::now();
-            eprint!("\rforesee: {:.0} % ", 100.0 * done as f64 / total.max(1) as f64);
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown.is_some() {
-            eprint!("\r\x1b[K");
         }
     }
 }

@@ -119,6 +119,7 @@ fn a_broken_description_names_the_remedy() {
         ("hp9999", "there are: constant, hp2247, rz26"),
         ("rz26:order=best", "one of fifo, sstf, scan"),
         ("rz26:bus_kb_per_s=0", "bus_kb_per_s=10000"),
+        ("rz26:turned_percent=100", "turned_percent=50"),
         ("rz26:fast", "order=ORDER"),
         ("constant:fast", "servers=4"),
         ("speed=9", "servers=4"),

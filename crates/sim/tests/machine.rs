@@ -111,9 +111,10 @@ fn readers_share_the_processor_and_devices_are_asked_meanwhile() {
     setup.readers.push(Reader { id: foresee_manager::ReaderId(2), steps: thinks });
     setup.readers.push(Reader { id: foresee_manager::ReaderId(3), steps: vec![read(0, 1)] });
     let report = run(&setup).unwrap();
-    // The third reader's request interrupts the first's thinking; what it read is handed out when the others are through.
-    assert_eq!(report.readers.iter().map(|it| it.finished.0 / MS).collect::<Vec<_>>(), [11, 21, 21]);
-    assert_eq!(report.readers.iter().map(|it| it.queued_ns / MS).collect::<Vec<_>>(), [1, 11, 18]);
+    // The third reader's request interrupts the first's thinking. When it has its block, at 3 ms, the first has had 2 ms of the
+    // processor and the others nothing: the second goes on, as it came before, then the third.
+    assert_eq!(report.readers.iter().map(|it| it.finished.0 / MS).collect::<Vec<_>>(), [21, 13, 13]);
+    assert_eq!(report.readers.iter().map(|it| it.queued_ns / MS).collect::<Vec<_>>(), [11, 3, 10]);
     assert_eq!((report.readers[2].stall_ns, report.processor.unwrap().idle_ns), (3 * MS, 0));
 }
 

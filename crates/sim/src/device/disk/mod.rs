@@ -100,22 +100,27 @@ impl DiskSpec {
 }
 
 /// A disk as a user chose it: `hp2247`, `rz26:order=sstf,bus_kb_per_s=3300`.
+///
+/// The disks of an array do not turn in step: `turned_percent` is where in its turn each one stands at time 0.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskChoice {
     spec: &'static DiskSpec,
     order: Order,
     bus_bytes_per_s: u64,
+    turned_percent: u64,
 }
 
 impl DiskChoice {
     /// Of this make, with the settings a user wrote.
     pub(super) fn new(spec: &'static DiskSpec, settings: &str) -> Result<Self, String> {
-        let mut choice = DiskChoice { spec, order: spec.order, bus_bytes_per_s: spec.bus_bytes_per_s };
+        let mut choice =
+            DiskChoice { spec, order: spec.order, bus_bytes_per_s: spec.bus_bytes_per_s, turned_percent: 0 };
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             let bad = || {
                 let orders = Order::ALL.map(|(name, _)| name).join(", ");
                 format!(
-                    "'{setting}' is no setting of a disk; write order=ORDER (one of {orders}) or bus_kb_per_s=10000"
+                    "'{setting}' is no setting of a disk; write order=ORDER (one of {orders}), bus_kb_per_s=10000 or \
+                     turned_percent=50"
                 )
             };
             let (key, value) = setting.split_once('=').ok_or_else(bad)?;
@@ -128,6 +133,9 @@ impl DiskChoice {
                     let kb_per_s: u32 = value.parse().ok().filter(|&number| number > 0).ok_or_else(bad)?;
                     choice.bus_bytes_per_s = u64::from(kb_per_s) * 1000;
                 }
+                "turned_percent" => {
+                    choice.turned_percent = value.parse().ok().filter(|percent| *percent < 100).ok_or_else(bad)?;
+                }
                 _ => return Err(bad()),
             }
         }
@@ -137,7 +145,7 @@ impl DiskChoice {
 
 impl PartialEq for DiskChoice {
     fn eq(&self, other: &Self) -> bool {
-        let key = |it: &Self| (it.spec.name, it.order, it.bus_bytes_per_s);
+        let key = |it: &Self| (it.spec.name, it.order, it.bus_bytes_per_s, it.turned_percent);
         key(self) == key(other)
     }
 }
@@ -147,7 +155,7 @@ impl Eq for DiskChoice {}
 impl fmt::Display for DiskChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, order, kb_per_s) = (self.spec.name, self.order.name(), self.bus_bytes_per_s / 1000);
-        write!(f, "{name}:order={order},bus_kb_per_s={kb_per_s}")
+        write!(f, "{name}:order={order},bus_kb_per_s={kb_per_s},turned_percent={}", self.turned_percent)
     }
 }
 
@@ -204,13 +212,14 @@ impl Disk {
             return;
         }
         let Some(request) = self.queue.next(self.choice.order, self.head) else { return };
-        let done = self.serve(now.0, &request);
+        let turned_ns = self.choice.spec.turn_ns * self.choice.turned_percent / 100;
+        let done = self.serve(now.0 + turned_ns, &request) - turned_ns;
         self.head = request.place + request.bytes;
         self.report.busy_ns += done - now.0;
         self.current = Some((request, Time(done)));
     }
 
-    /// Serves a request from now on; returns when it is done.
+    /// Serves a request from now on; returns when it is done. Times count from when the platter began a turn.
     fn serve(&mut self, now: u64, request: &Request) -> u64 {
         let spec = self.choice.spec;
         // What was read on until now is in the buffer; the arm is where that has led it.
@@ -369,6 +378,14 @@ mod tests {
         let writes = [(0, 5000, 8, true), (0, 5000, 8, true), (500, 5000, 8, true)];
         let (took, report) = took_us("ibm0661", &writes);
         assert_eq!((took[1], took[2] + 500, report.seeks), (13_895, 13_895, 1));
+    }
+
+    #[test]
+    fn disks_may_begin_at_other_angles() {
+        let first = |turned: &str| took_us(&format!("ibm0661:turned_percent={turned}"), &[(0, 20, 1, true)]).0[0];
+        // A quarter of a turn is 3,474 us. What stands a hundredth short of a whole one is that much behind.
+        assert!((first("0") - first("25")).abs_diff(3474) <= 1);
+        assert!((first("99") - first("0")).abs_diff(139) <= 1);
     }
 
     #[test]
