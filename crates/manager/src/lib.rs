@@ -69,7 +69,9 @@ mod table;
 
 pub use dispatch::DeviceLimits;
 pub use event::{Action, Class, Demand, Event, Malformed, Outcome, REFERENCE_BLOCKS_MAX, Source, Want};
-pub use hint::{HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH};
+pub use hint::{
+    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
+};
 pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, WaiterId};
 pub use layout::Stripe;
 pub use log::{Header, LogLine, write_entry};

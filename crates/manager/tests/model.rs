@@ -747,7 +747,7 @@ proptest! {
         let truth = &truth[..truth.len().min(disclosed as usize)];
         let (driver, fetched) = run_window(initial_blocks, disclosed, truth, noise);
         let consumed = driver.consumed(Source::Library);
-        prop_assert!(fetched <= initial_blocks + (1 + WINDOW_GROWTH) * consumed, "{fetched} fetched, {consumed} read");
+        prop_assert!(fetched <= initial_blocks + (1 + WINDOW_GROWTH_FLAWLESS) * consumed, "{fetched} fetched, {consumed} read");
         if consumed == 0 {
             prop_assert!(fetched <= initial_blocks, "a false sequence costs more than its first window");
         }
@@ -765,7 +765,7 @@ proptest! {
             driver.arrive();
             let count = batch.min(blocks - first);
             driver.read(1, 0, first, count);
-            window += WINDOW_GROWTH * count;
+            window += WINDOW_GROWTH_FLAWLESS * count;
         }
         driver.arrive();
         let ahead = driver.manager.statistics().ahead_of(true);

@@ -73,10 +73,15 @@ impl Group {
         .filter(|&limit| limit < 1 << 60)
     }
 
+    /// All that is charged to the group and is no file's page, shared memory (our ring, too) and the kernel's part included:
+    /// where it is forgotten, the kernel reclaims, and it takes what was read ahead and not read yet first.
     fn used_by_programs(&self) -> Option<u64> {
         match self {
-            Group::V1(path) => statistic(&path.join("memory.stat"), &["total_rss"]),
-            Group::V2(path) => statistic(&path.join("memory.stat"), &["anon", "kernel"]),
+            Group::V1(path) => {
+                let kernel = number(&path.join("memory.kmem.usage_in_bytes")).unwrap_or(0);
+                Some(statistic(&path.join("memory.stat"), &["total_rss", "total_shmem"])? + kernel)
+            }
+            Group::V2(path) => statistic(&path.join("memory.stat"), &["anon", "shmem", "kernel"]),
         }
     }
 }

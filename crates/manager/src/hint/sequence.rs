@@ -7,7 +7,10 @@ use super::accuracy::Accuracy;
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, Known, NAME, WHOLE, place_key};
 use super::repeat::{Later, Repeat};
-use super::{JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS, WINDOW_GROWTH};
+use super::{
+    JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS, WINDOW_GROWTH,
+    WINDOW_GROWTH_FLAWLESS,
+};
 use crate::event::{Source, Want};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::table::FastMap;
@@ -93,7 +96,8 @@ impl Sequence {
 
     fn came_true(&mut self, blocks: u64) {
         self.accuracy.came_true(blocks);
-        self.window = self.window.saturating_add(WINDOW_GROWTH * blocks);
+        let growth = if self.accuracy.skipped == 0 { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH };
+        self.window = self.window.saturating_add(growth * blocks);
     }
 
     fn proved_wrong(&mut self, blocks: u64) {
