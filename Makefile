@@ -9,7 +9,7 @@ PYTHON_DIR ?= $(shell python3 -c 'import site, sys; under = "$(PREFIX)/"; \
 	under + "lib/python%d.%d/site-packages" % sys.version_info[:2]))')
 export CARGO_BUILD_JOBS ?= $(JOBS)
 
-.PHONY: build libforesee demo test check bench install clean
+.PHONY: build libforesee demo test check bench bench-apps install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -39,6 +39,10 @@ check:
 # Needs root, /dev/fuse and loop devices; takes about half an hour. Raw results stay in bench/results.
 bench: build
 	python3 bench/run.py
+
+# The five applications of paper 000, each in less memory than its data; as bench, and a memory control group.
+bench-apps: build
+	python3 bench/apps/run.py
 
 install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee

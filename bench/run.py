@@ -121,7 +121,7 @@ def inside(arguments):
 
 def table(results):
     """Prints the table of what lies in the results folder."""
-    for path in sorted(results.glob("*.json")):
+    for path in sorted(path for path in results.glob("*.json") if path.stem.startswith(tuple(DISKS))):
         raw = json.loads(path.read_text())
         at = 1 if path.stem.startswith("network") else 2
         goals = {job[0]: job[at] for job in JOBS} | {job[0]: job[3] for job in WARM}

@@ -43,11 +43,13 @@ impl Default for DeviceLimits {
     }
 }
 
-/// A device that has answered a lone request within this, and so much a block, is quick: the kernel's own readahead then
+/// A device that has answered lone requests within this, and so much a block, is quick: the kernel's own readahead then
 /// streams 200 MB/s and more. Our disk takes 0.3 ms for 64 blocks, and the host's wake-up as much again; the disks and
 /// networks that programs stall on take some milliseconds.
 const QUICK_NS: u64 = 800_000;
 const QUICK_NS_PER_BLOCK: u64 = 5_000;
+/// So many lone requests in a row say that a device is quick.
+const QUICK_IN_A_ROW: u32 = 4;
 /// What arrives sooner was in some cache, and says nothing of the device: a system call, and a copy of each block.
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
@@ -68,8 +70,9 @@ struct Device {
     outstanding: u32,
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
-    /// It has answered a lone request quickly. Noise only ever makes a request slower, so once is enough.
-    quick: bool,
+    /// Lone requests answered quickly, one after the other. A single one may have been in some cache in part, or on its way for
+    /// the reader.
+    quick: u32,
     /// Waiting blocks, hinted and guessed.
     waiting: [BTreeSet<Turn>; 2],
     arrivals: u64,
@@ -118,7 +121,7 @@ impl Dispatch {
                 limits,
                 outstanding: 0,
                 access_ns: None,
-                quick: false,
+                quick: 0,
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
@@ -172,7 +175,7 @@ impl Dispatch {
     pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64) -> bool {
         let disk = self.disk_of(home, block);
         let device = self.device(disk);
-        device.quick && blocks >= device.limits.quick_run_blocks_max
+        device.quick >= QUICK_IN_A_ROW && blocks >= device.limits.quick_run_blocks_max
     }
 
     /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
@@ -266,8 +269,8 @@ impl Dispatch {
             let took = now.0.saturating_sub(since.0);
             let cached = CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
             let quick = QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
-            device.quick |= (cached..quick).contains(&took);
             if took >= cached {
+                device.quick = if took < quick { device.quick + 1 } else { 0 };
                 let before = device.access_ns.unwrap_or(took as f64);
                 device.access_ns = Some(before + (took as f64 - before) / 8.0);
             }
