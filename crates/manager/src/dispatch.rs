@@ -270,7 +270,7 @@ impl Dispatch {
             let cached = CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
             let quick = QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
             if took >= cached {
-                device.quick = if took < quick { device.quick + 1 } else { 0 };
+                device.quick = if took < quick { device.quick.saturating_add(1) } else { 0 };
                 let before = device.access_ns.unwrap_or(took as f64);
                 device.access_ns = Some(before + (took as f64 - before) / 8.0);
             }

@@ -40,9 +40,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_lies_somewhere_or_nobody_knows() {
-        let file = File::open(std::env::current_exe().unwrap()).unwrap();
-        assert_eq!(place_of(&file), place_of(&file));
+    fn a_file_lies_where_its_file_system_says() {
+        assert_eq!(size_of::<Fiemap>(), 32 + 56, "the kernel's structures");
         assert_eq!(place_of(&File::open("/dev/null").unwrap()), 0);
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
+        // What was just built may have no place yet.
+        file.sync_all().unwrap();
+        // SAFETY: the structure is filled in if the call succeeds.
+        let on_ext4 = unsafe {
+            let mut found: libc::statfs = std::mem::zeroed();
+            libc::fstatfs(file.as_raw_fd(), &raw mut found) == 0 && found.f_type == libc::EXT4_SUPER_MAGIC
+        };
+        if on_ext4 {
+            assert_ne!(place_of(&file), 0, "ext4 says where a file begins, and block 0 is its own");
+        } else {
+            println!("skipped: the tests do not lie on ext4");
+        }
     }
 }

@@ -30,7 +30,6 @@ pub struct Ghosts {
 
 impl Ghosts {
     /// How many there are.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> u64 {
         self.index.len() as u64
     }

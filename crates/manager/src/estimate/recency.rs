@@ -110,7 +110,7 @@ impl Recency {
         let bucket = self.bucket_of(tag);
         self.refresh();
         let newer = self.newer[bucket];
-        let mut rest = newer..newer + u64::from(self.counts[bucket]).max(1);
+        let mut rest = newer..newer + u64::from(self.counts[bucket]);
         self.counts[bucket] -= 1;
         let each = 1.0 / (rest.end - rest.start) as f64;
         while rest.start < rest.end {

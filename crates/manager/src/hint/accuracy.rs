@@ -33,10 +33,9 @@ impl Accuracy {
         self.count(0.0, blocks as f64);
     }
 
-    /// A block that had been passed over was read after all.
-    pub fn came_late(&mut self) {
+    /// A block that had been passed over is read after all.
+    pub fn take_back(&mut self) {
         self.skipped = self.skipped.saturating_sub(1);
-        self.came_true(1);
     }
 
     /// Whoever discloses says how sure it is.

@@ -30,7 +30,7 @@ mod entry;
 mod repeat;
 mod sequence;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::event::{Source, Want};
 use crate::ids::{Block, FileId, ReaderId};
@@ -50,7 +50,7 @@ pub const WINDOW_GROWTH: u64 = 4;
 /// The same while nothing disclosed was passed over. Every filling is a sweep of a hard disk's arm, and the first ones bring
 /// little: with four, a database of 15,000 pages read in random order takes five, with sixteen three.
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
-/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 150 MB. Beyond
+/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 240 MiB. Beyond
 /// it disclosures are refused, which costs nothing but their prefetching.
 pub const HINT_ENTRIES_MAX: usize = 1 << 20;
 /// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the
@@ -61,9 +61,9 @@ const LOOKUPS_AHEAD_MAX: usize = 256;
 /// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
 const MATCH_SCAN_MAX: usize = 64;
 
-/// Bits of [`Use::when`] for the place in the entry; above lies the entry's position. Larger files than 64 GiB of 4 KiB blocks
-/// keep the order of their entries.
-const USE_BITS: u32 = 24;
+/// Bits of [`Use::when`] for the place in the entry; above lies the entry's position. Beyond the first TiB of an entry, in
+/// blocks of 4 KiB, uses are no longer told apart.
+const USE_BITS: u32 = 28;
 
 /// How far a disclosure is believed before any of it came true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,8 +155,8 @@ pub(crate) struct Hints {
     /// The sequences that disclosed something of a file. Some may be through with it.
     of_file: FastMap<u32, Vec<u16>>,
     orders: u64,
-    /// Sources that have more to disclose.
-    more: BTreeSet<(ReaderId, Source)>,
+    /// The sequences whose source has more to disclose, and their readers.
+    more: BTreeMap<u16, ReaderId>,
     /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
     entries: usize,
     /// (consumed, skipped) of sequences that ended, by source.
@@ -254,10 +254,8 @@ impl Hints {
 
     /// The source has more to disclose than it has said.
     pub fn has_more(&mut self, reader: ReaderId, source: Source, trust: Trust) {
-        let id = self.sequence_of(reader, source, trust);
-        if let Some(sequence) = id.and_then(|id| self.sequence_mut(id)) {
-            sequence.has_more = true;
-            self.more.insert((reader, source));
+        if let Some(id) = self.sequence_of(reader, source, trust) {
+            self.more.insert(id, reader);
         }
     }
 
@@ -266,19 +264,16 @@ impl Hints {
         !self.more.is_empty()
     }
 
-    /// The sources that are to disclose more now.
+    /// The sources that are to disclose more now: each is asked once.
     pub fn pull(&mut self) -> Vec<(ReaderId, Source)> {
-        let mut wanted = Vec::new();
-        for (reader, source) in self.more.iter().copied().collect::<Vec<_>>() {
-            let id = self.of_reader(reader, Some(source)).first().copied();
-            let sequence = id.and_then(|id| self.sequence_mut(id));
-            let wants = sequence.map(|sequence| (sequence.has_more, sequence.wants_more()));
-            if wants != Some((true, false)) {
-                self.more.remove(&(reader, source));
-                wanted.extend(wants.filter(|wants| wants.1).map(|_| (reader, source)));
-            }
-        }
-        wanted
+        let sequences = &self.sequences;
+        let mut asked = Vec::new();
+        self.more.retain(|&id, &mut reader| {
+            let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent());
+            asked.extend(spent.map(|sequence| (reader, sequence.source)));
+            spent.is_none()
+        });
+        asked
     }
 
     /// How often what a source discloses comes true, as far as it knows: from 0 to 1.
@@ -447,6 +442,7 @@ impl Hints {
                 sequence.clear();
             }
         }
+        self.more.retain(|id, _| !ids.contains(id));
         self.awaiting.retain(|_, waiting| {
             waiting.retain(|(id, _)| !ids.contains(id));
             !waiting.is_empty()

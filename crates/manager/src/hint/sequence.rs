@@ -15,6 +15,9 @@ use crate::event::{Source, Want};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::table::FastMap;
 
+/// The last place in an entry that a use tells apart.
+const INTO_MAX: u64 = (1 << USE_BITS) - 1;
+
 pub(crate) struct Sequence {
     pub source: Source,
     entries: VecDeque<Entry>,
@@ -40,8 +43,6 @@ pub(crate) struct Sequence {
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken to have.
     sized: (u64, u64),
     repeat: Option<Repeat>,
-    /// Whoever discloses has more, and gives it when asked.
-    pub has_more: bool,
     pub accuracy: Accuracy,
 }
 
@@ -67,7 +68,6 @@ impl Sequence {
             distance: Distance::default(),
             sized: (0, 0),
             repeat: None,
-            has_more: false,
             accuracy: Accuracy::default(),
         }
     }
@@ -123,8 +123,8 @@ impl Sequence {
     pub fn page_read(&mut self, passed: bool) {
         self.pages -= 1;
         if passed {
-            self.accuracy.came_late();
-            self.window = self.window.saturating_add(WINDOW_GROWTH);
+            self.accuracy.take_back();
+            self.came_true(1);
         } else {
             self.unread -= 1;
         }
@@ -444,7 +444,6 @@ impl Sequence {
         self.by_place.clear();
         self.ready.clear();
         self.repeat = None;
-        self.has_more = false;
         self.distance = Distance::default();
         (self.awaiting, self.unread, self.far_run) = (0, 0, 0);
     }
@@ -457,11 +456,9 @@ impl Sequence {
         }
     }
 
-    /// Whether it is time to ask for more: all that was disclosed has been looked at. It is asked once.
-    pub fn wants_more(&mut self) -> bool {
-        let wants = self.has_more && self.walked >= self.end() && self.unread < self.window && self.may_look_up();
-        self.has_more &= !wants;
-        wants
+    /// All that was disclosed has been looked at, and there is room for more.
+    pub fn is_spent(&self) -> bool {
+        self.walked >= self.end() && self.unread < self.window && self.may_look_up()
     }
 
     /// The last `entries` disclosures are read `passes` times in all.
@@ -561,12 +558,15 @@ impl Sequence {
     pub fn next_use(&self, block: Block, known: Known) -> Option<u64> {
         let position = self.find(block, |entry| entry.holds(block.index, known))?;
         let into = self.entry(position)?.span(known).map_or(0, |(from, _)| block.index - from);
-        Some(position << USE_BITS | into.min((1 << USE_BITS) - 1))
+        Some(position << USE_BITS | into.min(INTO_MAX))
     }
 
     /// Blocks until then, counted from the next one to be read, which is 0.
     pub fn until(&self, when: u64) -> Option<u64> {
-        self.distance(when >> USE_BITS, when & ((1 << USE_BITS) - 1))
+        let (position, into) = (when >> USE_BITS, when & INTO_MAX);
+        // Uses that are not told apart are passed over with the last of them.
+        let read = self.entry(position).map_or(0, |entry| u64::from(entry.read));
+        self.distance(position, if into == INTO_MAX { into.max(read) } else { into })
     }
 
     /// A block that was to be read was given up: it is to be fetched again when its time comes.

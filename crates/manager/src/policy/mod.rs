@@ -213,11 +213,6 @@ impl Choice {
         &self.text
     }
 
-    /// The parameters' values.
-    pub fn values(&self) -> &Values {
-        &self.values
-    }
-
     /// Makes the policy.
     pub fn build(&self) -> Box<dyn Policy> {
         (self.values.spec.build)(&self.values)

@@ -59,7 +59,7 @@ pub(super) static SPEC: Spec = Spec {
         },
         Parameter {
             name: "t_driver_us",
-            help: "the processor's part of a request: 15 us here, 580 us on the paper's machine",
+            help: "the processor's part of a request: 580 us on the paper's machine; 15 us are assumed here",
             default: 15.0,
             min: 0.0,
             max: 1e6,
@@ -221,12 +221,12 @@ impl Tip2 {
         }
     }
 
-    /// The value of the page at the LRU end.
-    fn queue_value(&mut self, context: &Context<'_>) -> Option<f64> {
+    /// The page at the LRU end, and its value.
+    fn queue_value(&mut self, context: &Context<'_>) -> Option<(Page, f64)> {
         let page = self.queue.oldest_first().next()?;
         let miss = self.times(context, context.device_of(page)).miss();
         let rate = self.recency.marginal_hit_rate(self.queue.len());
-        Some(self.rates.share(LRU) * rate * miss)
+        Some((page, self.rates.share(LRU) * rate * miss))
     }
 
     /// The least valuable page of a stream, and its value.
@@ -244,11 +244,7 @@ impl Tip2 {
     /// The estimator that declares the least value: its page, its value, and whether it is the LRU queue. Ties: the LRU end
     /// first (policies, 000.9).
     fn least(&mut self, context: &Context<'_>) -> Option<(Page, f64, bool)> {
-        let mut least = None;
-        if let Some(value) = self.queue_value(context) {
-            let page = self.queue.oldest_first().next()?;
-            least = Some((page, value, true));
-        }
+        let mut least = self.queue_value(context).map(|(page, value)| (page, value, true));
         for at in 0..self.streams.len() {
             if self.streams[at].pages.is_empty() {
                 continue;
@@ -260,6 +256,11 @@ impl Tip2 {
             }
         }
         least
+    }
+
+    /// What is declared least now; never less than what was least before, for what proves worth nothing is found in its turn.
+    fn declared(&mut self, before: f64, context: &Context<'_>) -> f64 {
+        self.least(context).map_or(f64::INFINITY, |(_, value, _)| value.max(before))
     }
 
     /// The disclosed read that makes the page most valuable.
@@ -428,15 +429,17 @@ impl Policy for Tip2 {
                 return None;
             }
             if in_queue { self.become_ghost(page, context) } else { self.untrack(page) }
-            // Never less than what was least: what proves worth nothing is found in its turn.
-            let declared = self.least(context).map_or(f64::INFINITY, |(_, declared, _)| declared.max(least));
-            // Who else values it: the LRU queue while it is in it, and whoever disclosed it.
-            let queued = self.tracked[page as usize].is_in_queue();
-            match self.best_use(page, context) {
-                Some((next, saved)) if saved > declared || saved >= value => self.track(page, next, context),
-                _ if queued => {}
-                _ if context.table.can_go(page) => return Some(page),
-                _ => self.orphans.push(page),
+            // Who else values it: whoever disclosed it, and the LRU queue while it is in it.
+            if let Some((next, saved)) = self.best_use(page, context)
+                && (saved >= value || saved > self.declared(least, context))
+            {
+                self.track(page, next, context);
+            } else if self.tracked[page as usize].is_in_queue() {
+                // Its turn comes there.
+            } else if context.table.can_go(page) {
+                return Some(page);
+            } else {
+                self.orphans.push(page);
             }
         }
         None
@@ -597,8 +600,7 @@ mod tests {
     /// A policy of the paper's times, with short segments.
     fn policy(majorant: u8) -> Tip2 {
         let text = format!("tip2:t_hit_us=243,t_driver_us=580,t_disk_us=1500,segment=2,majorant={majorant}");
-        let values = text.parse::<Choice>().expect("a policy").values().clone();
-        tip2(&values)
+        tip2(&text.parse::<Choice>().expect("a policy").values)
     }
 
     proptest! {
