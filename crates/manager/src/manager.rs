@@ -93,6 +93,8 @@ pub struct Manager {
     steps: Vec<(u64, Step)>,
     /// The time of the event at hand.
     now: Time,
+    /// What the event at hand gave up.
+    dropped: Vec<Block>,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
     begun: usize,
 }
@@ -115,6 +117,7 @@ impl Manager {
             statistics: Statistics::default(),
             steps: Vec::new(),
             now: Time(0),
+            dropped: Vec::new(),
             begun: 0,
         }
     }
@@ -143,6 +146,9 @@ impl Manager {
         if !self.dispatch.is_idle() {
             self.send_waiting(out);
         }
+        if !self.dropped.is_empty() {
+            self.ask_for_drops(out);
+        }
     }
 
     fn turn(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
@@ -170,7 +176,7 @@ impl Manager {
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
             }
-            Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count, out),
+            Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count),
             Event::Named { reader, file } => self.named(reader, file),
             Event::FileKnown { file, device, blocks, place } => {
                 // Who opened the file does not know where it lies; who looked it up did.
@@ -178,7 +184,7 @@ impl Manager {
                 self.resolved(file, Known::Here { home: Home { device, place }, blocks });
             }
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
-            Event::FileChanged { file, blocks } => self.file_changed(file, blocks, out),
+            Event::FileChanged { file, blocks } => self.file_changed(file, blocks),
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),
             Event::ReaderExited { reader } => {
                 self.cancel(reader, None);
@@ -189,8 +195,8 @@ impl Manager {
             }
             Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
             Event::Pinned { file, index } => self.pinned(Block { file, index }),
-            Event::Released { file, index } => self.released(Block { file, index }, out),
-            Event::Capacity { pages } => self.set_capacity(pages, out),
+            Event::Released { file, index } => self.released(Block { file, index }),
+            Event::Capacity { pages } => self.set_capacity(pages),
         }
     }
 
@@ -248,7 +254,7 @@ impl Manager {
         self.hints.resolved(file, known);
     }
 
-    fn file_changed(&mut self, file: FileId, blocks: u64, out: &mut Vec<Action>) {
+    fn file_changed(&mut self, file: FileId, blocks: u64) {
         if let Known::Here { home, .. } = self.known(file) {
             self.set_known(file, Known::Here { home, blocks });
         }
@@ -268,7 +274,7 @@ impl Manager {
                         self.pins.remove(&block.key());
                         self.table.set_state(page, State::Cached);
                     }
-                    self.give_up(page, out);
+                    self.give_up(page);
                 }
             }
         }

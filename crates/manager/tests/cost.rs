@@ -122,3 +122,19 @@ fn hints_that_are_never_read_take_nothing_from_others() {
         assert!(again <= 20, "{again} of 1000, {trust:?}");
     }
 }
+
+/// What one event gives up goes in as few drops as there are runs of it, in whatever order the policy gave it up, and before
+/// what the event fetches.
+#[test]
+fn what_is_given_up_goes_together() {
+    let mut driver = driver(TESTBED, 100);
+    driver.hint(1, 0, Want::Range { first: 1000, count: 100 });
+    driver.arrive();
+    (1000..1100).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    driver.hint(1, 0, Want::Range { first: 0, count: 90 });
+    driver.arrive();
+    // The farthest go first: 89, 88, and so on.
+    let actions = driver.handle(Event::Capacity { pages: 50 });
+    let drops = actions.iter().filter(|action| matches!(action, Action::Drop { .. })).count();
+    assert!(drops <= 3, "{actions:?}");
+}

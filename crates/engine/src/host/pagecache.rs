@@ -8,7 +8,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,26 +44,6 @@ struct Held {
     file: Option<Arc<File>>,
     in_flight: u32,
     used: Option<Instant>,
-}
-
-/// What is dropped, by file and place, neighbours together.
-fn joined_drops(actions: &[Action]) -> Vec<(FileId, Range<u64>)> {
-    let mut drops: Vec<(FileId, Range<u64>)> = actions
-        .iter()
-        .filter_map(|action| match *action {
-            Action::Drop { file, first, count } => Some((file, first..first + count)),
-            _ => None,
-        })
-        .collect();
-    drops.sort_unstable_by_key(|(file, blocks)| (file.0, blocks.start));
-    drops.dedup_by(|(file, blocks), (last_file, last)| {
-        let joins = file == last_file && blocks.start == last.end;
-        if joins {
-            last.end = blocks.end;
-        }
-        joins
-    });
-    drops
 }
 
 /// The host.
@@ -126,18 +105,15 @@ impl PageCache {
         self.workers.list(directory.to_owned());
     }
 
-    /// Starts what the manager asked for. What goes is put together first: policies give pages up in any order, and each call
-    /// of the kernel costs as much as some hundred pages.
+    /// Starts what the manager asked for.
     pub fn carry_out(&mut self, actions: &[Action], names: &Names) {
-        for (file, blocks) in joined_drops(actions) {
-            self.drop(file, blocks.start, blocks.end - blocks.start, names);
-        }
         for action in actions {
             match *action {
                 Action::Lookup { file } => self.workers.look(file, names.path(file).to_owned()),
                 Action::Fetch { fetch, file, first, count, .. } => self.fetch(fetch, file, first, count, names),
+                Action::Drop { file, first, count } => self.drop(file, first, count, names),
                 // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
-                Action::Drop { .. } | Action::Wake { .. } | Action::Pull { .. } => {}
+                Action::Wake { .. } | Action::Pull { .. } => {}
             }
         }
     }
@@ -270,18 +246,5 @@ impl PageCache {
         let time = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
         // SAFETY: the array and the time live through the call; no signal mask is changed.
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_dropped_page_by_page_goes_in_one_call() {
-        let drop = |file, first| Action::Drop { file: FileId(file), first, count: 1 };
-        let actions = [drop(1, 9), drop(1, 4), drop(1, 8), drop(2, 10), drop(1, 3), Action::Lookup { file: FileId(1) }];
-        let joined = [(FileId(1), 3..5), (FileId(1), 8..10), (FileId(2), 10..11)];
-        assert_eq!(joined_drops(&actions), joined);
     }
 }

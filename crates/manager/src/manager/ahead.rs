@@ -114,7 +114,7 @@ impl Manager {
                         full.push(home.device);
                         continue;
                     }
-                    let Some(unread) = self.fetch_ahead(sequence, block, home, worth.value, out) else {
+                    let Some(unread) = self.fetch_ahead(sequence, block, home, worth.value) else {
                         // A neighbour goes first whatever it is worth: without it, another block may be worth a frame.
                         if run.take().is_some() {
                             continue;
@@ -160,13 +160,13 @@ impl Manager {
     }
 
     /// The file system's own readahead: no disclosure, so no sequence, no window, no accuracy.
-    pub(super) fn own_readahead(&mut self, first: Block, count: u64, out: &mut Vec<Action>) {
+    pub(super) fn own_readahead(&mut self, first: Block, count: u64) {
         let home = self.home_of(first.file);
         for block in (first.index..first.index + count).map(|index| Block { index, ..first }) {
             if self.table.find(block).is_some() {
                 continue;
             }
-            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(f64::INFINITY, out) {
+            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(f64::INFINITY) {
                 return;
             }
             self.queue_ahead(home, block, NO_SEQUENCE, Source::Readahead);
@@ -184,20 +184,13 @@ impl Manager {
     }
 
     /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
-    fn take_frame_ahead(&mut self, value: f64, out: &mut Vec<Action>) -> bool {
+    fn take_frame_ahead(&mut self, value: f64) -> bool {
         let (queued, in_flight) = self.dispatch.load();
-        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, value, out)
+        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, value)
     }
 
     /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if it must wait for a frame.
-    fn fetch_ahead(
-        &mut self,
-        sequence: u16,
-        block: Block,
-        home: Home,
-        value: f64,
-        out: &mut Vec<Action>,
-    ) -> Option<bool> {
+    fn fetch_ahead(&mut self, sequence: u16, block: Block, home: Home, value: f64) -> Option<bool> {
         let source = self.hints.sequence(sequence)?.source;
         let class = source.class();
         if let Some(page) = self.table.find(block) {
@@ -209,7 +202,7 @@ impl Manager {
             }
             return Some(counted);
         }
-        if !self.take_frame_ahead(value, out) {
+        if !self.take_frame_ahead(value) {
             return None;
         }
         self.queue_ahead(home, block, sequence, source);

@@ -14,7 +14,7 @@ impl Manager {
                 self.arrived(page, out);
             }
         }
-        self.shrink(out);
+        self.shrink();
     }
 
     pub(super) fn arrived(&mut self, page: Page, out: &mut Vec<Action>) {
@@ -30,7 +30,7 @@ impl Manager {
         self.policy.arrived(page, &context!(self), readers.first());
         self.deliver(&readers, Outcome::Ready, out);
         if !wanted && !self.policy.keeps() {
-            self.give_up(page, out);
+            self.give_up(page);
         }
     }
 
@@ -48,7 +48,7 @@ impl Manager {
                 self.refetch_or_forget(page, out);
             }
         }
-        self.shrink(out);
+        self.shrink();
     }
 
     /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own (I7), else it is

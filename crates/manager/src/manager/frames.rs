@@ -5,13 +5,13 @@ use super::*;
 impl Manager {
     /// Makes sure there is a frame to take for something of this value. A demand, whose value has no limit, may take one from a
     /// fetch ahead that waits in our queue (I5).
-    pub(super) fn take_frame(&mut self, demand: bool, value: f64, out: &mut Vec<Action>) -> bool {
+    pub(super) fn take_frame(&mut self, demand: bool, value: f64) -> bool {
         if self.table.used() < self.capacity {
             return true;
         }
         if let Some(page) = self.policy.victim(&context!(self), value) {
             self.statistics.evictions += 1;
-            self.give_up(page, out);
+            self.give_up(page);
         } else if demand && let Some(block) = self.dispatch.last_waiting() {
             self.withdraw(block);
         }
@@ -19,7 +19,7 @@ impl Manager {
     }
 
     /// Gives up a page that is here.
-    pub(super) fn give_up(&mut self, page: Page, out: &mut Vec<Action>) {
+    pub(super) fn give_up(&mut self, page: Page) {
         debug_assert!(self.table.can_go(page), "I2: only pages that are here and free of views go");
         self.settle_unread(page, Unread::Wasted);
         self.policy.left(page, &context!(self));
@@ -27,16 +27,24 @@ impl Manager {
         if self.policy.refetches() && self.hints.any_open() {
             self.hints.forgo(block, self.known(block.file));
         }
-        self.push_drop(block, out);
+        self.dropped.push(block);
     }
 
-    pub(super) fn push_drop(&self, block: Block, out: &mut Vec<Action>) {
-        match out[self.begun..].last_mut() {
-            Some(Action::Drop { file, first, count }) if *file == block.file && *first + *count == block.index => {
-                *count += 1;
+    /// Asks for what the event at hand gave up, by place and neighbours together: policies give pages up in any order, and each
+    /// call of a host's system costs as much as some hundred pages. It comes before all else the event led to, for what was given
+    /// up may be fetched again.
+    pub(super) fn ask_for_drops(&mut self, out: &mut Vec<Action>) {
+        self.dropped.sort_unstable_by_key(|block| block.key());
+        let mut drops: Vec<Action> = Vec::new();
+        for block in self.dropped.drain(..) {
+            match drops.last_mut() {
+                Some(Action::Drop { file, first, count }) if *file == block.file && *first + *count == block.index => {
+                    *count += 1;
+                }
+                _ => drops.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
             }
-            _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
         }
+        out.splice(self.begun..self.begun, drops);
     }
 
     /// Blocks are not here after all. Nothing is dropped: there is nothing to drop.
@@ -60,19 +68,19 @@ impl Manager {
         }
     }
 
-    pub(super) fn set_capacity(&mut self, pages: u64, out: &mut Vec<Action>) {
+    pub(super) fn set_capacity(&mut self, pages: u64) {
         self.capacity = pages.clamp(1, PAGES_MAX);
-        self.shrink(out);
+        self.shrink();
     }
 
     /// Gives up pages while there are more than may be; what is in flight goes when it arrives.
-    pub(super) fn shrink(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn shrink(&mut self) {
         while self.table.used() > self.capacity {
             if let Some(block) = self.dispatch.last_waiting() {
                 self.withdraw(block);
             } else if let Some(page) = self.policy.victim(&context!(self), f64::INFINITY) {
                 self.statistics.evictions += 1;
-                self.give_up(page, out);
+                self.give_up(page);
             } else {
                 return;
             }
@@ -89,7 +97,7 @@ impl Manager {
         }
     }
 
-    pub(super) fn released(&mut self, block: Block, out: &mut Vec<Action>) {
+    pub(super) fn released(&mut self, block: Block) {
         let Some(views) = self.pins.get_mut(&block.key()) else { return };
         *views -= 1;
         if *views == 0 {
@@ -97,7 +105,7 @@ impl Manager {
             if let Some(page) = self.table.find(block) {
                 self.table.set_state(page, State::Cached);
             }
-            self.shrink(out);
+            self.shrink();
         }
     }
 }

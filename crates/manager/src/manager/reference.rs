@@ -16,11 +16,9 @@ impl Manager {
             Demand::Observed => {
                 for index in first.index..first.index + count {
                     let access = Access { hinted: moved.hinted(index), ..*access };
-                    self.observe(&access, Block { index, ..first }, out);
+                    self.observe(&access, Block { index, ..first });
                 }
-                if count > 1 && out.len() > self.begun {
-                    self.keep_what_came_back(out);
-                }
+                self.keep_what_came_back();
             }
             Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved, out),
         }
@@ -28,15 +26,9 @@ impl Manager {
 
     /// A read of several blocks may push out one that it comes to later, and bring it back. The program has done all that
     /// by now, and the host would drop what is here: such drops are taken back.
-    pub(super) fn keep_what_came_back(&mut self, out: &mut Vec<Action>) {
-        for action in out.split_off(self.begun) {
-            let Action::Drop { file, first, count } = action else { continue };
-            for block in (first..first + count).map(|index| Block { file, index }) {
-                if self.table.find(block).is_none() {
-                    self.push_drop(block, out);
-                }
-            }
-        }
+    fn keep_what_came_back(&mut self) {
+        let table = &self.table;
+        self.dropped.retain(|&block| table.find(block).is_none());
     }
 
     /// A hit on a page that is here.
@@ -90,10 +82,10 @@ impl Manager {
     }
 
     /// A block the program reads by itself.
-    pub(super) fn observe(&mut self, access: &Access, block: Block, out: &mut Vec<Action>) {
+    pub(super) fn observe(&mut self, access: &Access, block: Block) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.policy.keeps() && self.take_frame(false, f64::INFINITY, out) {
+            if self.policy.keeps() && self.take_frame(false, f64::INFINITY) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
@@ -169,7 +161,7 @@ impl Manager {
     ) -> bool {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.take_frame(true, f64::INFINITY, out) {
+            if self.take_frame(true, f64::INFINITY) {
                 self.await_demand(block, access);
                 return true;
             }
@@ -245,7 +237,7 @@ impl Manager {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
                     self.waiting.entry(page).or_default().push(access);
                 }
-                None if self.take_frame(true, f64::INFINITY, out) => {
+                None if self.take_frame(true, f64::INFINITY) => {
                     self.await_demand(block, &access);
                     self.send_demand(Some((block, 1)), out);
                 }
