@@ -135,10 +135,14 @@ impl Dispatch {
         self.stripe.device(home.device, home.place + block.index)
     }
 
+    fn disk(&mut self, home: Home, block: Block) -> &mut Device {
+        let disk = self.disk_of(home, block);
+        self.device(disk)
+    }
+
     /// Whether this block may go in one request with the `count` blocks before it.
     pub fn joins(&self, home: Home, block: Block, count: u64) -> bool {
-        let begins_unit = (home.place + block.index).is_multiple_of(self.stripe.unit_blocks.max(1));
-        count < self.limits.cluster_blocks_max && !begins_unit
+        count < self.limits.cluster_blocks_max && !self.stripe.begins_unit(home.place + block.index)
     }
 
     /// What a lone request to a device takes, in nanoseconds, as measured of late.
@@ -148,8 +152,7 @@ impl Dispatch {
 
     /// Whether this block may wait for its disk.
     pub fn has_room(&mut self, home: Home, block: Block) -> bool {
-        let disk = self.disk_of(home, block);
-        let device = self.device(disk);
+        let device = self.disk(home, block);
         let queued = (device.waiting[0].len() + device.waiting[1].len()) as u64;
         queued < device.limits.queued_blocks_max
     }
@@ -173,8 +176,7 @@ impl Dispatch {
 
     /// Whether the rest of a run, from this many blocks after its start, is left to the reader's own system.
     pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64) -> bool {
-        let disk = self.disk_of(home, block);
-        let device = self.device(disk);
+        let device = self.disk(home, block);
         device.quick >= QUICK_IN_A_ROW && blocks >= device.limits.quick_run_blocks_max
     }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, WaiterId};
+use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, WaiterId};
 
 /// A line that is no event or action: what was wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl Event {
             }
             Event::Gone { file, first, count }
             | Event::ReadAhead { file, first, count }
-            | Event::Reference { file, first, count, demand: Demand::Observed, .. } => {
+            | Event::Reference { file, first, count, demand: Demand::Observed | Demand::Timed { .. }, .. } => {
                 cut(*first, count, REFERENCE_BLOCKS_MAX) && file.is_in_range()
             }
             Event::Reference { file, first, count, .. } => reads_within(*file, *first, *count),
@@ -302,14 +302,30 @@ pub enum Demand {
     /// The program reads by itself (page cache), or nothing takes time (a trace without a clock): an absent block
     /// becomes resident by the read itself.
     Observed,
+    /// The same, and the host saw when the program's own read was over, and whether it had to wait.
+    Timed {
+        /// When it was over: at the time of the event or before.
+        over: Time,
+        /// Whether the program waited for a device.
+        waited: bool,
+    },
     /// The reader waits until the manager has had the blocks fetched.
     Served(WaiterId),
+}
+
+impl Demand {
+    /// Whether the reader waits for the manager.
+    pub(crate) fn is_served(self) -> bool {
+        matches!(self, Demand::Served(_))
+    }
 }
 
 impl fmt::Display for Demand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Demand::Observed => f.write_str("observed"),
+            Demand::Timed { over, waited: false } => write!(f, "over@{}", over.0),
+            Demand::Timed { over, waited: true } => write!(f, "waited@{}", over.0),
             Demand::Served(waiter) => waiter.fmt(f),
         }
     }
@@ -318,8 +334,14 @@ impl fmt::Display for Demand {
 impl FromStr for Demand {
     type Err = Malformed;
     fn from_str(word: &str) -> Result<Self, Malformed> {
-        match word {
-            "observed" => Ok(Demand::Observed),
+        let timed = |over: &str, waited| {
+            let over = over.parse().map_err(|_| Malformed(format!("'{over}' is no time")))?;
+            Ok(Demand::Timed { over: Time(over), waited })
+        };
+        match word.split_once('@') {
+            None if word == "observed" => Ok(Demand::Observed),
+            Some(("over", over)) => timed(over, false),
+            Some(("waited", over)) => timed(over, true),
             _ => word.parse().map(Demand::Served).map_err(|_| Malformed(format!("'{word}' is no waiter"))),
         }
     }

@@ -54,6 +54,11 @@ impl Stripe {
         place / self.unit() / self.disks() * self.unit() + place % self.unit()
     }
 
+    /// Whether a unit begins at this place.
+    pub fn begins_unit(self, place: u64) -> bool {
+        place.is_multiple_of(self.unit())
+    }
+
     /// Blocks from this place to the end of its unit.
     pub fn rest_of_unit(self, place: u64) -> u64 {
         self.unit() - place % self.unit()

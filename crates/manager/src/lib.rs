@@ -57,6 +57,7 @@
 mod dispatch;
 mod estimate;
 mod event;
+mod files;
 mod hint;
 mod ids;
 mod index;

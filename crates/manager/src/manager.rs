@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Source, Want};
-use crate::hint::{Hints, Known, Moved, Passed, Step, Trust};
+use crate::files::{Files, Known};
+use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{Access, Ahead, Choice, Context, Disclosed, Ledger, Policy, Worth};
@@ -79,7 +80,7 @@ pub struct Manager {
     trust: Trust,
     policy: Box<dyn Policy>,
     table: Table,
-    files: Vec<Known>,
+    files: Files,
     hints: Hints,
     dispatch: Dispatch,
     /// Who reads a page in flight: all that wait, and the first of those that only are watched.
@@ -107,7 +108,7 @@ impl Manager {
             trust: config.trust,
             policy: config.policy.build(),
             table: Table::default(),
-            files: Vec::new(),
+            files: Files::default(),
             hints: Hints::default(),
             dispatch: Dispatch::new(config.device, config.stripe),
             waiting: FastMap::default(),
@@ -230,33 +231,21 @@ impl Manager {
         self.hints.accuracy(source)
     }
 
-    fn known(&self, file: FileId) -> Known {
-        self.files.get(file.0 as usize).copied().unwrap_or(Known::Unknown)
-    }
-
-    fn set_known(&mut self, file: FileId, known: Known) {
-        let at = file.0 as usize;
-        if at >= self.files.len() {
-            self.files.resize(at + 1, Known::Unknown);
-        }
-        self.files[at] = known;
-    }
-
     fn home_of(&self, file: FileId) -> Home {
-        match self.known(file) {
+        match self.files.of(file) {
             Known::Here { home, .. } => home,
             _ => Home::default(),
         }
     }
 
     fn resolved(&mut self, file: FileId, known: Known) {
-        self.set_known(file, known);
+        self.files.set(file, known);
         self.hints.resolved(file, known);
     }
 
     fn file_changed(&mut self, file: FileId, blocks: u64) {
-        if let Known::Here { home, .. } = self.known(file) {
-            self.set_known(file, Known::Here { home, blocks });
+        if let Known::Here { home, .. } = self.files.of(file) {
+            self.files.set(file, Known::Here { home, blocks });
         }
         let mut end = 0;
         for page in self.table.pages_of(file) {

@@ -9,7 +9,11 @@ fn want() -> impl Strategy<Value = Want> {
 }
 
 fn demand() -> impl Strategy<Value = Demand> {
-    prop_oneof![Just(Demand::Observed), any::<u64>().prop_map(|waiter| Demand::Served(WaiterId(waiter)))]
+    prop_oneof![
+        Just(Demand::Observed),
+        any::<(u64, bool)>().prop_map(|(over, waited)| Demand::Timed { over: Time(over), waited }),
+        any::<u64>().prop_map(|waiter| Demand::Served(WaiterId(waiter)))
+    ]
 }
 
 fn event() -> impl Strategy<Value = Event> {

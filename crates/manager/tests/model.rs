@@ -155,7 +155,7 @@ impl Model {
                 for index in first..first + count {
                     self.read(Block { file, index }, demand);
                 }
-                if demand == Demand::Observed {
+                if !matches!(demand, Demand::Served(_)) {
                     self.dropped.retain(|block| !self.cells.contains_key(block));
                 }
             }
@@ -230,7 +230,7 @@ impl Model {
             }
             None => {
                 self.counts.misses += 1;
-                if self.make_room(demand != Demand::Observed) {
+                if self.make_room(matches!(demand, Demand::Served(_))) {
                     self.insert(block);
                     self.bring(block, demand);
                 } else if let Demand::Served(waiter) = demand {
@@ -256,7 +256,7 @@ impl Model {
 
     /// The read itself brings the block, or it is fetched for who waits.
     fn bring(&mut self, block: Block, demand: Demand) {
-        if demand == Demand::Observed {
+        if !matches!(demand, Demand::Served(_)) {
             self.cell(block).phase = Phase::Present;
             self.touch(block);
         } else {

@@ -3,7 +3,8 @@
 //!
 //! A page that is read and disclosed again goes to the far end, so most come in order: they stand in a queue, which costs
 //! nothing to extend. What comes in between (a block fetched ahead is read soon) goes to two heaps. Entries that are true no
-//! longer stay until they surface, or until they are more than the others.
+//! longer, and those that came twice because a page left and came back, stay until they surface, or until they are more than
+//! the others.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -39,13 +40,14 @@ impl Agenda {
         }
         let entries_max = 2 * self.len + 64;
         if self.in_order.len() > entries_max {
-            self.in_order.retain(|&(when, page)| holds(when, page));
+            let mut last = None;
+            self.in_order.retain(|&(when, page)| holds(when, page) && last.replace((when, page)) != Some((when, page)));
         }
         if self.latest.len() > entries_max {
-            self.latest.retain(|&(when, page)| holds(when, page));
+            clear_out(&mut self.latest, |&(when, page)| holds(when, page));
         }
         if self.soonest.len() > entries_max {
-            self.soonest.retain(|&Reverse((when, page))| holds(when, page));
+            clear_out(&mut self.soonest, |&Reverse((when, page))| holds(when, page));
         }
     }
 
@@ -85,6 +87,15 @@ impl Agenda {
     }
 }
 
+/// Leaves each entry that is true, once.
+fn clear_out<T: Ord>(heap: &mut BinaryHeap<T>, holds: impl Fn(&T) -> bool) {
+    let mut entries = std::mem::take(heap).into_vec();
+    entries.retain(holds);
+    entries.sort_unstable();
+    entries.dedup();
+    *heap = entries.into();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,8 +110,14 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let page = (random >> 40) % 64;
             if let Some(when) = uses[page as usize].take() {
-                sorted.remove(&(when, page as Page));
                 agenda.forget();
+                if random >> 62 == 0 {
+                    sorted.remove(&(when, page as Page));
+                } else {
+                    // It comes back as it was.
+                    uses[page as usize] = Some(when);
+                    agenda.push(when, page as Page, |when, page| uses[page as usize] == Some(when));
+                }
             } else {
                 // No two pages are used at once.
                 let when = if random >> 63 == 0 { step } else { (random >> 20) % (step + 1) } * 64 + page;

@@ -6,22 +6,34 @@
 
 use crate::ids::Time;
 
-/// The time between reads, averaged: the latest weighs a sixteenth.
+/// Reads after which what was before weighs half as much.
+const HALVED_AFTER: f64 = 4096.0;
+
+/// The time between reads, averaged; what was long ago weighs less.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pace {
-    last: Option<Time>,
-    between_ns: Option<f64>,
+    /// The time of the last reads, and how many there were at that time.
+    last: Option<(Time, u32)>,
+    /// Nanoseconds, and reads they were spent on.
+    spent: (f64, f64),
 }
 
 impl Pace {
-    /// A read that found its block here. What it waits for is not in the time until the next one.
-    pub fn hit(&mut self, now: Time) {
-        if let Some(last) = self.last {
-            let between = now.0.saturating_sub(last.0) as f64;
-            let before = self.between_ns.unwrap_or(between);
-            self.between_ns = Some(before + (between - before) / 16.0);
+    /// A read that found its block here. A read of many blocks comes as many reads at one time, and the reader goes to work on
+    /// all of them. Where it waited nevertheless, the time since the last one says nothing of it.
+    pub fn hit(&mut self, now: Time, waited: bool) {
+        match &mut self.last {
+            Some((last, reads)) if *last == now => *reads += 1,
+            Some((last, reads)) => {
+                if !waited {
+                    let keep = 0.5_f64.powf(f64::from(*reads) / HALVED_AFTER);
+                    let between = now.0.saturating_sub(last.0) as f64;
+                    self.spent = (self.spent.0 * keep + between, self.spent.1 * keep + f64::from(*reads));
+                }
+                (*last, *reads) = (now, 1);
+            }
+            None => self.last = Some((now, 1)),
         }
-        self.last = Some(now);
     }
 
     /// A read that had to wait: the time since the last one says nothing of the reader.
@@ -31,7 +43,7 @@ impl Pace {
 
     /// Nanoseconds from one read to the next, without waiting; None if that was not seen yet.
     pub fn between_ns(&self) -> Option<f64> {
-        self.between_ns
+        (self.spent.1 > 0.0).then(|| self.spent.0 / self.spent.1)
     }
 }
 
@@ -42,14 +54,22 @@ mod tests {
     #[test]
     fn stalls_do_not_count() {
         let mut pace = Pace::default();
-        pace.hit(Time(1000));
+        pace.hit(Time(1000), false);
         assert_eq!(pace.between_ns(), None);
-        pace.hit(Time(1500));
+        pace.hit(Time(1500), false);
         pace.stalled();
-        pace.hit(Time(9_000_000));
-        pace.hit(Time(9_000_500));
-        assert_eq!(pace.between_ns(), Some(500.0));
-        (1..100).for_each(|at| pace.hit(Time(9_000_500 + at * 900)));
+        pace.hit(Time(9_000_000), false);
+        pace.hit(Time(9_000_500), false);
+        pace.hit(Time(19_000_500), true);
+        assert!(pace.between_ns().is_some_and(|ns| (ns - 500.0).abs() < 0.001));
+        (1..50_000).for_each(|at| pace.hit(Time(19_000_500 + at * 900), false));
         assert!(pace.between_ns().is_some_and(|ns| (ns - 900.0).abs() < 10.0));
+    }
+
+    #[test]
+    fn blocks_read_at_once_share_the_time() {
+        let mut pace = Pace::default();
+        (0..10 * 256).for_each(|block| pace.hit(Time(block / 256 * 512_000), false));
+        assert!(pace.between_ns().is_some_and(|ns| (ns - 2000.0).abs() < 0.001));
     }
 }

@@ -36,6 +36,8 @@ pub enum Reading {
 
 /// The bucket an entry is in.
 pub type Tag = u32;
+/// No bucket has this tag.
+pub const NO_TAG: Tag = Tag::MAX;
 
 /// A recency queue's hits by depth. It holds no entries: they keep their [`Tag`]s.
 pub struct Recency {
@@ -90,7 +92,8 @@ impl Recency {
             if self.counts.len() >= 2 * BUCKETS {
                 self.merge();
             }
-            self.firsts.push(self.firsts[self.firsts.len() - 1].wrapping_add(1));
+            let next = self.firsts[self.firsts.len() - 1].wrapping_add(1);
+            self.firsts.push(if next == NO_TAG { 0 } else { next });
             self.counts.push(0);
             self.newer.push(0);
             newest = self.counts.len() - 1;

@@ -1,19 +1,10 @@
-//! One disclosure, and what is known of its file.
+//! One disclosure.
 
 use crate::event::Want;
+use crate::files::Known;
 use crate::ids::{Block, FileId};
-use crate::layout::Home;
 
 use super::JUMP_BLOCKS_MAX;
-
-/// What the manager knows of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
-    Unknown,
-    LookingUp,
-    Missing,
-    Here { home: Home, blocks: u64 },
-}
 
 /// One disclosure. 56 bytes.
 pub(super) struct Entry {

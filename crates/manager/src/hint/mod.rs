@@ -33,12 +33,12 @@ mod sequence;
 use std::collections::BTreeMap;
 
 use crate::event::{Source, Want};
+use crate::files::{Files, Known};
 use crate::ids::{Block, FileId, ReaderId};
 use crate::layout::Home;
 use crate::table::FastMap;
 
-pub(crate) use entry::Known;
-use sequence::Sequence;
+pub(crate) use sequence::Sequence;
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62 (policies, 000.15).
 pub const JUMP_ENTRIES_MAX: u64 = 64;
@@ -233,21 +233,14 @@ impl Hints {
     }
 
     /// The last `entries` disclosures of a source are read `passes` times in all; false if a limit forbids it.
-    pub fn repeat(
-        &mut self,
-        reader: ReaderId,
-        source: Source,
-        entries: u64,
-        passes: u64,
-        files: impl Fn(FileId) -> Known,
-    ) -> bool {
+    pub fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64, files: &Files) -> bool {
         let Some(&id) = self.of_reader(reader, Some(source)).first() else { return entries == 0 };
         let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
         let before = sequence.len();
         if before as u64 + entries.min(before as u64) > HINT_ENTRIES_MAX as u64 {
             return false;
         }
-        sequence.repeat(entries, passes, &mut self.orders, &files);
+        sequence.repeat(entries, passes, &mut self.orders, files);
         self.entries += sequence.len() - before;
         true
     }
@@ -285,12 +278,12 @@ impl Hints {
     }
 
     /// What can be done now for each sequence and device, each with the order in which it was disclosed.
-    pub fn peek(&mut self, files: impl Fn(FileId) -> Known, found: &mut Vec<(u64, Step)>) {
+    pub fn peek(&mut self, files: &Files, found: &mut Vec<(u64, Step)>) {
         for (id, sequence) in self.sequences.iter_mut().enumerate() {
             let Some(sequence) = sequence else { continue };
             let before = sequence.len();
-            sequence.refill(&mut self.orders, &files);
-            sequence.peek(id as u16, &files, found);
+            sequence.refill(&mut self.orders, files);
+            sequence.peek(id as u16, files, found);
             self.entries = self.entries + sequence.len() - before;
         }
     }
@@ -360,12 +353,12 @@ impl Hints {
     }
 
     /// The reader read these blocks: moves its sequences' cursors.
-    pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: impl Fn(FileId) -> Known) -> Moved {
+    pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: &Files) -> Moved {
         let (mut true_first, mut rest) = (None, Vec::new());
-        let passed = self.each_of(reader, &files, |id, sequence, passed| {
+        let passed = self.each_of(reader, files, |id, sequence, passed| {
             let (mut index, end) = (first.index, first.index + count);
             while index < end && !sequence.is_empty() {
-                let blocks = sequence.read(id, Block { index, ..first }, end - index, &files, passed);
+                let blocks = sequence.read(id, Block { index, ..first }, end - index, files, passed);
                 if blocks > 0 {
                     let consumed = Consumed { sequence: id, first: index, end: index + blocks };
                     match true_first {
@@ -380,15 +373,15 @@ impl Hints {
     }
 
     /// The reader looked the file's name up.
-    pub fn named(&mut self, reader: ReaderId, file: FileId, files: impl Fn(FileId) -> Known) -> Vec<Passed> {
-        self.each_of(reader, &files, |id, sequence, passed| sequence.named(id, file, &files, passed))
+    pub fn named(&mut self, reader: ReaderId, file: FileId, files: &Files) -> Vec<Passed> {
+        self.each_of(reader, files, |id, sequence, passed| sequence.named(id, file, files, passed))
     }
 
     /// Moves the cursor of each sequence of a reader.
     fn each_of(
         &mut self,
         reader: ReaderId,
-        files: &impl Fn(FileId) -> Known,
+        files: &Files,
         mut act: impl FnMut(u16, &mut Sequence, &mut Vec<Passed>),
     ) -> Vec<Passed> {
         let mut passed = Vec::new();

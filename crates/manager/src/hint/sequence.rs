@@ -5,13 +5,14 @@ use std::ops::Bound;
 
 use super::accuracy::Accuracy;
 use super::distance::{CHUNK, Distance};
-use super::entry::{Entry, Known, NAME, WHOLE, place_key};
+use super::entry::{Entry, NAME, WHOLE, place_key};
 use super::repeat::{Later, Repeat};
 use super::{
     JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS, WINDOW_GROWTH,
     WINDOW_GROWTH_FLAWLESS,
 };
 use crate::event::{Source, Want};
+use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::table::FastMap;
 
@@ -189,6 +190,11 @@ impl Sequence {
         }
     }
 
+    /// How likely what it discloses is to be read, from 0 to 1. What may fetch nothing holds nothing either.
+    pub fn confidence(&self) -> f64 {
+        if self.window == 0 { 0.0 } else { self.accuracy.confidence() }
+    }
+
     /// Checks that the window's account agrees with the pages, of which these are passed over or not.
     pub fn check(&self, passed: &[bool]) {
         let unread = passed.iter().filter(|passed| !**passed).count() as u64 + self.names_out();
@@ -201,7 +207,7 @@ impl Sequence {
 
     /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
     /// was disclosed.
-    pub fn peek(&mut self, id: u16, files: &impl Fn(FileId) -> Known, found: &mut Vec<(u64, Step)>) {
+    pub fn peek(&mut self, id: u16, files: &Files, found: &mut Vec<(u64, Step)>) {
         if self.unread >= self.window {
             return;
         }
@@ -222,7 +228,7 @@ impl Sequence {
     }
 
     /// Walks on over entries whose names are known; stops at one that is to be looked up.
-    fn walk(&mut self, id: u16, files: &impl Fn(FileId) -> Known) -> Option<(u64, Step)> {
+    fn walk(&mut self, id: u16, files: &Files) -> Option<(u64, Step)> {
         while self.walked < self.end() && self.may_look_up() {
             let position = self.walked;
             let step = self.step_at(id, position, files);
@@ -257,21 +263,21 @@ impl Sequence {
     }
 
     /// Closes an entry that can never be read, so that it does not hold the cursor up.
-    fn close_void(&mut self, position: u64, files: &impl Fn(FileId) -> Known) {
-        if self.entry(position).is_some_and(|entry| entry.is_void(files(entry.file))) {
+    fn close_void(&mut self, position: u64, files: &Files) {
+        if self.entry(position).is_some_and(|entry| entry.is_void(files.of(entry.file))) {
             self.close(position);
             self.trim();
         }
     }
 
     /// What is left to do at one position; None if nothing.
-    fn step_at(&self, id: u16, position: u64, files: &impl Fn(FileId) -> Known) -> Option<(u64, Step)> {
+    fn step_at(&self, id: u16, position: u64, files: &Files) -> Option<(u64, Step)> {
         let entry = self.entry(position)?;
         if entry.done || entry.left {
             return None;
         }
         let (sequence, file) = (id, entry.file);
-        let step = match (entry.want, files(file)) {
+        let step = match (entry.want, files.of(file)) {
             (Want::Name, Known::Unknown) => Step::Lookup { sequence, position, file, counts: true },
             (Want::Name, _) | (_, Known::Missing) => return None,
             (_, Known::Unknown | Known::LookingUp) => Step::Lookup { sequence, position, file, counts: false },
@@ -289,12 +295,12 @@ impl Sequence {
     }
 
     /// Moves the cursor to `position`, passing over what lies before it.
-    fn pass_to(&mut self, id: u16, position: u64, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
+    fn pass_to(&mut self, id: u16, position: u64, files: &Files, passed: &mut Vec<Passed>) {
         while self.base < position
             && let Some(entry) = self.entries.front()
         {
             let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
-            let (first, count) = entry.span(files(file)).unwrap_or((0, 0));
+            let (first, count) = entry.span(files.of(file)).unwrap_or((0, 0));
             if !entry.done {
                 self.close(self.base);
                 if want == Want::Name {
@@ -385,15 +391,8 @@ impl Sequence {
 
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
     /// was.
-    pub fn read(
-        &mut self,
-        id: u16,
-        first: Block,
-        count: u64,
-        files: &impl Fn(FileId) -> Known,
-        passed: &mut Vec<Passed>,
-    ) -> u64 {
-        let known = files(first.file);
+    pub fn read(&mut self, id: u16, first: Block, count: u64, files: &Files, passed: &mut Vec<Passed>) -> u64 {
+        let known = files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
         let Some(entry) = self.entry_mut(position) else { return 0 };
         let Some((from, len)) = entry.span(known) else { return 0 };
@@ -408,7 +407,7 @@ impl Sequence {
     }
 
     /// Consumes what the look-up of a name makes true.
-    pub fn named(&mut self, id: u16, file: FileId, files: &impl Fn(FileId) -> Known, passed: &mut Vec<Passed>) {
+    pub fn named(&mut self, id: u16, file: FileId, files: &Files, passed: &mut Vec<Passed>) {
         let positions = self.by_place.get(&NAME).and_then(|places| places.get(&place_key(file, 0)));
         let Some(&position) = positions.and_then(VecDeque::front) else { return };
         let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
@@ -423,7 +422,7 @@ impl Sequence {
         position: u64,
         blocks: u64,
         complete: bool,
-        files: &impl Fn(FileId) -> Known,
+        files: &Files,
         passed: &mut Vec<Passed>,
     ) {
         self.came_true(blocks);
@@ -462,7 +461,7 @@ impl Sequence {
     }
 
     /// The last `entries` disclosures are read `passes` times in all.
-    pub fn repeat(&mut self, entries: u64, passes: u64, orders: &mut u64, files: &impl Fn(FileId) -> Known) {
+    pub fn repeat(&mut self, entries: u64, passes: u64, orders: &mut u64, files: &Files) {
         if let Some(repeat) = &mut self.repeat {
             repeat.later.push_back(Later::Repeat(entries, passes));
             return;
@@ -478,14 +477,14 @@ impl Sequence {
 
     /// Discloses the next pass when the cursor has come to the last one, and what comes after the passes when they are
     /// through.
-    pub fn refill(&mut self, orders: &mut u64, files: &impl Fn(FileId) -> Known) {
+    pub fn refill(&mut self, orders: &mut u64, files: &Files) {
         while let Some(repeat) = &mut self.repeat {
             if repeat.left == 0 {
                 let later = std::mem::take(&mut repeat.later);
                 self.repeat = None;
                 for item in later {
                     match item {
-                        Later::Hint(file, want) => self.disclose(file, want, orders, files(file)),
+                        Later::Hint(file, want) => self.disclose(file, want, orders, files.of(file)),
                         Later::Repeat(entries, passes) => self.repeat(entries, passes, orders, files),
                     }
                 }
@@ -493,7 +492,7 @@ impl Sequence {
                 repeat.left -= 1;
                 repeat.last_begins = self.base + self.entries.len() as u64;
                 for (file, want) in repeat.pass.clone() {
-                    self.push(file, want, orders, files(file));
+                    self.push(file, want, orders, files.of(file));
                 }
             } else {
                 return;

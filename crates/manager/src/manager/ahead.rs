@@ -24,24 +24,20 @@ impl Run {
 impl Manager {
     pub(super) fn hint(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want) {
         self.statistics.hints += 1;
-        if !self.hints.disclose(reader, source, file, want, self.trust, self.known(file)) {
+        if !self.hints.disclose(reader, source, file, want, self.trust, self.files.of(file)) {
             self.statistics.refused += 1;
         }
     }
 
     pub(super) fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64) {
-        let files = &self.files;
-        let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-        if !self.hints.repeat(reader, source, entries, passes, known) {
+        if !self.hints.repeat(reader, source, entries, passes, &self.files) {
             self.statistics.refused += 1;
         }
     }
 
     pub(super) fn named(&mut self, reader: ReaderId, file: FileId) {
         if self.hints.any_open() {
-            let files = &self.files;
-            let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-            let passed = self.hints.named(reader, file, known);
+            let passed = self.hints.named(reader, file, &self.files);
             self.pass_over(passed);
         }
     }
@@ -92,15 +88,13 @@ impl Manager {
                 break;
             }
             steps.clear();
-            let files = &self.files;
-            let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-            self.hints.peek(known, &mut steps);
+            self.hints.peek(&self.files, &mut steps);
             steps.retain(|(_, step)| step.home().is_none_or(|home| !full.contains(&home.device)));
             let Some((step, worth)) = self.best(&steps, run.as_ref()) else { break };
             match step {
                 Step::Lookup { file, .. } => {
-                    if self.known(file) == Known::Unknown {
-                        self.set_known(file, Known::LookingUp);
+                    if self.files.of(file) == Known::Unknown {
+                        self.files.set(file, Known::LookingUp);
                         self.statistics.lookups += 1;
                         out.push(Action::Lookup { file });
                     }

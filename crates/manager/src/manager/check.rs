@@ -22,7 +22,7 @@ impl Manager {
             assert!(!read || frame.state == State::Demand, "I1: somebody waits for a page, and it is not demand");
             assert!(frame.state.is_unread() || frame.sequence == NO_SEQUENCE, "I9: a page was read and still counts");
         }
-        let waited = self.waiting.values().flatten().filter(|access| access.demand != Demand::Observed).count();
+        let waited = self.waiting.values().flatten().filter(|access| access.demand.is_served()).count();
         let pending: u64 = self.pending.values().map(|pending| pending.remaining).sum();
         assert_eq!(pending, (waited + self.starved.len()) as u64, "I5: a request nobody will wake");
         let spoken: Vec<_> = frames().filter(|(_, frame)| frame.sequence != NO_SEQUENCE).collect();

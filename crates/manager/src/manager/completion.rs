@@ -54,7 +54,7 @@ impl Manager {
     /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own (I7), else it is
     /// forgotten.
     pub(super) fn refetch_or_forget(&mut self, page: Page, out: &mut Vec<Action>) {
-        let waits = |access: &Access| access.demand != Demand::Observed;
+        let waits = |access: &Access| access.demand.is_served();
         if self.waiting.get(&page).is_some_and(|readers| readers.iter().any(waits)) {
             self.table.frame_mut(page).stale = false;
             self.send_demand(Some((self.table.block(page), 1)), out);

@@ -25,7 +25,7 @@ impl Manager {
         self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
         if self.policy.refetches() && self.hints.any_open() {
-            self.hints.forgo(block, self.known(block.file));
+            self.hints.forgo(block, self.files.of(block.file));
         }
         self.dropped.push(block);
     }

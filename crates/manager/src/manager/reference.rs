@@ -6,14 +6,12 @@ impl Manager {
     pub(super) fn reference(&mut self, access: &Access, first: Block, count: u64, out: &mut Vec<Action>) {
         let mut moved = Moved::default();
         if self.hints.any_open() {
-            let files = &self.files;
-            let known = |file: FileId| files.get(file.0 as usize).copied().unwrap_or(Known::Unknown);
-            moved = self.hints.read(access.reader, first, count, known);
+            moved = self.hints.read(access.reader, first, count, &self.files);
             self.pass_over(std::mem::take(&mut moved.passed));
         }
         self.statistics.references += count;
         match access.demand {
-            Demand::Observed => {
+            Demand::Observed | Demand::Timed { .. } => {
                 for index in first.index..first.index + count {
                     let access = Access { hinted: moved.hinted(index), ..*access };
                     self.observe(&access, Block { index, ..first });

@@ -2,8 +2,9 @@
 
 use super::Ledger;
 use crate::dispatch::Dispatch;
-use crate::hint::{Hints, Known, Use};
-use crate::ids::{DeviceId, FileId, Page};
+use crate::files::{Files, Known};
+use crate::hint::{Hints, Sequence, Use};
+use crate::ids::{DeviceId, Page};
 use crate::table::Table;
 
 /// The manager's state, as a policy sees it.
@@ -12,7 +13,7 @@ pub struct Context<'a> {
     pub table: &'a Table,
     pub(crate) capacity: u64,
     pub(crate) hints: &'a Hints,
-    pub(crate) files: &'a [Known],
+    pub(crate) files: &'a Files,
     pub(crate) dispatch: &'a Dispatch,
 }
 
@@ -22,14 +23,10 @@ impl Context<'_> {
         Ledger::of(self.capacity, self.table)
     }
 
-    fn known(&self, file: FileId) -> Known {
-        self.files.get(file.0 as usize).copied().unwrap_or(Known::Unknown)
-    }
-
     /// The disclosed reads of a page's block that are still to come: the next one of each sequence.
     pub fn uses(&self, page: Page) -> impl Iterator<Item = Use> + '_ {
         let block = self.table.block(page);
-        self.hints.uses(block, self.known(block.file))
+        self.hints.uses(block, self.files.of(block.file))
     }
 
     /// References until a disclosed read, of which the next one is number 1; None if it has been passed over.
@@ -39,13 +36,13 @@ impl Context<'_> {
 
     /// How likely what this sequence discloses is to be read, from 0 to 1.
     pub fn confidence(&self, sequence: u16) -> f64 {
-        self.hints.sequence(sequence).map_or(0.0, |sequence| sequence.accuracy.confidence())
+        self.hints.sequence(sequence).map_or(0.0, Sequence::confidence)
     }
 
     /// The device a page's block lies on; of an array, the first.
     pub fn device_of(&self, page: Page) -> DeviceId {
         let block = self.table.block(page);
-        match self.known(block.file) {
+        match self.files.of(block.file) {
             Known::Here { home, .. } => home.device,
             _ => DeviceId(0),
         }

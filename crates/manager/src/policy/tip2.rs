@@ -40,7 +40,8 @@ use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
 use crate::estimate::pace::Pace;
 use crate::estimate::rates::Rates;
-use crate::estimate::recency::{Reading, Recency, Tag};
+use crate::estimate::recency::{NO_TAG, Reading, Recency, Tag};
+use crate::event::Demand;
 use crate::hint::Use;
 use crate::ids::{DeviceId, Page};
 
@@ -123,7 +124,7 @@ const DISK_NS_UNKNOWN: f64 = 5e6;
 /// The LRU queue's number among the estimators; streams of hints follow.
 const LRU: usize = 0;
 
-const NONE: u32 = u32::MAX;
+const NO_STREAM: u32 = u32::MAX;
 
 /// What is kept of a page: 16 bytes, for each hit looks at them.
 #[derive(Clone, Copy)]
@@ -137,10 +138,10 @@ struct Tracked {
 }
 
 impl Tracked {
-    const NOT: Tracked = Tracked { when: 0, stream: NONE, tag: NONE };
+    const NOT: Tracked = Tracked { when: 0, stream: NO_STREAM, tag: NO_TAG };
 
     fn is_in_queue(self) -> bool {
-        self.tag != NONE
+        self.tag != NO_TAG
     }
 
     /// Whether this stream's entry for the page is true.
@@ -298,8 +299,8 @@ impl Tip2 {
     }
 
     fn untrack(&mut self, page: Page) {
-        let stream = std::mem::replace(&mut self.tracked[page as usize].stream, NONE);
-        if stream != NONE {
+        let stream = std::mem::replace(&mut self.tracked[page as usize].stream, NO_STREAM);
+        if stream != NO_STREAM {
             self.streams[stream as usize].pages.forget();
         }
     }
@@ -324,8 +325,8 @@ impl Tip2 {
 
     /// The page leaves the LRU queue's resident part and becomes a ghost.
     fn become_ghost(&mut self, page: Page, context: &Context<'_>) {
-        let tag = std::mem::replace(&mut self.tracked[page as usize].tag, NONE);
-        if tag != NONE {
+        let tag = std::mem::replace(&mut self.tracked[page as usize].tag, NO_TAG);
+        if tag != NO_TAG {
             self.queue.remove(page);
             self.ghosts.push(context.table.block(page), tag);
             self.trim_ghosts();
@@ -406,7 +407,12 @@ impl Policy for Tip2 {
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.fit(context);
-        access.hinted.into_iter().for_each(|sequence| self.pace(sequence).hit(access.now));
+        if let Some(sequence) = access.hinted {
+            match access.demand {
+                Demand::Timed { over, waited } => self.pace(sequence).hit(over, waited),
+                _ => self.pace(sequence).hit(access.now, false),
+            }
+        }
         self.referenced_as(page, access.hinted, context);
     }
 
@@ -420,7 +426,7 @@ impl Policy for Tip2 {
     fn victim(&mut self, context: &Context<'_>, value: f64) -> Option<Page> {
         self.fit(context);
         let tracked = &self.tracked;
-        self.orphans.retain(|&page| !tracked[page as usize].is_in_queue() && tracked[page as usize].stream == NONE);
+        self.orphans.retain(|&page| !tracked[page as usize].is_in_queue() && tracked[page as usize].stream == NO_STREAM);
         if let Some(page) = self.orphans.iter().copied().find(|&page| context.table.can_go(page)) {
             return Some(page);
         }
@@ -472,7 +478,7 @@ impl Policy for Tip2 {
             }
             let holds = |when: u64, page: Page| self.tracked[page as usize].is_at(at, when);
             for page in self.streams[at].pages.drain(holds) {
-                self.tracked[page as usize].stream = NONE;
+                self.tracked[page as usize].stream = NO_STREAM;
                 if !self.tracked[page as usize].is_in_queue() {
                     self.orphans.push(page);
                 }
@@ -485,8 +491,9 @@ impl Policy for Tip2 {
 mod tests {
     use super::*;
     use crate::dispatch::{DeviceLimits, Dispatch};
-    use crate::event::{Demand, Source, Want};
-    use crate::hint::{Hints, Known, Trust};
+    use crate::event::{Source, Want};
+    use crate::files::{Files, Known};
+    use crate::hint::{Hints, Trust};
     use crate::ids::{Block, FileId, ReaderId, Site, Time};
     use crate::layout::{Home, Stripe};
     use crate::policy::Choice;
@@ -499,7 +506,7 @@ mod tests {
     struct Memory {
         table: Table,
         hints: Hints,
-        files: Vec<Known>,
+        files: Files,
         dispatch: Dispatch,
         capacity: u64,
     }
@@ -519,10 +526,13 @@ mod tests {
     impl Memory {
         fn new(capacity: u64) -> Self {
             let here = |device| Known::Here { home: Home { device: DeviceId(device), place: 0 }, blocks: BLOCKS };
+            let mut files = Files::default();
+            files.set(FileId(0), here(0));
+            files.set(FileId(1), here(1));
             Memory {
                 table: Table::default(),
                 hints: Hints::default(),
-                files: vec![here(0), here(1)],
+                files,
                 dispatch: Dispatch::new(DeviceLimits::default(), Stripe::default()),
                 capacity,
             }
@@ -567,14 +577,13 @@ mod tests {
                 let victim = victim.unwrap_or(expected);
                 policy.left(victim, &context!(self));
                 let block = self.table.remove(victim);
-                self.hints.forgo(block, self.files[block.file.0 as usize]);
+                self.hints.forgo(block, self.files.of(block.file));
             }
             Ok(())
         }
 
         fn read(&mut self, policy: &mut Tip2, reader: ReaderId, block: Block) -> Result<(), TestCaseError> {
-            let files = self.files.clone();
-            let moved = self.hints.read(reader, block, 1, |file| files[file.0 as usize]);
+            let moved = self.hints.read(reader, block, 1, &self.files);
             let hinted = moved.hinted(block.index);
             let access = Access { now: Time(0), reader, site: Site(0), demand: Demand::Observed, hinted };
             if let Some(page) = self.table.find(block) {
@@ -588,7 +597,7 @@ mod tests {
         }
 
         fn prefetch(&mut self, policy: &mut Tip2, block: Block) -> Result<(), TestCaseError> {
-            if self.table.find(block).is_none() && context!(self).hints.uses(block, self.files[0]).next().is_some() {
+            if self.table.find(block).is_none() && context!(self).hints.uses(block, self.files.of(FileId(0))).next().is_some() {
                 self.make_room(policy)?;
                 let page = self.table.insert(block, State::Hinted, Phase::Present);
                 policy.arrived(page, &context!(self), None);
@@ -619,7 +628,7 @@ mod tests {
                 match what {
                     0..2 => {
                         let want = Want::Range { first: index, count };
-                        let known = memory.files[0];
+                        let known = memory.files.of(FileId(0));
                         memory.hints.disclose(reader, Source::Library, block.file, want, Trust::Full, known);
                     }
                     2..7 => memory.read(&mut policy, reader, block)?,

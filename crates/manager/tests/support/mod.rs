@@ -170,7 +170,11 @@ impl Driver {
         match *op {
             Op::Plain(event) => Some(event),
             Op::Read { reader, file, first, count, served } => {
-                let demand = if served { Demand::Served(self.waiter()) } else { Demand::Observed };
+                let own = match first % 2 {
+                    0 => Demand::Observed,
+                    _ => Demand::Timed { over: Time(first), waited: reader.0.is_multiple_of(2) },
+                };
+                let demand = if served { Demand::Served(self.waiter()) } else { own };
                 Some(Event::Reference { reader, site: Site(0), file, first, count, demand })
             }
             Op::Answer { pick, fails } => {
@@ -248,7 +252,7 @@ impl Driver {
         let mut came = BTreeSet::new();
         match event {
             Event::Reference { file, first, count, demand, .. } => match demand {
-                Demand::Observed => {
+                Demand::Observed | Demand::Timed { .. } => {
                     let flying: BTreeSet<Block> = self.flights.values().flat_map(Flight::blocks).collect();
                     let blocks = (first..first + count).map(|index| Block { file, index });
                     came.extend(blocks.filter(|block| !flying.contains(block)));
