@@ -31,7 +31,7 @@ import populate  # noqa: E402
 
 GROUP = "foresee-apps"
 DISKS = {"network": "network latency=5ms servers=0", "disk": "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=150M"}
-FORESEEN = {"default": [], "tip2": ["--policy", "tip2"]}
+FORESEEN = {"default": [], "tip2": ["--policy", "tip2:burst_margin=8"]}
 SITES = 22
 AGREP_FILES = 2000
 NEIGHBOUR_BYTES = 24 << 20  # its file, and Python

@@ -22,20 +22,25 @@ use foresee_manager::{
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::hints::{Found, Library, Walk, Words};
-use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, resident_pages};
+use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, Share, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
-use crate::watch::{Disclosure, Processes, Seen};
+use crate::watch::{Disclosure, Processes, Read, Seen};
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
+
+/// What it takes at most to copy a block that is here: three times what it takes on an idle machine.
+const COPY_MAX: Duration = Duration::from_micros(1);
 
 /// The run as a whole. Processes are numbered from 1.
 const RUN: ReaderId = ReaderId(0);
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
-/// How often memory, processes and residency are looked at: programs grow within seconds, and it takes 0.2 ms.
-const LOOK_AROUND_EVERY: Duration = Duration::from_millis(250);
+/// How often memory, processes and residency are looked at: at first every 20 ms, for programs grow most as they begin; it
+/// takes 0.2 ms.
+const LOOK_AROUND_FIRST: Duration = Duration::from_millis(20);
+const LOOK_AROUND_MAX: Duration = Duration::from_millis(250);
 /// A record half posted for so long will not be finished: its program was killed.
 const HOLE_GRACE: Duration = Duration::from_millis(100);
 /// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a second), the second how late
@@ -131,7 +136,7 @@ pub struct Supervisor<'a> {
     recorder: Recorder,
     walk: Walk,
     names_only: bool,
-    words_source: Source,
+    words_are_guesses: bool,
     library: Library,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
@@ -142,13 +147,14 @@ pub struct Supervisor<'a> {
     checked_to: HashMap<FileId, u64>,
     /// None if a fixed amount is to be reckoned with.
     memory: Option<Memory>,
+    share: Share,
     looked_around: Instant,
+    look_around_after: Duration,
     capacity: u64,
     trace: Option<TraceSink<'a>>,
     log: Option<LogSink<'a>>,
     log_text: String,
     begun: Instant,
-    begun_ticks: u64,
     ns_per_tick: f64,
     actions: Vec<Action>,
     reports: Vec<Report>,
@@ -172,7 +178,7 @@ impl<'a> Supervisor<'a> {
     /// A supervisor of the programs that post to this region.
     pub fn new(region: &'a Region, setup: Setup<'a>) -> Self {
         let memory = Memory::find();
-        let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes()).unwrap_or(1 << 30);
+        let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(1 << 30);
         let config = Config {
             device: DeviceLimits { quick_run_blocks_max: QUICK_RUN_BLOCKS_MAX, ..DeviceLimits::default() },
             trust: Trust::Earned { initial_blocks: INITIAL_BLOCKS },
@@ -184,6 +190,7 @@ impl<'a> Supervisor<'a> {
         if let Some(log) = &mut log {
             log(&format!("{}\n", Header(config.clone())));
         }
+        let words_are_guesses = !setup.words.known && !setup.words.paths.is_empty();
         let mut supervisor = Supervisor {
             region,
             consumer: Consumer::new(region),
@@ -195,7 +202,7 @@ impl<'a> Supervisor<'a> {
             recorder: Recorder::new(),
             walk: Walk::new(setup.words.paths, setup.words.walks, setup.words.skip_hidden),
             names_only: setup.words.names_only,
-            words_source: if setup.words.known { Source::Command } else { Source::Arguments },
+            words_are_guesses,
             library: Library::default(),
             profile: setup.profile,
             mapped: HashMap::new(),
@@ -203,13 +210,14 @@ impl<'a> Supervisor<'a> {
             habits: HashMap::new(),
             checked_to: HashMap::new(),
             memory: setup.memory_bytes.is_none().then_some(memory),
+            share: Share::default(),
             looked_around: Instant::now(),
+            look_around_after: LOOK_AROUND_FIRST,
             capacity: config.capacity,
             trace: setup.trace,
             log,
             log_text: String::new(),
             begun: Instant::now(),
-            begun_ticks: ticks(),
             ns_per_tick,
             actions: Vec::new(),
             reports: Vec::new(),
@@ -315,15 +323,16 @@ impl<'a> Supervisor<'a> {
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });
             }
-            Seen::Read { file, offset, bytes, ticks: took, site, descriptor } => {
+            Seen::Read(read) => {
+                let took = Duration::from_nanos((read.ticks as f64 * self.ns_per_tick) as u64);
+                let ago = foresee_ring::ticks().saturating_sub(ticks) as f64 * self.ns_per_tick;
+                let began = self.begun.elapsed().saturating_sub(Duration::from_nanos(ago as u64));
                 if let Some(trace) = &mut self.trace {
-                    let since = ticks.saturating_sub(self.begun_ticks) as f64 * self.ns_per_tick;
-                    let path = self.names.path(file);
-                    let (time, took) = (since as u64, (took as f64 * self.ns_per_tick) as u64);
-                    let (time, took) = (Duration::from_nanos(time), Duration::from_nanos(took));
+                    let Read { file, offset, bytes, site, .. } = read;
+                    let (path, time) = (self.names.path(file), began);
                     trace(ReadSeen { time, process, thread, path, offset, bytes, site, took });
                 }
-                self.take_read(ordinal, file, offset, bytes, site, descriptor);
+                self.take_read(ordinal, &read, began, took);
             }
             Seen::Wrote { file, end } => {
                 if let Some(size) = self.sizes.get_mut(&file) {
@@ -334,7 +343,7 @@ impl<'a> Supervisor<'a> {
                 self.recorder.mapped(file, ordinal);
                 // Nothing will tell what of a mapping is touched: the recorded run did.
                 for (first, count) in self.mapped.remove(&file).unwrap_or_default() {
-                    self.reference(RUN, file, first, count, 0);
+                    self.reference(RUN, file, (first, count), 0, Demand::Observed);
                 }
             }
             Seen::Advised { file, offset, bytes } => {
@@ -355,6 +364,7 @@ impl<'a> Supervisor<'a> {
     fn take_disclosure(&mut self, reader: ReaderId, disclosure: Disclosure) {
         match disclosure {
             Disclosure::Hint { file, whole } => {
+                self.forget_words();
                 self.library.hint(reader, file);
                 if whole {
                     self.disclose(reader, Want::All);
@@ -377,6 +387,14 @@ impl<'a> Supervisor<'a> {
                     self.tell(Event::Cancel { reader, source: Source::Library });
                 }
             }
+        }
+    }
+
+    /// A program that speaks for itself knows better than we do from the words it was given, if we do not know it.
+    fn forget_words(&mut self) {
+        if std::mem::take(&mut self.words_are_guesses) {
+            self.walk = Walk::new(Vec::new(), false, false);
+            self.tell(Event::Cancel { reader: RUN, source: Source::Arguments });
         }
     }
 
@@ -410,16 +428,11 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn take_read(
-        &mut self,
-        ordinal: u32,
-        file: FileId,
-        offset: u64,
-        bytes: u64,
-        site: u64,
-        descriptor: (Option<u32>, i32, u32),
-    ) {
-        let Some((first, count)) = blocks(offset, bytes) else { return };
+    fn take_read(&mut self, ordinal: u32, read: &Read, began: Duration, took: Duration) {
+        let file = read.file;
+        let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
+        let waited = took >= STALL_MIN + COPY_MAX * count as u32;
+        self.notice_wait(file, first, count, waited);
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.manager.state_of(Block { file, index });
         // What an earlier read left here need not be disclosed next time; what was brought for this read must be, unless it
@@ -430,12 +443,24 @@ impl<'a> Supervisor<'a> {
         {
             self.recorder.read(file, ordinal, fresh, first + count - fresh);
         }
-        self.reference(disclosed_by.unwrap_or(RUN), file, first, count, site);
-        self.notice_habit(descriptor, fresh.is_none());
+        let over = (began + took).min(self.begun.elapsed());
+        let demand = Demand::Timed { over: Time(over.as_nanos() as u64), waited };
+        self.reference(disclosed_by.unwrap_or(RUN), file, (first, count), read.site, demand);
+        self.notice_habit(read.descriptor, fresh.is_none());
     }
 
-    fn reference(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64, site: u64) {
-        let demand = Demand::Observed;
+    /// A read of what we believe here that waits nevertheless: the kernel gave it up by itself.
+    fn notice_wait(&mut self, file: FileId, first: u64, count: u64, waited: bool) {
+        let is_believed = (first..first + count).all(|index| self.manager.is_present(Block { file, index }));
+        if is_believed && self.share.read(waited) {
+            let memory = &self.memory;
+            if self.share.settle(|| memory.as_ref().map_or(0, Memory::reclaims)) {
+                self.look_at_memory();
+            }
+        }
+    }
+
+    fn reference(&mut self, reader: ReaderId, file: FileId, (first, count): (u64, u64), site: u64, demand: Demand) {
         self.tell(Event::Reference { reader, site: Site(site), file, first, count, demand });
     }
 
@@ -498,7 +523,8 @@ impl<'a> Supervisor<'a> {
                 Found::File(path) => (path, Want::All),
             };
             let Some(file) = self.names.of_path(&path) else { return };
-            self.tell(Event::Hint { reader: RUN, source: self.words_source, file, want });
+            let source = if self.words_are_guesses { Source::Arguments } else { Source::Command };
+            self.tell(Event::Hint { reader: RUN, source, file, want });
         }
     }
 
@@ -517,8 +543,9 @@ impl<'a> Supervisor<'a> {
 
     /// What is looked at now and then.
     fn look_around(&mut self) {
-        if self.looked_around.elapsed() >= LOOK_AROUND_EVERY {
+        if self.looked_around.elapsed() >= self.look_around_after {
             self.looked_around = Instant::now();
+            self.look_around_after = (self.look_around_after * 5 / 4).min(LOOK_AROUND_MAX);
             self.look_at_memory();
             self.retire_dead();
             self.check_residency();
@@ -526,8 +553,9 @@ impl<'a> Supervisor<'a> {
     }
 
     fn look_at_memory(&mut self) {
-        let Some(bytes) = self.memory.as_ref().and_then(Memory::cache_bytes) else { return };
-        let pages = (bytes / BLOCK_BYTES).max(1);
+        let held = self.manager.ledger().used * BLOCK_BYTES;
+        let Some(bytes) = self.memory.as_ref().and_then(|memory| memory.cache_bytes(held)) else { return };
+        let pages = (self.share.of(bytes) / BLOCK_BYTES).max(1);
         if pages.abs_diff(self.capacity) > self.capacity / 64 {
             self.capacity = pages;
             self.tell(Event::Capacity { pages });

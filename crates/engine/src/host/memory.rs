@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The share of the memory that is left alone: page tables, buffers, and the error of sampling.
+/// The share of the memory that is left alone at least: page tables, buffers, and the error of sampling.
 const MARGIN_SHARE: u64 = 16;
+/// The most that is left to pages of files that we know nothing of: what of them is old, the kernel gives up before ours.
+const OTHERS_SHARE: u64 = 6;
 
 /// Where the numbers come from; found once, read again and again.
 pub struct Memory {
@@ -33,16 +35,20 @@ impl Memory {
         Memory { group }
     }
 
-    /// Bytes there may be of page cache now. None if the system does not say.
-    pub fn cache_bytes(&self) -> Option<u64> {
-        let machine = meminfo("MemAvailable");
-        let group =
-            self.group.as_ref().and_then(|group| Some(group.limit()?.saturating_sub(group.used_by_programs()?)));
-        let bytes = match (machine, group) {
-            (Some(machine), Some(group)) => machine.min(group),
-            (machine, group) => machine.or(group)?,
-        };
-        Some(bytes - bytes / MARGIN_SHARE)
+    /// Bytes there may be of page cache now, of which we hold so many. None if the system does not say.
+    pub fn cache_bytes(&self, held: u64) -> Option<u64> {
+        let machine = meminfo("MemAvailable").map(|bytes| bytes - bytes / MARGIN_SHARE);
+        let group = self.group.as_ref().and_then(|group| group.cache_bytes(held));
+        match (machine, group) {
+            (Some(machine), Some(group)) => Some(machine.min(group)),
+            (machine, group) => machine.or(group),
+        }
+    }
+
+    /// How often the kernel made room by itself, in the group or in the whole machine: a count that only grows.
+    pub fn reclaims(&self) -> u64 {
+        let machine = statistic(Path::new("/proc/vmstat"), &["pgsteal_kswapd", "pgsteal_direct"]);
+        machine.unwrap_or(0) + self.group.as_ref().map_or(0, Group::reclaims)
     }
 }
 
@@ -73,6 +79,31 @@ impl Group {
         .filter(|&limit| limit < 1 << 60)
     }
 
+    /// The limit, less what programs use and what is cached and not ours.
+    fn cache_bytes(&self, held: u64) -> Option<u64> {
+        let bytes = self.limit()?.saturating_sub(self.used_by_programs()?);
+        let others = self.cached()?.saturating_sub(held);
+        Some(bytes - others.clamp(bytes / MARGIN_SHARE, bytes / OTHERS_SHARE))
+    }
+
+    /// Pages of files.
+    fn cached(&self) -> Option<u64> {
+        match self {
+            Group::V1(path) => statistic(&path.join("memory.stat"), &["total_active_file", "total_inactive_file"]),
+            Group::V2(path) => statistic(&path.join("memory.stat"), &["active_file", "inactive_file"]),
+        }
+    }
+
+    /// How often the group, or one it is in, was at its limit.
+    fn reclaims(&self) -> u64 {
+        let times = |path: &Path| match self {
+            Group::V1(_) => number(&path.join("memory.failcnt")),
+            Group::V2(_) => statistic(&path.join("memory.events"), &["max"]),
+        };
+        let (Group::V1(path) | Group::V2(path)) = self;
+        path.ancestors().filter_map(times).sum()
+    }
+
     /// All that is charged to the group and is no file's page, shared memory (our ring, too) and the kernel's part included:
     /// where it is forgotten, the kernel reclaims, and it takes what was read ahead and not read yet first.
     fn used_by_programs(&self) -> Option<u64> {
@@ -92,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_machine_says_how_much_it_has() {
-        let bytes = Memory::find().cache_bytes().expect("this machine has a /proc");
+        let bytes = Memory::find().cache_bytes(0).expect("this machine has a /proc");
         assert!(bytes > 1 << 20);
     }
 }

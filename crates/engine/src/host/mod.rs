@@ -6,10 +6,12 @@ mod pagecache;
 mod place;
 mod residency;
 mod scratch;
+mod share;
 mod uring;
 mod workers;
 
 pub use memory::Memory;
 pub use pagecache::{PageCache, Report};
 pub use residency::{BLOCK_BYTES, drop_pages, resident_pages, resident_runs};
+pub use share::Share;
 pub use workers::{Listed, open_to_read};

@@ -1,6 +1,6 @@
 //! The page-cache host: the kernel's page cache holds the data, and we steer it.
 //!
-//! - *Fetch* is a real read into a scratch buffer: `WILLNEED` is capped at the device's readahead and may block.
+//! - *Fetch* brings pages unused, and waits for them (see [`super::scratch`]).
 //! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what stays is remembered and
 //!   tried again together with its neighbours' drop.
 //! - The program's own reads are never delayed, altered or served by us.
@@ -124,15 +124,15 @@ impl PageCache {
     }
 
     fn fetch(&mut self, fetch: FetchId, file: FileId, first: u64, count: u64, names: &Names) {
-        let (offset, bytes) = (first * BLOCK_BYTES, (count * BLOCK_BYTES) as usize);
+        let bytes = first * BLOCK_BYTES..(first + count) * BLOCK_BYTES;
         let held = self.held.entry(file).or_default();
         held.in_flight += 1;
         held.used = Some(Instant::now());
         self.fetching.insert(fetch, file);
         match (&held.file, &mut self.uring) {
-            (Some(file), Some(uring)) => uring.read(fetch, Arc::clone(file), offset, bytes),
-            (Some(file), None) => self.workers.read(fetch, Arc::clone(file), offset, bytes),
-            (None, _) => self.workers.reopen_and_read(fetch, names.path(file).to_owned(), offset, bytes),
+            (Some(file), Some(uring)) => uring.fetch(fetch, Arc::clone(file), bytes),
+            (Some(file), None) => self.workers.fetch(fetch, Arc::clone(file), bytes),
+            (None, _) => self.workers.reopen_and_fetch(fetch, file, names.path(file).to_owned(), bytes),
         }
     }
 
@@ -164,6 +164,12 @@ impl PageCache {
         for done in self.workers.take_done() {
             match done {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
+                // More than one fetch may have found it closed.
+                Done::Reopened(file, opened) => {
+                    if let Some(Held { file: None, .. }) = self.held.get(&file) {
+                        self.hold(file, opened);
+                    }
+                }
                 Done::Listed(path, result) => reports.push(Report::Listed(path, result)),
                 Done::Dropped(_, _, true) => {}
                 Done::Dropped(file, blocks, false) => {

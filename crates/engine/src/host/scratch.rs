@@ -1,10 +1,21 @@
-//! Where bytes read ahead go: nobody looks at them, only the page cache's copy counts. All reads share one buffer, because
-//! it does not matter what is in it; that keeps it in the processor's cache.
+//! Bringing a range of a file into the page cache.
+//!
+//! A read does it, but counts as a use: the program's own read is then the second, by which the kernel takes the page for one
+//! that is used again and again, keeps it, and gives up pages that were brought and not read yet in its place. `WILLNEED` brings
+//! pages unused, without a copy; but it does not say when they are here, and brings no more than the device's readahead. So a
+//! fetch is advice, then a read of the range's last page, which waits for it; and if the range is not all here then, a read of
+//! all of it.
+//!
+//! The bytes read go nowhere: nobody looks at them. All reads share one buffer, because it does not matter what is in it; that
+//! keeps it in the processor's cache.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
+
+use super::residency::{BLOCK_BYTES, resident_pages};
 
 /// The longest single read ahead.
 pub const SCRATCH_BYTES: usize = 1 << 20;
@@ -43,23 +54,79 @@ impl Scratch {
         self.0.0
     }
 
+    /// Brings a range of a file into the page cache, and waits for it; returns the bytes that came.
+    pub fn fetch(&self, file: &File, bytes: &Range<u64>) -> io::Result<u64> {
+        let length = (bytes.end - bytes.start) as i64;
+        if length <= BLOCK_BYTES as i64 {
+            // One page counts as used either way.
+            return self.read(file, bytes.clone());
+        }
+        // SAFETY: the descriptor is open; the advice touches no memory of ours.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), bytes.start as i64, length, libc::POSIX_FADV_WILLNEED) };
+        let last = last_page(bytes);
+        let got = self.read(file, last.clone())?;
+        match came(file, bytes, got) {
+            Some(bytes) => Ok(bytes),
+            None => self.read(file, bytes.clone()),
+        }
+    }
+
     /// Reads a range of a file to its end or the file's; returns the bytes that came.
-    pub fn read(&self, file: &File, offset: u64, bytes: usize) -> io::Result<u64> {
-        let mut read = 0;
-        while read < bytes {
-            let ask = (bytes - read).min(SCRATCH_BYTES);
+    fn read(&self, file: &File, bytes: Range<u64>) -> io::Result<u64> {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let ask = (bytes.end - at).min(SCRATCH_BYTES as u64) as usize;
             // SAFETY: the buffer is SCRATCH_BYTES long and `ask` is at most that.
-            let got =
-                unsafe { libc::pread(file.as_raw_fd(), self.pointer().cast(), ask, (offset + read as u64) as i64) };
-            match got {
+            match unsafe { libc::pread(file.as_raw_fd(), self.pointer().cast(), ask, at as i64) } {
                 0 => break,
-                got if got > 0 => read += got as usize,
+                got if got > 0 => at += got as u64,
                 _ => match io::Error::last_os_error() {
                     error if error.kind() == io::ErrorKind::Interrupted => {}
                     error => return Err(error),
                 },
             }
         }
-        Ok(read as u64)
+        Ok(at - bytes.start)
+    }
+}
+
+/// The last page of a range that begins with one.
+pub fn last_page(bytes: &Range<u64>) -> Range<u64> {
+    (bytes.end - 1) / BLOCK_BYTES * BLOCK_BYTES..bytes.end
+}
+
+/// After advice and a read of the last page that got so many bytes: how many bytes of the range came, unless some did not.
+pub fn came(file: &File, bytes: &Range<u64>, got: u64) -> Option<u64> {
+    let last = last_page(bytes);
+    let length = last.start + got - bytes.start;
+    let is_here = || resident_pages(file, bytes.start, length).is_ok_and(|pages| pages >= length.div_ceil(BLOCK_BYTES));
+    // Without a last page the file is shorter than we thought: what there is of the range is to be read.
+    (got > 0 && (last.start == bytes.start || is_here())).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::residency::drop_pages;
+    use super::*;
+
+    #[test]
+    fn what_is_fetched_is_here_and_counted_to_the_files_end() {
+        let path = std::env::temp_dir().join(format!("foresee-scratch-{}", std::process::id()));
+        let size = 600 * BLOCK_BYTES - 5;
+        std::fs::write(&path, vec![7; size as usize]).unwrap();
+        let file = File::open(&path).unwrap();
+        file.sync_all().unwrap();
+        drop_pages(&file, 0, 0);
+        let scratch = Scratch::new().unwrap();
+        let fetched = |first: u64, end: u64| scratch.fetch(&file, &(first * BLOCK_BYTES..end * BLOCK_BYTES)).unwrap();
+        // Longer than any device's readahead by default.
+        assert_eq!(fetched(3, 515), 512 * BLOCK_BYTES);
+        assert_eq!(resident_pages(&file, 3 * BLOCK_BYTES, 512 * BLOCK_BYTES).unwrap(), 512);
+        assert_eq!(fetched(590, 600), 10 * BLOCK_BYTES - 5);
+        assert_eq!(fetched(599, 600), BLOCK_BYTES - 5);
+        // The file is shorter than we thought.
+        assert_eq!(fetched(590, 700), 10 * BLOCK_BYTES - 5);
+        assert_eq!(fetched(600, 700), 0);
+        std::fs::remove_file(&path).unwrap();
     }
 }

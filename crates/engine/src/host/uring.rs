@@ -3,45 +3,65 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow::{Break, Continue};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use foresee_manager::FetchId;
 use io_uring::{IoUring, opcode, types};
 
-use super::scratch::{SCRATCH_BYTES, Scratch};
+use super::residency::BLOCK_BYTES;
+use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page};
 
-/// Requests in the kernel at once; the manager's own limit for a device is lower, so this bounds several devices together.
-const ENTRIES: u32 = 512;
+/// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds several devices together.
+const FETCHES_MAX: u32 = 512;
+/// Kernel threads for advice at most: it may wait for where a file's blocks lie to be read. The kernel's own limit is four for each
+/// processor.
+const ADVISERS_MAX: u32 = 64;
 
-struct Read {
-    fetch: FetchId,
+struct Fetch {
+    id: FetchId,
     file: Arc<File>,
-    offset: u64,
-    bytes: usize,
+    bytes: Range<u64>,
+    how: How,
+}
+
+/// What is to be done next, or is being done. The last page is not linked to the advice: the kernel's thread would wait for it,
+/// and so would all advice behind it.
+#[derive(Clone, Copy)]
+enum How {
+    Advise,
+    ReadLastPage,
+    /// A read of all of it; this much of it is done.
+    Read {
+        done: u64,
+    },
 }
 
 /// A ring and what waits to enter it.
 pub struct Uring {
     ring: IoUring,
     scratch: Scratch,
-    waiting: VecDeque<Read>,
-    /// Reads in the kernel, by slot; their files stay open meanwhile.
-    running: Vec<Option<Read>>,
+    waiting: VecDeque<Fetch>,
+    /// Fetches in the kernel, by slot; their files stay open meanwhile.
+    running: Vec<Option<Fetch>>,
     free: Vec<usize>,
 }
 
 impl Uring {
     /// A ring, unless the kernel has none or forbids it.
     pub fn new(scratch: Scratch) -> io::Result<Self> {
-        let ring = IoUring::builder().setup_clamp().build(ENTRIES)?;
+        let ring = IoUring::builder().setup_clamp().build(FETCHES_MAX)?;
         let mut probe = io_uring::Probe::new();
         ring.submitter().register_probe(&mut probe)?;
-        if !probe.is_supported(opcode::Read::CODE) {
+        if !probe.is_supported(opcode::Read::CODE) || !probe.is_supported(opcode::Fadvise::CODE) {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
-        let running = (0..ENTRIES).map(|_| None).collect();
-        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free: (0..ENTRIES as usize).rev().collect() })
+        // Not known before Linux 5.15; then it is slower where it matters.
+        let _ = ring.submitter().register_iowq_max_workers(&mut [ADVISERS_MAX, 0]);
+        let running = (0..FETCHES_MAX).map(|_| None).collect();
+        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free: (0..FETCHES_MAX as usize).rev().collect() })
     }
 
     /// What to poll: readable when something has completed.
@@ -49,30 +69,37 @@ impl Uring {
         self.ring.as_raw_fd()
     }
 
-    /// Lets a read wait for [`Uring::submit`].
-    pub fn read(&mut self, fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize) {
-        self.waiting.push_back(Read { fetch, file, offset, bytes });
+    /// Lets a fetch wait for [`Uring::submit`].
+    pub fn fetch(&mut self, id: FetchId, file: Arc<File>, bytes: Range<u64>) {
+        // One page counts as used either way.
+        let how = if bytes.end - bytes.start > BLOCK_BYTES { How::Advise } else { How::Read { done: 0 } };
+        self.waiting.push_back(Fetch { id, file, bytes, how });
     }
 
     /// Hands over what waits, as far as the ring has room.
     pub fn submit(&mut self) -> io::Result<()> {
-        while let Some(slot) = self.free.pop() {
-            let Some(read) = self.waiting.pop_front() else {
-                self.free.push(slot);
-                break;
+        while let (Some(fetch), Some(&slot)) = (self.waiting.front(), self.free.last()) {
+            let fd = types::Fd(fetch.file.as_raw_fd());
+            let read = |bytes: Range<u64>| {
+                let length = (bytes.end - bytes.start).min(SCRATCH_BYTES as u64) as u32;
+                opcode::Read::new(fd, self.scratch.pointer(), length).offset(bytes.start).build().user_data(slot as u64)
             };
-            let length = read.bytes.min(SCRATCH_BYTES) as u32;
-            let entry = opcode::Read::new(types::Fd(read.file.as_raw_fd()), self.scratch.pointer(), length)
-                .offset(read.offset)
-                .build()
-                .user_data(slot as u64);
+            let bytes = &fetch.bytes;
+            let entry = match fetch.how {
+                How::Advise => {
+                    let length = (bytes.end - bytes.start) as libc::off_t;
+                    let advice = opcode::Fadvise::new(fd, length, libc::POSIX_FADV_WILLNEED).offset(bytes.start);
+                    advice.build().user_data(slot as u64)
+                }
+                How::ReadLastPage => read(last_page(bytes)),
+                How::Read { done } => read(bytes.start + done..bytes.end),
+            };
             // SAFETY: the buffer lives as long as the process, and the file stays open in `running` until its completion.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
-                self.waiting.push_front(read);
-                self.free.push(slot);
                 break;
             }
-            self.running[slot] = Some(read);
+            self.free.pop();
+            self.running[slot] = self.waiting.pop_front();
         }
         if self.ring.submission().is_empty() {
             return Ok(());
@@ -90,21 +117,69 @@ impl Uring {
     pub fn take_done(&mut self, mut done: impl FnMut(FetchId, io::Result<u64>)) {
         let completed: Vec<_> = self.ring.completion().map(|entry| (entry.user_data(), entry.result())).collect();
         for (slot, result) in completed {
-            let Some(read) = self.running.get_mut(slot as usize).and_then(Option::take) else { continue };
+            let Some(fetch) = self.running.get_mut(slot as usize).and_then(Option::take) else { continue };
             self.free.push(slot as usize);
-            match result {
-                result if -result == libc::EINTR => self.waiting.push_back(read),
-                result if result < 0 => done(read.fetch, Err(io::Error::from_raw_os_error(-result))),
-                result => {
-                    let got = result as usize;
-                    if got > 0 && got < read.bytes {
-                        let (offset, bytes) = (read.offset + got as u64, read.bytes - got);
-                        self.waiting.push_front(Read { offset, bytes, ..read });
-                    } else {
-                        done(read.fetch, Ok(got as u64));
-                    }
+            let got = result as u64;
+            let next = match fetch.how {
+                how if -result == libc::EINTR => Continue(how),
+                // Whoever refuses advice may read.
+                How::Advise if result < 0 => Continue(How::Read { done: 0 }),
+                How::Advise => Continue(How::ReadLastPage),
+                _ if result < 0 => Break(Err(io::Error::from_raw_os_error(-result))),
+                How::ReadLastPage => match came(&fetch.file, &fetch.bytes, got) {
+                    Some(bytes) => Break(Ok(bytes)),
+                    None => Continue(How::Read { done: 0 }),
+                },
+                How::Read { done } if got > 0 && done + got < fetch.bytes.end - fetch.bytes.start => {
+                    Continue(How::Read { done: done + got })
                 }
+                How::Read { done } => Break(Ok(done + got)),
+            };
+            match next {
+                Continue(how) => self.waiting.push_front(Fetch { how, ..fetch }),
+                Break(result) => done(fetch.id, result),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::residency::{drop_pages, resident_pages};
+    use super::*;
+
+    #[test]
+    fn fetches_say_what_came_or_why_not() {
+        let Ok(mut uring) = Scratch::new().and_then(Uring::new) else {
+            println!("skipped: io_uring is not allowed here");
+            return;
+        };
+        let path = std::env::temp_dir().join(format!("foresee-uring-{}", std::process::id()));
+        let size = 600 * BLOCK_BYTES - 5;
+        std::fs::write(&path, vec![7; size as usize]).unwrap();
+        let file = Arc::new(File::open(&path).unwrap());
+        file.sync_all().unwrap();
+        drop_pages(&file, 0, 0);
+        let unreadable = Arc::new(std::fs::OpenOptions::new().write(true).open(&path).unwrap());
+        let directory = Arc::new(File::open(std::env::temp_dir()).unwrap());
+        let blocks = |first: u64, end: u64| first * BLOCK_BYTES..end * BLOCK_BYTES;
+        let fetches = [(&file, 0, 512), (&file, 590, 600), (&file, 599, 600), (&file, 590, 700), (&file, 600, 700)];
+        let broken = [(&unreadable, 512, 513), (&directory, 0, 2)];
+        for (id, (file, first, end)) in fetches.into_iter().chain(broken).enumerate() {
+            uring.fetch(FetchId(id as u64), Arc::clone(file), blocks(first, end));
+        }
+        let mut came = std::collections::BTreeMap::new();
+        while came.len() < fetches.len() + broken.len() {
+            uring.submit().unwrap();
+            uring.take_done(|fetch, result| {
+                came.insert(fetch.0, result.ok());
+            });
+            std::thread::yield_now();
+        }
+        std::fs::remove_file(&path).unwrap();
+        let tail = Some(10 * BLOCK_BYTES - 5);
+        let expected = [Some(512 * BLOCK_BYTES), tail, Some(BLOCK_BYTES - 5), tail, Some(0), None, None];
+        assert_eq!(came.into_values().collect::<Vec<_>>(), expected);
+        assert_eq!(resident_pages(&file, 0, 512 * BLOCK_BYTES).unwrap(), 512);
     }
 }

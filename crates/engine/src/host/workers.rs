@@ -1,4 +1,4 @@
-//! Threads that do what may block: looking names up, listing directories, reading where io_uring cannot.
+//! Threads that do what may block: looking names up, listing directories, fetching where io_uring cannot.
 //!
 //! They are started as work comes, up to a limit, and told to end when the pool is dropped. A thread that is stuck in the
 //! kernel is not waited for.
@@ -58,15 +58,17 @@ pub enum Done {
     Listed(PathBuf, io::Result<Vec<Listed>>),
     /// Blocks were given up: whether all of them went.
     Dropped(FileId, Range<u64>, bool),
-    /// A range was read: the bytes that came.
+    /// A range was fetched: the bytes that came.
     Fetched(FetchId, io::Result<u64>),
+    /// A file that was closed meanwhile is open again.
+    Reopened(FileId, Arc<File>),
 }
 
 enum Task {
     Look(FileId, PathBuf),
     List(PathBuf),
-    Read { fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize },
-    Reopen { fetch: FetchId, path: PathBuf, offset: u64, bytes: usize },
+    Fetch { fetch: FetchId, file: Arc<File>, bytes: Range<u64> },
+    Reopen { fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64> },
     Drop { file: FileId, path: PathBuf, blocks: Range<u64> },
 }
 
@@ -114,14 +116,14 @@ impl Workers {
         self.add(Task::List(path));
     }
 
-    /// Reads a range of an open file.
-    pub fn read(&self, fetch: FetchId, file: Arc<File>, offset: u64, bytes: usize) {
-        self.add(Task::Read { fetch, file, offset, bytes });
+    /// Brings a range of an open file.
+    pub fn fetch(&self, fetch: FetchId, file: Arc<File>, bytes: Range<u64>) {
+        self.add(Task::Fetch { fetch, file, bytes });
     }
 
-    /// Reads a range of a file that was closed meanwhile.
-    pub fn reopen_and_read(&self, fetch: FetchId, path: PathBuf, offset: u64, bytes: usize) {
-        self.add(Task::Reopen { fetch, path, offset, bytes });
+    /// Brings a range of a file that was closed meanwhile.
+    pub fn reopen_and_fetch(&self, fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64>) {
+        self.add(Task::Reopen { fetch, file, path, bytes });
     }
 
     /// Gives up a range of a file that is not open here.
@@ -172,27 +174,31 @@ fn work(shared: &Shared) {
             queue.idle -= 1;
         };
         drop(queue);
-        let done = run(task, &shared.scratch);
-        lock(&shared.done).push(done);
-        shared.doorbell.ring();
+        run(task, &shared.scratch, |done| {
+            lock(&shared.done).push(done);
+            shared.doorbell.ring();
+        });
     }
 }
 
-fn run(task: Task, scratch: &Scratch) -> Done {
+fn run(task: Task, scratch: &Scratch, done: impl Fn(Done)) {
     match task {
-        Task::Look(file, path) => Done::Looked(file, look(&path)),
+        Task::Look(file, path) => done(Done::Looked(file, look(&path))),
         Task::List(path) => {
             let listed = list(&path);
-            Done::Listed(path, listed)
+            done(Done::Listed(path, listed));
         }
-        Task::Read { fetch, file, offset, bytes } => Done::Fetched(fetch, scratch.read(&file, offset, bytes)),
-        Task::Reopen { fetch, path, offset, bytes } => {
-            let read = open_to_read(&path).and_then(|file| scratch.read(&file, offset, bytes));
-            Done::Fetched(fetch, read)
+        Task::Fetch { fetch, file, bytes } => done(Done::Fetched(fetch, scratch.fetch(&file, &bytes))),
+        Task::Reopen { fetch, file, path, bytes } => {
+            let opened = open_to_read(&path).map(Arc::new);
+            if let Ok(opened) = &opened {
+                done(Done::Reopened(file, Arc::clone(opened)));
+            }
+            done(Done::Fetched(fetch, opened.and_then(|opened| scratch.fetch(&opened, &bytes))));
         }
         Task::Drop { file, path, blocks } => {
             let all_went = open_to_read(&path).is_ok_and(|open| drop_blocks(&open, &blocks));
-            Done::Dropped(file, blocks, all_went)
+            done(Done::Dropped(file, blocks, all_went));
         }
     }
 }

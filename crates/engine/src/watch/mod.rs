@@ -2,4 +2,4 @@
 
 mod process;
 
-pub use process::{Disclosure, Processes, Seen};
+pub use process::{Disclosure, Processes, Read, Seen};

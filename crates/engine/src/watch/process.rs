@@ -54,6 +54,23 @@ struct Process {
     ordinal: u32,
 }
 
+/// Bytes of a file that a program read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// The file.
+    pub file: FileId,
+    /// From where.
+    pub offset: u64,
+    /// How many came.
+    pub bytes: u64,
+    /// How long it took, in ticks.
+    pub ticks: u64,
+    /// The call site, or 0.
+    pub site: u64,
+    /// The process's slot and the descriptor with its generation, for attention.
+    pub descriptor: (Option<u32>, i32, u32),
+}
+
 /// Something that matters to the manager or the record of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
@@ -74,20 +91,7 @@ pub enum Seen {
         file: FileId,
     },
     /// Bytes of a file were read.
-    Read {
-        /// The file.
-        file: FileId,
-        /// From where.
-        offset: u64,
-        /// How many came.
-        bytes: u64,
-        /// How long it took, in ticks.
-        ticks: u64,
-        /// The call site, or 0.
-        site: u64,
-        /// The process's slot and the descriptor with its generation, for attention.
-        descriptor: (Option<u32>, i32, u32),
-    },
+    Read(Read),
     /// A file was written up to here.
     Wrote {
         /// The file.
@@ -242,7 +246,7 @@ impl Process {
                 let (file, offset) = self.advance(fd, generation, offset, bytes)?;
                 let descriptor = (self.slot, fd, generation);
                 let (ticks, site) = (took.ticks(), u64::from(site));
-                (bytes > 0).then_some(Seen::Read { file, offset, bytes, ticks, site, descriptor })
+                (bytes > 0).then_some(Seen::Read(Read { file, offset, bytes, ticks, site, descriptor }))
             }
             Record::Wrote { fd, generation, offset, len } => {
                 let (file, offset) = self.advance(fd, generation, offset, len)?;
@@ -364,7 +368,7 @@ mod tests {
 
     fn offset_of(seen: Option<Seen>) -> u64 {
         match seen {
-            Some(Seen::Read { offset, .. }) => offset,
+            Some(Seen::Read(read)) => read.offset,
             other => panic!("not a read: {other:?}"),
         }
     }
