@@ -14,6 +14,7 @@ mod running;
 mod say;
 mod sim;
 mod sizes;
+mod stripe;
 mod text;
 mod trace;
 
@@ -47,6 +48,9 @@ enum Verb {
     Profile(profile::Action),
     /// Make a paper's experiments on the simulated host, published numbers beside ours
     Paper(paper::Options),
+    /// Spread one file over several disks, and read it from all of them at once
+    #[command(subcommand)]
+    Stripe(stripe::Action),
 }
 
 fn main() -> ExitCode {
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Replay(options) => replay::main(options),
         Verb::Profile(action) => profile::main(action),
         Verb::Paper(options) => paper::main(options),
+        Verb::Stripe(action) => stripe::main(action),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foresee::account::{Account, Ending};
+use foresee::account::Ending;
 use foresee::profile::Store;
 use foresee::run::{Failure, Ran};
 
@@ -94,7 +94,7 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Pat
             say(line);
         }
     }
-    end_as(&account)
+    end_as(account.ending)
 }
 
 /// Keeps what a run read, unless it was cut short: by a signal, by lost records, or, where an earlier run read more, by
@@ -115,8 +115,8 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
 }
 
 /// Ends as the command did: with its status, or by its signal.
-fn end_as(account: &Account) -> u8 {
-    match account.ending {
+pub fn end_as(ending: Ending) -> u8 {
+    match ending {
         Ending::Status(status) => status as u8,
         Ending::Signal(signal) => {
             // SAFETY: no pointers; a core of ours would only cover up the program's.

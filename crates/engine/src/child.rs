@@ -48,21 +48,31 @@ impl Signals {
         self.fd.as_raw_fd()
     }
 
-    /// Sends on what came for the program.
-    pub fn pass_on(&self, child: &Child) {
-        // SAFETY: the structure is plain data that read fills in whole or not at all; kill takes no pointers.
+    fn next(&self) -> Option<libc::signalfd_siginfo> {
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the structure is plain data that read fills in whole or not at all.
         unsafe {
             let mut info: libc::signalfd_siginfo = std::mem::zeroed();
-            let size = size_of::<libc::signalfd_siginfo>();
-            while libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) == size as isize {
-                let signal = info.ssi_signo as i32;
-                // A terminal sends SIGINT to the whole group; another process means the program behind us.
-                let from_process = info.ssi_code == libc::SI_USER;
-                if PASSED_ON.contains(&signal) || (LEFT_TO_PROGRAM.contains(&signal) && from_process) {
-                    libc::kill(child.id() as i32, signal);
-                }
+            (libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) == size as isize).then_some(info)
+        }
+    }
+
+    /// Sends on what came for the program.
+    pub fn pass_on(&self, child: &Child) {
+        while let Some(info) = self.next() {
+            let signal = info.ssi_signo as i32;
+            // A terminal sends SIGINT to the whole group; another process means the program behind us.
+            let from_process = info.ssi_code == libc::SI_USER;
+            if PASSED_ON.contains(&signal) || (LEFT_TO_PROGRAM.contains(&signal) && from_process) {
+                // SAFETY: takes no pointers.
+                unsafe { libc::kill(child.id() as i32, signal) };
             }
         }
+    }
+
+    /// Whether somebody sent one, where there is no program to send it on to.
+    pub fn came(&self) -> bool {
+        std::iter::from_fn(|| self.next()).any(|info| info.ssi_signo as i32 != libc::SIGCHLD)
     }
 }
 

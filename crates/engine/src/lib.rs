@@ -4,9 +4,11 @@
 //! [`supervisor::Supervisor`] takes what the programs post ([`watch`]), the manager decides, and the page-cache host
 //! ([`host`]) carries it out. Hints come from the command's words ([`hints`]), from a recorded run ([`profile`]), and from
 //! what the program tells the kernel.
+//!
+//! [`stripe`] stands beside all that: one file dealt out over several disks.
 
 pub mod account;
-mod child;
+pub mod child;
 pub mod hints;
 pub mod host;
 mod inherited;
@@ -14,5 +16,6 @@ pub mod names;
 pub mod profile;
 pub mod run;
 mod shared;
+pub mod stripe;
 pub mod supervisor;
 pub mod watch;
