@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use foresee_manager::AdviceFile;
 use foresee_manager::policy::{Choice, REGISTRY};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
@@ -33,6 +34,11 @@ pub struct Options {
     /// The trace's format [default: as the file's beginning tells]
     #[arg(long, value_name = "NAME")]
     format: Option<&'static Format>,
+
+    /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first) and
+    /// 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    #[arg(long, value_name = "FILE")]
+    advice: Option<PathBuf>,
 
     /// The size of a block
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = crate::sizes::bytes)]
@@ -74,7 +80,10 @@ pub fn main(options: Options) -> Result<u8, String> {
         None => REGISTRY.iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
     let load = || Trace::load(&path, options.format, options.block_size);
-    let trace = reading(&path, load).map_err(|error| error.to_string())?;
+    let mut trace = reading(&path, load).map_err(|error| error.to_string())?;
+    if let Some(file) = &options.advice {
+        trace.advise(&advice(file)?);
+    }
     let cells: Vec<Cell> = options
         .cache
         .iter()
@@ -89,6 +98,12 @@ pub fn main(options: Options) -> Result<u8, String> {
         None => print(&path, &trace, &outcomes),
     }
     Ok(0)
+}
+
+fn advice(file: &Path) -> Result<AdviceFile, String> {
+    let bad = |error: &dyn std::fmt::Display| format!("--advice {}: {error}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| bad(&error))?;
+    AdviceFile::parse(&text).map_err(|error| bad(&error))
 }
 
 fn row(outcome: &Outcome) -> serde_json::Value {
@@ -121,11 +136,11 @@ fn print(path: &Path, trace: &Trace, outcomes: &[Outcome]) {
 
 fn list() {
     for spec in REGISTRY {
-        println!("{:<8} {}", spec.name, spec.summary);
-        println!("{:<8} source: {}", "", spec.source);
+        println!("{:<9} {}", spec.name, spec.summary);
+        println!("{:<9} source: {}", "", spec.source);
         for parameter in spec.parameters {
             let (name, default, help) = (parameter.name, parameter.default, parameter.help);
-            println!("{:<8} {name} = {default:.3} ({} to {}): {help}", "", parameter.min, parameter.max);
+            println!("{:<9} {name} = {default:.3} ({} to {}): {help}", "", parameter.min, parameter.max);
         }
     }
 }

@@ -131,6 +131,31 @@ fn a_simulation_gives_the_same_in_every_format() {
 }
 
 #[test]
+fn advice_is_given_for_programs_that_give_none() {
+    let place = Place::new();
+    place.write_lines(40, 600);
+    let script = "for pass in 1 2 3 4; do cat d/*; done";
+    foresee(&place, &["record", "--output", "trace.parquet", "--", "sh", "-c", script]).with(0);
+    let misses = |words: &[&str]| {
+        let common = ["sim", "trace.parquet", "--cache", "50%", "--json"];
+        cells(&json(foresee(&place, &[&common, words].concat()))).iter().map(|cell| cell.3).collect::<Vec<_>>()
+    };
+    let policies = ["--policy", "lru,lru-sp"];
+    let [lru, oblivious] = misses(&policies)[..] else { panic!() };
+    assert_eq!(lru, oblivious, "nobody advises");
+    // Each pass is a process of its own, which reads each file once: what it has read is not worth keeping.
+    place.write("advice", "# once\nfile f* -1\nlevel -1 mru\n");
+    let [lru_again, advised] = misses(&[&policies[..], &["--advice", "advice"]].concat())[..] else { panic!() };
+    assert_eq!(lru_again, lru, "LRU takes no advice");
+    assert_ne!(advised, lru);
+    place.write("wrong", "file f* first\n");
+    for (file, what) in [("wrong", "line 1: 'file f* first' has no priority"), ("missing", "--advice missing")] {
+        let ended = foresee(&place, &["sim", "trace.parquet", "--advice", file]).with(2);
+        assert!(ended.err().contains(what), "{ended:?}");
+    }
+}
+
+#[test]
 fn files_that_are_no_traces() {
     let place = recorded();
     let good = fs::read(place.path("trace.parquet")).unwrap();

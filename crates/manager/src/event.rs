@@ -111,6 +111,23 @@ messages! {
         FetchFailed = "fetch-failed" { fetch: FetchId }
         /// The system gave these blocks up by itself: they are here no longer.
         Gone = "gone" { file: FileId, first: u64, count: u64 }
+        /// The reader will advise which of its blocks are given up, and has advised nothing yet (002 section 3). Its first
+        /// advice says so as well.
+        ManageCaching = "manage-caching" { reader: ReaderId }
+        /// The reader's advice counts no more.
+        GiveUpControl = "give-up-control" { reader: ReaderId }
+        /// Of the reader's blocks, those of files of lower priority are given up first. 0 is every file's at first.
+        SetPriority = "set-priority" { reader: ReaderId, file: FileId, priority: i32 }
+        /// Answered by `Priority`.
+        GetPriority = "get-priority" { reader: ReaderId, file: FileId }
+        /// Among the reader's blocks of this priority, which one goes first.
+        SetPolicy = "set-policy" { reader: ReaderId, priority: i32, order: Order }
+        /// Answered by `LevelPolicy`.
+        GetPolicy = "get-policy" { reader: ReaderId, priority: i32 }
+        /// Those of these blocks that are here and the reader's have another priority until they are referenced next.
+        SetTemporaryPriority = "set-temporary-priority" {
+            reader: ReaderId, file: FileId, first: u64, count: u64, priority: i32,
+        }
         /// A reader holds a view of this block: it cannot go.
         Pinned = "pinned" { file: FileId, index: u64 }
         /// The view was given back.
@@ -133,6 +150,14 @@ messages! {
         Drop = "drop" { file: FileId, first: u64, count: u64 }
         /// All blocks of this reader's request arrived, or one of them failed.
         Wake = "wake" { waiter: WaiterId, outcome: Outcome }
+        /// Tell the reader that what it just advised, or asked, changed nothing, and why.
+        Refused = "refused" { reader: ReaderId, why: Refusal }
+        /// Tell the reader that it lost control: too many of its decisions proved wrong.
+        Revoked = "revoked" { reader: ReaderId }
+        /// Tell the reader the long-term priority of the file it asked about.
+        Priority = "priority" { reader: ReaderId, file: FileId, priority: i32 }
+        /// Tell the reader the policy of the priority it asked about.
+        LevelPolicy = "level-policy" { reader: ReaderId, priority: i32, order: Order }
     }
 }
 
@@ -186,11 +211,21 @@ impl Event {
             Event::Pinned { file, index } | Event::Released { file, index } => {
                 file.is_in_range() && *index < Block::INDEX_LIMIT
             }
-            Event::FileMissing { file } | Event::Named { file, .. } => file.is_in_range(),
+            Event::FileMissing { file }
+            | Event::Named { file, .. }
+            | Event::SetPriority { file, .. }
+            | Event::GetPriority { file, .. } => file.is_in_range(),
+            Event::SetTemporaryPriority { file, first, count, .. } => {
+                cut(*first, count, Block::INDEX_LIMIT) && file.is_in_range()
+            }
             Event::Cancel { .. }
             | Event::Repeat { .. }
             | Event::More { .. }
             | Event::Confidence { .. }
+            | Event::ManageCaching { .. }
+            | Event::GiveUpControl { .. }
+            | Event::SetPolicy { .. }
+            | Event::GetPolicy { .. }
             | Event::ReaderExited { .. }
             | Event::FetchDone { .. }
             | Event::FetchFailed { .. }
@@ -254,6 +289,34 @@ words! {
         Ready = "ready",
         /// At least one could not be read.
         Failed = "failed",
+    }
+}
+
+words! {
+    /// Which of the blocks of one priority goes first: the policy of a level (002 section 3).
+    Order {
+        /// The one whose last reference is longest ago: every level's at first.
+        Lru = "lru",
+        /// The one that was referenced last: for what is read in a cycle.
+        Mru = "mru",
+    }
+}
+
+words! {
+    /// Why advice was not taken.
+    Refusal {
+        /// The policy in force takes no advice.
+        Policy = "policy",
+        /// As many readers as may advise do already.
+        Managers = "managers",
+        /// The reader uses as many priorities as it may.
+        Levels = "levels",
+        /// As many of the reader's files as may have a priority of their own do already.
+        Files = "files",
+        /// There are no such blocks.
+        Range = "range",
+        /// The reader lost control.
+        Revoked = "revoked",
     }
 }
 

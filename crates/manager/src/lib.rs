@@ -46,14 +46,20 @@
 //!   of its own.
 //! - **I8** Same events, same actions.
 //! - **I9** Every block fetched ahead ends in exactly one of: timely, late, wasted, cancelled.
+//! - **I10** Who gives wrong hints or bad advice cannot make another reader miss more than it would under plain LRU, beyond a
+//!   bound. Beside bad advice the bound is nought, for the same references in the same order, while the capacity stays and
+//!   no file changes.
+//! - **I11** Under a policy that takes advice each page of a program that advises is on exactly one of its levels, and a
+//!   placeholder names a page that is here, for a block that is not.
 //!
 //! # Words
 //! A *reference* is one block read by one *reader*. A *hint* is a *disclosure*: file, range, order, never an order to the
-//! cache. *Demand* is what a reader waits for. A *late hit* found its block on its way. *Told* blocks were disclosed by the
-//! program; *guessed* ones by whoever watched it.
+//! cache. *Advice* says which of its own pages a reader can spare. *Demand* is what a reader waits for. A *late hit* found its
+//! block on its way. *Told* blocks were disclosed by the program; *guessed* ones by whoever watched it.
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod dispatch;
 mod estimate;
 mod event;
@@ -68,8 +74,9 @@ pub mod policy;
 mod statistics;
 mod table;
 
+pub use advice::{Advice, AdviceFile, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 pub use dispatch::DeviceLimits;
-pub use event::{Action, Class, Demand, Event, Malformed, Outcome, REFERENCE_BLOCKS_MAX, Source, Want};
+pub use event::{Action, Class, Demand, Event, Malformed, Order, Outcome, REFERENCE_BLOCKS_MAX, Refusal, Source, Want};
 pub use hint::{
     HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
 };

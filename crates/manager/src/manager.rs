@@ -1,5 +1,6 @@
 //! Residency, what is in flight, who waits, and the turn of events into actions.
 
+mod advised;
 mod ahead;
 mod check;
 mod completion;
@@ -8,13 +9,14 @@ mod reference;
 
 use std::collections::VecDeque;
 
+use crate::advice::Advice;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
-use crate::event::{self, Action, Class, Demand, Event, Outcome, Source, Want};
+use crate::event::{self, Action, Class, Demand, Event, Outcome, Refusal, Source, Want};
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
-use crate::policy::{Access, Ahead, Choice, Context, Disclosed, Ledger, Policy, Worth};
+use crate::policy::{Access, Ahead, Choice, Context, Disclosed, Ledger, Need, Policy, Worth};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
@@ -96,6 +98,8 @@ pub struct Manager {
     now: Time,
     /// What the event at hand gave up.
     dropped: Vec<Block>,
+    /// Who lost control by the event at hand.
+    revoked: Vec<ReaderId>,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
     begun: usize,
 }
@@ -119,6 +123,7 @@ impl Manager {
             steps: Vec::new(),
             now: Time(0),
             dropped: Vec::new(),
+            revoked: Vec::new(),
             begun: 0,
         }
     }
@@ -150,6 +155,7 @@ impl Manager {
         if !self.dropped.is_empty() {
             self.ask_for_drops(out);
         }
+        out.extend(self.revoked.drain(..).map(|reader| Action::Revoked { reader }));
     }
 
     fn turn(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
@@ -161,6 +167,8 @@ impl Manager {
             if let Event::Reference { count, demand: Demand::Served(waiter), .. } = event {
                 let outcome = if count == 0 { Outcome::Ready } else { Outcome::Failed };
                 out.push(Action::Wake { waiter, outcome });
+            } else if let Some((reader, _)) = Advice::of(event) {
+                out.push(Action::Refused { reader, why: Refusal::Range });
             }
             return;
         };
@@ -193,11 +201,19 @@ impl Manager {
                     self.policy.sequence_ended(sequence);
                 }
                 self.hints.forget(reader);
+                self.policy.reader_exited(reader);
             }
             Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
             Event::Pinned { file, index } => self.pinned(Block { file, index }),
             Event::Released { file, index } => self.released(Block { file, index }),
             Event::Capacity { pages } => self.set_capacity(pages),
+            Event::ManageCaching { .. }
+            | Event::GiveUpControl { .. }
+            | Event::SetPriority { .. }
+            | Event::GetPriority { .. }
+            | Event::SetPolicy { .. }
+            | Event::GetPolicy { .. }
+            | Event::SetTemporaryPriority { .. } => self.advised(within, out),
         }
     }
 

@@ -274,6 +274,8 @@ fn hostile_numbers() {
                         Event::Released { file, index: b },
                         Event::FileChanged { file, blocks: b },
                         Event::FileMissing { file },
+                        Event::SetPriority { reader, file, priority: i32::MIN },
+                        Event::SetTemporaryPriority { reader, file, first: a, count: b, priority: i32::MAX },
                     ] {
                         // A read is cut to half a million blocks, which takes a moment in a debug build: once is enough.
                         let long = matches!(event, Event::Reference { .. }) && b > 1 && a < Block::INDEX_LIMIT - 1;

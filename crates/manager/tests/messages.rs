@@ -16,6 +16,22 @@ fn demand() -> impl Strategy<Value = Demand> {
     ]
 }
 
+fn advice() -> impl Strategy<Value = Advice> {
+    let file = || any::<u32>().prop_map(FileId);
+    let order = proptest::sample::select(Order::ALL);
+    prop_oneof![
+        Just(Advice::Manage),
+        Just(Advice::GiveUp),
+        (file(), any::<i32>()).prop_map(|(file, priority)| Advice::SetPriority { file, priority }),
+        file().prop_map(|file| Advice::GetPriority { file }),
+        (any::<i32>(), order).prop_map(|(priority, order)| Advice::SetPolicy { priority, order }),
+        any::<i32>().prop_map(|priority| Advice::GetPolicy { priority }),
+        (file(), any::<u64>(), any::<u64>(), any::<i32>()).prop_map(|(file, first, count, priority)| {
+            Advice::SetTemporaryPriority { file, first, count, priority }
+        }),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let file = || any::<u32>().prop_map(FileId);
     let reader = || any::<u32>().prop_map(ReaderId);
@@ -62,6 +78,7 @@ fn event() -> impl Strategy<Value = Event> {
         (file(), any::<u64>()).prop_map(|(file, index)| Event::Pinned { file, index }),
         (file(), any::<u64>()).prop_map(|(file, index)| Event::Released { file, index }),
         any::<u64>().prop_map(|pages| Event::Capacity { pages }),
+        (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ]
 }
 
@@ -80,6 +97,16 @@ fn action() -> impl Strategy<Value = Action> {
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Drop { file, first, count }),
         (any::<u64>(), proptest::sample::select(Outcome::ALL))
             .prop_map(|(waiter, outcome)| Action::Wake { waiter: WaiterId(waiter), outcome }),
+        (any::<u32>().prop_map(ReaderId), proptest::sample::select(Refusal::ALL))
+            .prop_map(|(reader, why)| Action::Refused { reader, why }),
+        any::<u32>().prop_map(|reader| Action::Revoked { reader: ReaderId(reader) }),
+        (any::<u32>().prop_map(ReaderId), file(), any::<i32>()).prop_map(|(reader, file, priority)| Action::Priority {
+            reader,
+            file,
+            priority
+        }),
+        (any::<u32>().prop_map(ReaderId), any::<i32>(), proptest::sample::select(Order::ALL))
+            .prop_map(|(reader, priority, order)| Action::LevelPolicy { reader, priority, order }),
     ]
 }
 

@@ -141,9 +141,6 @@ impl Model {
                     *ended = (ended.0 + it.consumed, ended.1 + it.skipped);
                 }
             }
-            Event::Repeat { .. } | Event::More { .. } | Event::Confidence { .. } | Event::ReadAhead { .. } => {
-                unreachable!("left out here")
-            }
             Event::Named { reader, file } => {
                 self.consume(reader, |hint, _| hint.want == Want::Name && hint.file == file)
             }
@@ -178,6 +175,7 @@ impl Model {
                 self.capacity = pages;
                 self.shrink();
             }
+            _ => unreachable!("left out here"),
         }
         self.feed_starved();
         self.read_ahead();
@@ -661,6 +659,7 @@ fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: Devi
                 Action::Wake { waiter, outcome } => woken.push((waiter, outcome)),
                 Action::Lookup { file } => asked.push(file),
                 Action::Fetch { .. } | Action::Pull { .. } => {}
+                _ => unreachable!("nobody advises"),
             }
         }
         assert_eq!(dropped, std::mem::take(&mut model.dropped).into_iter().collect(), "drops after {event}");

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use foresee_manager::{Block, Demand, Event, FileId, ReaderId, Site, Time};
+use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, ReaderId, Site, Time};
 
 use crate::column::Column;
 use crate::error::{At, Error};
@@ -68,6 +68,8 @@ pub struct Trace {
     times: Column<u64>,
     tooks: Column<u64>,
     distinct: OnceLock<u64>,
+    /// What readers advise, each before the request of this number.
+    advice: Vec<(usize, Event)>,
 }
 
 impl Trace {
@@ -136,6 +138,32 @@ impl Trace {
         (Time(time_ns), Event::Reference { reader, site, file: first.file, first: first.index, count, demand })
     }
 
+    /// Lets each reader give this advice: the policies of its levels before its first request, a file's priority before its first
+    /// request to that file.
+    pub fn advise(&mut self, advice: &AdviceFile) {
+        let (mut readers, mut files) = (HashSet::new(), HashSet::new());
+        let mut advised = Vec::new();
+        for at in 0..self.len() {
+            let Entry { lane, first: Block { file, .. }, .. } = self.entry(at);
+            let reader = self.lanes[lane].reader;
+            if readers.insert(reader) {
+                let policies = advice.levels.iter().map(|&(priority, order)| Advice::SetPolicy { priority, order });
+                advised.extend(policies.map(|policy| (at, policy.event(reader))));
+            }
+            if files.insert((reader, file))
+                && let Some(priority) = advice.priority(&self.files[file.0 as usize].name)
+            {
+                advised.push((at, Advice::SetPriority { file, priority }.event(reader)));
+            }
+        }
+        self.advice = advised;
+    }
+
+    /// What is advised, each before the request of this number, in order.
+    pub(crate) fn advised(&self) -> &[(usize, Event)] {
+        &self.advice
+    }
+
     /// How many different blocks there are; counted at the first call.
     pub fn distinct_blocks(&self) -> u64 {
         *self.distinct.get_or_init(|| {
@@ -169,6 +197,7 @@ impl Loader {
             times: Column::default(),
             tooks: Column::default(),
             distinct: OnceLock::new(),
+            advice: Vec::new(),
         };
         Loader { trace, numbering: Numbering::default(), lane_of: HashMap::new(), reader_of: HashMap::new() }
     }

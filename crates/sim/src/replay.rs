@@ -54,7 +54,7 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     let mut lines = Lines { input: Input::open(path)?, line: 0, text: Vec::new() };
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
     let Some(header) = lines.next()? else {
-        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 2 ...'"));
+        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"));
     };
     let Header(config) = header.parse().map_err(|error| broken(1, format!("{error}")))?;
     let mut twin = Twin::new(Manager::new(&config));

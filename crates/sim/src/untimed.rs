@@ -90,10 +90,14 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     }
     actions.clear();
     let mut at = 0;
+    let mut advised = trace.advised().iter().peekable();
     while at < trace.len() {
         let until = trace.len().min(at + REQUESTS_PER_REPORT);
         for at in at..until {
             let (now, event) = trace.observed(at);
+            while let Some(&(_, advice)) = advised.next_if(|advised| advised.0 == at) {
+                manager.handle(now, advice, &mut actions);
+            }
             manager.handle(now, event, &mut actions);
             answer(&mut manager, trace, now, &mut actions);
         }
@@ -128,8 +132,9 @@ fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Act
         match action {
             Action::Fetch { fetch, .. } => manager.handle(now, Event::FetchDone { fetch }, actions),
             Action::Lookup { file } => manager.handle(now, known(trace, file), actions),
-            // A run without a clock holds no bytes, and its readers neither wait nor disclose.
+            // A run without a clock holds no bytes, and its readers neither wait nor disclose, and do not listen.
             Action::Drop { .. } | Action::Wake { .. } | Action::Pull { .. } => {}
+            Action::Refused { .. } | Action::Revoked { .. } | Action::Priority { .. } | Action::LevelPolicy { .. } => {}
         }
     }
     actions.clear();

@@ -1,6 +1,8 @@
 //! The simulated host: what must hold of time, and of the manager while all goes wrong.
 
-use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Stripe, Time, Trust, Want};
+use foresee_manager::{
+    Advice, Config, DeviceId, Event, FileId, Order, ReaderId, Site, Source, Stripe, Time, Trust, Want,
+};
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{
     Fault, HostFile, Processor, Readahead, Reader, ReaderReport, Report, Setup, Step, run, run_watched,
@@ -84,6 +86,33 @@ fn one_reader(steps: Vec<Step>) -> Setup {
     setup
 }
 
+/// What is written is in memory without a fetch, and at the device behind its program's back; what is removed is in memory no more.
+#[test]
+fn programs_write_and_remove() {
+    let file = FileId(0);
+    let read = Step::Read { file, first: 3, count: 1, site: Site(0) };
+    let mut setup = one_reader(vec![Step::Write { file, index: 3 }, read]);
+    let report = run(&setup).unwrap();
+    assert_eq!((report.readers[0].writes, report.devices[0].requests), (1, 1));
+    assert_eq!((report.statistics.demand_fetches, report.elapsed_ns), (0, 0));
+    setup.readers[0].steps.extend([Step::Remove { file }, read]);
+    let report = run(&setup).unwrap();
+    assert_eq!((report.devices[0].requests, report.statistics.demand_fetches), (2, 1));
+}
+
+/// Two blocks of three in a cycle stay where the program says so.
+#[test]
+fn programs_advise() {
+    let read = |first| Step::Read { file: FileId(0), first, count: 1, site: Site(0) };
+    let cycle = (0..30).map(|at| read(at % 3));
+    let advice = Advice::SetPolicy { priority: 0, order: Order::Mru };
+    let mut setup = one_reader(cycle.clone().collect());
+    setup.config = config("lru-sp", 2);
+    assert_eq!(run(&setup).unwrap().statistics.misses, 30);
+    setup.readers[0].steps = [Step::Advise { advice }].into_iter().chain(cycle).collect();
+    assert!(run(&setup).unwrap().statistics.misses <= 3 + 9 * 2);
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let file = || (0..3_u32).prop_map(FileId);
     let source = || prop::sample::select(Source::ALL);
@@ -99,6 +128,10 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         3 => (source(), (0..4_u32).prop_map(FileId), want).prop_map(|(source, file, want)| Step::Hint { source, file, want }),
         1 => source().prop_map(|source| Step::Cancel { source }),
+        1 => (file(), 0..40_u64).prop_map(|(file, index)| Step::Write { file, index }),
+        1 => file().prop_map(|file| Step::Remove { file }),
+        1 => (-1..2_i32, prop::sample::select(Order::ALL))
+            .prop_map(|(priority, order)| Step::Advise { advice: Advice::SetPolicy { priority, order } }),
     ]
 }
 

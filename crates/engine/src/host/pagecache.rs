@@ -114,6 +114,9 @@ impl PageCache {
                 Action::Drop { file, first, count } => self.drop(file, first, count, names),
                 // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
                 Action::Wake { .. } | Action::Pull { .. } => {}
+                // Nobody advises yet.
+                Action::Refused { .. } | Action::Revoked { .. } => {}
+                Action::Priority { .. } | Action::LevelPolicy { .. } => {}
             }
         }
     }

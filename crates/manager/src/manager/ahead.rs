@@ -160,7 +160,7 @@ impl Manager {
             if self.table.find(block).is_some() {
                 continue;
             }
-            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(f64::INFINITY) {
+            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(Need::of(block)) {
                 return;
             }
             self.queue_ahead(home, block, NO_SEQUENCE, Source::Readahead);
@@ -178,9 +178,9 @@ impl Manager {
     }
 
     /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
-    fn take_frame_ahead(&mut self, value: f64) -> bool {
+    fn take_frame_ahead(&mut self, need: Need) -> bool {
         let (queued, in_flight) = self.dispatch.load();
-        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, value)
+        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, need)
     }
 
     /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if it must wait for a frame.
@@ -196,7 +196,7 @@ impl Manager {
             }
             return Some(counted);
         }
-        if !self.take_frame_ahead(value) {
+        if !self.take_frame_ahead(Need { missing: Some(block), value }) {
             return None;
         }
         self.queue_ahead(home, block, sequence, source);

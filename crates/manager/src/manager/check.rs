@@ -10,6 +10,7 @@ impl Manager {
     pub fn check(&self) {
         let unmovable = self.table.pages().filter(|&page| !self.table.can_go(page)).count() as u64;
         self.table.check(self.capacity.max(unmovable));
+        self.policy.check(&context!(self));
         let (queued, in_flight) = self.dispatch.load();
         let phase =
             |phase: Phase| self.table.pages().filter(|&page| self.table.frame(page).phase == phase).count() as u64;

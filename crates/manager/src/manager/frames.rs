@@ -3,13 +3,15 @@
 use super::*;
 
 impl Manager {
-    /// Makes sure there is a frame to take for something of this value. A demand, whose value has no limit, may take one from a
-    /// fetch ahead that waits in our queue (I5).
-    pub(super) fn take_frame(&mut self, demand: bool, value: f64) -> bool {
+    /// Makes sure there is a frame to take for what is needed. A demand may take one from a fetch ahead that waits in our queue
+    /// (I5).
+    pub(super) fn take_frame(&mut self, demand: bool, need: Need) -> bool {
         if self.table.used() < self.capacity {
             return true;
         }
-        if let Some(page) = self.policy.victim(&context!(self), value) {
+        let victim = self.policy.victim(&context!(self), need);
+        self.revoked.extend(self.policy.revoked());
+        if let Some(page) = victim {
             self.statistics.evictions += 1;
             self.give_up(page);
         } else if demand && let Some(block) = self.dispatch.last_waiting() {
@@ -78,7 +80,7 @@ impl Manager {
         while self.table.used() > self.capacity {
             if let Some(block) = self.dispatch.last_waiting() {
                 self.withdraw(block);
-            } else if let Some(page) = self.policy.victim(&context!(self), f64::INFINITY) {
+            } else if let Some(page) = self.policy.victim(&context!(self), Need::LESS) {
                 self.statistics.evictions += 1;
                 self.give_up(page);
             } else {

@@ -83,7 +83,7 @@ impl Manager {
     pub(super) fn observe(&mut self, access: &Access, block: Block) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.policy.keeps() && self.take_frame(false, f64::INFINITY) {
+            if self.policy.keeps() && self.take_frame(false, Need::of(block)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
@@ -159,7 +159,7 @@ impl Manager {
     ) -> bool {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.take_frame(true, f64::INFINITY) {
+            if self.take_frame(true, Need::of(block)) {
                 self.await_demand(block, access);
                 return true;
             }
@@ -235,7 +235,7 @@ impl Manager {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
                     self.waiting.entry(page).or_default().push(access);
                 }
-                None if self.take_frame(true, f64::INFINITY) => {
+                None if self.take_frame(true, Need::of(block)) => {
                     self.await_demand(block, &access);
                     self.send_demand(Some((block, 1)), out);
                 }

@@ -1,4 +1,6 @@
-//! A list of pages in which any page can be unlinked in constant time: the links lie in an array indexed by page.
+//! Lists of pages in which any page can be unlinked in constant time: the links lie in an array indexed by page.
+//!
+//! A [`List`] has links of its own. Lists of which a page is on one at most share their [`Links`], and are [`Chain`]s.
 
 use crate::ids::Page;
 
@@ -9,69 +11,21 @@ struct Link {
     newer: u32,
 }
 
-/// Pages from the oldest (the end where they are given up) to the newest.
-pub struct List {
-    links: Vec<Link>,
+/// The ends of a list whose links lie elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Chain {
     oldest: u32,
     newest: u32,
     len: u64,
 }
 
-impl Default for List {
+impl Default for Chain {
     fn default() -> Self {
-        List { links: Vec::new(), oldest: NONE, newest: NONE, len: 0 }
+        Chain { oldest: NONE, newest: NONE, len: 0 }
     }
 }
 
-impl List {
-    /// Puts a page that is not on the list at its newest end.
-    pub fn push_newest(&mut self, page: Page) {
-        if page as usize >= self.links.len() {
-            self.links.resize(page as usize + 1, Link { older: 0, newer: 0 });
-        }
-        self.links[page as usize] = Link { older: self.newest, newer: NONE };
-        match self.newest {
-            NONE => self.oldest = page,
-            newest => self.links[newest as usize].newer = page,
-        }
-        self.newest = page;
-        self.len += 1;
-    }
-
-    /// Takes a page that is on the list off it.
-    pub fn remove(&mut self, page: Page) {
-        let Link { older, newer } = self.links[page as usize];
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize].newer = newer,
-        }
-        match newer {
-            NONE => self.newest = older,
-            newer => self.links[newer as usize].older = older,
-        }
-        self.len -= 1;
-    }
-
-    /// Moves a page that is on the list to its newest end.
-    pub fn renew(&mut self, page: Page) {
-        if self.newest != page {
-            self.remove(page);
-            self.push_newest(page);
-        }
-    }
-
-    /// The pages, oldest first.
-    pub fn oldest_first(&self) -> impl Iterator<Item = Page> + '_ {
-        let mut next = self.oldest;
-        std::iter::from_fn(move || {
-            (next != NONE).then(|| {
-                let page = next;
-                next = self.links[page as usize].newer;
-                page
-            })
-        })
-    }
-
+impl Chain {
     /// How many pages are on the list.
     pub fn len(&self) -> u64 {
         self.len
@@ -80,5 +34,166 @@ impl List {
     /// Whether no page is on the list.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+}
+
+/// The links of any number of lists; a page is on one of them at most.
+#[derive(Default)]
+pub struct Links(Vec<Link>);
+
+impl Links {
+    fn of(&mut self, page: Page) -> &mut Link {
+        if page as usize >= self.0.len() {
+            self.0.resize(page as usize + 1, Link { older: NONE, newer: NONE });
+        }
+        &mut self.0[page as usize]
+    }
+
+    /// Puts a page that is on no list between two neighbours of this one; NONE: the list's end.
+    fn link(&mut self, chain: &mut Chain, page: Page, older: u32, newer: u32) {
+        *self.of(page) = Link { older, newer };
+        match older {
+            NONE => chain.oldest = page,
+            older => self.0[older as usize].newer = page,
+        }
+        match newer {
+            NONE => chain.newest = page,
+            newer => self.0[newer as usize].older = page,
+        }
+        chain.len += 1;
+    }
+
+    /// Puts a page that is on no list at the newest end of this one.
+    pub fn push_newest(&mut self, chain: &mut Chain, page: Page) {
+        self.link(chain, page, chain.newest, NONE);
+    }
+
+    /// Puts a page that is on no list at the oldest end of this one.
+    pub fn push_oldest(&mut self, chain: &mut Chain, page: Page) {
+        self.link(chain, page, NONE, chain.oldest);
+    }
+
+    /// Takes a page that is on this list off it.
+    pub fn remove(&mut self, chain: &mut Chain, page: Page) {
+        let Link { older, newer } = self.0[page as usize];
+        match older {
+            NONE => chain.oldest = newer,
+            older => self.0[older as usize].newer = newer,
+        }
+        match newer {
+            NONE => chain.newest = older,
+            newer => self.0[newer as usize].older = older,
+        }
+        chain.len -= 1;
+    }
+
+    /// Lets two pages of this list change places.
+    pub fn swap(&mut self, chain: &mut Chain, one: Page, other: Page) {
+        if one == other {
+            return;
+        }
+        if self.0[other as usize].newer == one {
+            return self.swap(chain, other, one);
+        }
+        // `one` is not the direct successor of `other`, so its own successor stays where it is when `other` comes before it.
+        let newer = self.0[one as usize].newer;
+        self.remove(chain, one);
+        let beyond = self.0[other as usize].newer;
+        self.link(chain, one, other, beyond);
+        if newer != other {
+            self.remove(chain, other);
+            let older = if newer == NONE { chain.newest } else { self.0[newer as usize].older };
+            self.link(chain, other, older, newer);
+        }
+    }
+
+    /// The pages of a list, oldest first.
+    pub fn oldest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + '_ {
+        self.follow(chain.oldest, |link| link.newer)
+    }
+
+    /// The pages of a list, newest first.
+    pub fn newest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + '_ {
+        self.follow(chain.newest, |link| link.older)
+    }
+
+    fn follow(&self, mut next: u32, on: fn(Link) -> u32) -> impl Iterator<Item = Page> + '_ {
+        std::iter::from_fn(move || {
+            (next != NONE).then(|| {
+                let page = next;
+                next = on(self.0[page as usize]);
+                page
+            })
+        })
+    }
+}
+
+/// Pages from the oldest (the end where they are given up) to the newest.
+#[derive(Default)]
+pub struct List {
+    links: Links,
+    chain: Chain,
+}
+
+impl List {
+    /// Puts a page that is not on the list at its newest end.
+    pub fn push_newest(&mut self, page: Page) {
+        self.links.push_newest(&mut self.chain, page);
+    }
+
+    /// Takes a page that is on the list off it.
+    pub fn remove(&mut self, page: Page) {
+        self.links.remove(&mut self.chain, page);
+    }
+
+    /// Moves a page that is on the list to its newest end.
+    pub fn renew(&mut self, page: Page) {
+        if self.chain.newest != page {
+            self.remove(page);
+            self.push_newest(page);
+        }
+    }
+
+    /// Lets two pages of the list change places.
+    pub fn swap(&mut self, one: Page, other: Page) {
+        self.links.swap(&mut self.chain, one, other);
+    }
+
+    /// The pages, oldest first.
+    pub fn oldest_first(&self) -> impl Iterator<Item = Page> + '_ {
+        self.links.oldest_first(&self.chain)
+    }
+
+    /// How many pages are on the list.
+    pub fn len(&self) -> u64 {
+        self.chain.len()
+    }
+
+    /// Whether no page is on the list.
+    pub fn is_empty(&self) -> bool {
+        self.chain.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_two_pages_change_places() {
+        const PAGES: u32 = 6;
+        for one in 0..PAGES {
+            for other in 0..PAGES {
+                let mut list = List::default();
+                (0..PAGES).for_each(|page| list.push_newest(page));
+                list.swap(one, other);
+                let mut expected: Vec<Page> = (0..PAGES).collect();
+                expected.swap(one as usize, other as usize);
+                assert_eq!(list.oldest_first().collect::<Vec<_>>(), expected);
+                expected.reverse();
+                assert_eq!(list.links.newest_first(&list.chain).collect::<Vec<_>>(), expected);
+                assert_eq!(list.len(), u64::from(PAGES));
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@
 //!                      fetch b; put it at the MRU end
 //! ```
 
-use super::{Access, Context, Policy, Spec, list::List};
+use super::{Access, Context, Need, Policy, Spec, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -35,7 +35,7 @@ impl Policy for Lru {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: f64) -> Option<Page> {
+    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         self.pages.oldest_first().find(|&page| context.table.can_go(page))
     }
 }

@@ -5,12 +5,14 @@
 
 use std::fmt;
 
-use crate::event::Demand;
-use crate::ids::{DeviceId, Page, ReaderId, Site, Time};
+use crate::advice::{Advice, Answer};
+use crate::event::{Demand, Refusal};
+use crate::ids::{Block, DeviceId, Page, ReaderId, Site, Time};
 use crate::table::{State, Table};
 
 mod context;
 pub mod list;
+mod two_level;
 
 pub use context::Context;
 
@@ -28,6 +30,9 @@ policies! {
     lru
     tip1
     tip2
+    lru_sp
+    lru_s
+    alloc_lru
 }
 
 /// One reference, as a policy sees it.
@@ -96,6 +101,25 @@ pub struct Worth {
     pub value: f64,
 }
 
+/// What a page is to be given up for.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// The block that would take its place; None where there are only to be fewer pages.
+    pub missing: Option<Block>,
+    /// What that is worth.
+    pub value: f64,
+}
+
+impl Need {
+    /// Fewer pages, whatever they are worth.
+    pub const LESS: Need = Need { missing: None, value: f64::INFINITY };
+
+    /// A page for this block, whatever it costs.
+    pub fn of(missing: Block) -> Self {
+        Need { missing: Some(missing), value: f64::INFINITY }
+    }
+}
+
 /// A replacement policy. It hears of pages that are here; pages in flight are the manager's.
 pub trait Policy {
     /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
@@ -112,9 +136,9 @@ pub trait Policy {
     /// The page is given up, for this policy's choice or for any other reason.
     fn left(&mut self, page: Page, context: &Context<'_>);
 
-    /// The page to give up next, among those that can go and are worth less than `value`. The manager calls `left` if it does
-    /// give it up.
-    fn victim(&mut self, context: &Context<'_>, value: f64) -> Option<Page>;
+    /// The page to give up next, among those that can go and are worth less than what is needed. The manager gives it up, and
+    /// calls `left`.
+    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page>;
 
     /// Whether what was read is kept at all.
     fn keeps(&self) -> bool {
@@ -135,6 +159,22 @@ pub trait Policy {
     fn refetches(&self) -> bool {
         false
     }
+
+    /// A reader advises which of its own pages go first, or asks what it advised. An error changes nothing.
+    fn advised(&mut self, _reader: ReaderId, _advice: Advice, _context: &Context<'_>) -> Result<Answer, Refusal> {
+        Err(Refusal::Policy)
+    }
+
+    /// Who lost control by the victim that was just chosen.
+    fn revoked(&mut self) -> Option<ReaderId> {
+        None
+    }
+
+    /// A reader is gone, and its advice with it. Its pages stay.
+    fn reader_exited(&mut self, _reader: ReaderId) {}
+
+    /// Checks what must hold between events, by looking at everything. For tests.
+    fn check(&self, _context: &Context<'_>) {}
 
     /// This sequence is no more; the next one of its number is another.
     fn sequence_ended(&mut self, _sequence: u16) {}

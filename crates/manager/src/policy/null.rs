@@ -1,6 +1,6 @@
 //! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
 
-use super::{Access, Context, Policy, Spec, list::List};
+use super::{Access, Context, Need, Policy, Spec, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -27,7 +27,7 @@ impl Policy for Null {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: f64) -> Option<Page> {
+    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         self.pages.oldest_first().find(|&page| context.table.can_go(page))
     }
 

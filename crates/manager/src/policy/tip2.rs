@@ -34,7 +34,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Access, Ahead, Context, Parameter, Policy, Spec, Values, Worth, list::List};
+use super::{Access, Ahead, Context, Need, Parameter, Policy, Spec, Values, Worth, list::List};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -423,7 +423,7 @@ impl Policy for Tip2 {
         self.orphans.retain(|&orphan| orphan != page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, value: f64) -> Option<Page> {
+    fn victim(&mut self, context: &Context<'_>, Need { value, .. }: Need) -> Option<Page> {
         self.fit(context);
         let tracked = &self.tracked;
         self.orphans.retain(|&page| !tracked[page as usize].is_in_queue() && tracked[page as usize].stream == NO_STREAM);
@@ -570,7 +570,7 @@ mod tests {
         fn make_room(&mut self, policy: &mut Tip2) -> Result<(), TestCaseError> {
             while self.table.used() >= self.capacity {
                 let expected = self.least_valuable(policy);
-                let victim = policy.victim(&context!(self), f64::INFINITY);
+                let victim = policy.victim(&context!(self), Need::LESS);
                 let value = |page| policy.best_use(page, &context!(self)).map(|(_, value)| value);
                 let tie = victim.is_some_and(|victim| value(victim) == value(expected));
                 prop_assert!(victim == Some(expected) || tie, "{victim:?} goes in place of {expected}");

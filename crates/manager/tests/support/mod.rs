@@ -80,6 +80,24 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Advice of every kind.
+pub fn advice() -> impl Strategy<Value = Advice> {
+    let file = || (0..FILES).prop_map(FileId);
+    let priority = || -1..2i32;
+    prop_oneof![
+        1 => Just(Advice::Manage),
+        1 => Just(Advice::GiveUp),
+        3 => (file(), priority()).prop_map(|(file, priority)| Advice::SetPriority { file, priority }),
+        1 => file().prop_map(|file| Advice::GetPriority { file }),
+        5 => (priority(), proptest::sample::select(Order::ALL))
+            .prop_map(|(priority, order)| Advice::SetPolicy { priority, order }),
+        1 => priority().prop_map(|priority| Advice::GetPolicy { priority }),
+        5 => (file(), 0..BLOCKS_MAX, 1..6u64, priority()).prop_map(|(file, first, count, priority)| {
+            Advice::SetTemporaryPriority { file, first, count, priority }
+        }),
+    ]
+}
+
 /// What happens besides, which the reference model leaves out.
 pub fn every_op() -> impl Strategy<Value = Op> {
     let reader = || (1..3u32).prop_map(ReaderId);
@@ -92,6 +110,7 @@ pub fn every_op() -> impl Strategy<Value = Op> {
             .prop_map(|(reader, source, percent)| Event::Confidence { reader, source, percent }),
         2 => ((0..FILES).prop_map(FileId), 0..BLOCKS_MAX, 1..5u64)
             .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
+        4 => (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ];
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
 }
@@ -312,7 +331,11 @@ impl Driver {
                         dropped.insert(block);
                     }
                 }
-                Action::Pull { .. } => {}
+                Action::Pull { .. }
+                | Action::Refused { .. }
+                | Action::Revoked { .. }
+                | Action::Priority { .. }
+                | Action::LevelPolicy { .. } => {}
                 Action::Wake { waiter, outcome } => {
                     assert!(self.waiting.remove(&waiter), "{waiter} is woken, and does not wait");
                     self.woken.push((waiter, outcome));

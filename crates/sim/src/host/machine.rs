@@ -3,7 +3,7 @@
 use foresee_manager::{DeviceId, Event, FetchId, FileId, ReaderId, Time};
 
 use super::processor::Work;
-use super::{Fault, Fetching, Host, Occasion};
+use super::{Fault, Fetching, Host, HostFile, Occasion};
 use crate::device::Request;
 
 impl Host<'_, '_> {
@@ -37,7 +37,7 @@ impl Host<'_, '_> {
         self.next_ticket += 1;
         let request = self.request(ticket, device, file, first, count);
         let (fails, delay_ns) = (request.is_none() || self.dice.fails(), self.dice.delay_ns());
-        let mut this = Fetching { fetch, fails, delay_ns, device, request };
+        let mut this = Fetching { fetch: Some(fetch), fails, delay_ns, device, request };
         if let Some(other) = self.dice.swap(self.fetching.len())
             && let Some(other) = self.fetching.values_mut().nth(other)
         {
@@ -45,6 +45,22 @@ impl Host<'_, '_> {
             std::mem::swap(&mut this.fails, &mut other.fails);
         }
         self.fetching.insert(ticket, this);
+        self.drive(ticket, count);
+    }
+
+    /// Sends a block on its way to its device.
+    pub(super) fn write(&mut self, file: FileId, index: u64) {
+        let Some(&HostFile { device, place, .. }) = self.setup.files.get(file.0 as usize) else { return };
+        let device = usize::from(self.setup.config.stripe.device(device, place.saturating_add(index)).0);
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        let request = self.request(ticket, device, file, index, 1).map(|request| Request { write: true, ..request });
+        self.fetching.insert(ticket, Fetching { fetch: None, fails: false, delay_ns: 0, device, request });
+        self.drive(ticket, 1);
+    }
+
+    /// Lets the processor ask the device.
+    fn drive(&mut self, ticket: u64, count: u64) {
         match (&mut self.processor, self.setup.processor) {
             (Some(processor), Some(costs)) => {
                 let ns = costs.driver_ns + costs.driver_block_ns * (count.max(1) - 1);

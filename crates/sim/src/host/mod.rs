@@ -20,7 +20,7 @@ mod setup;
 
 use std::collections::{BTreeMap, HashMap};
 
-use foresee_manager::{Action, Demand, Event, FetchId, FileId, Manager, Outcome, ReaderId, Time, WaiterId};
+use foresee_manager::{Action, Demand, Event, FetchId, FileId, Manager, Outcome, ReaderId, Site, Time, WaiterId};
 
 pub use readahead::Readahead;
 pub use report::{Fault, ProcessorReport, ReaderReport, Report};
@@ -83,8 +83,8 @@ struct Lane {
 
 /// A fetch on its way.
 struct Fetching {
-    /// What its end brings.
-    fetch: FetchId,
+    /// What its end brings; None: it is a write, and its end brings nothing.
+    fetch: Option<FetchId>,
     fails: bool,
     /// How much later than its device says it ends.
     delay_ns: u64,
@@ -167,7 +167,7 @@ impl<'a, 't> Host<'a, 't> {
                 Occasion::Device { at } => self.look_at_device(at),
                 Occasion::Processor => self.look_at_processor()?,
                 Occasion::FetchEnds { ticket } => {
-                    if let Some(Fetching { fetch, fails, .. }) = self.fetching.remove(&ticket) {
+                    if let Some(Fetching { fetch: Some(fetch), fails, .. }) = self.fetching.remove(&ticket) {
                         self.feed(if fails { Event::FetchFailed { fetch } } else { Event::FetchDone { fetch } });
                     }
                 }
@@ -204,6 +204,20 @@ impl<'a, 't> Host<'a, 't> {
                     self.feed(Event::Hint { reader: id, source, file, want });
                 }
                 Step::Cancel { source } => self.feed(Event::Cancel { reader: id, source }),
+                Step::Remove { file } => self.feed(Event::FileChanged { file, blocks: 0 }),
+                Step::Advise { advice } => self.feed(advice.event(id)),
+                Step::Write { file, index } => {
+                    self.open(file)?;
+                    self.lanes[lane].report.writes += 1;
+                    // A block that is written whole comes without a fetch, as one that its reader reads by itself does.
+                    let (site, demand) = (Site(0), Demand::Observed);
+                    self.feed(Event::Reference { reader: id, site, file, first: index, count: 1, demand });
+                    self.write(file, index);
+                    let ns = self.setup.processor.map_or(0, |costs| costs.hit_ns);
+                    self.lanes[lane].report.hit_ns += ns;
+                    self.compute(lane, Work::Hit { lane }, ns);
+                    return Ok(());
+                }
                 // A read of nothing waits for nothing.
                 Step::Read { count: 0, .. } => self.lanes[lane].report.reads += 1,
                 Step::Read { file, first, count, site } => {
@@ -289,6 +303,8 @@ impl<'a, 't> Host<'a, 't> {
             }
             // There are no bytes to give up, and readers disclose by themselves.
             Action::Drop { .. } | Action::Pull { .. } => {}
+            // And do as they do, whatever they are told.
+            Action::Refused { .. } | Action::Revoked { .. } | Action::Priority { .. } | Action::LevelPolicy { .. } => {}
         }
     }
 }

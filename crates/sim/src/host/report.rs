@@ -13,6 +13,8 @@ pub struct ReaderReport {
     pub id: ReaderId,
     /// Reads it made.
     pub reads: u64,
+    /// Blocks it wrote.
+    pub writes: u64,
     /// Reads that failed.
     pub failed: u64,
     /// The time it waited for its reads.

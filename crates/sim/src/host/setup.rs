@@ -1,6 +1,6 @@
 //! What a run depends on: devices, files, readers and their steps, and what goes wrong.
 
-use foresee_manager::{Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Want};
+use foresee_manager::{Advice, Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Want};
 
 use crate::device::Choice;
 use crate::faults::Faults;
@@ -25,6 +25,23 @@ pub enum Step {
         count: u64,
         /// From where in the program.
         site: Site,
+    },
+    /// Writes one block whole, and does not wait: the device has it at once, behind the program's back.
+    Write {
+        /// The file.
+        file: FileId,
+        /// The block.
+        index: u64,
+    },
+    /// Removes a file: its blocks are given up.
+    Remove {
+        /// The file.
+        file: FileId,
+    },
+    /// Advises which of its own blocks go first.
+    Advise {
+        /// What it says.
+        advice: Advice,
     },
     /// Discloses what it will read.
     Hint {

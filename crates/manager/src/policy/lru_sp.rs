@@ -1,0 +1,54 @@
+//! `lru-sp`: whose page goes is decided by LRU with swapping and placeholders, which of its pages by the program (002 section 2).
+//!
+//! ```text
+//! reference(b):  if b is here: move b to the MRU end; what named it as a placeholder ends
+//!                else: if memory is full: give up victim(b)
+//!                      fetch b; put it at the MRU end
+//!
+//! victim(b):     candidate = the page that b's placeholder names (its manager was wrong: count it), else the page at the LRU end
+//!                if candidate's program manages its pages: chosen = the page it gives up first, by its advice
+//!                if chosen is another:  candidate and chosen change places                               (swapping)
+//!                                       chosen's block leaves a placeholder that names the candidate     (placeholders)
+//!                chosen goes
+//! ```
+//!
+//! Three criteria (section 2), each a property test in tests/advice.rs, for the same references in the same order: who does not
+//! advise misses no more than under LRU, be the others smart or foolish; who advises well misses no more either, and beside a
+//! foolish program at most one block a page more than beside an oblivious one.
+//!
+//! # Where this differs from the paper
+//! - A placeholder names a place in the list, not a page (two_level/placeholders.rs says why).
+//! - Revocation, which the paper was adding: `revoke_share` and `revoke_after`. `revoke_share=1` in the paper's runs. The counts
+//!   are halved as they grow, so that a good beginning does not pay for a bad end.
+//! - What nobody waited for (the file system's readahead) is the first reader's that references it.
+
+use super::two_level::{Revocation, Rules, TwoLevel};
+use super::{Parameter, Spec};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "lru-sp",
+    summary: "LRU between programs, each program's advice among its own pages; swapping and placeholders",
+    source: "Cao, Felten, Li: LRU-SP (002 sections 2 to 4)",
+    parameters: &[
+        Parameter {
+            name: "revoke_share",
+            help: "a program loses control when more than this share of its overrulings proved wrong; 1: never, as in the paper's \
+                   runs",
+            default: 0.25,
+            min: 0.0,
+            max: 1.0,
+        },
+        Parameter {
+            name: "revoke_after",
+            help: "overrulings before a program can lose control: one wrong one of three says little",
+            default: 20.0,
+            min: 0.0,
+            max: 1e6,
+        },
+    ],
+    build: |values| {
+        let revocation =
+            Revocation { share: values.get("revoke_share"), after: values.get("revoke_after") as u64 };
+        Box::new(TwoLevel::new(Rules { swaps: true, placeholders: true }, revocation))
+    },
+};

@@ -1,0 +1,123 @@
+//! Two-level replacement (002 section 2): whose page goes is decided here, which of that program's pages in `control`.
+//!
+//! Shared by `lru-sp`, `lru-s` and `alloc-lru`, which differ in what is remembered of an overruling. The paper's two kernel
+//! modules are two files: BUF, the allocation, is this one; ACM, which acts for the programs, is `control`. The five calls
+//! between them have the paper's names, less their prefixes: `new_block`, `block_gone`, `block_accessed`, `replace_block`,
+//! `placeholder_used`.
+//!
+//! # Worked example: `lru-sp`, three pages, oldest first
+//! ```text
+//! a p b      a and b are a program's that manages its pages, by MRU; p is another's
+//!            it reads c: candidate a. Its manager gives up b instead: a and b change places, and b, which goes, leaves
+//!            a placeholder, b -> a: under LRU, b would be where a is now
+//! p a c      it reads b: candidate a, not p, the oldest. The program was wrong about b, so one of its own pages goes, and
+//!            p stays, as under LRU. Its manager prefers c: c -> a
+//! p a b
+//! ```
+
+mod control;
+mod placeholders;
+
+use super::list::List;
+use super::{Access, Context, Need, Policy};
+use crate::advice::{Advice, Answer};
+use crate::event::Refusal;
+use crate::ids::{Page, ReaderId};
+use control::Control;
+pub(super) use control::Revocation;
+use placeholders::Placeholders;
+
+/// What is remembered when a manager overrules.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// The candidate and the page that goes in its place change places in the list: who knows better is not asked again at
+    /// once for the page it kept.
+    pub swaps: bool,
+    /// What would be there under LRU is remembered: who knows worse pays for it.
+    pub placeholders: bool,
+}
+
+/// The allocation: a list of all pages in LRU order but for the swaps, and the placeholders.
+pub(super) struct TwoLevel {
+    rules: Rules,
+    pages: List,
+    placeholders: Placeholders,
+    control: Control,
+}
+
+impl TwoLevel {
+    pub fn new(rules: Rules, revocation: Revocation) -> Self {
+        TwoLevel {
+            rules,
+            pages: List::default(),
+            placeholders: Placeholders::default(),
+            control: Control::new(revocation),
+        }
+    }
+
+    /// The page a placeholder of the missing block names, else the oldest.
+    fn candidate(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        let named = need.missing.and_then(|block| self.placeholders.of(block));
+        if let Some(page) = named.filter(|&page| context.table.can_go(page)) {
+            self.placeholders.leave(page);
+            self.control.placeholder_used(page);
+            return Some(page);
+        }
+        self.pages.oldest_first().find(|&page| context.table.can_go(page))
+    }
+}
+
+impl Policy for TwoLevel {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        let block = context.table.block(page);
+        // It is here, whatever went for it: who was wrong about it owes nothing more.
+        self.placeholders.here(block);
+        self.pages.push_newest(page);
+        self.control.new_block(page, block.file, access.map(|access| access.reader));
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.placeholders.leave(page);
+        self.pages.renew(page);
+        self.control.block_accessed(page, context.table.block(page).file, access.reader);
+    }
+
+    fn left(&mut self, page: Page, _: &Context<'_>) {
+        self.placeholders.leave(page);
+        self.pages.remove(page);
+        self.control.block_gone(page);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        let candidate = self.candidate(context, need)?;
+        let chosen = self.control.replace_block(candidate, |page| context.table.can_go(page));
+        if chosen != candidate {
+            if self.rules.swaps {
+                self.pages.swap(candidate, chosen);
+            }
+            if self.rules.placeholders {
+                self.placeholders.overruled(candidate, chosen, context.table.block(chosen));
+            }
+        }
+        Some(chosen)
+    }
+
+    fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
+        self.control.advised(reader, advice, context.table)
+    }
+
+    fn revoked(&mut self) -> Option<ReaderId> {
+        self.control.revoked()
+    }
+
+    fn reader_exited(&mut self, reader: ReaderId) {
+        self.control.reader_exited(reader);
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        let pages: Vec<Page> = self.pages.oldest_first().collect();
+        assert_eq!(pages.len() as u64, self.pages.len(), "I11: the list and its length disagree");
+        self.placeholders.check(&pages, context.table);
+        self.control.check(&pages, context.table);
+    }
+}
