@@ -47,6 +47,7 @@ macro_rules! papers {
 papers! {
     p000
     p001
+    p002
 }
 
 /// How much of a paper is run.
