@@ -11,6 +11,8 @@ const OTHERS_SHARE: u64 = 6;
 
 /// Where the numbers come from; found once, read again and again.
 pub struct Memory {
+    /// `/`, but in tests.
+    root: PathBuf,
     group: Option<Group>,
 }
 
@@ -22,22 +24,26 @@ enum Group {
 impl Memory {
     /// Finds the memory control group of this process, if one limits it.
     pub fn find() -> Self {
-        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Memory::find_in(Path::new("/"))
+    }
+
+    fn find_in(root: &Path) -> Self {
+        let own = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
         let path_of = |controller: &str| {
             own.lines().find_map(|line| {
                 let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
                 controllers.split(',').any(|it| it == controller).then(|| path.trim_start_matches('/').to_owned())
             })
         };
-        let v1 = path_of("memory").map(|path| Group::V1(Path::new("/sys/fs/cgroup/memory").join(path)));
-        let v2 = path_of("").map(|path| Group::V2(Path::new("/sys/fs/cgroup").join(path)));
+        let v1 = path_of("memory").map(|path| Group::V1(root.join("sys/fs/cgroup/memory").join(path)));
+        let v2 = path_of("").map(|path| Group::V2(root.join("sys/fs/cgroup").join(path)));
         let group = [v1, v2].into_iter().flatten().find(|group| group.limit().is_some());
-        Memory { group }
+        Memory { root: root.to_owned(), group }
     }
 
     /// Bytes there may be of page cache now, of which we hold so many. None if the system does not say.
     pub fn cache_bytes(&self, held: u64) -> Option<u64> {
-        let machine = meminfo("MemAvailable").map(|bytes| bytes - bytes / MARGIN_SHARE);
+        let machine = self.available().map(|bytes| bytes - bytes / MARGIN_SHARE);
         let group = self.group.as_ref().and_then(|group| group.cache_bytes(held));
         match (machine, group) {
             (Some(machine), Some(group)) => Some(machine.min(group)),
@@ -45,17 +51,18 @@ impl Memory {
         }
     }
 
+    /// What the whole machine has.
+    fn available(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10)
+    }
+
     /// How often the kernel made room by itself, in the group or in the whole machine: a count that only grows.
     pub fn reclaims(&self) -> u64 {
-        let machine = statistic(Path::new("/proc/vmstat"), &["pgsteal_kswapd", "pgsteal_direct"]);
+        let machine = statistic(&self.root.join("proc/vmstat"), &["pgsteal_kswapd", "pgsteal_direct"]);
         machine.unwrap_or(0) + self.group.as_ref().map_or(0, Group::reclaims)
     }
-}
-
-fn meminfo(name: &str) -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10)
 }
 
 fn number(path: &Path) -> Option<u64> {
@@ -125,5 +132,83 @@ mod tests {
     fn the_machine_says_how_much_it_has() {
         let bytes = Memory::find().cache_bytes(0).expect("this machine has a /proc");
         assert!(bytes > 1 << 20);
+    }
+
+    /// A machine of files, with 1 GiB available, on which the kernel took 30 pages.
+    fn machine(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("foresee-memory-{name}-{}", std::process::id()));
+        let everywhere = [
+            ("proc/meminfo", "MemTotal: 2097152 kB\nMemAvailable:    1048576 kB\n"),
+            ("proc/vmstat", "pgsteal_kswapd 10\npgsteal_direct 20\npgsteal_file 99\n"),
+        ];
+        for (path, text) in everywhere.iter().chain(files) {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn check(root: &Path) {
+        let memory = Memory::find_in(root);
+        // 160 MiB may be used, of which programs use 64.
+        let left = 96 << 20;
+        assert_eq!(memory.cache_bytes(40 << 20), Some(left - left / 16), "all files' pages are ours");
+        assert_eq!(memory.cache_bytes(30 << 20), Some(left - (10 << 20)), "10 MiB are others'");
+        assert_eq!(memory.cache_bytes(0), Some(left - left / 6), "more than we leave to others");
+        assert_eq!(memory.reclaims(), 30 + 7);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_group_of_the_first_version() {
+        let statistics = format!(
+            "cache 1\nhierarchical_memory_limit {}\ntotal_rss {}\ntotal_shmem {}\ntotal_active_file {}\ntotal_inactive_file {}\n",
+            160 << 20,
+            50 << 20,
+            8 << 20,
+            15 << 20,
+            25 << 20
+        );
+        check(&machine(
+            "v1",
+            &[
+                ("proc/self/cgroup", "5:cpu:/\n4:memory:/a/b\n0::/\n"),
+                ("sys/fs/cgroup/memory/a/b/memory.stat", &statistics),
+                ("sys/fs/cgroup/memory/a/b/memory.kmem.usage_in_bytes", "6291456\n"),
+                ("sys/fs/cgroup/memory/a/b/memory.failcnt", "3\n"),
+                ("sys/fs/cgroup/memory/a/memory.failcnt", "4\n"),
+            ],
+        ));
+    }
+
+    #[test]
+    fn a_group_of_the_second_version() {
+        let statistics = format!(
+            "anon {}\nshmem {}\nkernel {}\nactive_file {}\ninactive_file {}\n",
+            50 << 20,
+            8 << 20,
+            6 << 20,
+            15 << 20,
+            25 << 20
+        );
+        check(&machine(
+            "v2",
+            &[
+                ("proc/self/cgroup", "0::/a/b\n"),
+                ("sys/fs/cgroup/a/b/memory.stat", &statistics),
+                ("sys/fs/cgroup/a/b/memory.max", "max\n"),
+                ("sys/fs/cgroup/a/memory.max", "167772160\n"),
+                ("sys/fs/cgroup/a/b/memory.events", "low 1\nhigh 2\nmax 3\n"),
+                ("sys/fs/cgroup/a/memory.events", "low 1\nhigh 2\nmax 4\n"),
+            ],
+        ));
+    }
+
+    #[test]
+    fn no_group_leaves_what_the_machine_has() {
+        let root = machine("none", &[]);
+        assert_eq!(Memory::find_in(&root).cache_bytes(0), Some((1 << 30) - (1 << 26)));
+        fs::remove_dir_all(root).unwrap();
     }
 }

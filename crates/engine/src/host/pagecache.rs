@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ impl PageCache {
         if self.uring.is_some() { "io_uring" } else { "threads" }
     }
 
-    /// Bytes read ahead, as the kernel returned them.
+    /// Bytes of the ranges read ahead, up to the ends of their files.
     pub fn bytes_fetched(&self) -> u64 {
         self.bytes_fetched
     }
@@ -169,7 +170,11 @@ impl PageCache {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
                 // More than one fetch may have found it closed.
                 Done::Reopened(file, opened) => {
-                    if let Some(Held { file: None, .. }) = self.held.get(&file) {
+                    if let (Some(Held { file: None, .. }), Ok(metadata)) = (self.held.get(&file), opened.metadata()) {
+                        if names.identify(file, (metadata.dev(), metadata.ino())) {
+                            let blocks = metadata.len().div_ceil(BLOCK_BYTES);
+                            reports.push(Report::Event(Event::FileChanged { file, blocks }));
+                        }
                         self.hold(file, opened);
                     }
                 }

@@ -1,8 +1,10 @@
 //! What the kernel really holds: `cachestat(2)`, and `mincore(2)` where that is not known (before Linux 6.5).
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 
 /// The size of the host's blocks: a page, the page cache's own unit.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -77,11 +79,25 @@ pub fn resident_runs(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<(u6
     Ok(runs)
 }
 
-/// Gives these blocks up. Returns whether all of them went: those inside a folio that reaches beyond them stay.
+/// Whether the kernel tells us what of this file is in memory. To those who neither own the file nor may write to it, cachestat
+/// refuses an answer (since Linux 6.13), and mincore says that all of it is.
+pub fn can_ask(file: &File) -> bool {
+    // SAFETY: asks only.
+    let user = unsafe { libc::geteuid() };
+    let may_write = || {
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
+        // SAFETY: the path is a C string; the call only asks.
+        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+    };
+    user == 0 || file.metadata().is_ok_and(|metadata| metadata.uid() == user) || may_write()
+}
+
+/// Gives these blocks up. Returns whether all of them went, as far as may be asked: those inside a folio that reaches beyond
+/// them stay.
 pub fn drop_blocks(file: &File, blocks: &std::ops::Range<u64>) -> bool {
     let (offset, bytes) = (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
     drop_pages(file, offset, bytes);
-    resident_pages(file, offset, bytes).is_ok_and(|left| left == 0)
+    resident_pages(file, offset, bytes).map_or(true, |left| left == 0)
 }
 
 /// Asks the kernel to give this range up; whole pages only, and dirty ones stay.

@@ -4,7 +4,10 @@
 //! that is used again and again, keeps it, and gives up pages that were brought and not read yet in its place. `WILLNEED` brings
 //! pages unused, without a copy; but it does not say when they are here, and brings no more than the device's readahead. So a
 //! fetch is advice, then a read of the range's last page, which waits for it; and if the range is not all here then, a read of
-//! all of it.
+//! all of it. Where we may not ask what is here, it is a read from the start.
+//!
+//! A range that the device is asked for in parts, in no order, may be told of when only the last of them is here. What it does not
+//! bring (an error before the last page), the program's own read finds out.
 //!
 //! The bytes read go nowhere: nobody looks at them. All reads share one buffer, because it does not matter what is in it; that
 //! keeps it in the processor's cache.
@@ -15,7 +18,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 
-use super::residency::{BLOCK_BYTES, resident_pages};
+use super::residency::{BLOCK_BYTES, can_ask, resident_pages};
 
 /// The longest single read ahead.
 pub const SCRATCH_BYTES: usize = 1 << 20;
@@ -56,15 +59,13 @@ impl Scratch {
 
     /// Brings a range of a file into the page cache, and waits for it; returns the bytes that came.
     pub fn fetch(&self, file: &File, bytes: &Range<u64>) -> io::Result<u64> {
-        let length = (bytes.end - bytes.start) as i64;
-        if length <= BLOCK_BYTES as i64 {
-            // One page counts as used either way.
+        if !takes_advice(file, bytes) {
             return self.read(file, bytes.clone());
         }
+        let length = (bytes.end - bytes.start) as i64;
         // SAFETY: the descriptor is open; the advice touches no memory of ours.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), bytes.start as i64, length, libc::POSIX_FADV_WILLNEED) };
-        let last = last_page(bytes);
-        let got = self.read(file, last.clone())?;
+        let got = self.read(file, last_page(bytes))?;
         match came(file, bytes, got) {
             Some(bytes) => Ok(bytes),
             None => self.read(file, bytes.clone()),
@@ -90,6 +91,11 @@ impl Scratch {
     }
 }
 
+/// Whether a range is fetched by advice: one page counts as used either way.
+pub fn takes_advice(file: &File, bytes: &Range<u64>) -> bool {
+    bytes.end - bytes.start > BLOCK_BYTES && can_ask(file)
+}
+
 /// The last page of a range that begins with one.
 pub fn last_page(bytes: &Range<u64>) -> Range<u64> {
     (bytes.end - 1) / BLOCK_BYTES * BLOCK_BYTES..bytes.end
@@ -101,7 +107,7 @@ pub fn came(file: &File, bytes: &Range<u64>, got: u64) -> Option<u64> {
     let length = last.start + got - bytes.start;
     let is_here = || resident_pages(file, bytes.start, length).is_ok_and(|pages| pages >= length.div_ceil(BLOCK_BYTES));
     // Without a last page the file is shorter than we thought: what there is of the range is to be read.
-    (got > 0 && (last.start == bytes.start || is_here())).then_some(length)
+    (got > 0 && is_here()).then_some(length)
 }
 
 #[cfg(test)]

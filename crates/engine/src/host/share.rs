@@ -19,13 +19,13 @@ pub struct Share {
     share: f64,
     reads: u32,
     waited: u32,
-    /// How often the kernel had made room when we looked last.
-    reclaims: u64,
+    /// How often the kernel had made room when this was settled last, if we looked then.
+    reclaims: Option<u64>,
 }
 
 impl Default for Share {
     fn default() -> Self {
-        Share { share: 1.0, reads: 0, waited: 0, reclaims: 0 }
+        Share { share: 1.0, reads: 0, waited: 0, reclaims: None }
     }
 }
 
@@ -42,10 +42,12 @@ impl Share {
         let waited = self.waited > WAITED_MAX;
         (self.reads, self.waited) = (0, 0);
         if !waited && self.share == 1.0 {
+            self.reclaims = None;
             return false;
         }
         let reclaims = reclaims();
-        let made_room = reclaims > std::mem::replace(&mut self.reclaims, reclaims);
+        let Some(before) = self.reclaims.replace(reclaims) else { return false };
+        let made_room = reclaims > before;
         let before = self.share;
         match (made_room, waited) {
             (true, true) => self.share = (self.share * SHRINK).max(SHARE_MIN),
@@ -74,12 +76,13 @@ mod tests {
             share.settle(|| reclaims)
         };
         assert!(!settle(0, 1), "all of it is the most");
-        assert!(!settle(WAITED_MAX, 1), "a few come too early");
-        assert!(!settle(READS, 0), "the kernel took nothing");
-        assert!(settle(WAITED_MAX + 1, 1));
-        assert!(!settle(0, 2), "it took what nobody missed");
-        assert!(settle(READS, 2), "it took nothing more");
-        for reclaims in 3..100 {
+        assert!(!settle(WAITED_MAX, 2), "a few come too early");
+        assert!(!settle(READS, 1_000_000), "what it took before says nothing");
+        assert!(!settle(READS, 1_000_000), "it took nothing");
+        assert!(settle(WAITED_MAX + 1, 1_000_001));
+        assert!(!settle(0, 1_000_002), "it took what nobody missed");
+        assert!(settle(READS, 1_000_002), "it took nothing more");
+        for reclaims in 1_000_003..1_000_100 {
             settle(READS, reclaims);
         }
         assert_eq!(share.of(1 << 20), 1 << 17);

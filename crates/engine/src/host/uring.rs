@@ -1,6 +1,6 @@
 //! Reads ahead through io_uring: one thread, many requests.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
@@ -11,8 +11,7 @@ use std::sync::Arc;
 use foresee_manager::FetchId;
 use io_uring::{IoUring, opcode, types};
 
-use super::residency::BLOCK_BYTES;
-use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page};
+use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page, takes_advice};
 
 /// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds several devices together.
 const FETCHES_MAX: u32 = 512;
@@ -47,6 +46,9 @@ pub struct Uring {
     /// Fetches in the kernel, by slot; their files stay open meanwhile.
     running: Vec<Option<Fetch>>,
     free: Vec<usize>,
+    /// Files that advice is given on just now. A file gets one piece after the other: the kernel's threads would give them in any
+    /// order, and a disk's arm would follow.
+    advised: HashSet<RawFd>,
 }
 
 impl Uring {
@@ -61,7 +63,8 @@ impl Uring {
         // Not known before Linux 5.15; then it is slower where it matters.
         let _ = ring.submitter().register_iowq_max_workers(&mut [ADVISERS_MAX, 0]);
         let running = (0..FETCHES_MAX).map(|_| None).collect();
-        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free: (0..FETCHES_MAX as usize).rev().collect() })
+        let free = (0..FETCHES_MAX as usize).rev().collect();
+        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free, advised: HashSet::new() })
     }
 
     /// What to poll: readable when something has completed.
@@ -71,14 +74,19 @@ impl Uring {
 
     /// Lets a fetch wait for [`Uring::submit`].
     pub fn fetch(&mut self, id: FetchId, file: Arc<File>, bytes: Range<u64>) {
-        // One page counts as used either way.
-        let how = if bytes.end - bytes.start > BLOCK_BYTES { How::Advise } else { How::Read { done: 0 } };
+        let how = if takes_advice(&file, &bytes) { How::Advise } else { How::Read { done: 0 } };
         self.waiting.push_back(Fetch { id, file, bytes, how });
     }
 
     /// Hands over what waits, as far as the ring has room.
     pub fn submit(&mut self) -> io::Result<()> {
-        while let (Some(fetch), Some(&slot)) = (self.waiting.front(), self.free.last()) {
+        let may_go = |fetch: &Fetch, advised: &HashSet<RawFd>| {
+            !matches!(fetch.how, How::Advise) || !advised.contains(&fetch.file.as_raw_fd())
+        };
+        while let Some(&slot) = self.free.last()
+            && let Some(at) = self.waiting.iter().position(|fetch| may_go(fetch, &self.advised))
+        {
+            let fetch = &self.waiting[at];
             let fd = types::Fd(fetch.file.as_raw_fd());
             let read = |bytes: Range<u64>| {
                 let length = (bytes.end - bytes.start).min(SCRATCH_BYTES as u64) as u32;
@@ -98,8 +106,11 @@ impl Uring {
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
                 break;
             }
+            if matches!(fetch.how, How::Advise) {
+                self.advised.insert(fetch.file.as_raw_fd());
+            }
             self.free.pop();
-            self.running[slot] = self.waiting.pop_front();
+            self.running[slot] = self.waiting.remove(at);
         }
         if self.ring.submission().is_empty() {
             return Ok(());
@@ -119,6 +130,9 @@ impl Uring {
         for (slot, result) in completed {
             let Some(fetch) = self.running.get_mut(slot as usize).and_then(Option::take) else { continue };
             self.free.push(slot as usize);
+            if matches!(fetch.how, How::Advise) {
+                self.advised.remove(&fetch.file.as_raw_fd());
+            }
             let got = result as u64;
             let next = match fetch.how {
                 how if -result == libc::EINTR => Continue(how),
@@ -145,7 +159,7 @@ impl Uring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::residency::{drop_pages, resident_pages};
+    use super::super::residency::{BLOCK_BYTES, drop_pages, resident_pages};
     use super::*;
 
     #[test]
