@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -199,6 +199,16 @@ fn it_ends_cleanly_however_it_is_ended() {
     shown.stop(libc::SIGTERM);
     assert_gone(&place);
     let _ = open.read_at(&mut [0; 10], 0);
+    // Its place is another's meanwhile.
+    let mut child = mounted(&place).0.take().unwrap();
+    kill(child.id() as i32, libc::SIGSTOP);
+    assert!(Command::new("umount").arg("-l").arg(&path).status().unwrap().success());
+    fs::remove_file(&path).unwrap();
+    place.write("s", "mine");
+    kill(child.id() as i32, libc::SIGCONT);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    fs::remove_file(&path).unwrap();
     // With a command: its own status, its own signals.
     assert_eq!(shown_status(&place, "exit 7"), "status 7");
     assert_eq!(shown_status(&place, "kill -TERM $$"), "signal 15");
@@ -221,6 +231,66 @@ fn it_ends_cleanly_however_it_is_ended() {
     assert_gone(&place);
 }
 
+/// Has the kernel give up the file system at `s`; says so if it cannot.
+fn abort(place: &Place) -> bool {
+    let (control, dev) = (place.aside("control"), fs::metadata(place.path("s")).unwrap().dev());
+    fs::create_dir_all(&control).unwrap();
+    let control_word = control.to_str().unwrap();
+    if end(place.plain(&["mount", "-t", "fusectl", "fusectl", control_word]), b"").how != "status 0" {
+        eprintln!("skipped: no fusectl");
+        return false;
+    }
+    let done = fs::write(control.join(libc::minor(dev).to_string()).join("abort"), "1");
+    end(place.plain(&["umount", control_word]), b"").with(0);
+    done.unwrap();
+    true
+}
+
+#[test]
+fn what_dies_before_its_time_is_an_error() {
+    let (place, _) = striped();
+    if !can_mount() {
+        return;
+    }
+    let mut shown = mounted(&place);
+    if !abort(&place) {
+        return;
+    }
+    assert_eq!(shown.0.take().unwrap().wait().unwrap().code(), Some(2));
+    assert_gone(&place);
+    let words = ["stripe", "mount", "s", "m0", "m1", "m2", "--", "sh", "-c", "until [ -e go ]; do sleep 0.05; done"];
+    let mut child = place.foresee(&words).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("it is mounted", || fs::metadata(place.path("s")).is_ok_and(|it| it.len() > 0));
+    assert!(abort(&place));
+    place.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(125));
+    assert_gone(&place);
+}
+
+#[test]
+fn who_may_not_read_a_member_may_not_read_the_file() {
+    let (place, _) = striped();
+    if !can_mount() {
+        return;
+    }
+    for (owners, modes, perm) in [
+        ([(1, 1), (2, 2), (3, 3)], [0o644, 0o444, 0o664], "444"),
+        ([(1, 1), (2, 1), (1, 1)], [0o644, 0o600, 0o644], "0"),
+        ([(1, 1), (2, 1), (1, 1)], [0o640, 0o640, 0o640], "40"),
+        ([(1, 1), (1, 2), (1, 1)], [0o640, 0o640, 0o640], "400"),
+        ([(1, 1), (2, 2), (1, 1)], [0o640, 0o640, 0o640], "0"),
+        ([(1, 1), (1, 1), (1, 1)], [0o640, 0o644, 0o640], "440"),
+    ] {
+        for (member, ((uid, gid), mode)) in owners.into_iter().zip(modes).enumerate() {
+            let member = place.path(format!("m{member}"));
+            chown(&member, Some(uid), Some(gid)).unwrap();
+            fs::set_permissions(&member, Permissions::from_mode(mode)).unwrap();
+        }
+        let told = shown(&place, &["stat", "-c", "%a", "s"]).with(0).out();
+        assert_eq!(told.trim(), perm, "{owners:?} {modes:?}");
+    }
+}
+
 #[test]
 fn what_a_killed_one_left_is_told_from_a_file() {
     let (place, _) = striped();
@@ -231,7 +301,7 @@ fn what_a_killed_one_left_is_told_from_a_file() {
     child.kill().unwrap();
     child.wait().unwrap();
     let ended = end(place.foresee(&["stripe", "mount", "s", "m0", "m1", "m2"]), b"").with(2);
-    assert_eq!(ended.err(), "foresee: s: was left by a foresee that was killed; 'umount s' and remove it\n");
+    assert_eq!(ended.err(), "foresee: s: was left by a foresee that was killed or crashed; 'umount s' and remove it\n");
     assert!(Command::new("umount").arg(place.path("s")).status().unwrap().success());
     fs::remove_file(place.path("s")).unwrap();
     assert_gone(&place);

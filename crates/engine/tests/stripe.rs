@@ -1,7 +1,7 @@
 //! Striped files: every byte comes back, whatever the sizes; what is wrong with a set is said; nothing is left of what failed.
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
@@ -208,6 +208,13 @@ fn what_cannot_be_split_leaves_nothing() {
     fails(&file, &members, 5000, "multiple of 4096");
     fails(&file, &members, 0, "multiple of 4096");
     fails(&file, &[members[0].clone(), members[0].clone()], 65_536, "m0: is named twice");
+    fs::create_dir(place.path("d")).unwrap();
+    fails(
+        &file,
+        &[members[0].clone(), place.path("d/../m0")],
+        65_536,
+        ".unfinished: exists already; a member is named twice",
+    );
     fails(&file, &[members[0].clone(), file.clone()], 65_536, "f: exists already");
     fails(&file, &[members[0].clone(), place.path("no/m")], 65_536, "no/m: No such file");
     fs::write(&members[2], "mine").unwrap();
@@ -223,12 +230,13 @@ fn what_cannot_be_split_leaves_nothing() {
         fs::set_permissions(&sealed, Permissions::from_mode(0o500)).unwrap();
         fails(&file, &[members[0].clone(), sealed.join("m")], 65_536, "sealed/m: Permission denied");
     }
-    // A disk that is full.
-    let full = PathBuf::from("/dev/full");
-    fails(&file, &[members[0].clone(), full], 65_536, "exists already");
     // Told to stop on the way.
     let before = place.names();
     assert!(split(&file, &members, 65_536, &|| true).unwrap_err().contains("stopped"));
+    assert_eq!(place.names(), before);
+    // Cut short on the way.
+    let cut = || File::options().write(true).open(&file).unwrap().set_len(0).is_err();
+    assert!(split(&file, &members, 65_536, &cut).unwrap_err().contains("f: was changed while it was read"));
     assert_eq!(place.names(), before);
 }
 
@@ -237,9 +245,17 @@ fn who_may_not_read_the_file_may_not_read_its_members() {
     let place = Place::new();
     let (file, _) = place.file("f", 100_000);
     fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    // Only root may give it to a group that new files do not have by themselves.
+    let _ = chown(&file, None, Some(fs::metadata(&file).unwrap().gid() + 1));
     let members = place.members("m", 2);
     split(&file, &members, 65_536, &|| false).unwrap();
     for member in &members {
-        assert_eq!(fs::metadata(member).unwrap().permissions().mode() & 0o027, 0);
+        let member = fs::metadata(member).unwrap();
+        assert_eq!(member.mode() & 0o027, 0);
+        assert!(
+            member.gid() == fs::metadata(&file).unwrap().gid() || member.mode() & 0o077 == 0,
+            "{:o}",
+            member.mode()
+        );
     }
 }

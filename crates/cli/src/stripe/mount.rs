@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ use crate::text;
 /// How long what is just ending may keep the file in use: the kernel gives a dead program's reads up a little later.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How far the kernel reads ahead of a sequential reader. It makes no request longer than that, and foresee's own reads ahead are
-/// of 1 MiB: cut into 128 KiB, several of them at once made a disk's arm skip back and forth, and cat took 3.7 s in place of 2.7 s.
+/// of 1 MiB: cut into 128 KiB, several of them at once make a disk's arm skip back and forth.
 const READ_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=8 << 20;
 
 /// Shows the file; returns the exit status.
@@ -51,6 +52,8 @@ struct Mounted {
     unmounter: SessionUnmounter,
     /// Its end says that nothing is mounted any more, whoever did that.
     gone: PipeReader,
+    /// Why nobody answers reads any more, if it is not because nothing is mounted.
+    died: Receiver<io::Error>,
     place: Place,
     limit: DescriptorLimit,
     /// The last to go: a second signal must not end us with the file in its place.
@@ -72,15 +75,17 @@ impl Mounted {
         let mut session = session(view, &place.path)?;
         let unmounter = session.unmount_callable();
         let (gone, is_there) = io::pipe().map_err(own)?;
+        let (dies, died) = channel();
         let serve = move || {
             if let Err(error) = session.run() {
-                say(format_args!("FUSE: {error}"));
+                // Nobody asks any more where we are ending.
+                let _ = dies.send(error);
             }
             drop(is_there);
         };
         thread::Builder::new().name("foresee-fuse".into()).spawn(serve).map_err(own)?;
         read_ahead(&place.path, 2 * u64::from(stripe.disks) * stripe.unit_blocks);
-        Ok(Mounted { size, unmounter, gone, place, limit, signals })
+        Ok(Mounted { size, unmounter, gone, died, place, limit, signals })
     }
 
     /// Waits for a signal, or for somebody to unmount it.
@@ -90,7 +95,14 @@ impl Mounted {
                 break;
             }
         }
-        Ok(())
+        self.check_alive()
+    }
+
+    fn check_alive(&self) -> Result<(), String> {
+        match self.died.try_recv() {
+            Ok(error) => Err(format!("{}: FUSE: {error}; it could not be read any more", self.place.path.display())),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Waits for the command's end.
@@ -102,7 +114,7 @@ impl Mounted {
             wait(&[self.signals.fd()]).map_err(Failure::Own)?;
             self.signals.pass_on(&child);
             match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
+                Ok(Some(status)) => return self.check_alive().map(|()| status).map_err(Failure::Own),
                 Ok(None) => {}
                 Err(error) => return Err(Failure::Own(error.to_string())),
             }
@@ -128,15 +140,17 @@ impl Drop for Mounted {
                     break;
                 }
                 libc::EPERM => {
-                    // Not root: fusermount3 does it, now or when the last reader has gone.
-                    if let Err(error) = self.unmounter.unmount() {
-                        say(format_args!("{}: {error}; 'fusermount3 -u' it", self.place.path.display()));
-                    }
+                    // Not root: fusermount3 does it, now or when the last reader has gone. If not, that is seen below.
+                    let _ = self.unmounter.unmount();
                     break;
                 }
                 // Done, or somebody else has.
                 _ => break,
             }
+        }
+        if self.place.is_covered() {
+            let path = self.place.path.display();
+            say(format_args!("{path}: is still mounted; 'fusermount3 -u {path}' and remove it"));
         }
     }
 }
@@ -144,6 +158,10 @@ impl Drop for Mounted {
 /// The empty file that the striped one is mounted on; gone when it is dropped.
 struct Place {
     path: PathBuf,
+    /// Open, so that its number is no other file's as long as we need it.
+    _file: File,
+    dev: u64,
+    ino: u64,
 }
 
 impl Place {
@@ -151,21 +169,35 @@ impl Place {
         let complain = |error: io::Error| match error.raw_os_error() {
             // A dead mount exists as well, as long as the kernel remembers what it was.
             Some(libc::EEXIST | libc::ENOTCONN) if is_dead(file) => {
-                format!("{0}: was left by a foresee that was killed; 'umount {0}' and remove it", file.display())
+                format!(
+                    "{0}: was left by a foresee that was killed or crashed; 'umount {0}' and remove it",
+                    file.display()
+                )
             }
             Some(libc::EEXIST) => format!("{}: exists already; name a file that does not", file.display()),
             _ => format!("{}: {error}", file.display()),
         };
-        File::options().write(true).create_new(true).open(file).map_err(complain)?;
+        let made = File::options().write(true).create_new(true).open(file).map_err(complain)?;
+        let metadata = made.metadata().map_err(complain)?;
         let path = fs::canonicalize(file).map_err(complain)?;
-        Ok(Place { path })
+        Ok(Place { path, _file: made, dev: metadata.dev(), ino: metadata.ino() })
+    }
+
+    /// Whether something is mounted on it.
+    fn is_covered(&self) -> bool {
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) => there.dev() != self.dev,
+            Err(error) => error.raw_os_error() == Some(libc::ENOTCONN),
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Still busy if it could not be unmounted, which was told.
-        let _ = fs::remove_file(&self.path);
+        // Another if it could not be unmounted, which was told, or if somebody put his own there.
+        if fs::symlink_metadata(&self.path).is_ok_and(|it| (it.dev(), it.ino()) == (self.dev, self.ino)) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use foresee::stripe::{Failure, Reader, Set};
 use fuser::{
-    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, KernelConfig, LockOwner, OpenFlags,
-    ReplyAttr, ReplyData, ReplyOpen, Request,
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, InitFlags, KernelConfig, LockOwner,
+    OpenFlags, ReplyAttr, ReplyData, ReplyOpen, Request,
 };
 
 use crate::say::say;
@@ -42,11 +42,17 @@ impl View {
 fn attributes(set: &Set) -> FileAttr {
     let members = set.metadata();
     let (uid, gid) = (members[0].uid(), members[0].gid());
-    let mut perm = members.iter().fold(0o444, |perm, member| perm & member.mode()) as u16;
-    if members.iter().any(|member| (member.uid(), member.gid()) != (uid, gid)) {
-        // Groups and others mean different people on each.
-        perm &= 0o400;
-    }
+    let one_owner = members.iter().all(|member| member.uid() == uid);
+    let one_group = members.iter().all(|member| member.gid() == gid);
+    let perm = match members.iter().fold(0o444, |perm, member| perm & member.mode()) as u16 {
+        // Everybody may, whoever that is on each.
+        0o444 => 0o444,
+        perm if one_owner && one_group => perm,
+        // Others are different people on each, and so are owners or groups.
+        perm if one_owner => perm & 0o400,
+        perm if one_group => perm & 0o040,
+        _ => 0,
+    };
     let changed = members.iter().filter_map(|member| member.modified().ok()).max().unwrap_or(UNIX_EPOCH);
     FileAttr {
         ino: INodeNo::ROOT,
@@ -79,6 +85,8 @@ impl Filesystem for View {
         let _ = config.set_max_background(REQUESTS_MAX);
         let _ = config.set_congestion_threshold(REQUESTS_MAX);
         let _ = config.set_max_write(REQUEST_BYTES_MAX);
+        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both for the latter.
+        let _ = config.add_capabilities(InitFlags::FUSE_ABORT_ERROR);
         Ok(())
     }
 

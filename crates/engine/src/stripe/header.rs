@@ -9,7 +9,9 @@ pub const HEADER_BYTES: u64 = ALIGN_BYTES;
 /// Members of a set. More disks than this have a controller of their own, and each member may have its threads.
 pub const MEMBERS_MAX: usize = 64;
 
-const FIRST_LINE: &str = "foresee stripe 1";
+const KIND: &str = "foresee stripe ";
+const VERSION: u32 = 1;
+const DAMAGED: &str = "has a damaged header; copy it again from where it came";
 
 /// A member's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,7 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Header { set, member, members, unit_bytes, size } = self;
         let number = member + 1;
-        writeln!(f, "{FIRST_LINE}\nset {set:032x}\nmember {number} of {members}\nunit {unit_bytes}\nsize {size}")
+        writeln!(f, "{KIND}{VERSION}\nset {set:032x}\nmember {number} of {members}\nunit {unit_bytes}\nsize {size}")
     }
 }
 
@@ -44,10 +46,14 @@ impl Header {
     pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let text = bytes.split(|&byte| byte == 0).next().and_then(|text| str::from_utf8(text).ok()).unwrap_or("");
         let mut lines = text.lines();
-        match lines.next() {
-            Some(FIRST_LINE) => {}
-            Some(other) if other.starts_with("foresee stripe ") => return Err("was written by a newer foresee"),
-            _ => return Err("is no member of a striped file: it does not begin as 'foresee stripe split' writes them"),
+        let version = lines.next().and_then(|line| line.strip_prefix(KIND));
+        let version = version
+            .ok_or("is no member of a striped file: it does not begin as 'foresee stripe split' writes them")?
+            .parse::<u32>();
+        match version {
+            Ok(VERSION) => {}
+            Ok(other) if other > VERSION => return Err("was written by a newer foresee"),
+            _ => return Err(DAMAGED),
         }
         let mut value = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let mut header = || {
@@ -58,7 +64,7 @@ impl Header {
             let header = Header { set, member: number.checked_sub(1)?, members, unit_bytes, size };
             (number <= members && usize::from(members) <= MEMBERS_MAX && header.check().is_ok()).then_some(header)
         };
-        header().ok_or("has a damaged header; copy it again from where it came")
+        header().ok_or(DAMAGED)
     }
 
     /// Whether a file may be dealt out like this.
@@ -94,6 +100,8 @@ mod tests {
         assert!(with("stripe 1", "stripe 2").contains("newer"));
         assert!(with("foresee", "forsee").contains("no member"));
         for (from, to) in [
+            ("stripe 1", "stripe 0"),
+            ("stripe 1", "stripe l"),
             ("2 of 3", "0 of 3"),
             ("2 of 3", "4 of 3"),
             ("2 of 3", "2 of 65"),

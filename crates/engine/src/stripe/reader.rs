@@ -96,7 +96,7 @@ struct Lane {
     more: Condvar,
 }
 
-/// A lock whose holder panicked still guards valid data: nothing here leaves it half changed.
+/// Nothing here leaves what a lock guards half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -266,7 +266,7 @@ pub fn join(set: Set, out: &mut dyn Write) -> Result<(), String> {
             next += JOIN_BYTES as u64;
         }
         let Some(first) = under_way.pop_front() else { break };
-        let data = first.recv().map_err(|_| "a reading thread died")?.map_err(|failure| failure.to_string())?;
+        let data = first.recv().expect("every read is answered").map_err(|failure| failure.to_string())?;
         out.write_all(&data).map_err(|error| format!("the file was not written whole: {error}"))?;
     }
     out.flush().map_err(|error| format!("the file was not written whole: {error}"))

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use foresee_manager::Stripe;
@@ -14,6 +14,8 @@ use super::header::{Header, MEMBERS_MAX};
 
 /// Read at once; between two of these it is asked whether to stop.
 const CHUNK_BYTES: u64 = 1 << 20;
+
+const CHANGED: &str = "was changed while it was read; try again";
 
 /// Deals `file` out to `members`, none of which may exist, in units of `unit_bytes`. It gives up when `stopped` says so. On an
 /// error nothing is left behind.
@@ -31,7 +33,7 @@ pub fn split(file: &Path, members: &[PathBuf], unit_bytes: u64, stopped: &dyn Fn
         if !named.insert(path) {
             return Err(format!("{}: is named twice", path.display()));
         }
-        let mut member = Unfinished::new(path, source.before.mode())?;
+        let mut member = Unfinished::new(path, &source.before)?;
         member.write(&header.bytes())?;
         unfinished.push(member);
         header.member += 1;
@@ -42,7 +44,7 @@ pub fn split(file: &Path, members: &[PathBuf], unit_bytes: u64, stopped: &dyn Fn
     while at < source.size() {
         let bytes = CHUNK_BYTES.min(source.size() - at);
         let mut rest = &mut chunk[..bytes as usize];
-        source.file.read_exact_at(rest, at).map_err(|error| format!("{}: {error}", file.display()))?;
+        source.read(rest, at).map_err(|what| format!("{}: {what}", file.display()))?;
         for piece in stripe.pieces(at, bytes) {
             let (data, after) = rest.split_at_mut(piece.count as usize);
             unfinished[usize::from(piece.disk)].write(data)?;
@@ -59,6 +61,9 @@ pub fn split(file: &Path, members: &[PathBuf], unit_bytes: u64, stopped: &dyn Fn
     source.check_unchanged().map_err(|what| format!("{}: {what}", file.display()))?;
     for member in &mut unfinished {
         member.appear()?;
+    }
+    for member in &unfinished {
+        member.sync_name().map_err(|error| member.complain(&error))?;
     }
     unfinished.iter_mut().for_each(|member| member.kept = true);
     Ok(())
@@ -85,10 +90,17 @@ impl Source {
         self.before.len()
     }
 
+    fn read(&self, into: &mut [u8], at: u64) -> Result<(), String> {
+        self.file.read_exact_at(into, at).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => CHANGED.into(),
+            _ => error.to_string(),
+        })
+    }
+
     fn check_unchanged(&self) -> Result<(), String> {
         let now = self.file.metadata().map_err(|error| error.to_string())?;
         let tell = |it: &fs::Metadata| (it.len(), it.mtime(), it.mtime_nsec());
-        if tell(&now) == tell(&self.before) { Ok(()) } else { Err("was changed while it was read; try again".into()) }
+        if tell(&now) == tell(&self.before) { Ok(()) } else { Err(CHANGED.into()) }
     }
 }
 
@@ -110,7 +122,7 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    fn new(target: &Path, mode: u32) -> Result<Self, String> {
+    fn new(target: &Path, source: &fs::Metadata) -> Result<Self, String> {
         let complain = |error: io::Error| format!("{}: {error}", target.display());
         match fs::symlink_metadata(target) {
             Ok(_) => return Err(format!("{}: exists already; remove it or name another", target.display())),
@@ -121,12 +133,32 @@ impl Unfinished {
         name.push(format!(".{}.unfinished", std::process::id()));
         let path = target.with_file_name(name);
         // Whoever may not read the file may not read its members.
-        let file = File::options().write(true).create_new(true).mode(mode & 0o777).open(&path).map_err(complain)?;
-        Ok(Unfinished { file, path, target: target.to_owned(), kept: false })
+        let file = File::options().write(true).create_new(true).mode(source.mode() & 0o777).open(&path);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                format!(
+                    "{}: exists already; a member is named twice, or an unfinished split lies there",
+                    path.display()
+                )
+            }
+            _ => complain(error),
+        })?;
+        let member = Unfinished { file, path, target: target.to_owned(), kept: false };
+        member.belong_to(source.gid()).map_err(complain)?;
+        Ok(member)
     }
 
     fn complain(&self, error: &io::Error) -> String {
         format!("{}: {error}", self.target.display())
+    }
+
+    /// Gives it to this group; where that cannot be, to its owner alone: its group and others are other people than the file's.
+    fn belong_to(&self, gid: u32) -> io::Result<()> {
+        if fchown(&self.file, None, Some(gid)).is_ok() {
+            return Ok(());
+        }
+        let mode = self.file.metadata()?.mode();
+        self.file.set_permissions(Permissions::from_mode(mode & 0o700))
     }
 
     fn write(&mut self, data: &[u8]) -> Result<(), String> {
@@ -143,14 +175,26 @@ impl Unfinished {
         let result = match done {
             0 => Ok(()),
             _ => match io::Error::last_os_error() {
-                // A file system that cannot; it was looked whether the name is free.
-                error if error.raw_os_error() == Some(libc::EINVAL) => fs::rename(&self.path, &self.target),
+                // A file system that cannot. Neither does a link take a name that is taken.
+                error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+                    fs::hard_link(&self.path, &self.target).and_then(|()| fs::remove_file(&self.path))
+                }
                 error => Err(error),
             },
         };
         result.map_err(|error| self.complain(&error))?;
         self.path.clone_from(&self.target);
         Ok(())
+    }
+
+    /// Has its name on disk as well.
+    fn sync_name(&self) -> io::Result<()> {
+        let directory = self.path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match File::open(directory)?.sync_all() {
+            // A file system that writes names in its own way.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+            done => done,
+        }
     }
 }
 
