@@ -141,7 +141,7 @@ impl Manager {
                 let access = Access { now, reader, site, demand, hinted: None };
                 self.reference(&access, Block { file, index: first }, count, out);
             }
-            _ => self.turn(now, event, out),
+            _ => self.statistics.refused += u64::from(!self.turn(now, event, out)),
         }
         if !self.starved.is_empty() {
             self.feed_starved(out);
@@ -158,20 +158,18 @@ impl Manager {
         out.extend(self.revoked.drain(..).map(|reader| Action::Revoked { reader }));
     }
 
-    fn turn(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
-        let within = event.within_limits();
-        if within != Some(event) {
-            self.statistics.refused += 1;
-        }
-        let Some(within) = within else {
+    /// Whether all of the event was taken.
+    fn turn(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> bool {
+        let Some(within) = event.within_limits() else {
             if let Event::Reference { count, demand: Demand::Served(waiter), .. } = event {
                 let outcome = if count == 0 { Outcome::Ready } else { Outcome::Failed };
                 out.push(Action::Wake { waiter, outcome });
             } else if let Some((reader, _)) = Advice::of(event) {
                 out.push(Action::Refused { reader, why: Refusal::Range });
             }
-            return;
+            return false;
         };
+        let mut taken = within == event;
         match within {
             Event::Reference { reader, site, file, first, count, demand } => {
                 let access = Access { now, reader, site, demand, hinted: None };
@@ -179,8 +177,10 @@ impl Manager {
             }
             Event::FetchDone { fetch } => self.fetch_done(fetch, out),
             Event::FetchFailed { fetch } => self.fetch_failed(fetch, out),
-            Event::Hint { reader, source, file, want } => self.hint(reader, source, file, want),
-            Event::Repeat { reader, source, entries, passes } => self.repeat(reader, source, entries, passes),
+            Event::Hint { reader, source, file, want } => taken &= self.hint(reader, source, file, want),
+            Event::Repeat { reader, source, entries, passes } => {
+                taken &= self.hints.repeat(reader, source, entries, passes, &self.files);
+            }
             Event::More { reader, source } => self.hints.has_more(reader, source, self.trust),
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
@@ -213,8 +213,9 @@ impl Manager {
             | Event::GetPriority { .. }
             | Event::SetPolicy { .. }
             | Event::GetPolicy { .. }
-            | Event::SetTemporaryPriority { .. } => self.advised(within, out),
+            | Event::SetTemporaryPriority { .. } => taken &= self.advised(within, out),
         }
+        taken
     }
 
     /// What was counted so far.

@@ -568,6 +568,10 @@ fn policies_that_take_no_advice_say_so() {
         let mut world = World::new(policy, 8);
         assert_eq!(world.advise(1, Advice::Manage), refused(1, Refusal::Policy));
         assert_eq!(world.manager.statistics().refused, 1);
+        // Cut short and not taken: one event.
+        let beyond = Advice::SetTemporaryPriority { file: FileId(1), first: 0, count: u64::MAX, priority: 1 };
+        assert_eq!(world.advise(1, beyond), refused(1, Refusal::Policy));
+        assert_eq!(world.manager.statistics().refused, 2);
     }
 }
 

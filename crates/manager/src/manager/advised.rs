@@ -4,13 +4,13 @@ use super::*;
 use crate::advice::Answer;
 
 impl Manager {
-    /// A reader advises, or asks what it advised.
-    pub(super) fn advised(&mut self, event: Event, out: &mut Vec<Action>) {
-        let Some((reader, advice)) = Advice::of(event) else { return };
+    /// A reader advises, or asks what it advised; whether it was taken.
+    pub(super) fn advised(&mut self, event: Event, out: &mut Vec<Action>) -> bool {
+        let Some((reader, advice)) = Advice::of(event) else { return false };
         match (self.policy.advised(reader, advice, &context!(self)), advice) {
             (Err(why), _) => {
-                self.statistics.refused += 1;
                 out.push(Action::Refused { reader, why });
+                return false;
             }
             (Ok(Answer::Priority(priority)), Advice::GetPriority { file }) => {
                 out.push(Action::Priority { reader, file, priority });
@@ -20,5 +20,6 @@ impl Manager {
             }
             (Ok(_), _) => {}
         }
+        true
     }
 }

@@ -22,17 +22,10 @@ impl Run {
 }
 
 impl Manager {
-    pub(super) fn hint(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want) {
+    /// Whether it was taken.
+    pub(super) fn hint(&mut self, reader: ReaderId, source: Source, file: FileId, want: Want) -> bool {
         self.statistics.hints += 1;
-        if !self.hints.disclose(reader, source, file, want, self.trust, self.files.of(file)) {
-            self.statistics.refused += 1;
-        }
-    }
-
-    pub(super) fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64) {
-        if !self.hints.repeat(reader, source, entries, passes, &self.files) {
-            self.statistics.refused += 1;
-        }
+        self.hints.disclose(reader, source, file, want, self.trust, self.files.of(file))
     }
 
     pub(super) fn named(&mut self, reader: ReaderId, file: FileId) {
