@@ -7,7 +7,6 @@ devices (see bench/slowdisk/README.md); python3 with pip; and, for the jobs that
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -15,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-BENCH = Path(__file__).resolve().parent
-ROOT = BENCH.parent
+import common
+from common import BENCH, DISKS
 
 # name, goal on network storage, goal on a hard disk, learn from a first run?, the command (in the slow directory)
 QUERY = "SELECT count(*), sum(length(body)) FROM wanted CROSS JOIN item ON item.key = wanted.key"
@@ -31,7 +30,6 @@ JOBS = [
     ("1,500 wrong hints", 0.95, 0.90, False, ["sh:sh", "-c", "cat $0/*/*", "other", "tree/*/*"]),
 ]
 WARM = [("warm preads of 64 KiB", 65536, 200_000, 0.99), ("warm preads of 4 KiB", 4096, 2_000_000, 0.95)]
-DISKS = {"network": "network latency=5ms servers=0", "disk": "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=150M"}
 
 
 def expand(command):
@@ -90,8 +88,6 @@ def inside(arguments):
     """Runs in the slow directory, under slowdisk."""
     os.chdir(os.environ["SLOWDISK_MOUNT"])
     control = Path(os.environ["SLOWDISK_CONTROL"])
-    device = Path(os.environ["SLOWDISK_DEVICE"]).name
-    queue = Path("/sys/block") / device / "queue"
     with tempfile.TemporaryDirectory() as directory:
         directory = Path(directory)
         preads = directory / "preads"
@@ -111,9 +107,7 @@ def inside(arguments):
                 rounds = max(arguments.rounds, 5)
                 results += [warm(arguments.foresee, preads, rounds, *it[:3]) for it in WARM]
                 results.append(start_up(arguments.foresee, rounds))
-            machine = {"kernel": platform.release(), "processors": os.cpu_count(),
-                       "read_ahead_kb": int((queue / "read_ahead_kb").read_text()),
-                       "scheduler": (queue / "scheduler").read_text().strip()}
+            machine = common.machine(os.environ["SLOWDISK_DEVICE"])
             raw = {"disk": DISKS[disk], "rounds": arguments.rounds, "machine": machine, "results": results}
             arguments.results.mkdir(parents=True, exist_ok=True)
             (arguments.results / f"{disk}.json").write_text(json.dumps(raw, indent=1) + "\n")
@@ -152,14 +146,8 @@ def line(row, goal):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each arm of each job")
-    parser.add_argument("--disks", nargs="+", default=list(DISKS), choices=list(DISKS), help="disks to measure on")
-    parser.add_argument("--only", nargs="+", help="only jobs whose name holds one of these")
-    parser.add_argument("--results", type=Path, default=BENCH / "results", help="where raw results go")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    parser = common.options(__doc__, "job")
+    common.choice(parser, "jobs whose name holds one of these")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:

@@ -7,7 +7,6 @@ through FUSE. Raw results go to bench/results/stripe.json; needs what bench/run.
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -15,13 +14,14 @@ import tempfile
 import time
 from pathlib import Path
 
-BENCH = Path(__file__).resolve().parent
-ROOT = BENCH.parent
+import common
+from common import ROOT
+
 DISK = "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=50M"
 DISKS = 4
 FILE_BYTES = 256 << 20
 READS = 1000
-RESULTS = BENCH / "results/stripe.json"
+NAME = "stripe.json"
 
 
 def tell(controls, line):
@@ -76,8 +76,9 @@ def inside(arguments, mounts, controls):
                 results.append(row)
                 print(line(row), file=sys.stderr, flush=True)
         raw = {"disk": DISK, "rounds": arguments.rounds, "file_bytes": FILE_BYTES, "random_reads": READS,
-               "machine": {"kernel": platform.release(), "processors": os.cpu_count()}, "results": results}
-        RESULTS.write_text(json.dumps(raw, indent=1) + "\n")
+               "machine": common.machine(), "results": results}
+        arguments.results.mkdir(parents=True, exist_ok=True)
+        (arguments.results / NAME).write_text(json.dumps(raw, indent=1) + "\n")
 
 
 def line(row):
@@ -87,23 +88,19 @@ def line(row):
     return f"| {row['job']}{same} | {what} | {plain:.2f} s | {foreseen:.2f} s | {plain / foreseen:.1f}x |"
 
 
-def table():
-    raw = json.loads(RESULTS.read_text())
+def table(results):
+    raw = json.loads((results / NAME).read_text())
     print(f"{raw['disk']}; medians of {raw['rounds']} runs each\n\n| job | disks | without | with | ratio |")
     print("| --- | --- | ---: | ---: | ---: |")
     print("\n".join(line(row) for row in sorted(raw["results"], key=lambda row: (row["job"], row["disks"]))))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each arm of each job")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    parser = common.options(__doc__, "job")
     parser.add_argument("--disk", action="append", nargs=2, default=[], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.table:
-        return table()
+        return table(arguments.results)
     again = list(sys.argv[1:])
     if "SLOWDISK_MOUNT" in os.environ:
         found = [os.environ["SLOWDISK_MOUNT"], os.environ["SLOWDISK_CONTROL"]]
@@ -114,7 +111,7 @@ def main():
     command = [arguments.slowdisk, "run", "--quiet", "--model", "off", "--size", "1G", "--"]
     status = subprocess.run([*command, sys.executable, __file__, *again]).returncode
     if status == 0 and not arguments.disk:
-        table()
+        table(arguments.results)
     sys.exit(status)
 
 

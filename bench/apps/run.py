@@ -12,7 +12,6 @@ import argparse
 import json
 import math
 import os
-import platform
 import shlex
 import shutil
 import statistics
@@ -23,14 +22,13 @@ import time
 from pathlib import Path
 
 APPS = Path(__file__).resolve().parent
-BENCH = APPS.parent
-ROOT = BENCH.parent
-sys.path.insert(0, str(BENCH))
+sys.path.insert(0, str(APPS.parent))
 
+import common  # noqa: E402
 import populate  # noqa: E402
+from common import DISKS, ROOT  # noqa: E402
 
 GROUP = "foresee-apps"
-DISKS = {"network": "network latency=5ms servers=0", "disk": "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=150M"}
 FORESEEN = {"default": [], "tip2": ["--policy", "tip2:burst_margin=8"]}
 SITES = 22
 AGREP_FILES = 2000
@@ -245,9 +243,7 @@ def inside(arguments):
             if not arguments.only or app.name in arguments.only:
                 print(f"{name}: {app.name}", file=sys.stderr, flush=True)
                 results.append(measure(arguments, disk, DISKS[name], app))
-        queue = Path("/sys/block") / Path(disk.device).name / "queue"
-        machine = {"kernel": platform.release(), "processors": os.cpu_count(),
-                   "read_ahead_kb": int((queue / "read_ahead_kb").read_text())}
+        machine = common.machine(disk.device)
         raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": machine, "results": results}
         arguments.results.mkdir(parents=True, exist_ok=True)
         (arguments.results / f"apps-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
@@ -289,15 +285,9 @@ def lines(row, network):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each arm of each application")
-    parser.add_argument("--disks", nargs="+", default=list(DISKS), choices=list(DISKS), help="disks to measure on")
-    parser.add_argument("--only", nargs="+", help="only these applications")
-    parser.add_argument("--results", type=Path, default=BENCH / "results", help="where raw results go")
+    parser = common.options(__doc__, "application")
+    common.choice(parser, "these applications")
     parser.add_argument("--image", help="keep the data in this file, for the next time")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -13,6 +13,7 @@ pub mod hints;
 pub mod host;
 mod inherited;
 pub mod names;
+mod pool;
 pub mod profile;
 pub mod run;
 mod shared;

@@ -432,7 +432,6 @@ impl<'a> Supervisor<'a> {
         let file = read.file;
         let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
-        self.notice_wait(file, first, count, waited);
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.manager.state_of(Block { file, index });
         // What an earlier read left here need not be disclosed next time; what was brought for this read must be, unless it
@@ -443,15 +442,17 @@ impl<'a> Supervisor<'a> {
         {
             self.recorder.read(file, ordinal, fresh, first + count - fresh);
         }
+        // What lies before is cached.
+        self.notice_wait(file, fresh.unwrap_or(first + count)..first + count, waited);
         let over = (began + took).min(self.begun.elapsed());
         let demand = Demand::Timed { over: Time(over.as_nanos() as u64), waited };
         self.reference(disclosed_by.unwrap_or(RUN), file, (first, count), read.site, demand);
         self.notice_habit(read.descriptor, fresh.is_none());
     }
 
-    /// A read of what we believe here that waits nevertheless: the kernel gave it up by itself.
-    fn notice_wait(&mut self, file: FileId, first: u64, count: u64, waited: bool) {
-        let is_believed = (first..first + count).all(|index| self.manager.is_present(Block { file, index }));
+    /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel gave it up by itself.
+    fn notice_wait(&mut self, file: FileId, mut blocks: std::ops::Range<u64>, waited: bool) {
+        let is_believed = blocks.all(|index| self.manager.is_present(Block { file, index }));
         if is_believed && self.share.read(waited) {
             let memory = &self.memory;
             if self.share.settle(|| memory.as_ref().map_or(0, Memory::reclaims)) {

@@ -124,11 +124,10 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let path = CString::new(self.place.path.as_os_str().as_bytes()).expect("the name of a file that was made");
         let begun = Instant::now();
         let umount = |flags| {
             // SAFETY: the name ends with a zero and outlives the call.
-            let done = unsafe { libc::umount2(path.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) };
+            let done = unsafe { libc::umount2(self.place.name.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) };
             if done == 0 { 0 } else { io::Error::last_os_error().raw_os_error().unwrap_or(0) }
         };
         loop {
@@ -158,6 +157,8 @@ impl Drop for Mounted {
 /// The empty file that the striped one is mounted on; gone when it is dropped.
 struct Place {
     path: PathBuf,
+    /// The same for the kernel.
+    name: CString,
     /// Open, so that its number is no other file's as long as we need it.
     _file: File,
     dev: u64,
@@ -180,7 +181,8 @@ impl Place {
         let made = File::options().write(true).create_new(true).open(file).map_err(complain)?;
         let metadata = made.metadata().map_err(complain)?;
         let path = fs::canonicalize(file).map_err(complain)?;
-        Ok(Place { path, _file: made, dev: metadata.dev(), ino: metadata.ino() })
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| complain(error.into()))?;
+        Ok(Place { path, name, _file: made, dev: metadata.dev(), ino: metadata.ino() })
     }
 
     /// Whether something is mounted on it.

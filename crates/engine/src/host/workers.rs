@@ -1,9 +1,5 @@
 //! Threads that do what may block: looking names up, listing directories, fetching where io_uring cannot.
-//!
-//! They are started as work comes, up to a limit, and told to end when the pool is dropped. A thread that is stuck in the
-//! kernel is not waited for.
 
-use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -11,7 +7,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use foresee_manager::{FetchId, FileId};
 
@@ -19,6 +15,7 @@ use super::doorbell::Doorbell;
 use super::place::place_of;
 use super::residency::drop_blocks;
 use super::scratch::Scratch;
+use crate::pool::{Pool, lock};
 
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
 const THREADS_MAX: usize = 64;
@@ -72,112 +69,60 @@ enum Task {
     Drop { file: FileId, path: PathBuf, blocks: Range<u64> },
 }
 
-#[derive(Default)]
-struct Queue {
-    tasks: VecDeque<Task>,
-    idle: usize,
-    threads: usize,
-    closing: bool,
-}
-
-struct Shared {
-    queue: Mutex<Queue>,
-    more: Condvar,
-    done: Mutex<Vec<Done>>,
-    doorbell: Doorbell,
-    scratch: Scratch,
-}
-
-/// A lock whose holder panicked still guards valid data: nothing here leaves a queue half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The pool.
+/// The threads, and what they did.
 pub struct Workers {
-    shared: Arc<Shared>,
+    pool: Pool<Task>,
+    done: Arc<Mutex<Vec<Done>>>,
 }
 
 impl Workers {
-    /// A pool that rings `doorbell` when work is done.
+    /// Threads that ring `doorbell` when work is done.
     pub fn new(doorbell: Doorbell, scratch: Scratch) -> Self {
-        let shared =
-            Shared { queue: Mutex::default(), more: Condvar::new(), done: Mutex::default(), doorbell, scratch };
-        Workers { shared: Arc::new(shared) }
+        let done = Arc::<Mutex<Vec<Done>>>::default();
+        let list = Arc::clone(&done);
+        let pool = Pool::new(THREADS_MAX, move |task| {
+            run(task, &scratch, |done| {
+                lock(&list).push(done);
+                doorbell.ring();
+            });
+        });
+        Workers { pool, done }
     }
 
     /// Looks a name up, opening what may be read.
     pub fn look(&self, file: FileId, path: PathBuf) {
-        self.add(Task::Look(file, path));
+        self.pool.add(Task::Look(file, path));
     }
 
     /// Lists a directory.
     pub fn list(&self, path: PathBuf) {
-        self.add(Task::List(path));
+        self.pool.add(Task::List(path));
     }
 
     /// Brings a range of an open file.
     pub fn fetch(&self, fetch: FetchId, file: Arc<File>, bytes: Range<u64>) {
-        self.add(Task::Fetch { fetch, file, bytes });
+        self.pool.add(Task::Fetch { fetch, file, bytes });
     }
 
     /// Brings a range of a file that was closed meanwhile.
     pub fn reopen_and_fetch(&self, fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64>) {
-        self.add(Task::Reopen { fetch, file, path, bytes });
+        self.pool.add(Task::Reopen { fetch, file, path, bytes });
     }
 
     /// Gives up a range of a file that is not open here.
     pub fn drop_blocks(&self, file: FileId, path: PathBuf, blocks: Range<u64>) {
-        self.add(Task::Drop { file, path, blocks });
-    }
-
-    fn add(&self, task: Task) {
-        let mut queue = lock(&self.shared.queue);
-        queue.tasks.push_back(task);
-        if queue.idle < queue.tasks.len() && queue.threads < THREADS_MAX {
-            let shared = Arc::clone(&self.shared);
-            let spawned = std::thread::Builder::new().stack_size(128 << 10).spawn(move || work(&shared));
-            queue.threads += usize::from(spawned.is_ok());
-        }
-        drop(queue);
-        self.shared.more.notify_one();
+        self.pool.add(Task::Drop { file, path, blocks });
     }
 
     /// What was done since the last call.
     pub fn take_done(&self) -> Vec<Done> {
-        std::mem::take(&mut *lock(&self.shared.done))
+        std::mem::take(&mut *lock(&self.done))
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        let mut queue = lock(&self.shared.queue);
-        queue.closing = true;
-        queue.tasks.clear();
-        drop(queue);
-        self.shared.more.notify_all();
-    }
-}
-
-fn work(shared: &Shared) {
-    loop {
-        let mut queue = lock(&shared.queue);
-        let task = loop {
-            if queue.closing {
-                return;
-            }
-            if let Some(task) = queue.tasks.pop_front() {
-                break task;
-            }
-            queue.idle += 1;
-            queue = shared.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
-        };
-        drop(queue);
-        run(task, &shared.scratch, |done| {
-            lock(&shared.done).push(done);
-            shared.doorbell.ring();
-        });
+        self.pool.clear();
     }
 }
 

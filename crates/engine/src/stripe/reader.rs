@@ -11,18 +11,16 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex};
 
 use super::buffer::Buffer;
 use super::header::{ALIGN_BYTES, HEADER_BYTES};
 use super::set::{Member, Set};
 use crate::host::drop_pages;
+use crate::pool::{Pool, lock};
 
 /// Reads at one member at once: what a disk of today sorts by itself. Network storage of 5 ms gives 6,400 reads a second then.
 const READS_MAX: usize = 32;
-/// A thread makes one system call after the other.
-const STACK_BYTES: usize = 128 << 10;
 
 /// A member that could not be read.
 #[derive(Debug)]
@@ -81,68 +79,10 @@ struct Part {
     pieces: Vec<(usize, usize)>,
 }
 
-#[derive(Default)]
-struct Queue {
-    parts: VecDeque<Part>,
-    threads: usize,
-    idle: usize,
-    closing: bool,
-}
-
-/// A member and what waits for it.
-struct Lane {
-    member: Member,
-    queue: Mutex<Queue>,
-    more: Condvar,
-}
-
-/// Nothing here leaves what a lock guards half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Lane {
-    /// Starts one more thread.
-    fn grow(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
-        let lane = Arc::clone(self);
-        thread::Builder::new().name("foresee-stripe".into()).stack_size(STACK_BYTES).spawn(move || lane.work())?;
-        queue.threads += 1;
-        Ok(())
-    }
-
-    fn add(self: &Arc<Self>, part: Part) {
-        let mut queue = lock(&self.queue);
-        queue.parts.push_back(part);
-        if queue.idle < queue.parts.len() && queue.threads < READS_MAX {
-            // There is one already; more are for speed.
-            let _ = self.grow(&mut queue);
-        }
-        drop(queue);
-        self.more.notify_one();
-    }
-
-    fn work(&self) {
-        let mut queue = lock(&self.queue);
-        loop {
-            if let Some(part) = queue.parts.pop_front() {
-                drop(queue);
-                let read = read_at(&self.member, part.offset, &part.request.buffer, &part.pieces);
-                part.request.came(read.map_err(|error| Failure { member: self.member.path.clone(), error }));
-                queue = lock(&self.queue);
-            } else if queue.closing {
-                return;
-            } else {
-                queue.idle += 1;
-                queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                queue.idle -= 1;
-            }
-        }
-    }
-}
-
 /// Answers reads of a striped file. What was asked before it is dropped is still answered.
 pub struct Reader {
-    lanes: Vec<Arc<Lane>>,
+    /// One for each member, with threads of its own.
+    lanes: Vec<Pool<Part>>,
     stripe: foresee_manager::Stripe,
     size: u64,
 }
@@ -150,11 +90,8 @@ pub struct Reader {
 impl Reader {
     /// A reader of this set.
     pub fn new(set: Set) -> io::Result<Self> {
-        let lane = |member| Arc::new(Lane { member, queue: Mutex::default(), more: Condvar::new() });
         let reader = Reader { lanes: set.members.into_iter().map(lane).collect(), stripe: set.stripe, size: set.size };
-        for lane in &reader.lanes {
-            lane.grow(&mut lock(&lane.queue))?;
-        }
+        reader.lanes.iter().try_for_each(Pool::start)?;
         Ok(reader)
     }
 
@@ -191,13 +128,12 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
-    fn drop(&mut self) {
-        for lane in &self.lanes {
-            lock(&lane.queue).closing = true;
-            lane.more.notify_all();
-        }
-    }
+/// The threads that read one member.
+fn lane(member: Member) -> Pool<Part> {
+    Pool::new(READS_MAX, move |part: Part| {
+        let read = read_at(&member, part.offset, &part.request.buffer, &part.pieces);
+        part.request.came(read.map_err(|error| Failure { member: member.path.clone(), error }));
+    })
 }
 
 /// Reads what lies one behind the other on a member into these pieces of a buffer.
