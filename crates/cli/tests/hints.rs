@@ -165,6 +165,19 @@ int main(void) {
 }
 "#;
 
+/// The words of a program that foresee does not know are guesses: they are forgotten when it speaks for itself.
+#[test]
+fn who_speaks_is_not_guessed_at() {
+    let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
+    write_blocks(&place, "f", 1000);
+    let log = logged(&place, &["./random_reads", "f", "500"]);
+    let at = |beginning: &str| log.iter().position(|line| line.starts_with(beginning));
+    let forgotten = at("cancel reader=0 source=arguments").expect("they are forgotten");
+    assert!(at("hint reader=0 source=arguments").is_some_and(|guessed| guessed < forgotten), "{log:?}");
+    assert!(at("hint reader=1 source=library").is_some_and(|spoken| spoken > forgotten), "{log:?}");
+    assert_eq!(count(&log[forgotten..], "hint reader=0 source=arguments"), 0, "{log:?}");
+}
+
 #[test]
 fn repeats_and_cancels() {
     let place = Place::new();

@@ -138,3 +138,18 @@ fn what_is_given_up_goes_together() {
     let drops = actions.iter().filter(|action| matches!(action, Action::Drop { .. })).count();
     assert!(drops <= 3, "{actions:?}");
 }
+
+/// Words of a command that may fetch nothing yet, for nobody has read what they name, hold nothing either.
+#[test]
+fn what_may_fetch_nothing_holds_nothing() {
+    let config =
+        Config { trust: Trust::Earned { initial_blocks: 64 }, ..Config::new(100, TESTBED.parse().expect("a policy")) };
+    let mut driver = Driver::new(&config);
+    driver.small = false;
+    driver.known(0, 1 << 20);
+    let (reader, source) = (ReaderId(9), Source::Arguments);
+    driver.handle(Event::Hint { reader, source, file: FileId(0), want: Want::All });
+    (50..=150).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    assert!(!driver.manager.is_present(block(0, 50)), "the oldest, though it is the next that the words name");
+    assert!((51..=150).all(|index| driver.manager.is_present(block(0, index))));
+}
