@@ -1,7 +1,8 @@
-"""foresee's hint library: a program says what it will read, and foresee reads it ahead.
+"""foresee's hint library: a program says what it will read, and foresee reads it ahead; or which of its pages can be spared.
 
     import foresee
     foresee.hint_segments("data.bin", [(offset, length) for offset, length in shuffled])
+    foresee.set_policy(0, "mru")
 
 Under `foresee run -- python3 PROGRAM` the hints reach foresee. Anywhere else, and where libforesee.so is not installed, all
 calls do nothing. No hint changes what a read returns. Exact semantics: docs/hints.md.
@@ -12,7 +13,12 @@ import ctypes
 import os
 import sys
 
-__all__ = ["hint_file", "hint_segments", "hint_repeat", "cancel", "is_active"]
+__all__ = [
+    "hint_file", "hint_segments", "hint_repeat", "cancel", "is_active", "manage_caching", "give_up_control", "set_priority",
+    "get_priority", "set_policy", "get_policy", "set_temporary_priority",
+]
+
+POLICIES = ("lru", "mru")
 
 
 def _places():
@@ -34,6 +40,7 @@ def _load():
         library.foresee_hint_file.argtypes = [ctypes.c_char_p]
         library.foresee_hint_segments.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t]
         library.foresee_hint_repeat.argtypes = [ctypes.c_size_t, ctypes.c_uint64]
+        library.foresee_set_temporary_priority.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int]
         return library
     return None
 
@@ -101,3 +108,60 @@ def cancel():
 def is_active():
     """Whether foresee listens: for programs to which making hints is work."""
     return _library is not None and bool(_library.foresee_is_active())
+
+
+def manage_caching():
+    """This program will advise which of its own pages go first (policy lru-sp); by LRU until it says more.
+
+    Of advice, an OSError says why it was refused: docs/hints.md. What is refused changes nothing.
+    """
+    if _library is not None:
+        _call("foresee_manage_caching")
+
+
+def give_up_control():
+    """This program advises no more; what it advised is forgotten."""
+    if _library is not None:
+        _call("foresee_give_up_control")
+
+
+def _priority(number):
+    if not -(2**31) <= number < 2**31:
+        raise OverflowError(f"priority {number} has more than 32 bits")
+    return ctypes.c_int(number)
+
+
+def set_priority(path, priority):
+    """Of this program's pages, those of files of lower priority go first; 0 is every file's at first."""
+    if _library is not None:
+        _call("foresee_set_priority", _bytes(path), _priority(priority), path=path)
+
+
+def get_priority(path):
+    """The priority of a file."""
+    answer = ctypes.c_int(0)
+    if _library is not None:
+        _call("foresee_get_priority", _bytes(path), ctypes.byref(answer), path=path)
+    return answer.value
+
+
+def set_policy(priority, policy):
+    """Of the pages of this priority goes first the one used longest ago ("lru", as at first), or the one used last ("mru")."""
+    if policy not in POLICIES:
+        raise ValueError(f"policy {policy!r} is neither 'lru' nor 'mru'")
+    if _library is not None:
+        _call("foresee_set_policy", _priority(priority), POLICIES.index(policy))
+
+
+def get_policy(priority):
+    """The policy of a priority: "lru" or "mru"."""
+    answer = ctypes.c_int(0)
+    if _library is not None:
+        _call("foresee_get_policy", _priority(priority), ctypes.byref(answer))
+    return POLICIES[answer.value]
+
+
+def set_temporary_priority(path, offset, length, priority):
+    """These bytes' pages have this priority until each is used next: -1 for what is done with."""
+    if _library is not None:
+        _call("foresee_set_temporary_priority", _bytes(path), offset, length, _priority(priority), path=path)

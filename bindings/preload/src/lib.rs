@@ -18,7 +18,8 @@
 //! fds.rs      what each descriptor is: the reads of anything but regular files are left alone
 //! observe.rs  from what a call did to a record of it
 //! hooks/      the functions, by what they do
-//! hints.rs    what the hint library calls: the program's own wish, so it may wait
+//! hints.rs    what the hint library discloses; advice.rs: what it advises
+//! calls.rs    how they are posted: they are the program's own wish, so they may wait
 //! ```
 //!
 //! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a destructor lives in
@@ -27,6 +28,8 @@
 //! It is built without std where panics abort (the release profile), which is 300 KiB less to load into every program.
 #![cfg_attr(panic = "abort", no_std)]
 
+mod advice;
+mod calls;
 mod fds;
 mod hints;
 mod hooks;

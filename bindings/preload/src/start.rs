@@ -3,9 +3,9 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use foresee_ring::{PATH_BYTES_MAX, Record, Region};
+use foresee_ring::{Counters, PATH_BYTES_MAX, Process, Record, Region};
 
-use crate::{hints, next, observe, patch, state, sys};
+use crate::{calls, next, observe, patch, state, sys};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -37,6 +37,8 @@ fn enter(region: &'static Region) {
     let slot = state::enter(region);
     let path = &mut [0; PATH_BYTES_MAX];
     state::post(region, Record::ProcessStarted { ppid: sys::getppid(), slot }, sys::working_directory(path));
+    let Counters { reads, bytes, stall_ticks } = state::process().map(Process::counters).unwrap_or_default();
+    state::post(region, Record::Executed { reads, bytes, stall_ticks }, executed());
     tell_of_objects(region, 0);
 }
 
@@ -49,10 +51,18 @@ extern "C" fn end() {
 
 unsafe extern "C" fn forked() {
     let Some(region) = state::region() else { return };
-    hints::forget();
+    calls::forget();
     let parent = state::pid();
     let slot = state::become_this_process(region);
     observe::post(region, Record::Forked { parent, slot }, &[]);
+}
+
+/// What the process runs, as it was given to `exec`: of a script its own name, not its interpreter's.
+fn executed() -> &'static [u8] {
+    // SAFETY: takes a number.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;
+    // SAFETY: if it is there, the kernel put a string there, which stays.
+    if name.is_null() { &[] } else { unsafe { CStr::from_ptr(name).to_bytes() } }
 }
 
 fn variable(name: &CStr) -> Option<&'static CStr> {

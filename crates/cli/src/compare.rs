@@ -122,7 +122,13 @@ fn run_foreseen(running: &Running, workshop: &Workshop, learn: bool) -> Result<M
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
     let account = workshop.0.join("account.json");
     let mut foresee = Command::new(own);
-    foresee.args(["run", "--quiet", "--json"]).arg(&account).args(["--policy", running.policy.as_str()]);
+    foresee.args(["run", "--quiet", "--json"]).arg(&account);
+    if let Some(policy) = &running.policy {
+        foresee.args(["--policy", policy.as_str()]);
+    }
+    if let Some(advised) = &running.advice {
+        foresee.arg("--advice").arg(&advised.path);
+    }
     foresee.args((!learn).then_some("--no-learn")).args(running.no_words.then_some("--no-words"));
     if let Some(bytes) = running.memory {
         foresee.args(["--memory", &bytes.to_string()]);

@@ -1,5 +1,6 @@
 //! The `foresee` command.
 
+mod advice;
 mod compare;
 mod damage;
 mod log;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use foresee::account::{Account, Ending};
+use foresee::account::{Account, Ending, ProgramAccount};
 use foresee_manager::{Outcomes, Source};
 use serde_json::{Value, json};
 
@@ -53,6 +53,17 @@ fn outcomes(outcomes: Outcomes) -> Value {
     json!({ "fetched": fetched, "timely": timely, "late": late, "wasted": wasted, "cancelled": cancelled })
 }
 
+fn program(ProgramAccount { name, executions, reads, bytes, stall, missed }: &ProgramAccount) -> Value {
+    json!({
+        "name": name,
+        "executions": executions,
+        "reads": reads,
+        "bytes": bytes,
+        "stall_s": stall.as_secs_f64(),
+        "missed_blocks": missed,
+    })
+}
+
 /// The account as JSON; the keys are documented in docs/json.md and stay.
 pub fn json(account: &Account) -> Value {
     let (status, signal) = match account.ending {
@@ -74,6 +85,7 @@ pub fn json(account: &Account) -> Value {
         "reads": account.reads,
         "bytes": account.bytes,
         "stall_s": account.stall.as_secs_f64(),
+        "by_program": account.by_program.iter().map(program).collect::<Vec<_>>(),
         "prefetched": {
             "told": outcomes(account.statistics.ahead_of(true)),
             "guessed": outcomes(account.statistics.ahead_of(false)),

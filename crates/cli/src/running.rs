@@ -7,6 +7,8 @@ use foresee::profile::Store;
 use foresee::run::Run;
 use foresee_manager::policy::Choice;
 
+use crate::advice::Advised;
+
 /// What is common to all that runs a command.
 #[derive(Args)]
 pub struct Running {
@@ -26,9 +28,15 @@ pub struct Running {
     #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
     pub memory: Option<u64>,
 
-    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them
-    #[arg(long, value_name = "NAME", default_value = "tip1")]
-    pub policy: Choice,
+    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them [default: tip1, or
+    /// lru-sp with --advice]
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<Choice>,
+
+    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'file PATTERN PRIORITY' (lowest
+    /// priority goes first) and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
+    pub advice: Option<Advised>,
 }
 
 /// Whether reads ahead may go through io_uring: FORESEE_IO=threads does without it.
@@ -36,14 +44,21 @@ fn may_use_uring() -> bool {
     std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
 }
 
+/// The policy of a run that does not say which.
+fn default_policy(advised: bool) -> Choice {
+    let name = if advised { "lru-sp" } else { "tip1" };
+    name.parse().unwrap_or_else(|error| unreachable!("{error}"))
+}
+
 impl Running {
     /// The run these options describe.
     pub fn run<'a>(&self, store: Option<&'a Store>) -> Run<'a> {
         Run {
             command: self.command.clone(),
-            policy: self.policy.clone(),
+            policy: self.policy.clone().unwrap_or_else(|| default_policy(self.advice.is_some())),
             store: store.filter(|_| !self.no_learn),
             words: !self.no_words,
+            advice: self.advice.as_ref().map(|it| it.advice.clone()),
             memory_bytes: self.memory,
             uring: may_use_uring(),
             trace: None,

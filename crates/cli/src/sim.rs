@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foresee_manager::AdviceFile;
 use foresee_manager::policy::{Choice, REGISTRY};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
@@ -11,6 +10,7 @@ use foresee_sim::trace::Format;
 use foresee_sim::untimed::{Cell, Outcome, sweep};
 use serde_json::json;
 
+use crate::advice::Advised;
 use crate::damage::reading;
 use crate::progress::Progress;
 use crate::report::write_json;
@@ -37,8 +37,8 @@ pub struct Options {
 
     /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first) and
     /// 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
-    #[arg(long, value_name = "FILE")]
-    advice: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
+    advice: Option<Advised>,
 
     /// The size of a block
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = crate::sizes::bytes)]
@@ -81,8 +81,8 @@ pub fn main(options: Options) -> Result<u8, String> {
     };
     let load = || Trace::load(&path, options.format, options.block_size);
     let mut trace = reading(&path, load).map_err(|error| error.to_string())?;
-    if let Some(file) = &options.advice {
-        trace.advise(&advice(file)?);
+    if let Some(advised) = &options.advice {
+        trace.advise(&advised.advice);
     }
     let cells: Vec<Cell> = options
         .cache
@@ -98,12 +98,6 @@ pub fn main(options: Options) -> Result<u8, String> {
         None => print(&path, &trace, &outcomes),
     }
     Ok(0)
-}
-
-fn advice(file: &Path) -> Result<AdviceFile, String> {
-    let bad = |error: &dyn std::fmt::Display| format!("--advice {}: {error}", file.display());
-    let text = std::fs::read_to_string(file).map_err(|error| bad(&error))?;
-    AdviceFile::parse(&text).map_err(|error| bad(&error))
 }
 
 fn row(outcome: &Outcome) -> serde_json::Value {

@@ -3,46 +3,13 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use support::library::{compiled, gcc, root};
 use support::{Place, Same, binary, end, have, same};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// Runs gcc on these sources of ours, with the hint library's header at hand.
-fn gcc(place: &Place, output: &Path, words: &[&str]) {
-    fs::create_dir_all(output.parent().unwrap()).unwrap();
-    let mut command = place.plain(&["gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-D_DEFAULT_SOURCE"]);
-    command.arg("-I").arg(root().join("bindings/c")).arg("-o").arg(output);
-    for word in words {
-        match word.starts_with('-') {
-            true => command.arg(word),
-            false => command.arg(root().join(word)),
-        };
-    }
-    end(command, b"").with(0);
-}
-
-/// Compiles one of our programs, with the hint library in it, into `work/NAME`. None where there is no compiler.
-fn compiled(name: &str, source: &str) -> Option<Place> {
-    let place = Place::new();
-    have("gcc").then(|| {
-        gcc(&place, &place.path(name), &[source, "bindings/c/foresee.c", "-ldl"]);
-        place
-    })
-}
-
 const RANDOM_READS: &str = "bindings/c/examples/random_reads.c";
-
-/// A file of so many blocks, no two of which are alike.
-fn write_blocks(place: &Place, name: &str, blocks: usize) {
-    let words = (0..blocks as u64 * 512).flat_map(|word| word.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes());
-    place.write(name, words.collect::<Vec<u8>>());
-}
 
 fn blocks_of(account: &Value, source: &str, outcome: &str) -> u64 {
     account["prefetched"]["by_source"][source][outcome].as_u64().unwrap()
@@ -83,7 +50,7 @@ fn count(log: &[String], beginning: &str) -> usize {
 #[test]
 fn random_reads_that_are_disclosed() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
-    write_blocks(&place, "f", 20_000);
+    place.write_blocks("f", 20_000);
     Same::new(&place, &["./random_reads", "f", "5000"]).check().with(0);
     place.make_cold();
     let (ended, account) = place.account(&["--no-learn", "--no-words"], &["./random_reads", "f", "5000"]);
@@ -96,8 +63,8 @@ fn random_reads_that_are_disclosed() {
 #[test]
 fn children_by_exec() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
-    write_blocks(&place, "a", 3000);
-    write_blocks(&place, "b", 3000);
+    place.write_blocks("a", 3000);
+    place.write_blocks("b", 3000);
     fs::create_dir(place.path("d")).unwrap();
     let script = "cd d; ../random_reads ../a 1500 | cat; (exec env ../random_reads ../b 1500); echo";
     Same::script(&place, script).check().with(0);
@@ -111,7 +78,7 @@ fn children_by_exec() {
 #[test]
 fn what_was_told_need_not_be_guessed() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
-    write_blocks(&place, "f", 20_000);
+    place.write_blocks("f", 20_000);
     for _ in 0..2 {
         place.make_cold();
         let (ended, account) = place.account(&["--no-words"], &["./random_reads", "f", "5000"]);
@@ -125,7 +92,7 @@ fn what_was_told_need_not_be_guessed() {
 #[test]
 fn a_million_segments() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
-    write_blocks(&place, "f", 1000);
+    place.write_blocks("f", 1000);
     let (ended, account) = place.account(&["--no-learn", "--no-words"], &["./random_reads", "f", "1000000"]);
     ended.with(0);
     assert_eq!((&account["manager"]["hints"], &account["manager"]["refused"]), (&1_000_000.into(), &0.into()));
@@ -134,8 +101,8 @@ fn a_million_segments() {
 #[test]
 fn each_process_speaks_for_itself() {
     let Some(place) = compiled("family", "crates/cli/tests/programs/family.c") else { return };
-    write_blocks(&place, "a", 1000);
-    write_blocks(&place, "b", 1000);
+    place.write_blocks("a", 1000);
+    place.write_blocks("b", 1000);
     assert!(same(&place, &["./family"]).with(0).out().ends_with("done\n"));
     place.make_cold();
     let log = logged(&place, &["./family"]);
@@ -169,7 +136,7 @@ int main(void) {
 #[test]
 fn who_speaks_is_not_guessed_at() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };
-    write_blocks(&place, "f", 1000);
+    place.write_blocks("f", 1000);
     let log = logged(&place, &["./random_reads", "f", "500"]);
     let at = |beginning: &str| log.iter().position(|line| line.starts_with(beginning));
     let forgotten = at("cancel reader=0 source=arguments").expect("they are forgotten");
@@ -226,7 +193,7 @@ fn each_pass_is_read_ahead() {
     if !have("gcc") {
         return;
     }
-    write_blocks(&place, "f", 1000);
+    place.write_blocks("f", 1000);
     let source = place.write("loop.c", LOOP);
     gcc(&place, &place.path("loop"), &[source.to_str().unwrap(), "bindings/c/foresee.c", "-ldl"]);
     same(&place, &["./loop"]).with(0);
@@ -288,7 +255,7 @@ fn python() {
         fs::create_dir_all(prefix.join(to)).unwrap();
         fs::copy(binary().with_file_name(from), prefix.join(to).join(from)).unwrap();
     }
-    write_blocks(&place, "f", 20_000);
+    place.write_blocks("f", 20_000);
     let python = |mut command: Command| {
         place.make_cold();
         command.env("PYTHONPATH", root().join("bindings/python"));

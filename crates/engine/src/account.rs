@@ -13,6 +13,23 @@ pub enum Ending {
     Signal(i32),
 }
 
+/// What one program of a run read: all processes of one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramAccount {
+    /// Its name; "" where it is not known.
+    pub name: String,
+    /// How often it was executed.
+    pub executions: u32,
+    /// Reads of regular files.
+    pub reads: u64,
+    /// Bytes they gave.
+    pub bytes: u64,
+    /// Time in those that had to wait.
+    pub stall: Duration,
+    /// Blocks that foresee did not know to be in memory when they were read.
+    pub missed: u64,
+}
+
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct Account {
@@ -28,6 +45,8 @@ pub struct Account {
     pub stall: Duration,
     /// Programs that were watched. 0: the command could not be (a static binary, or one of another user).
     pub programs: u32,
+    /// What each program read, in the order in which they appeared.
+    pub by_program: Vec<ProgramAccount>,
     /// What the manager counted.
     pub statistics: Statistics,
     /// Bytes read ahead.

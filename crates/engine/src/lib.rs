@@ -15,6 +15,7 @@ mod inherited;
 pub mod names;
 mod pool;
 pub mod profile;
+pub mod programs;
 pub mod run;
 mod shared;
 pub mod stripe;

@@ -5,11 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::account::Account;
+use foresee_manager::AdviceFile;
+
+use crate::account::{Account, ProgramAccount};
 use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
 use crate::hints::read_words;
 use crate::host::PageCache;
 use crate::profile::{Profile, Store};
+use crate::programs::Program;
 use crate::shared::SharedRegion;
 use crate::supervisor::{Finished, LogSink, Setup, Supervisor, TraceSink};
 
@@ -26,6 +29,8 @@ pub struct Run<'a> {
     pub store: Option<&'a Store>,
     /// Take hints from the command's words.
     pub words: bool,
+    /// What is advised for programs that do not advise by themselves.
+    pub advice: Option<AdviceFile>,
     /// Bytes of page cache to reckon with; None: what the system has.
     pub memory_bytes: Option<u64>,
     /// Use io_uring if the kernel allows it.
@@ -75,6 +80,9 @@ impl Run<'_> {
     pub fn go(self) -> Result<Ran, Failure> {
         let begun = Instant::now();
         let own = |what: &'static str| move |error: io::Error| Failure::Own(format!("{what}: {error}"));
+        if self.advice.is_some() && !self.policy.build().takes_advice() {
+            return Err(Failure::Own(format!("policy {} takes no advice; lru-sp does", self.policy.as_str())));
+        }
         let library = find_preload_library().map_err(Failure::Own)?;
         // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
         let directory = std::env::current_dir().ok();
@@ -95,6 +103,7 @@ impl Run<'_> {
             host: PageCache::new(self.uring).map_err(own("the page-cache host"))?,
             words: words.unwrap_or_default(),
             profile: recorded,
+            advice: self.advice,
             trace: self.trace,
             log: self.log,
         };
@@ -135,12 +144,22 @@ fn account(
     warnings: Vec<String>,
 ) -> Account {
     let (own_cpu, own_memory) = own_usage();
+    let of_program = |program: &Program| ProgramAccount {
+        name: program.name.clone(),
+        executions: program.executions,
+        reads: program.counters.reads,
+        bytes: program.counters.bytes,
+        stall: Duration::from_nanos((program.counters.stall_ticks as f64 * finished.ns_per_tick) as u64),
+        missed: program.missed,
+    };
+    let by_program: Vec<ProgramAccount> = finished.by_program.iter().map(of_program).collect();
     Account {
         elapsed,
         ending,
-        reads: finished.reads,
-        bytes: finished.bytes,
-        stall: finished.stall,
+        reads: by_program.iter().map(|it| it.reads).sum(),
+        bytes: by_program.iter().map(|it| it.bytes).sum(),
+        stall: by_program.iter().map(|it| it.stall).sum(),
+        by_program,
         programs: finished.programs,
         statistics: finished.statistics.clone(),
         bytes_ahead: finished.bytes_ahead,

@@ -10,22 +10,26 @@
 //! is. What a process discloses by itself, through the hint library, is that process's ([`Library`]). Everything that enters
 //! the manager and everything it answers can be logged, and replayed.
 
+mod advising;
+
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use foresee_manager::{
-    Action, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source, State, Time,
-    Trust, Want, write_entry,
+    Action, AdviceFile, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source,
+    State, Time, Trust, Want, write_entry,
 };
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::hints::{Found, Library, Walk, Words};
-use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, Share, resident_pages};
+use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, Share, blocks, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
+use crate::programs::{Program, ProgramId};
 use crate::watch::{Disclosure, Processes, Read, Seen};
+use advising::FileAdvice;
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
@@ -35,6 +39,8 @@ const COPY_MAX: Duration = Duration::from_micros(1);
 
 /// The run as a whole. Processes are numbered from 1.
 const RUN: ReaderId = ReaderId(0);
+/// Of the runs that share a supervisor, the one that began it.
+const FIRST_RUN: u32 = 0;
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
 /// How often memory, processes and residency are looked at: at first every 20 ms, for programs grow most as they begin; it
@@ -106,6 +112,8 @@ pub struct Setup<'a> {
     pub words: Words,
     /// What an earlier run read.
     pub profile: Option<Profile>,
+    /// What is advised for programs that do not advise by themselves.
+    pub advice: Option<AdviceFile>,
     /// Where reads are to be told.
     pub trace: Option<TraceSink<'a>>,
     /// Where events and actions are to be told.
@@ -138,6 +146,7 @@ pub struct Supervisor<'a> {
     names_only: bool,
     words_are_guesses: bool,
     library: Library,
+    file_advice: FileAdvice,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
@@ -158,7 +167,6 @@ pub struct Supervisor<'a> {
     ns_per_tick: f64,
     actions: Vec<Action>,
     reports: Vec<Report>,
-    retired: foresee_ring::Counters,
     programs: u32,
     sleep: Duration,
     is_behind: bool,
@@ -204,6 +212,7 @@ impl<'a> Supervisor<'a> {
             names_only: setup.words.names_only,
             words_are_guesses,
             library: Library::default(),
+            file_advice: FileAdvice::default(),
             profile: setup.profile,
             mapped: HashMap::new(),
             sizes: HashMap::new(),
@@ -221,12 +230,14 @@ impl<'a> Supervisor<'a> {
             ns_per_tick,
             actions: Vec::new(),
             reports: Vec::new(),
-            retired: Default::default(),
             programs: 0,
             sleep: SLEEP_MIN,
             is_behind: false,
             warnings: Vec::new(),
         };
+        if let Some(advice) = setup.advice {
+            supervisor.file_advice.set(FIRST_RUN, advice);
+        }
         supervisor.follow_walk();
         supervisor.disclose_profile();
         supervisor
@@ -271,6 +282,9 @@ impl<'a> Supervisor<'a> {
             log(&self.log_text);
         }
         self.host.carry_out(&self.actions, &self.names);
+        if self.manager.takes_advice() {
+            self.notice_revoked();
+        }
     }
 
     // ---- what comes in
@@ -310,7 +324,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn take_seen(&mut self, process: u32, thread: u32, ticks: u64, seen: Seen) {
-        let ordinal = self.processes.ordinal(process);
+        let (ordinal, program) = (self.processes.ordinal(process), self.processes.program(process));
         match seen {
             Seen::Opened { file, identity, size, named } => {
                 self.know(file, identity, size);
@@ -332,11 +346,17 @@ impl<'a> Supervisor<'a> {
                     let (path, time) = (self.names.path(file), began);
                     trace(ReadSeen { time, process, thread, path, offset, bytes, site, took });
                 }
-                self.take_read(ordinal, &read, began, took);
+                self.take_read(ordinal, program, &read, began, took);
             }
-            Seen::Wrote { file, end } => {
+            Seen::Wrote { file, offset, bytes } => {
                 if let Some(size) = self.sizes.get_mut(&file) {
-                    *size = end.max(*size);
+                    *size = offset.saturating_add(bytes).max(*size);
+                }
+                // What is written is in the cache as what is read is (002 section 4), and its program's to advise on.
+                if let Some(reader) = self.reader_of_program(program, file)
+                    && let Some(written) = blocks(offset, bytes)
+                {
+                    self.reference(reader, file, written, 0, Demand::Observed);
                 }
             }
             Seen::Mapped { file } => {
@@ -357,6 +377,7 @@ impl<'a> Supervisor<'a> {
             }
             Seen::Ended { ordinal } => self.ended(ordinal),
             Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
+            Seen::Advises(advising) => self.take_advice(program, advising),
         }
     }
 
@@ -428,7 +449,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn take_read(&mut self, ordinal: u32, read: &Read, began: Duration, took: Duration) {
+    fn take_read(&mut self, ordinal: u32, program: ProgramId, read: &Read, began: Duration, took: Duration) {
         let file = read.file;
         let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
@@ -446,7 +467,10 @@ impl<'a> Supervisor<'a> {
         self.notice_wait(file, fresh.unwrap_or(first + count)..first + count, waited);
         let over = (began + took).min(self.begun.elapsed());
         let demand = Demand::Timed { over: Time(over.as_nanos() as u64), waited };
-        self.reference(disclosed_by.unwrap_or(RUN), file, (first, count), read.site, demand);
+        let of_program = self.reader_of_program(program, file);
+        let absent = (first..first + count).filter(|&index| !self.manager.is_present(Block { file, index })).count();
+        self.processes.programs().missed(program, absent as u64);
+        self.reference(of_program.or(disclosed_by).unwrap_or(RUN), file, (first, count), read.site, demand);
         self.notice_habit(read.descriptor, fresh.is_none());
     }
 
@@ -468,7 +492,8 @@ impl<'a> Supervisor<'a> {
     /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
     fn notice_habit(&mut self, (slot, fd, generation): (Option<u32>, i32, u32), hit: bool) {
         let Some(slot) = slot else { return };
-        if self.trace.is_some() {
+        // Where all reads are told, or tell which page goes next, none is left out.
+        if self.trace.is_some() || self.manager.takes_advice() {
             return;
         }
         if self.habits.len() >= HABITS_MAX {
@@ -591,7 +616,8 @@ impl<'a> Supervisor<'a> {
         for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
             let Some(pid) = self.region.owner(slot) else { continue };
             if is_dead(pid) {
-                self.count_in(slot);
+                self.count_in(slot, self.processes.program(pid));
+                self.processes.programs().release(slot);
                 self.region.release(slot);
                 if let Some(ordinal) = self.processes.forget(pid) {
                     self.ended(ordinal);
@@ -601,12 +627,10 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn count_in(&mut self, slot: u32) {
+    /// What a slot counted since was this program's doing.
+    fn count_in(&mut self, slot: u32, program: ProgramId) {
         let Some(process) = self.region.process(slot) else { return };
-        let counters = process.counters();
-        self.retired.reads = self.retired.reads.saturating_add(counters.reads);
-        self.retired.bytes = self.retired.bytes.saturating_add(counters.bytes);
-        self.retired.stall_ticks = self.retired.stall_ticks.saturating_add(counters.stall_ticks);
+        self.processes.programs().count(slot, program, process.counters());
     }
 
     /// Ends the run: what is still disclosed will not be read.
@@ -621,8 +645,8 @@ impl<'a> Supervisor<'a> {
         }
         self.take_reports();
         for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
-            if self.region.owner(slot).is_some() {
-                self.count_in(slot);
+            if let Some(pid) = self.region.owner(slot) {
+                self.count_in(slot, self.processes.program(pid));
             }
         }
         for reader in self.library.readers().into_iter().chain([RUN]) {
@@ -631,9 +655,8 @@ impl<'a> Supervisor<'a> {
         self.programs = self.processes.count();
         Finished {
             statistics: self.manager.statistics().clone(),
-            reads: self.retired.reads,
-            bytes: self.retired.bytes,
-            stall: Duration::from_nanos((self.retired.stall_ticks as f64 * self.ns_per_tick) as u64),
+            by_program: self.processes.programs().of_run(FIRST_RUN),
+            ns_per_tick: self.ns_per_tick,
             programs: self.programs,
             bytes_ahead: self.host.bytes_fetched(),
             method: self.host.method(),
@@ -650,12 +673,10 @@ impl<'a> Supervisor<'a> {
 pub struct Finished {
     /// See [`crate::account::Account`] for these.
     pub statistics: foresee_manager::Statistics,
-    /// Reads.
-    pub reads: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Time in reads that waited.
-    pub stall: Duration,
+    /// What each program read.
+    pub by_program: Vec<Program>,
+    /// Nanoseconds per tick of their counters.
+    pub ns_per_tick: f64,
     /// Programs watched.
     pub programs: u32,
     /// Bytes read ahead.
@@ -685,11 +706,4 @@ fn is_dead(pid: u32) -> bool {
     // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
     let asked = unsafe { libc::kill(pid as i32, 0) };
     asked != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
-}
-
-/// The blocks a byte range touches; None if it is empty or lies beyond what files can hold.
-fn blocks(offset: u64, bytes: u64) -> Option<(u64, u64)> {
-    let end = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64)?;
-    let first = offset / BLOCK_BYTES;
-    (bytes > 0).then(|| (first, end.div_ceil(BLOCK_BYTES) - first))
 }

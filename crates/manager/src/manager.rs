@@ -223,6 +223,11 @@ impl Manager {
         &self.statistics
     }
 
+    /// Whether the policy takes advice; then the reader of a reference is the program whose page it becomes.
+    pub fn takes_advice(&self) -> bool {
+        self.policy.takes_advice()
+    }
+
     /// The memory as it stands.
     pub fn ledger(&self) -> Ledger {
         Ledger::of(self.capacity, &self.table)

@@ -21,7 +21,8 @@
 //! } }
 //! ```
 //!
-//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]), reads the counters
+//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]), answers what a program asked
+//! ([`Process::answer`]), reads the counters
 //! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what counts as a stall
 //! ([`Region::set_stall_ticks_min`]), and says when it leaves ([`Region::close`]).
 //!
@@ -44,7 +45,7 @@ mod wire;
 
 pub use consumer::{Consumer, Entry, Next};
 pub use process::{Attention, Counters, Process};
-pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, SEGMENT_BYTES, Stamp, Took, segments};
+pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Order, Record, SEGMENT_BYTES, Stamp, Took, segments};
 pub use region::{Mismatch, Region};
 pub use slot::PATH_BYTES_MAX;
 pub use ticks::ticks;

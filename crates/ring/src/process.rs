@@ -38,6 +38,10 @@ pub struct Process {
     tallies: [Alone<Tally>; TALLIES],
     /// On other lines than the counters: those are written by the program at each read.
     attention: Alone<[AtomicU32; ATTENTION_FDS]>,
+    /// The last answer: its ticket, an errno and a value, in 16, 16 and 32 bits.
+    answer: AtomicU64,
+    /// Why the last call that is not answered was refused: an errno, or 0.
+    refusal: AtomicU32,
 }
 
 /// The counters of one thread in [`TALLIES`].
@@ -119,7 +123,45 @@ impl Process {
         }
     }
 
+    /// The supervisor answers what the program asked under this ticket: a value, or an errno.
+    pub fn answer(&self, ticket: u32, result: Result<i32, u16>) {
+        let (error, value) = match result {
+            Ok(value) => (0, value),
+            Err(error) => (error, 0),
+        };
+        let word = u64::from(ticket as u16) << 48 | u64::from(error) << 32 | u64::from(value as u32);
+        self.answer.store(word, Release);
+    }
+
+    /// The answer to what was asked under this ticket, if it is the last one given. Of a ticket count 16 bits, which are
+    /// never all 0.
+    pub fn answer_to(&self, ticket: u32) -> Option<Result<i32, u16>> {
+        let word = self.answer.load(Acquire);
+        (word >> 48 == u64::from(ticket as u16)).then_some(match (word >> 32) as u16 {
+            0 => Ok(word as u32 as i32),
+            error => Err(error),
+        })
+    }
+
+    /// The supervisor did not take what nobody waits for the answer of.
+    pub fn refuse(&self, error: u16) {
+        self.refusal.store(u32::from(error), Relaxed);
+    }
+
+    /// Why such a call was refused since this was last asked: an errno.
+    pub fn take_refusal(&self) -> Option<u16> {
+        match self.refusal.load(Relaxed) {
+            0 => None,
+            error => {
+                self.refusal.store(0, Relaxed);
+                Some(error as u16)
+            }
+        }
+    }
+
     fn clear(&self) {
+        self.answer.store(0, Relaxed);
+        self.refusal.store(0, Relaxed);
         for Alone(tally) in &self.tallies {
             tally.reads.store(0, Relaxed);
             tally.bytes.store(0, Relaxed);

@@ -102,6 +102,16 @@ enum_field! {
     }
 }
 
+enum_field! {
+    /// Which of a program's pages of one priority goes first.
+    Order {
+        /// The one whose last reference is longest ago.
+        Lru = 0,
+        /// The one that was referenced last.
+        Mru = 1,
+    }
+}
+
 macro_rules! records {
     ($($(#[$doc:meta])* $number:literal $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         /// One thing a program did. The path that some of them carry lies beside them, in [`crate::Entry::path`]:
@@ -332,6 +342,60 @@ records! {
     }
     /// What the process hinted and has not read is withdrawn.
     22 HintsCancelled {}
+    /// The process advises which of its pages go first, or does so no more (002 section 3). Like the next four, answered in
+    /// its process slot: see [`crate::Process::answer`].
+    23 Managed {
+        /// What the answer is found by.
+        ticket: u32,
+        /// It does.
+        on: bool,
+    }
+    /// The long-term priority of a file. Path: as given.
+    24 PrioritySet {
+        /// What the answer is found by.
+        ticket: u32,
+        /// Lower goes first.
+        priority: i32,
+    }
+    /// Asks for it. Path: as given.
+    25 PriorityAsked {
+        /// What the answer is found by.
+        ticket: u32,
+    }
+    /// Which of the pages of a priority goes first.
+    26 PolicySet {
+        /// What the answer is found by.
+        ticket: u32,
+        /// The priority.
+        priority: i32,
+        /// The policy.
+        order: Order,
+    }
+    /// Asks for it.
+    27 PolicyAsked {
+        /// What the answer is found by.
+        ticket: u32,
+        /// The priority.
+        priority: i32,
+    }
+    /// The priority of these bytes' pages until they are referenced. Path: as given. Not answered: programs say it often.
+    28 TemporaryPrioritySet {
+        /// The priority.
+        priority: i32,
+        /// Where.
+        offset: u64,
+        /// Bytes.
+        len: u64,
+    }
+    /// What the process runs, after [`Record::ProcessStarted`]. Path: as it was given to `exec`.
+    29 Executed {
+        /// What its slot counted before, when it ran something else.
+        reads: u64,
+        /// See `reads`.
+        bytes: u64,
+        /// See `reads`.
+        stall_ticks: u64,
+    }
 }
 
 /// Bytes of one segment: offset and length, 64 bits each, as the processor has them.

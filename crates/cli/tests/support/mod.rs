@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a place of their own, and programs run in it to their end, with and without foresee.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
+pub mod library;
 pub mod process;
 pub mod same;
 pub mod under;
@@ -106,6 +107,12 @@ impl Place {
         for file in 0..files {
             self.write(format!("d/f{file}"), lines_of(file, lines));
         }
+    }
+
+    /// A file of so many blocks, no two of which are alike.
+    pub fn write_blocks(&self, name: &str, blocks: usize) {
+        let words = (0..blocks as u64 * 512).flat_map(|word| word.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes());
+        self.write(name, words.collect::<Vec<u8>>());
     }
 
     /// A command to run here.

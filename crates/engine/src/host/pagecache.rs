@@ -115,7 +115,7 @@ impl PageCache {
                 Action::Drop { file, first, count } => self.drop(file, first, count, names),
                 // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
                 Action::Wake { .. } | Action::Pull { .. } => {}
-                // Nobody advises yet.
+                // Said to the programs, not to the page cache.
                 Action::Refused { .. } | Action::Revoked { .. } => {}
                 Action::Priority { .. } | Action::LevelPolicy { .. } => {}
             }

@@ -9,6 +9,13 @@ use std::os::unix::fs::MetadataExt;
 /// The size of the host's blocks: a page, the page cache's own unit.
 pub const BLOCK_BYTES: u64 = 4096;
 
+/// The blocks a byte range touches; None if it is empty or lies beyond what files can hold.
+pub fn blocks(offset: u64, bytes: u64) -> Option<(u64, u64)> {
+    let end = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64)?;
+    let first = offset / BLOCK_BYTES;
+    (bytes > 0).then(|| (first, end.div_ceil(BLOCK_BYTES) - first))
+}
+
 const CACHESTAT: libc::c_long = 451;
 
 #[repr(C)]

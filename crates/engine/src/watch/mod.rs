@@ -2,4 +2,4 @@
 
 mod process;
 
-pub use process::{Disclosure, Processes, Read, Seen};
+pub use process::{Advising, Disclosure, Processes, Read, Seen};

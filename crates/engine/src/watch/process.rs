@@ -9,10 +9,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use foresee_manager::FileId;
-use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record, segments};
+use foresee_manager::{Advice, FileId, Order};
+use foresee_ring::{Advice as FileAdvice, Class, Counters, Entry, OFFSET_CURRENT, Record, segments};
 
+use crate::host::blocks;
 use crate::names::{Identity, Names, absolute};
+use crate::programs::{ProgramId, Programs};
 
 /// Descriptors of one process that are followed; a program that claims more is not believed.
 const DESCRIPTORS_MAX: usize = 65_536;
@@ -52,6 +54,9 @@ struct Process {
     slot: Option<u32>,
     /// The order in which processes began, for profiles.
     ordinal: u32,
+    /// Of which of the runs that share the supervisor it is.
+    run: u32,
+    program: ProgramId,
 }
 
 /// Bytes of a file that a program read.
@@ -92,12 +97,14 @@ pub enum Seen {
     },
     /// Bytes of a file were read.
     Read(Read),
-    /// A file was written up to here.
+    /// A part of a file was written.
     Wrote {
         /// The file.
         file: FileId,
-        /// The first byte after what was written.
-        end: u64,
+        /// From where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
     },
     /// A file was mapped: it is read without calls.
     Mapped {
@@ -115,6 +122,8 @@ pub enum Seen {
     },
     /// The process said something through the hint library.
     Disclosed(Disclosure),
+    /// The process advised which of its pages go first, or asked what it advised (002 section 3).
+    Advises(Advising),
     /// The process ended.
     Ended {
         /// Its number in the order of their beginnings.
@@ -145,11 +154,25 @@ pub enum Disclosure {
     Cancel,
 }
 
-/// All processes of a run.
+/// A call of the hint library's other half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advising {
+    /// What it says; None if it speaks of a file or range that cannot be followed.
+    pub advice: Option<Advice>,
+    /// The slot of the process, and what it knows its answer by; None if it waits for none.
+    pub slot: Option<u32>,
+    /// See `slot`.
+    pub ticket: Option<u32>,
+}
+
+/// All processes of a supervisor's runs.
 #[derive(Default)]
 pub struct Processes {
     by_pid: HashMap<u32, Process>,
     started: u32,
+    /// Who starts programs of runs other than the first: a `foresee run`, by process number.
+    starters: HashMap<u32, u32>,
+    programs: Programs,
 }
 
 impl Processes {
@@ -163,6 +186,21 @@ impl Processes {
         self.by_pid.get(&pid).map_or(0, |process| process.ordinal)
     }
 
+    /// What a process executes.
+    pub fn program(&self, pid: u32) -> ProgramId {
+        self.by_pid.get(&pid).map_or(ProgramId::default(), |process| process.program)
+    }
+
+    /// The programs.
+    pub fn programs(&mut self) -> &mut Programs {
+        &mut self.programs
+    }
+
+    /// What this process starts is of this run.
+    pub fn starts(&mut self, pid: u32, run: u32) {
+        self.starters.insert(pid, run);
+    }
+
     /// A process is gone. Returns the number it had in the order of their beginnings.
     pub fn forget(&mut self, pid: u32) -> Option<u32> {
         self.by_pid.remove(&pid).map(|process| process.ordinal)
@@ -172,20 +210,44 @@ impl Processes {
     pub fn learn(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
         let pid = entry.stamp.pid;
         match entry.record {
-            Record::ProcessStarted { slot, .. } => self.started(pid, slot, absolute(Path::new("/"), entry.path)),
+            Record::ProcessStarted { ppid, slot } => {
+                self.started(pid, ppid, slot, absolute(Path::new("/"), entry.path));
+            }
+            Record::Executed { reads, bytes, stall_ticks } => {
+                let process = self.by_pid.get_mut(&pid)?;
+                let program = self.programs.executed(process.run, entry.path);
+                let before = std::mem::replace(&mut process.program, program);
+                if let Some(slot) = process.slot {
+                    self.programs.count(slot, before, Counters { reads, bytes, stall_ticks });
+                }
+                return None;
+            }
             Record::Forked { parent, slot } => self.forked(pid, parent, slot),
-            Record::Exited {} => return Some(Seen::Ended { ordinal: self.forget(pid)? }),
+            Record::Exited {} => return Some(Seen::Ended { ordinal: self.exited(pid)? }),
             _ => return self.by_pid.get_mut(&pid)?.learn(entry, names),
         }
         None
     }
 
-    fn started(&mut self, pid: u32, slot: u32, directory: PathBuf) {
+    /// One with a slot is remembered until the slot is given back: what it counted is its program's.
+    fn exited(&mut self, pid: u32) -> Option<u32> {
+        match self.by_pid.get(&pid)?.slot {
+            Some(_) => Some(self.ordinal(pid)),
+            None => self.forget(pid),
+        }
+    }
+
+    fn started(&mut self, pid: u32, ppid: u32, slot: u32, directory: PathBuf) {
         if !self.by_pid.contains_key(&pid) {
             self.started += 1;
         }
         let ordinal = self.started;
-        let process = self.by_pid.entry(pid).or_insert_with(|| Process { ordinal, ..Process::default() });
+        let (run, program) = match (self.starters.get(&ppid), self.by_pid.get(&ppid)) {
+            (Some(&run), _) => (run, ProgramId::default()),
+            (None, Some(parent)) => (parent.run, parent.program),
+            (None, None) => (0, ProgramId::default()),
+        };
+        let process = self.by_pid.entry(pid).or_insert_with(|| Process { ordinal, run, program, ..Process::default() });
         // After exec, what was not close-on-exec is still open; what was is overwritten by the next use of its number.
         process.mappings.clear();
         process.directory = directory;
@@ -250,7 +312,7 @@ impl Process {
             }
             Record::Wrote { fd, generation, offset, len } => {
                 let (file, offset) = self.advance(fd, generation, offset, len)?;
-                Some(Seen::Wrote { file, end: offset.saturating_add(len) })
+                Some(Seen::Wrote { file, offset, bytes: len })
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
                 let file = self.open_file(fd, generation)?.file?;
@@ -265,11 +327,11 @@ impl Process {
                 let path = self.resolve(libc::AT_FDCWD, entry.path)?;
                 Some(Seen::Mapped { file: names.of_path(&path)? })
             }
-            Record::Advised { fd, generation, advice: Advice::WillNeed | Advice::Sequential, offset, len } => {
+            Record::Advised { fd, generation, advice: FileAdvice::WillNeed | FileAdvice::Sequential, offset, len } => {
                 let file = self.open_file(fd, generation)?.file?;
                 Some(Seen::Advised { file, offset, bytes: len })
             }
-            Record::AdvisedMemory { advice: Advice::WillNeed, addr, len } => {
+            Record::AdvisedMemory { advice: FileAdvice::WillNeed, addr, len } => {
                 let mapping = self.mappings.iter().rev().find(|it| addr.wrapping_sub(it.addr) < it.len)?;
                 let offset = mapping.offset.saturating_add(addr - mapping.addr);
                 Some(Seen::Advised { file: mapping.file, offset, bytes: len })
@@ -282,8 +344,36 @@ impl Process {
             Record::HintedSegments {} => Some(Seen::Disclosed(Disclosure::Segments(segments(entry.path).collect()))),
             Record::HintsRepeated { hints, passes } => Some(Seen::Disclosed(Disclosure::Repeat { hints, passes })),
             Record::HintsCancelled {} => Some(Seen::Disclosed(Disclosure::Cancel)),
-            _ => None,
+            _ => Some(Seen::Advises(self.advises(entry, names)?)),
         }
+    }
+
+    /// What a call that advises says, if the record is one.
+    fn advises(&self, entry: &Entry, names: &mut Names) -> Option<Advising> {
+        let mut file = || names.of_path(&self.resolve(libc::AT_FDCWD, entry.path)?);
+        let (ticket, advice) = match entry.record {
+            Record::Managed { ticket, on } => (Some(ticket), Some(if on { Advice::Manage } else { Advice::GiveUp })),
+            Record::PrioritySet { ticket, priority } => {
+                (Some(ticket), file().map(|file| Advice::SetPriority { file, priority }))
+            }
+            Record::PriorityAsked { ticket } => (Some(ticket), file().map(|file| Advice::GetPriority { file })),
+            Record::PolicySet { ticket, priority, order } => {
+                let order = match order {
+                    foresee_ring::Order::Lru => Order::Lru,
+                    foresee_ring::Order::Mru => Order::Mru,
+                };
+                (Some(ticket), Some(Advice::SetPolicy { priority, order }))
+            }
+            Record::PolicyAsked { ticket, priority } => (Some(ticket), Some(Advice::GetPolicy { priority })),
+            Record::TemporaryPrioritySet { priority, offset, len } => {
+                let advice = file().zip(blocks(offset, len.min((i64::MAX as u64).saturating_sub(offset))));
+                let advice =
+                    advice.map(|(file, (first, count))| Advice::SetTemporaryPriority { file, first, count, priority });
+                (None, advice)
+            }
+            _ => return None,
+        };
+        Some(Advising { advice, slot: self.slot, ticket })
     }
 
     /// The open file of this use of a descriptor number. Another use than we know of: its opening was lost, or another
@@ -402,7 +492,7 @@ mod tests {
         learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Regular), "f");
         let map = Record::Mapped { fd: 3, generation: 1, prot: 1, addr: 0x10000, offset: 4096, len: 0x8000 };
         learn(p, n, 1, map, "");
-        let advice = Record::AdvisedMemory { advice: Advice::WillNeed, addr: 0x11000, len: 0x1000 };
+        let advice = Record::AdvisedMemory { advice: FileAdvice::WillNeed, addr: 0x11000, len: 0x1000 };
         let Some(Seen::Advised { offset, bytes, .. }) = learn(p, n, 1, advice, "") else { panic!() };
         assert_eq!((offset, bytes), (4096 + 0x1000, 0x1000));
     }
@@ -427,6 +517,7 @@ mod tests {
         assert_ne!(file_of(learn(p, n, 1, hint, "f")), Some(file));
         assert_eq!(file_of(learn(p, n, 1, hint, "")), None);
         assert_eq!(learn(p, n, 1, Record::Exited {}, ""), Some(Seen::Ended { ordinal: 1 }));
+        assert_eq!(p.forget(1), Some(1), "it is remembered until its slot is given back");
         assert_eq!(learn(p, n, 1, Record::Exited {}, ""), None);
     }
 

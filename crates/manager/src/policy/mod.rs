@@ -160,6 +160,11 @@ pub trait Policy {
         false
     }
 
+    /// Whether it takes advice, so that it matters which program's a page is.
+    fn takes_advice(&self) -> bool {
+        false
+    }
+
     /// A reader advises which of its own pages go first, or asks what it advised. An error changes nothing.
     fn advised(&mut self, _reader: ReaderId, _advice: Advice, _context: &Context<'_>) -> Result<Answer, Refusal> {
         Err(Refusal::Policy)

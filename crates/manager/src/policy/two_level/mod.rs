@@ -102,6 +102,10 @@ impl Policy for TwoLevel {
         Some(chosen)
     }
 
+    fn takes_advice(&self) -> bool {
+        true
+    }
+
     fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
         self.control.advised(reader, advice, context.table)
     }

@@ -1,0 +1,117 @@
+//! Advice: what programs say through the hint library, what a file says for them, and what they are told in return.
+
+use std::collections::{HashMap, HashSet};
+
+use foresee_manager::{Action, Advice, AdviceFile, FileId, ReaderId, Refusal};
+
+use super::Supervisor;
+use crate::programs::ProgramId;
+use crate::watch::Advising;
+
+/// Files of programs that were looked for in a file of advice: each once for each program.
+const LOOKED_FOR_MAX: usize = 1 << 20;
+
+/// What files of advice say for the programs of each run, and to whom it was said.
+#[derive(Default)]
+pub(super) struct FileAdvice {
+    of_run: HashMap<u32, AdviceFile>,
+    programs: HashSet<ProgramId>,
+    files: HashSet<(ProgramId, FileId)>,
+}
+
+impl FileAdvice {
+    /// All programs of this run are advised so.
+    pub fn set(&mut self, run: u32, advice: AdviceFile) {
+        self.of_run.insert(run, advice);
+    }
+}
+
+/// Why advice was refused, as an errno of the hint library (`bindings/c/foresee.h`) and in words.
+fn told(why: Refusal) -> (u16, &'static str) {
+    let (error, words) = match why {
+        Refusal::Policy => (libc::ENOTSUP, "the policy takes none; --policy lru-sp does"),
+        Refusal::Managers => (libc::EUSERS, "as many programs advise as may (64)"),
+        Refusal::Levels => (libc::ENOSPC, "as many priorities are in use as may be (32)"),
+        Refusal::Files => (libc::EMFILE, "as many files have a priority of their own as may (16,384)"),
+        Refusal::Range => (libc::ERANGE, "there is no such file to follow, or no such range"),
+        Refusal::Revoked => (libc::EPERM, "it lost control before"),
+    };
+    (error as u16, words)
+}
+
+impl Supervisor<'_> {
+    /// Whose a read or write of this program is, where that matters.
+    pub(super) fn reader_of_program(&mut self, program: ProgramId, file: FileId) -> Option<ReaderId> {
+        if !self.manager.takes_advice() {
+            return None;
+        }
+        let run = self.processes.programs().get(program).run;
+        if let Some(advice) = self.file_advice.of_run.get(&run) {
+            let mut said: Vec<Advice> = Vec::new();
+            if self.file_advice.programs.insert(program) {
+                let policies = advice.levels.iter();
+                said.extend(policies.map(|&(priority, order)| Advice::SetPolicy { priority, order }));
+            }
+            if self.file_advice.files.len() < LOOKED_FOR_MAX
+                && self.file_advice.files.insert((program, file))
+                && let Some(priority) = advice.priority(&self.names.path(file).to_string_lossy())
+            {
+                said.push(Advice::SetPriority { file, priority });
+            }
+            for advice in said {
+                let _ = self.advise(program, advice);
+            }
+        }
+        Some(program.reader())
+    }
+
+    /// Takes what a process says, and answers it.
+    pub(super) fn take_advice(&mut self, program: ProgramId, Advising { advice, slot, ticket }: Advising) {
+        let answer = match advice {
+            Some(advice) => self.advise(program, advice),
+            None => Err(Refusal::Range),
+        }
+        .map_err(|why| told(why).0);
+        let Some(process) = slot.and_then(|slot| self.region.process(slot)) else { return };
+        match (ticket, answer) {
+            (Some(ticket), answer) => process.answer(ticket, answer),
+            (None, Err(error)) => process.refuse(error),
+            (None, Ok(_)) => {}
+        }
+    }
+
+    /// A program advises, or asks what it advised. Returns the answer.
+    fn advise(&mut self, program: ProgramId, advice: Advice) -> Result<i32, Refusal> {
+        self.tell(advice.event(program.reader()));
+        let mut answer = Ok(0);
+        for &action in &self.actions {
+            match action {
+                Action::Refused { why, .. } => answer = Err(why),
+                Action::Priority { priority, .. } => answer = Ok(priority),
+                Action::LevelPolicy { order, .. } => answer = Ok(order as i32),
+                _ => {}
+            }
+        }
+        if let Err(why) = answer {
+            let name = self.processes.programs().get(program).name.clone();
+            self.warn(format!("advice of {name} was not taken: {}", told(why).1));
+        }
+        answer
+    }
+
+    /// Programs that just lost control are named.
+    pub(super) fn notice_revoked(&mut self) {
+        let revoked = self.actions.iter().filter_map(|action| match *action {
+            Action::Revoked { reader } => Some(reader),
+            _ => None,
+        });
+        let programs = self.processes.programs();
+        let names: Vec<String> =
+            revoked.filter_map(|reader| Some(programs.get(programs.of_reader(reader)?).name.clone())).collect();
+        for name in names {
+            self.warn(format!(
+                "{name} lost control of its own pages: too many of its decisions proved wrong (policy parameter revoke_share)"
+            ));
+        }
+    }
+}
