@@ -3,6 +3,7 @@
 mod advice;
 mod compare;
 mod damage;
+mod join;
 mod log;
 mod paper;
 mod profile;
@@ -52,11 +53,14 @@ enum Verb {
     /// Spread one file over several disks, and read it from all of them at once
     #[command(subcommand)]
     Stripe(stripe::Action),
+    /// Supervise joined runs; the first of them starts it
+    #[command(hide = true)]
+    Supervise(join::SuperviseOptions),
 }
 
 fn main() -> ExitCode {
     let verb = Cli::parse().command;
-    if !matches!(verb, Verb::Run(_) | Verb::Record(_)) {
+    if !matches!(verb, Verb::Run(_) | Verb::Record(_) | Verb::Supervise(_)) {
         // What prints to a pipe ends with it. A run does not: its program decides.
         // SAFETY: no handler is installed.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
         Verb::Profile(action) => profile::main(action),
         Verb::Paper(options) => paper::main(options),
         Verb::Stripe(action) => stripe::main(action),
+        Verb::Supervise(options) => join::supervise(options),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -11,7 +11,7 @@ use foresee::run::{Failure, Ran};
 use crate::log::open_log;
 use crate::running::Running;
 use crate::say::say;
-use crate::{compare, report};
+use crate::{compare, join, report};
 
 /// How the exit status says that foresee itself failed; the next two are the shell's own words for commands.
 const OWN_FAILURE: u8 = 125;
@@ -42,6 +42,11 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "log")]
     compare: Option<u32>,
 
+    /// Share memory with this user's other runs of the same NAME, as policy lru-sp divides it between their programs. Such runs
+    /// learn nothing and read nothing ahead; the first of them settles --policy and --memory
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["compare", "log"])]
+    join: Option<String>,
+
     /// Write every event the manager takes in and every action it answers to this file, for 'foresee replay'
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -53,6 +58,10 @@ pub fn main(options: Options) -> Result<u8, String> {
     if let Some(rounds) = options.compare {
         return compare::main(&options.running, rounds, options.json.as_deref());
     }
+    let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
+    if let Some(name) = &options.join {
+        return join::main(&options.running, name, shown, options.json.as_deref());
+    }
     let log = options.log.as_deref().map(open_log).transpose()?;
     let mut run = options.running.run(store.as_ref());
     run.log = log.as_ref().map(|log| log.sink());
@@ -63,7 +72,6 @@ pub fn main(options: Options) -> Result<u8, String> {
     if let Some(log) = log {
         ran.account.warnings.extend(log.finish().err());
     }
-    let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
     Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, options.json.as_deref()))
 }
 

@@ -40,7 +40,7 @@ pub struct Running {
 }
 
 /// Whether reads ahead may go through io_uring: FORESEE_IO=threads does without it.
-fn may_use_uring() -> bool {
+pub fn may_use_uring() -> bool {
     std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use foresee_manager::Statistics;
 
+use crate::supervisor::Tally;
+
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -65,4 +67,47 @@ pub struct Account {
     pub start_up: Duration,
     /// What went wrong without stopping the run.
     pub warnings: Vec<String>,
+}
+
+impl Account {
+    /// From what the supervisor counted, and what of the run itself only whoever started it knows. What it costs is what this
+    /// process has cost so far.
+    pub fn new(tally: Tally, elapsed: Duration, ending: Ending, start_up: Duration) -> Self {
+        let Tally { by_program, statistics, programs, bytes_ahead, method, profile_steps, records_lost, warnings } =
+            tally;
+        let (own_cpu, own_memory) = own_usage();
+        Account {
+            elapsed,
+            ending,
+            reads: by_program.iter().map(|it| it.reads).sum(),
+            bytes: by_program.iter().map(|it| it.bytes).sum(),
+            stall: by_program.iter().map(|it| it.stall).sum(),
+            programs,
+            by_program,
+            statistics,
+            bytes_ahead,
+            method,
+            profile_steps,
+            records_lost,
+            own_cpu,
+            own_memory,
+            start_up,
+            warnings,
+        }
+    }
+}
+
+fn own_usage() -> (Duration, u64) {
+    // SAFETY: getrusage fills in the structure it is given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let time = |it: libc::timeval| Duration::new(it.tv_sec as u64, it.tv_usec as u32 * 1000);
+    // Not ru_maxrss: that is inherited from whoever started us.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    (time(usage.ru_utime) + time(usage.ru_stime), peak.unwrap_or(0) << 10)
 }

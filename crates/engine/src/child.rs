@@ -70,6 +70,13 @@ impl Signals {
         }
     }
 
+    /// Sleeps until one comes.
+    pub fn wait(&self) {
+        let mut polled = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one structure, which lives through the call. Where it fails, the caller looks once more than needed.
+        unsafe { libc::poll(&raw mut polled, 1, -1) };
+    }
+
     /// Whether somebody sent one, where there is no program to send it on to.
     pub fn came(&self) -> bool {
         std::iter::from_fn(|| self.next()).any(|info| info.ssi_signo as i32 != libc::SIGCHLD)

@@ -17,7 +17,7 @@ mod pool;
 pub mod profile;
 pub mod programs;
 pub mod run;
-mod shared;
+pub mod shared;
 pub mod stripe;
 pub mod supervisor;
 pub mod watch;

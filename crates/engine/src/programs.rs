@@ -105,6 +105,12 @@ impl Programs {
         ((program as usize) < self.programs.len()).then_some(ProgramId(program))
     }
 
+    /// The readers that programs of this run are.
+    pub fn readers_of(&self, run: u32) -> Vec<ReaderId> {
+        let numbered = self.programs.iter().zip(0..);
+        numbered.filter(|(it, _)| it.run == run).map(|(_, number)| ProgramId(number).reader()).collect()
+    }
+
     /// Those of this run, in the order in which they appeared.
     pub fn of_run(&self, run: u32) -> Vec<Program> {
         self.programs

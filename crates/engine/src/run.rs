@@ -3,18 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use foresee_manager::AdviceFile;
 
-use crate::account::{Account, ProgramAccount};
+use crate::account::{Account, Ending};
 use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
 use crate::hints::read_words;
 use crate::host::PageCache;
 use crate::profile::{Profile, Store};
-use crate::programs::Program;
 use crate::shared::SharedRegion;
-use crate::supervisor::{Finished, LogSink, Setup, Supervisor, TraceSink};
+use crate::supervisor::{LogSink, Setup, Supervisor, TraceSink};
 
 /// The preload library's file name.
 pub const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
@@ -79,7 +79,6 @@ impl Run<'_> {
     /// Runs the command to its end.
     pub fn go(self) -> Result<Ran, Failure> {
         let begun = Instant::now();
-        let own = |what: &'static str| move |error: io::Error| Failure::Own(format!("{what}: {error}"));
         if self.advice.is_some() && !self.policy.build().takes_advice() {
             return Err(Failure::Own(format!("policy {} takes no advice; lru-sp does", self.policy.as_str())));
         }
@@ -110,13 +109,8 @@ impl Run<'_> {
         let shared = SharedRegion::new().map_err(own("shared memory for the programs"))?;
         let limit = DescriptorLimit::raise();
         let signals = Signals::take().map_err(own("signals"))?;
-        let variables =
-            [(OsStr::new("LD_PRELOAD"), preload_value(&library)), (OsStr::new("FORESEE_RING"), shared.path().into())];
         // The program starts first: what it does until its first read is time to read ahead in.
-        let mut child = start(&self.command, &variables, &signals, &limit).map_err(|error| {
-            let program = self.command.first().map(|it| it.to_string_lossy().into_owned());
-            Failure::Command(error, program.unwrap_or_default())
-        })?;
+        let mut child = start_watched(&self.command, &library, shared.path().into(), &signals, &limit)?;
         let started = Instant::now();
         let mut supervisor = Supervisor::new(shared.region(), setup);
         let status = loop {
@@ -129,61 +123,45 @@ impl Run<'_> {
         };
         let elapsed = started.elapsed();
         let finished = supervisor.finish();
-        warnings.extend(finished.warnings.iter().cloned());
-        let account = account(&finished, elapsed, ending(status), started - begun, warnings);
+        let mut account = Account::new(finished.tally.clone(), elapsed, ending(status), started - begun);
+        account.warnings.splice(0..0, warnings);
         let profile = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
         Ok(Ran { account, profile })
     }
 }
 
-fn account(
-    finished: &Finished,
-    elapsed: Duration,
-    ending: crate::account::Ending,
-    start_up: Duration,
-    warnings: Vec<String>,
-) -> Account {
-    let (own_cpu, own_memory) = own_usage();
-    let of_program = |program: &Program| ProgramAccount {
-        name: program.name.clone(),
-        executions: program.executions,
-        reads: program.counters.reads,
-        bytes: program.counters.bytes,
-        stall: Duration::from_nanos((program.counters.stall_ticks as f64 * finished.ns_per_tick) as u64),
-        missed: program.missed,
-    };
-    let by_program: Vec<ProgramAccount> = finished.by_program.iter().map(of_program).collect();
-    Account {
-        elapsed,
-        ending,
-        reads: by_program.iter().map(|it| it.reads).sum(),
-        bytes: by_program.iter().map(|it| it.bytes).sum(),
-        stall: by_program.iter().map(|it| it.stall).sum(),
-        by_program,
-        programs: finished.programs,
-        statistics: finished.statistics.clone(),
-        bytes_ahead: finished.bytes_ahead,
-        method: finished.method,
-        profile_steps: finished.profile_steps,
-        records_lost: finished.records_lost,
-        own_cpu,
-        own_memory,
-        start_up,
-        warnings,
+/// Runs a command whose programs post to the region of this name: a supervisor that several runs share. Returns how it ended,
+/// how long it took, and what it took to start it.
+pub fn run_beside(command: &[OsString], region: OsString) -> Result<(Ending, Duration, Duration), Failure> {
+    let begun = Instant::now();
+    let library = find_preload_library().map_err(Failure::Own)?;
+    let limit = DescriptorLimit::raise();
+    let signals = Signals::take().map_err(own("signals"))?;
+    let mut child = start_watched(command, &library, region, &signals, &limit)?;
+    let started = Instant::now();
+    loop {
+        signals.pass_on(&child);
+        if let Some(status) = child.try_wait().map_err(own("waiting for the command"))? {
+            return Ok((ending(status), started.elapsed(), started - begun));
+        }
+        signals.wait();
     }
 }
 
-fn own_usage() -> (Duration, u64) {
-    // SAFETY: getrusage fills in the structure it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let time = |it: libc::timeval| Duration::new(it.tv_sec as u64, it.tv_usec as u32 * 1000);
-    // Not ru_maxrss: that is inherited from whoever started us.
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    (time(usage.ru_utime) + time(usage.ru_stime), peak.unwrap_or(0) << 10)
+fn own(what: &'static str) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::Own(format!("{what}: {error}"))
+}
+
+fn start_watched(
+    command: &[OsString],
+    library: &Path,
+    region: OsString,
+    signals: &Signals,
+    limit: &DescriptorLimit,
+) -> Result<Child, Failure> {
+    let variables = [(OsStr::new("LD_PRELOAD"), preload_value(library)), (OsStr::new("FORESEE_RING"), region)];
+    start(command, &variables, signals, limit).map_err(|error| {
+        let program = command.first().map(|it| it.to_string_lossy().into_owned());
+        Failure::Command(error, program.unwrap_or_default())
+    })
 }

@@ -11,6 +11,7 @@
 //! the manager and everything it answers can be logged, and replayed.
 
 mod advising;
+mod sharing;
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -23,11 +24,12 @@ use foresee_manager::{
 };
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
+use crate::account::ProgramAccount;
 use crate::hints::{Found, Library, Walk, Words};
 use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, Share, blocks, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
-use crate::programs::{Program, ProgramId};
+use crate::programs::ProgramId;
 use crate::watch::{Disclosure, Processes, Read, Seen};
 use advising::FileAdvice;
 
@@ -167,10 +169,10 @@ pub struct Supervisor<'a> {
     ns_per_tick: f64,
     actions: Vec<Action>,
     reports: Vec<Report>,
-    programs: u32,
     sleep: Duration,
     is_behind: bool,
-    warnings: Vec<String>,
+    /// Each with the run it is of.
+    warnings: Vec<(u32, String)>,
 }
 
 /// Nanoseconds per tick, from two readings some time apart.
@@ -230,7 +232,6 @@ impl<'a> Supervisor<'a> {
             ns_per_tick,
             actions: Vec::new(),
             reports: Vec::new(),
-            programs: 0,
             sleep: SLEEP_MIN,
             is_behind: false,
             warnings: Vec::new(),
@@ -252,7 +253,10 @@ impl<'a> Supervisor<'a> {
         self.host.close_idle();
         self.look_around();
         if let Err(error) = self.host.submit() {
-            self.warn(format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"));
+            self.warn(
+                FIRST_RUN,
+                format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"),
+            );
         }
         records + reports > 0
     }
@@ -265,7 +269,8 @@ impl<'a> Supervisor<'a> {
         self.host.wait(others, sleep);
     }
 
-    fn warn(&mut self, warning: String) {
+    fn warn(&mut self, run: u32, warning: String) {
+        let warning = (run, warning);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
@@ -633,10 +638,8 @@ impl<'a> Supervisor<'a> {
         self.processes.programs().count(slot, program, process.counters());
     }
 
-    /// Ends the run: what is still disclosed will not be read.
-    pub fn finish(mut self) -> Finished {
-        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
-        self.region.close();
+    /// Takes in what the programs have posted by now.
+    fn catch_up(&mut self) {
         // A slot holds a record, or up to four segments.
         for _ in 0..4 * foresee_ring::SLOTS / RECORDS_AT_ONCE {
             if self.take_records() == 0 {
@@ -649,46 +652,62 @@ impl<'a> Supervisor<'a> {
                 self.count_in(slot, self.processes.program(pid));
             }
         }
-        for reader in self.library.readers().into_iter().chain([RUN]) {
-            self.tell(Event::ReaderExited { reader });
-        }
-        self.programs = self.processes.count();
-        Finished {
+    }
+
+    /// What a run came to so far.
+    fn tally(&mut self, run: u32) -> Tally {
+        let of_run = |warning: &&(u32, String)| warning.0 == run;
+        let stall = |ticks: u64| Duration::from_nanos((ticks as f64 * self.ns_per_tick) as u64);
+        let by_program = self.processes.programs().of_run(run).into_iter().map(|program| ProgramAccount {
+            name: program.name,
+            executions: program.executions,
+            reads: program.counters.reads,
+            bytes: program.counters.bytes,
+            stall: stall(program.counters.stall_ticks),
+            missed: program.missed,
+        });
+        Tally {
+            by_program: by_program.collect(),
             statistics: self.manager.statistics().clone(),
-            by_program: self.processes.programs().of_run(FIRST_RUN),
-            ns_per_tick: self.ns_per_tick,
-            programs: self.programs,
+            programs: self.processes.count(run),
             bytes_ahead: self.host.bytes_fetched(),
             method: self.host.method(),
             profile_steps: self.profile.as_ref().map(|profile| profile.steps.len()),
             records_lost: self.region.lost() + self.consumer.corrupt(),
-            warnings: self.warnings,
-            recorder: self.recorder,
-            names: self.names,
+            warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
         }
     }
+
+    /// Ends the run: what is still disclosed will not be read.
+    pub fn finish(mut self) -> Finished {
+        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
+        self.region.close();
+        self.catch_up();
+        for reader in self.library.readers().into_iter().chain([RUN]) {
+            self.tell(Event::ReaderExited { reader });
+        }
+        Finished { tally: self.tally(FIRST_RUN), recorder: self.recorder, names: self.names }
+    }
+}
+
+/// What a run came to: see [`crate::account::Account`] for these.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "documented there")]
+pub struct Tally {
+    pub by_program: Vec<ProgramAccount>,
+    pub statistics: foresee_manager::Statistics,
+    pub programs: u32,
+    pub bytes_ahead: u64,
+    pub method: &'static str,
+    pub profile_steps: Option<usize>,
+    pub records_lost: u64,
+    pub warnings: Vec<String>,
 }
 
 /// What is left of a run.
 pub struct Finished {
-    /// See [`crate::account::Account`] for these.
-    pub statistics: foresee_manager::Statistics,
-    /// What each program read.
-    pub by_program: Vec<Program>,
-    /// Nanoseconds per tick of their counters.
-    pub ns_per_tick: f64,
-    /// Programs watched.
-    pub programs: u32,
-    /// Bytes read ahead.
-    pub bytes_ahead: u64,
-    /// How.
-    pub method: &'static str,
-    /// Steps the profile disclosed.
-    pub profile_steps: Option<usize>,
-    /// Records that did not arrive.
-    pub records_lost: u64,
-    /// What went wrong.
-    pub warnings: Vec<String>,
+    /// What it came to.
+    pub tally: Tally,
     /// The run as recorded.
     pub recorder: Recorder,
     names: Names,

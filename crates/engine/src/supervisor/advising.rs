@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use foresee_manager::{Action, Advice, AdviceFile, FileId, ReaderId, Refusal};
 
 use super::Supervisor;
-use crate::programs::ProgramId;
+use crate::programs::{Program, ProgramId};
 use crate::watch::Advising;
 
 /// Files of programs that were looked for in a file of advice: each once for each program.
@@ -23,6 +23,11 @@ impl FileAdvice {
     /// All programs of this run are advised so.
     pub fn set(&mut self, run: u32, advice: AdviceFile) {
         self.of_run.insert(run, advice);
+    }
+
+    /// Nothing is advised for this run's programs any more.
+    pub fn forget(&mut self, run: u32) {
+        self.of_run.remove(&run);
     }
 }
 
@@ -93,8 +98,9 @@ impl Supervisor<'_> {
             }
         }
         if let Err(why) = answer {
-            let name = self.processes.programs().get(program).name.clone();
-            self.warn(format!("advice of {name} was not taken: {}", told(why).1));
+            let Program { run, name, .. } = self.processes.programs().get(program);
+            let (run, warning) = (*run, format!("advice of {name} was not taken: {}", told(why).1));
+            self.warn(run, warning);
         }
         answer
     }
@@ -106,12 +112,15 @@ impl Supervisor<'_> {
             _ => None,
         });
         let programs = self.processes.programs();
-        let names: Vec<String> =
-            revoked.filter_map(|reader| Some(programs.get(programs.of_reader(reader)?).name.clone())).collect();
-        for name in names {
-            self.warn(format!(
-                "{name} lost control of its own pages: too many of its decisions proved wrong (policy parameter revoke_share)"
-            ));
+        let of = |reader| Some(programs.get(programs.of_reader(reader)?).clone());
+        let revoked: Vec<Program> = revoked.filter_map(of).collect();
+        for Program { run, name, .. } in revoked {
+            self.warn(
+                run,
+                format!(
+                    "{name} lost control of its own pages: too many of its decisions proved wrong (policy parameter revoke_share)"
+                ),
+            );
         }
     }
 }

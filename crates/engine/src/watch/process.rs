@@ -170,15 +170,16 @@ pub struct Advising {
 pub struct Processes {
     by_pid: HashMap<u32, Process>,
     started: u32,
+    started_of: HashMap<u32, u32>,
     /// Who starts programs of runs other than the first: a `foresee run`, by process number.
     starters: HashMap<u32, u32>,
     programs: Programs,
 }
 
 impl Processes {
-    /// How many processes were seen so far.
-    pub fn count(&self) -> u32 {
-        self.started
+    /// How many processes of a run were seen so far.
+    pub fn count(&self, run: u32) -> u32 {
+        self.started_of.get(&run).copied().unwrap_or(0)
     }
 
     /// The number of a process in the order of their beginnings.
@@ -196,9 +197,14 @@ impl Processes {
         &mut self.programs
     }
 
-    /// What this process starts is of this run.
+    /// What this process starts is of this run, from now on.
     pub fn starts(&mut self, pid: u32, run: u32) {
         self.starters.insert(pid, run);
+    }
+
+    /// It starts nothing any more.
+    pub fn starts_no_more(&mut self, pid: u32) {
+        self.starters.remove(&pid);
     }
 
     /// A process is gone. Returns the number it had in the order of their beginnings.
@@ -238,15 +244,16 @@ impl Processes {
     }
 
     fn started(&mut self, pid: u32, ppid: u32, slot: u32, directory: PathBuf) {
-        if !self.by_pid.contains_key(&pid) {
-            self.started += 1;
-        }
-        let ordinal = self.started;
         let (run, program) = match (self.starters.get(&ppid), self.by_pid.get(&ppid)) {
             (Some(&run), _) => (run, ProgramId::default()),
             (None, Some(parent)) => (parent.run, parent.program),
             (None, None) => (0, ProgramId::default()),
         };
+        if !self.by_pid.contains_key(&pid) {
+            self.started += 1;
+            *self.started_of.entry(run).or_default() += 1;
+        }
+        let ordinal = self.started;
         let process = self.by_pid.entry(pid).or_insert_with(|| Process { ordinal, run, program, ..Process::default() });
         // After exec, what was not close-on-exec is still open; what was is overwritten by the next use of its number.
         process.mappings.clear();
@@ -259,6 +266,7 @@ impl Processes {
         let mut child = self.by_pid.get(&parent).cloned().unwrap_or_default();
         child.slot = (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot);
         child.ordinal = self.started;
+        *self.started_of.entry(child.run).or_default() += 1;
         self.by_pid.insert(pid, child);
     }
 }
