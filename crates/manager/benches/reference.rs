@@ -148,9 +148,14 @@ fn main() {
     }
     let patterns = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh, Pattern::Disclosed];
     let hits = [Pattern::Sequential, Pattern::Zipf, Pattern::Uniform, Pattern::Fresh];
-    for (policy, patterns) in
-        [("null", &hits[..1]), ("lru", &hits[..]), ("tip1", &hits[..]), ("lru-sp", &hits[..]), ("tip2", &patterns)]
-    {
+    for (policy, patterns) in [
+        ("null", &hits[..1]),
+        ("lru", &hits[..]),
+        ("tip1", &hits[..]),
+        ("lru-sp", &hits[..]),
+        ("sarc", &hits[..]),
+        ("tip2", &patterns),
+    ] {
         for &pattern in patterns {
             let (mut manager, bytes) = full(policy);
             if matches!(pattern, Pattern::Disclosed) {

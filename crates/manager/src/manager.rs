@@ -16,7 +16,7 @@ use crate::files::{Files, Known};
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
-use crate::policy::{Access, Ahead, Choice, Context, Disclosed, Ledger, Need, Policy, Worth};
+use crate::policy::{Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Need, Policy, Stretch, Worth};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
@@ -146,6 +146,7 @@ impl Manager {
         if !self.starved.is_empty() {
             self.feed_starved(out);
         }
+        self.read_stretches();
         if self.hints.any_open() || self.hints.any_more() {
             self.read_ahead(out);
         }
@@ -231,6 +232,11 @@ impl Manager {
     /// The memory as it stands.
     pub fn ledger(&self) -> Ledger {
         Ledger::of(self.capacity, &self.table)
+    }
+
+    /// What the policy knows of sequential and of random reads, if it tells them apart.
+    pub fn classes(&self) -> Option<Classes> {
+        self.policy.classes(&context!(self))
     }
 
     /// Whether a block is here, all of it.

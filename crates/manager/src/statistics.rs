@@ -30,6 +30,8 @@ counters! {
     late_hits,
     /// References whose block was neither here nor at a device on its way.
     misses,
+    /// References that went on a run the policy knew of, and found their block neither here nor on its way.
+    sequential_misses,
     /// Blocks given up to make room.
     evictions,
     /// Blocks dropped, or not kept when they came, because their file changed.

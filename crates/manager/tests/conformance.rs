@@ -214,6 +214,7 @@ fn pins_hold_until_released() {
         for config in configs(&policy, &[4]) {
             let mut driver = with_files(&config);
             driver.read(1, 0, 0, 4);
+            driver.arrive();
             for index in 0..4 {
                 driver.handle(Event::Pinned { file: FileId(0), index });
             }

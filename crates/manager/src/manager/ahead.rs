@@ -146,7 +146,7 @@ impl Manager {
         best
     }
 
-    /// The file system's own readahead: no disclosure, so no sequence, no window, no accuracy.
+    /// The readahead of the file system or of the policy: no disclosure, so no sequence, no window, no accuracy.
     pub(super) fn own_readahead(&mut self, first: Block, count: u64) {
         let home = self.home_of(first.file);
         for block in (first.index..first.index + count).map(|index| Block { index, ..first }) {
@@ -160,12 +160,21 @@ impl Manager {
         }
     }
 
+    /// What the policy wants read ahead because of how its readers read.
+    pub(super) fn read_stretches(&mut self) {
+        while let Some(Stretch { first, count, misses }) = self.policy.reads_ahead() {
+            self.statistics.sequential_misses += misses;
+            self.own_readahead(first, count);
+        }
+    }
+
     /// A frame was taken for this block: it waits for its device.
     fn queue_ahead(&mut self, home: Home, block: Block, sequence: u16, source: Source) {
         let page = self.table.insert(block, State::unread(source.class()), Phase::Queued);
         let frame = self.table.frame_mut(page);
         frame.ahead = true;
         frame.sequence = sequence;
+        self.policy.taken(page, &context!(self), None);
         self.statistics.ahead[source as usize].fetched += 1;
         self.dispatch.enqueue(home, block, source.class());
     }

@@ -42,6 +42,7 @@ impl Manager {
             if class == Class::Demand && count == 1 && !self.table.frame(page).stale {
                 // I7: exactly the readers of this block see the error.
                 let readers = self.waiting.remove(&page).unwrap_or_default();
+                self.policy.lost(page, &context!(self));
                 self.table.remove(page);
                 self.deliver(&readers, Outcome::Failed, out);
             } else {
@@ -61,6 +62,7 @@ impl Manager {
         } else {
             self.waiting.remove(&page);
             self.settle_unread(page, Unread::Cancelled);
+            self.policy.lost(page, &context!(self));
             self.table.remove(page);
         }
     }

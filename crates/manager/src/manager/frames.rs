@@ -66,6 +66,7 @@ impl Manager {
         self.dispatch.withdraw(block);
         if let Some(page) = self.table.find(block) {
             self.settle_unread(page, Unread::Cancelled);
+            self.policy.lost(page, &context!(self));
             self.table.remove(page);
         }
     }

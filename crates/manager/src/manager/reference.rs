@@ -85,6 +85,7 @@ impl Manager {
             self.statistics.misses += 1;
             if self.policy.keeps() && self.take_frame(false, Need::of(block)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
+                self.policy.taken(page, &context!(self), Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
@@ -98,10 +99,12 @@ impl Manager {
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::Present;
                 self.table.set_state(page, State::Cached);
+                self.policy.awaited(page, &context!(self), access);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             Phase::InFlight => {
                 self.late_hit(page);
+                self.policy.awaited(page, &context!(self), access);
                 let readers = self.waiting.entry(page).or_default();
                 if readers.is_empty() {
                     readers.push(*access);
@@ -180,11 +183,13 @@ impl Manager {
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::InFlight;
                 self.table.set_state(page, State::Demand);
+                self.policy.awaited(page, &context!(self), access);
                 self.waiting.entry(page).or_default().push(*access);
                 true
             }
             Phase::InFlight => {
                 self.late_hit(page);
+                self.policy.awaited(page, &context!(self), access);
                 self.waiting.entry(page).or_default().push(*access);
                 false
             }
@@ -193,6 +198,7 @@ impl Manager {
 
     pub(super) fn await_demand(&mut self, block: Block, access: &Access) {
         let page = self.table.insert(block, State::Demand, Phase::InFlight);
+        self.policy.taken(page, &context!(self), Some(access));
         self.waiting.entry(page).or_default().push(*access);
     }
 
@@ -233,6 +239,7 @@ impl Manager {
                 }
                 Some(page) => {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
+                    self.policy.awaited(page, &context!(self), &access);
                     self.waiting.entry(page).or_default().push(access);
                 }
                 None if self.take_frame(true, Need::of(block)) => {

@@ -4,7 +4,7 @@ use super::Ledger;
 use crate::dispatch::Dispatch;
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Sequence, Use};
-use crate::ids::{DeviceId, Page};
+use crate::ids::{DeviceId, FileId, Page};
 use crate::table::Table;
 
 /// The manager's state, as a policy sees it.
@@ -45,6 +45,14 @@ impl Context<'_> {
         match self.files.of(block.file) {
             Known::Here { home, .. } => home.device,
             _ => DeviceId(0),
+        }
+    }
+
+    /// How long a file is; nought where that is not known.
+    pub(crate) fn blocks_of(&self, file: FileId) -> u64 {
+        match self.files.of(file) {
+            Known::Here { blocks, .. } => blocks,
+            _ => 0,
         }
     }
 

@@ -35,6 +35,16 @@ impl Chain {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// The page at the oldest end.
+    pub fn oldest(&self) -> Option<Page> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// The page at the newest end.
+    pub fn newest(&self) -> Option<Page> {
+        (self.newest != NONE).then_some(self.newest)
+    }
 }
 
 /// The links of any number of lists; a page is on one of them at most.

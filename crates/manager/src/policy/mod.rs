@@ -12,6 +12,7 @@ use crate::table::{State, Table};
 
 mod context;
 pub mod list;
+mod sequential;
 mod two_level;
 
 pub use context::Context;
@@ -33,6 +34,9 @@ policies! {
     lru_sp
     lru_s
     alloc_lru
+    sarc
+    lru_top
+    lru_bottom
 }
 
 /// One reference, as a policy sees it.
@@ -120,8 +124,55 @@ impl Need {
     }
 }
 
-/// A replacement policy. It hears of pages that are here; pages in flight are the manager's.
+/// What a policy wants read ahead because of how its readers read, though nobody disclosed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Where it begins.
+    pub first: Block,
+    /// Its blocks, those that are here counted; none beyond the file's end.
+    pub count: u64,
+    /// Reads that had to wait although the run they go on was known (003 section II-A): 0 if it is read ahead in time.
+    pub misses: u64,
+}
+
+/// What a policy that tells sequential reads from random ones knows of both. For reports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Classes {
+    /// Pages that are here for sequential reads.
+    pub sequential_pages: u64,
+    /// Pages that are here for random ones.
+    pub random_pages: u64,
+    /// How many pages at the end of either list count as its bottom (003's delta L).
+    pub bottom_pages: f64,
+    /// Hits in the bottom of the random pages so far.
+    pub bottom_hits: u64,
+    /// Pages the policy would have sequential reads hold, if it has an opinion.
+    pub desired_pages: Option<f64>,
+}
+
+/// A replacement policy. It hears of pages that are here from `arrived` to `left`; those on their way are the manager's, but it may
+/// hear of them too, from `taken` to `arrived` or `lost`.
 pub trait Policy {
+    /// The page was taken for a block that is on its way from now on: to be read ahead, or because of this reference.
+    fn taken(&mut self, _page: Page, _context: &Context<'_>, _access: Option<&Access>) {}
+
+    /// A reference found the page on its way.
+    fn awaited(&mut self, _page: Page, _context: &Context<'_>, _access: &Access) {}
+
+    /// The page's block will not come after all.
+    fn lost(&mut self, _page: Page, _context: &Context<'_>) {}
+
+    /// What is to be read ahead because of the references it heard of. It is asked again and again until there is nothing; then
+    /// all that it wanted is on its way, as far as there was room.
+    fn reads_ahead(&mut self) -> Option<Stretch> {
+        None
+    }
+
+    /// What it knows of sequential and of random reads, if it tells them apart.
+    fn classes(&self, _context: &Context<'_>) -> Option<Classes> {
+        None
+    }
+
     /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>);
 
