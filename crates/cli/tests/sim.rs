@@ -96,7 +96,8 @@ fn a_simulation_gives_the_same_in_every_format() {
     };
     let rows = sim("trace.parquet");
     let of_recorded = cells(&rows);
-    assert_eq!(of_recorded.len(), 10);
+    // Beside the two of them, opt at each size and a cache without limit.
+    assert_eq!(of_recorded.len(), 16);
     for row in rows.as_array().unwrap() {
         assert_eq!(
             row["hits"].as_u64().unwrap() + row["misses"].as_u64().unwrap(),
@@ -108,7 +109,9 @@ fn a_simulation_gives_the_same_in_every_format() {
     let info = json(foresee(&place, &["trace", "info", "--json", "trace.parquet"]));
     assert!(misses("lru", 10) >= misses("lru", 100));
     let all = of_recorded.iter().filter(|it| it.0 == "lru").map(|it| it.1).max().unwrap();
-    assert_eq!(misses("lru", all), info["distinct_blocks"].as_u64().unwrap());
+    let distinct = info["distinct_blocks"].as_u64().unwrap();
+    assert_eq!((misses("lru", all), misses("unlimited", distinct)), (distinct, distinct));
+    assert!(of_recorded.iter().filter(|it| it.0 == "lru").all(|it| misses("opt", it.1) <= it.3));
     for (format, file) in [
         ("blocks", "t.csv"),
         ("oracleGeneral", "t.oracleGeneral"),
@@ -141,11 +144,11 @@ fn advice_is_given_for_programs_that_give_none() {
         cells(&json(foresee(&place, &[&common, words].concat()))).iter().map(|cell| cell.3).collect::<Vec<_>>()
     };
     let policies = ["--policy", "lru,lru-sp"];
-    let [lru, oblivious] = misses(&policies)[..] else { panic!() };
+    let [lru, oblivious, ..] = misses(&policies)[..] else { panic!() };
     assert_eq!(lru, oblivious, "nobody advises");
     // Each pass is a process of its own, which reads each file once: what it has read is not worth keeping.
     place.write("advice", "# once\nfile f* -1\nlevel -1 mru\n");
-    let [lru_again, advised] = misses(&[&policies[..], &["--advice", "advice"]].concat())[..] else { panic!() };
+    let [lru_again, advised, ..] = misses(&[&policies[..], &["--advice", "advice"]].concat())[..] else { panic!() };
     assert_eq!(lru_again, lru, "LRU takes no advice");
     assert!(advised < lru, "{advised} misses with advice, {lru} without");
     place.write("wrong", "file f* first\n");

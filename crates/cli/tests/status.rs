@@ -50,6 +50,8 @@ fn commands_that_cannot_be_run() {
         let ended = end(place.foresee(words), b"").with(2);
         assert!(!ended.stderr.is_empty());
     }
+    let ended = end(place.run(&["--policy", "opt"], &["sh", "-c", "echo ran"]), b"").with(125);
+    assert!(ended.stdout.is_empty() && ended.err().contains("foresee sim"), "nobody knows what will come: {ended:?}");
     for option in ["--log", "--json"] {
         let ended = end(place.run(&[option, "/no/such/place"], &["sh", "-c", "echo ran"]), b"");
         assert!(ended.err().contains("/no/such/place"), "{option}: {ended:?}");

@@ -79,6 +79,11 @@ impl Run<'_> {
     /// Runs the command to its end.
     pub fn go(self) -> Result<Ran, Failure> {
         let begun = Instant::now();
+        if self.policy.is_offline() {
+            let name = self.policy.spec().name;
+            let what = "decides by what is still to come, which nobody knows of a program that runs";
+            return Err(Failure::Own(format!("policy {name} {what}; 'foresee sim' runs it on traces")));
+        }
         if self.advice.is_some() && !self.policy.build().takes_advice() {
             return Err(Failure::Own(format!("policy {} takes no advice; lru-sp does", self.policy.as_str())));
         }

@@ -64,6 +64,7 @@ mod dispatch;
 mod estimate;
 mod event;
 mod files;
+mod future;
 mod hint;
 mod ids;
 mod index;
@@ -77,6 +78,7 @@ mod table;
 pub use advice::{Advice, AdviceFile, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 pub use dispatch::DeviceLimits;
 pub use event::{Action, Class, Demand, Event, Malformed, Order, Outcome, REFERENCE_BLOCKS_MAX, Refusal, Source, Want};
+pub use future::Future;
 pub use hint::{
     HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
 };

@@ -8,11 +8,13 @@ mod frames;
 mod reference;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::advice::Advice;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Refusal, Source, Want};
 use crate::files::{Files, Known};
+use crate::future::Future;
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
@@ -81,6 +83,7 @@ pub struct Manager {
     capacity: u64,
     trust: Trust,
     policy: Box<dyn Policy>,
+    future: Option<Arc<Future>>,
     table: Table,
     files: Files,
     hints: Hints,
@@ -111,6 +114,7 @@ impl Manager {
             capacity: config.capacity.clamp(1, PAGES_MAX),
             trust: config.trust,
             policy: config.policy.build(),
+            future: None,
             table: Table::default(),
             files: Files::default(),
             hints: Hints::default(),
@@ -128,6 +132,11 @@ impl Manager {
         }
     }
 
+    /// A manager that knows which references are to come: its n-th one must be the n-th of `future`.
+    pub fn foreseeing(config: &Config, future: Arc<Future>) -> Self {
+        Manager { future: Some(future), ..Manager::new(config) }
+    }
+
     /// Takes one event in and appends what is to be done to `out`. Whatever numbers an event holds, it is taken as far as
     /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so.
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
@@ -138,7 +147,7 @@ impl Manager {
             Event::Reference { reader, site, file, first, count, demand }
                 if event::reads_within(file, first, count) =>
             {
-                let access = Access { now, reader, site, demand, hinted: None };
+                let access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
                 self.reference(&access, Block { file, index: first }, count, out);
             }
             _ => self.statistics.refused += u64::from(!self.turn(now, event, out)),
@@ -173,7 +182,7 @@ impl Manager {
         let mut taken = within == event;
         match within {
             Event::Reference { reader, site, file, first, count, demand } => {
-                let access = Access { now, reader, site, demand, hinted: None };
+                let access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
                 self.reference(&access, Block { file, index: first }, count, out);
             }
             Event::FetchDone { fetch } => self.fetch_done(fetch, out),

@@ -5,9 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, ReaderId, Site, Time};
+use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, Future, ReaderId, Site, Time};
 
 use crate::column::Column;
 use crate::error::{At, Error};
@@ -67,7 +67,7 @@ pub struct Trace {
     sites: Column<u64>,
     times: Column<u64>,
     tooks: Column<u64>,
-    distinct: OnceLock<u64>,
+    future: OnceLock<Arc<Future>>,
     /// What readers advise, each before the request of this number.
     advice: Vec<(usize, Event)>,
 }
@@ -164,15 +164,20 @@ impl Trace {
         &self.advice
     }
 
-    /// How many different blocks there are; counted at the first call.
-    pub fn distinct_blocks(&self) -> u64 {
-        *self.distinct.get_or_init(|| {
-            let mut seen = HashSet::new();
-            for (at, &key) in self.keys.iter().enumerate() {
-                seen.extend(key..key + u64::from(self.counts.get(at)));
-            }
-            seen.len() as u64
+    /// Which reference follows which to the same block; found at the first call.
+    pub fn future(&self) -> &Arc<Future> {
+        self.future.get_or_init(|| {
+            let blocks = |at: usize| {
+                let Entry { first, count, .. } = self.entry(at);
+                (first.index..first.index + count).rev().map(move |index| Block { index, ..first })
+            };
+            Arc::new(Future::of_reversed((0..self.len()).rev().flat_map(blocks), self.references))
         })
+    }
+
+    /// How many different blocks there are.
+    pub fn distinct_blocks(&self) -> u64 {
+        self.future().distinct_blocks()
     }
 }
 
@@ -196,7 +201,7 @@ impl Loader {
             sites: Column::default(),
             times: Column::default(),
             tooks: Column::default(),
-            distinct: OnceLock::new(),
+            future: OnceLock::new(),
             advice: Vec::new(),
         };
         Loader { trace, numbering: Numbering::default(), lane_of: HashMap::new(), reader_of: HashMap::new() }

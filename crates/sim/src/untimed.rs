@@ -2,8 +2,8 @@
 //!
 //! The trace is loaded once and shared; each combination of policy and size is a run of its own, and runs go in parallel.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,11 @@ pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)
 /// Makes one run. `advance` is told now and then how many more requests are done.
 pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     let begun = Instant::now();
-    let mut manager = Manager::new(&Config::new(cell.cache_blocks, cell.policy.clone()));
+    let config = Config::new(cell.cache_blocks, cell.policy.clone());
+    let mut manager = match cell.policy.is_offline() {
+        true => Manager::foreseeing(&config, Arc::clone(trace.future())),
+        false => Manager::new(&config),
+    };
     let mut actions = Vec::new();
     for file in 0..trace.files.len() {
         manager.handle(Time(0), known(trace, FileId(file as u32)), &mut actions);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use foresee_sim::load::Trace;
 use foresee_sim::trace::info;
-use foresee_sim::untimed::{Cell, Outcome, sweep};
+use foresee_sim::untimed::{Cell, sweep};
 
 const BLOCK_BYTES: u64 = 4096;
 
@@ -18,45 +18,114 @@ fn trace_path(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn lru(name: &str, sizes: &[u64]) -> Option<Vec<Outcome>> {
-    let trace = Trace::load(&trace_path(name)?, None, BLOCK_BYTES).unwrap();
-    let cells: Vec<Cell> =
-        sizes.iter().map(|&cache_blocks| Cell { policy: "lru".parse().unwrap(), cache_blocks }).collect();
-    Some(sweep(&trace, &cells, &|_, _| {}))
+/// A trace, one block a request. Of the CloudPhysics trace (`version,time,op,size,lbn`), the block at each request's first sector.
+fn load(name: &str) -> Option<Trace> {
+    let path = trace_path(name)?;
+    if !name.ends_with(".csv.zst") {
+        return Some(Trace::load(&path, None, BLOCK_BYTES).unwrap());
+    }
+    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let sector = |line: &str| line.split(',').nth(4).unwrap().parse::<u64>().unwrap();
+    Some(Trace::of_blocks(String::from_utf8(text).unwrap().lines().map(sector), BLOCK_BYTES))
 }
 
+fn misses(trace: &Trace, policy: &str, sizes: &[u64]) -> Vec<u64> {
+    let cells: Vec<Cell> =
+        sizes.iter().map(|&cache_blocks| Cell { policy: policy.parse().unwrap(), cache_blocks }).collect();
+    sweep(trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect()
+}
+
+/// Misses as libCacheSim 0.3.5 counts them, each object of size 1, ghosts and parameters as they are there by default.
+const LIBCACHESIM: &str = "
+cs.trc.gz
+    blocks      50     200     600    1000
+    lru       6657    6657    6657    6657
+    fifo      6657    6657    6657    6657
+    clock     6657    6657    6657    6657
+    arc       6657    6657    6657    6657
+    sieve     6657    6657    6657    6657
+    lfu       6657    6657    6657    6657
+    opt       6457    5857    4257    2657
+cpp.trc.gz
+    blocks      20      50     100     300
+    lru       8991    8209    2740    1494
+    fifo      8986    8078    4086    1878
+    clock     8991    8125    2591    1450
+    arc       7447    5987    2077    1307
+    sieve     8278    5039    2756    1309
+    lfu       8278    5039    2762    1309
+    opt       6655    3369    1582    1223
+multi1.trc.gz
+    blocks     100     500    1000    2000
+    lru      12977    8483    8210    2662
+    fifo     13480    9401    8755    4135
+    clock    12802    8345    8154    2670
+    arc       9270    8025    7969    2659
+    sieve    11839    8044    7970    2659
+    lfu      12065    8044    7970    2659
+    opt       8259    6536    4536    2606
+arc_OLTP.txt.zst
+    blocks    1000    2000    5000   10000   15000
+    lru     614023  525910  423702  359239  323294
+    fifo    653340  571918  459965  390442  352647
+    clock   609973  520807  422067  356711  322074
+    arc     558130  492945  409065  348536  316288
+    sieve   616519  537648  439840  361388  319045
+    lfu     787687  748205  658219  602565  536068
+    opt     424052  361996  290069  246655  227275
+cloudPhysicsIO.full.csv.zst
+    blocks     500    2000    5000   10000   20000
+    lru      95398   94189   91527   79438   72053
+    fifo     96483   94588   91581   79210   72229
+    clock    95293   94081   91458   84750   72151
+    arc      94218   92829   87770   79413   64422
+    sieve    94379   93411   89798   81059   64431
+    lfu      96651   93707   89798   81059   64431
+    opt      90175   81870   71311   61843   51843
+";
+
 #[test]
-fn lru_on_the_lirs_traces() {
-    for (name, blocks, requests, misses) in [("cs.trc.gz", 600, 6781, 6657), ("cpp.trc.gz", 100, 9047, 2740)] {
-        let Some(outcomes) = lru(name, &[blocks]) else { continue };
-        let found = (outcomes[0].cache_blocks, outcomes[0].requests, outcomes[0].misses);
-        assert_eq!(found, (blocks, requests, misses), "{name}");
+fn misses_are_those_of_libcachesim() {
+    let (mut trace, mut sizes) = (None, Vec::new());
+    for line in LIBCACHESIM.lines().skip(1) {
+        let Some(row) = line.strip_prefix("    ") else {
+            trace = load(line);
+            continue;
+        };
+        let mut words = row.split_ascii_whitespace();
+        let (first, numbers) = (words.next().unwrap(), words.map(|word| word.parse().unwrap()).collect::<Vec<u64>>());
+        match &trace {
+            _ if first == "blocks" => sizes = numbers,
+            Some(trace) => assert_eq!(misses(trace, first, &sizes), numbers, "{first} at {sizes:?}"),
+            None => {}
+        }
     }
 }
 
 /// Where nothing is disclosed, cost and benefit leave LRU as it is.
 #[test]
 fn tip_without_hints_is_lru() {
-    let Some(path) = trace_path("multi1.trc.gz") else { return };
-    let trace = Trace::load(&path, None, BLOCK_BYTES).unwrap();
-    let misses = |policy: &str| {
-        let cells = [200, 500, 1000].map(|cache_blocks| Cell { policy: policy.parse().unwrap(), cache_blocks });
-        sweep(&trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect::<Vec<_>>()
-    };
+    let Some(trace) = load("multi1.trc.gz") else { return };
+    let misses = |policy: &str| misses(&trace, policy, &[200, 500, 1000]);
     let lru = misses("lru");
     for policy in ["tip1", "tip2", "tip2:majorant=0"] {
         assert_eq!(misses(policy), lru, "{policy}");
     }
 }
 
+/// Hit ratios of LRU and ARC that the paper of ARC (FAST 2003) prints, in percent.
 #[test]
-fn lru_on_the_oltp_trace_of_arc() {
-    let answers = [(1000, 32.83), (2000, 42.47), (5000, 53.65), (10_000, 60.70), (15_000, 64.63)];
-    let Some(outcomes) = lru("arc_OLTP.txt.zst", &answers.map(|(blocks, _)| blocks)) else { return };
-    for (outcome, (blocks, percent)) in outcomes.iter().zip(answers) {
-        assert_eq!((outcome.cache_blocks, outcome.requests), (blocks, 914_145));
-        let found = 100.0 * (1.0 - outcome.miss_ratio());
-        assert!((found - percent).abs() < 0.00501, "{found} of {percent} percent hit at {blocks} blocks");
+fn hit_ratios_of_oltp_are_those_of_arcs_paper() {
+    let Some(trace) = load("arc_OLTP.txt.zst") else { return };
+    let sizes = [1000, 2000, 5000, 10_000, 15_000];
+    for (policy, percents) in
+        [("lru", [32.83, 42.47, 53.65, 60.70, 64.63]), ("arc", [38.93, 46.08, 55.25, 61.87, 65.40])]
+    {
+        for (misses, percent) in misses(&trace, policy, &sizes).into_iter().zip(percents) {
+            let found = 100.0 * (1.0 - misses as f64 / trace.references as f64);
+            // What is printed for ARC at 1,000 pages differs from what its rules give by two hundredths of a point.
+            assert!((found - percent).abs() < 0.025, "{policy}: {found} of {percent} percent");
+        }
     }
 }
 

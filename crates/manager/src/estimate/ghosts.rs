@@ -1,5 +1,5 @@
-//! What was here lately: blocks that were given up, oldest first. A ghost keeps its place in the recency queue, and nothing
-//! else of its page (000 section 5.2; the idea is Ebling's).
+//! What was here lately: blocks that were given up, oldest first. A ghost keeps what its policy notes of it, as its place in the
+//! recency queue, and nothing else of its page (000 section 5.2; the idea is Ebling's).
 //!
 //! A ghost costs 16 bytes, and 8 to 16 in the index.
 
@@ -13,22 +13,27 @@ use crate::index::Index;
 const NUMBERS: u32 = 1 << 31;
 
 #[derive(Clone, Copy)]
-struct Ghost {
+struct Ghost<T> {
     key: u64,
-    tag: Tag,
+    tag: T,
     alive: bool,
 }
 
 /// Ghosts in the order in which they became ghosts.
-#[derive(Default)]
-pub struct Ghosts {
-    queue: VecDeque<Ghost>,
+pub struct Ghosts<T = Tag> {
+    queue: VecDeque<Ghost<T>>,
     /// The number of the first one in the queue.
     base: u32,
     index: Index,
 }
 
-impl Ghosts {
+impl<T> Default for Ghosts<T> {
+    fn default() -> Self {
+        Ghosts { queue: VecDeque::new(), base: 0, index: Index::default() }
+    }
+}
+
+impl<T: Copy> Ghosts<T> {
     /// How many there are.
     pub fn len(&self) -> u64 {
         self.index.len() as u64
@@ -43,7 +48,7 @@ impl Ghosts {
     }
 
     /// A block that is no ghost becomes the newest.
-    pub fn push(&mut self, block: Block, tag: Tag) {
+    pub fn push(&mut self, block: Block, tag: T) {
         if self.queue.len() as u64 > 2 * self.len() + 64 {
             self.compact();
         }
@@ -51,10 +56,20 @@ impl Ghosts {
         self.queue.push_back(Ghost { key: block.key(), tag, alive: true });
     }
 
+    fn find(&self, key: u64) -> Option<u32> {
+        self.index.find(key, |number| self.queue[self.at(number)].key == key)
+    }
+
+    /// The tag of a block, if it is a ghost.
+    pub fn tag_mut(&mut self, block: Block) -> Option<&mut T> {
+        let at = self.at(self.find(block.key())?);
+        Some(&mut self.queue[at].tag)
+    }
+
     /// The block is a ghost no longer. Returns its tag if it was one.
-    pub fn take(&mut self, block: Block) -> Option<Tag> {
+    pub fn take(&mut self, block: Block) -> Option<T> {
         let key = block.key();
-        let number = self.index.find(key, |number| self.queue[self.at(number)].key == key)?;
+        let number = self.find(key)?;
         let at = self.at(number);
         self.queue[at].alive = false;
         self.index.remove(key, number);
@@ -62,7 +77,7 @@ impl Ghosts {
     }
 
     /// The oldest ghost goes. Returns its tag.
-    pub fn expire(&mut self) -> Option<Tag> {
+    pub fn expire(&mut self) -> Option<T> {
         while let Some(ghost) = self.queue.pop_front() {
             let number = self.base;
             self.base = self.number(1);

@@ -9,17 +9,24 @@ impl Manager {
             moved = self.hints.read(access.reader, first, count, &self.files);
             self.pass_over(std::mem::take(&mut moved.passed));
         }
+        let number = self.statistics.references;
         self.statistics.references += count;
         match access.demand {
             Demand::Observed | Demand::Timed { .. } => {
                 for index in first.index..first.index + count {
-                    let access = Access { hinted: moved.hinted(index), ..*access };
+                    let next = self.next(number + (index - first.index));
+                    let access = Access { hinted: moved.hinted(index), next, ..*access };
                     self.observe(&access, Block { index, ..first });
                 }
                 self.keep_what_came_back();
             }
             Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved, out),
         }
+    }
+
+    /// The next reference to the block of this one, if the future is known.
+    fn next(&self, number: u64) -> Option<u64> {
+        self.future.as_ref()?.next(number)
     }
 
     /// A read of several blocks may push out one that it comes to later, and bring it back. The program has done all that
@@ -32,11 +39,12 @@ impl Manager {
     /// A hit on a page that is here.
     pub(super) fn hit(&mut self, access: &Access, page: Page) {
         self.statistics.hits += 1;
-        if self.table.state(page).is_unread() {
+        let first = self.table.state(page).is_unread();
+        if first {
             self.settle_read(page, |outcomes| outcomes.timely += 1);
             self.table.set_state(page, State::Cached);
         }
-        self.policy.referenced(page, &context!(self), access);
+        self.policy.referenced(page, &context!(self), &Access { first, ..*access });
     }
 
     /// An unread page met its reader.
@@ -137,7 +145,8 @@ impl Manager {
         let mut run: Option<(Block, u64)> = None;
         for index in first.index..first.index + count {
             let block = Block { index, ..first };
-            let access = Access { hinted: moved.hinted(index), ..*access };
+            let next = self.next(self.statistics.references - count + (index - first.index));
+            let access = Access { hinted: moved.hinted(index), next, ..*access };
             if !self.serve_block(&access, waiter, block, out) {
                 continue;
             }

@@ -1,14 +1,19 @@
 //! Lists of pages in which any page can be unlinked in constant time: the links lie in an array indexed by page.
 //!
-//! A [`List`] has links of its own. Lists of which a page is on one at most share their [`Links`], and are [`Chain`]s.
+//! A [`List`] has links of its own. Lists of which a page is on one at most share their [`Links`], and are [`Chain`]s. What a
+//! policy notes of a page lies beside its links: where memory is large, each other place to look is a cache miss more.
+
+use std::ops::{Index, IndexMut};
 
 use crate::ids::Page;
 
 const NONE: u32 = u32::MAX;
+
 #[derive(Clone, Copy)]
-struct Link {
+struct Link<T> {
     older: u32,
     newer: u32,
+    note: T,
 }
 
 /// The ends of a list whose links lie elsewhere.
@@ -47,21 +52,38 @@ impl Chain {
     }
 }
 
-/// The links of any number of lists; a page is on one of them at most.
-#[derive(Default)]
-pub struct Links(Vec<Link>);
+/// The links of any number of lists, of which a page is on one at most, and what is noted of each page.
+pub struct Links<T = ()>(Vec<Link<T>>);
 
-impl Links {
-    fn of(&mut self, page: Page) -> &mut Link {
-        if page as usize >= self.0.len() {
-            self.0.resize(page as usize + 1, Link { older: NONE, newer: NONE });
-        }
-        &mut self.0[page as usize]
+impl<T> Default for Links<T> {
+    fn default() -> Self {
+        Links(Vec::new())
     }
+}
 
+/// What is noted of a page that was on a list before.
+impl<T> Index<Page> for Links<T> {
+    type Output = T;
+
+    fn index(&self, page: Page) -> &T {
+        &self.0[page as usize].note
+    }
+}
+
+impl<T> IndexMut<Page> for Links<T> {
+    fn index_mut(&mut self, page: Page) -> &mut T {
+        &mut self.0[page as usize].note
+    }
+}
+
+impl<T: Copy + Default> Links<T> {
     /// Puts a page that is on no list between two neighbours of this one; NONE: the list's end.
     fn link(&mut self, chain: &mut Chain, page: Page, older: u32, newer: u32) {
-        *self.of(page) = Link { older, newer };
+        if page as usize >= self.0.len() {
+            self.0.resize(page as usize + 1, Link { older: NONE, newer: NONE, note: T::default() });
+        }
+        let link = &mut self.0[page as usize];
+        (link.older, link.newer) = (older, newer);
         match older {
             NONE => chain.oldest = page,
             older => self.0[older as usize].newer = page,
@@ -83,9 +105,15 @@ impl Links {
         self.link(chain, page, NONE, chain.oldest);
     }
 
+    /// Puts a page that is on no list next to one that is on this one, on its newer side.
+    pub fn push_after(&mut self, chain: &mut Chain, page: Page, older: Page) {
+        let newer = self.0[older as usize].newer;
+        self.link(chain, page, older, newer);
+    }
+
     /// Takes a page that is on this list off it.
     pub fn remove(&mut self, chain: &mut Chain, page: Page) {
-        let Link { older, newer } = self.0[page as usize];
+        let Link { older, newer, .. } = self.0[page as usize];
         match older {
             NONE => chain.oldest = newer,
             older => self.0[older as usize].newer = newer,
@@ -95,6 +123,20 @@ impl Links {
             newer => self.0[newer as usize].older = older,
         }
         chain.len -= 1;
+    }
+
+    /// Moves a page that is on this list to its newest end.
+    pub fn renew(&mut self, chain: &mut Chain, page: Page) {
+        if chain.newest != page {
+            self.remove(chain, page);
+            self.push_newest(chain, page);
+        }
+    }
+
+    /// The page that is next to this one, on its newer side.
+    pub fn newer(&self, page: Page) -> Option<Page> {
+        let newer = self.0[page as usize].newer;
+        (newer != NONE).then_some(newer)
     }
 
     /// Lets two pages of this list change places.
@@ -127,7 +169,7 @@ impl Links {
         self.follow(chain.newest, |link| link.older)
     }
 
-    fn follow(&self, mut next: u32, on: fn(Link) -> u32) -> impl Iterator<Item = Page> + '_ {
+    fn follow(&self, mut next: u32, on: fn(Link<T>) -> u32) -> impl Iterator<Item = Page> + '_ {
         std::iter::from_fn(move || {
             (next != NONE).then(|| {
                 let page = next;
@@ -158,10 +200,7 @@ impl List {
 
     /// Moves a page that is on the list to its newest end.
     pub fn renew(&mut self, page: Page) {
-        if self.chain.newest != page {
-            self.remove(page);
-            self.push_newest(page);
-        }
+        self.links.renew(&mut self.chain, page);
     }
 
     /// Lets two pages of the list change places.
@@ -172,6 +211,11 @@ impl List {
     /// The pages, oldest first.
     pub fn oldest_first(&self) -> impl Iterator<Item = Page> + '_ {
         self.links.oldest_first(&self.chain)
+    }
+
+    /// The pages, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = Page> + '_ {
+        self.links.newest_first(&self.chain)
     }
 
     /// How many pages are on the list.

@@ -29,6 +29,13 @@ macro_rules! policies {
 policies! {
     null
     lru
+    opt
+    arc
+    fifo
+    mru
+    clock
+    sieve
+    lfu
     tip1
     tip2
     lru_sp
@@ -52,6 +59,10 @@ pub struct Access {
     pub demand: Demand,
     /// The sequence in which this read was disclosed, if it was.
     pub hinted: Option<u16>,
+    /// The block was brought ahead of this, its first read. What counts uses counted one when it came.
+    pub first: bool,
+    /// The reference of this number is the next one to the same block; None if there is none, or the future is not known.
+    pub next: Option<u64>,
 }
 
 /// What a policy does with a disclosed block that is here already.
@@ -221,6 +232,12 @@ pub trait Policy {
         Err(Refusal::Policy)
     }
 
+    /// Whether it decides by what is still to come. Such a policy is of use where a whole trace is at hand
+    /// ([`Manager::foreseeing`](crate::Manager::foreseeing)), and to no host of real programs.
+    fn is_offline(&self) -> bool {
+        false
+    }
+
     /// Who lost control by the victim that was just chosen.
     fn revoked(&mut self) -> Option<ReaderId> {
         None
@@ -307,6 +324,11 @@ impl Choice {
     /// The choice as the user wrote it.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Whether it needs to know the future: see [`Policy::is_offline`].
+    pub fn is_offline(&self) -> bool {
+        self.build().is_offline()
     }
 
     /// Makes the policy.

@@ -585,7 +585,8 @@ mod tests {
         fn read(&mut self, policy: &mut Tip2, reader: ReaderId, block: Block) -> Result<(), TestCaseError> {
             let moved = self.hints.read(reader, block, 1, &self.files);
             let hinted = moved.hinted(block.index);
-            let access = Access { now: Time(0), reader, site: Site(0), demand: Demand::Observed, hinted };
+            let (site, demand) = (Site(0), Demand::Observed);
+            let access = Access { now: Time(0), reader, site, demand, hinted, first: false, next: None };
             if let Some(page) = self.table.find(block) {
                 policy.referenced(page, &context!(self), &access);
                 return Ok(());
