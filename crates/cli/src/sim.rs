@@ -156,8 +156,7 @@ fn list() {
         println!("{:<9} {}", spec.name, spec.summary);
         println!("{:<9} source: {}", "", spec.source);
         for parameter in spec.parameters {
-            let (name, default, help) = (parameter.name, parameter.default, parameter.help);
-            println!("{:<9} {name} = {default:.3} ({} to {}): {help}", "", parameter.min, parameter.max);
+            println!("{:<9} {} = {}: {}", "", parameter.name, parameter.domain, parameter.help);
         }
     }
 }

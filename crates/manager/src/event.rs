@@ -132,6 +132,8 @@ messages! {
         Pinned = "pinned" { file: FileId, index: u64 }
         /// The view was given back.
         Released = "released" { file: FileId, index: u64 }
+        /// What an earlier run learned of a call site (004 section 4.3), for policies that learn; before the first reference.
+        SiteLearned = "site-learned" { site: Site, sequential: u64, looping: u64, period: u64, spread: u64 }
         /// The memory there is for blocks, in pages of one block, changed.
         Capacity = "capacity" { pages: u64 }
     }
@@ -166,6 +168,9 @@ pub const REFERENCE_BLOCKS_MAX: u64 = 1 << 19;
 
 /// Places lie below 2^62, so that no sum of a place and an index overflows.
 const PLACE_LIMIT: u64 = 1 << 62;
+
+/// Numbers of what was learned lie below this, so that no sum of them overflows.
+const LEARNED_MAX: u64 = 1 << 48;
 
 /// Whether a read is not empty and lies within the limits.
 #[inline]
@@ -217,6 +222,12 @@ impl Event {
             | Event::GetPriority { file, .. } => file.is_in_range(),
             Event::SetTemporaryPriority { file, first, count, .. } => {
                 cut(*first, count, Block::INDEX_LIMIT) && file.is_in_range()
+            }
+            Event::SiteLearned { sequential, looping, period, spread, .. } => {
+                for number in [sequential, looping, period, spread] {
+                    *number = (*number).min(LEARNED_MAX);
+                }
+                true
             }
             Event::Cancel { .. }
             | Event::Repeat { .. }

@@ -18,7 +18,7 @@ use crate::future::Future;
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
-use crate::policy::{Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Need, Policy, Stretch, Worth};
+use crate::policy::{Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Policy, Stretch, Worth};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
@@ -217,6 +217,9 @@ impl Manager {
             Event::Pinned { file, index } => self.pinned(Block { file, index }),
             Event::Released { file, index } => self.released(Block { file, index }),
             Event::Capacity { pages } => self.set_capacity(pages),
+            Event::SiteLearned { site, sequential, looping, period, spread } => {
+                self.policy.taught(Lesson { site, sequential, looping, period, spread });
+            }
             Event::ManageCaching { .. }
             | Event::GiveUpControl { .. }
             | Event::SetPriority { .. }
@@ -256,6 +259,18 @@ impl Manager {
     /// The state of a block's page, if it has one.
     pub fn state_of(&self, block: Block) -> Option<State> {
         self.table.find(block).map(|page| self.table.state(page))
+    }
+
+    /// What the policy learned of call sites, as the events that tell the next run's manager.
+    pub fn learned(&self) -> Vec<Event> {
+        let event = |Lesson { site, sequential, looping, period, spread }| Event::SiteLearned {
+            site,
+            sequential,
+            looping,
+            period,
+            spread,
+        };
+        self.policy.lessons().into_iter().map(event).collect()
     }
 
     /// Disclosures that were neither read nor passed over yet.

@@ -78,6 +78,13 @@ fn event() -> impl Strategy<Value = Event> {
         (file(), any::<u64>()).prop_map(|(file, index)| Event::Pinned { file, index }),
         (file(), any::<u64>()).prop_map(|(file, index)| Event::Released { file, index }),
         any::<u64>().prop_map(|pages| Event::Capacity { pages }),
+        any::<[u64; 5]>().prop_map(|[site, sequential, looping, period, spread]| Event::SiteLearned {
+            site: Site(site),
+            sequential,
+            looping,
+            period,
+            spread
+        }),
         (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ]
 }

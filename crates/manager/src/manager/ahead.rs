@@ -198,7 +198,7 @@ impl Manager {
             }
             return Some(counted);
         }
-        if !self.take_frame_ahead(Need { missing: Some(block), value }) {
+        if !self.take_frame_ahead(Need { value, ..Need::of(block) }) {
             return None;
         }
         self.queue_ahead(home, block, sequence, source);

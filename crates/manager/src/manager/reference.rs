@@ -91,7 +91,7 @@ impl Manager {
     pub(super) fn observe(&mut self, access: &Access, block: Block) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.policy.keeps() && self.take_frame(false, Need::of(block)) {
+            if self.policy.keeps() && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
                 self.policy.taken(page, &context!(self), Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
@@ -171,7 +171,7 @@ impl Manager {
     ) -> bool {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.take_frame(true, Need::of(block)) {
+            if self.take_frame(true, Need::by(block, access)) {
                 self.await_demand(block, access);
                 return true;
             }
@@ -251,7 +251,7 @@ impl Manager {
                     self.policy.awaited(page, &context!(self), &access);
                     self.waiting.entry(page).or_default().push(access);
                 }
-                None if self.take_frame(true, Need::of(block)) => {
+                None if self.take_frame(true, Need::by(block, &access)) => {
                     self.await_demand(block, &access);
                     self.send_demand(Some((block, 1)), out);
                 }

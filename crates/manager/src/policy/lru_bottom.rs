@@ -11,7 +11,7 @@
 use super::list::{Chain, Links};
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Parameter, Spec};
+use super::{Context, Domain, Parameter, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -28,9 +28,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "insert_share",
             help: "how far from the LRU end sequential data come in, as a share of the list",
-            default: 0.1,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 0.1, min: 0.0, max: 1.0 },
         },
     ],
     build: |values| Box::new(Sequential::new(values, Bottom::new(values.get("insert_share")))),

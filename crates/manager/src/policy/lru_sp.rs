@@ -23,7 +23,7 @@
 //! - What nobody waited for (the file system's readahead) is the first reader's that references it.
 
 use super::two_level::{Revocation, Rules, TwoLevel};
-use super::{Parameter, Spec};
+use super::{Domain, Parameter, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "lru-sp",
@@ -34,16 +34,12 @@ pub(super) static SPEC: Spec = Spec {
             name: "revoke_share",
             help: "a program loses control when more than this share of its overrulings proved wrong; 1: never, as in the paper's \
                    runs",
-            default: 0.25,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 0.25, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "revoke_after",
             help: "overrulings before a program can lose control: one wrong one of three says little",
-            default: 20.0,
-            min: 0.0,
-            max: 1e6,
+            domain: Domain::Number { default: 20.0, min: 0.0, max: 1e6 },
         },
     ],
     build: |values| {

@@ -12,6 +12,7 @@ use crate::table::{State, Table};
 
 mod context;
 pub mod list;
+mod partitioned;
 mod sequential;
 mod two_level;
 
@@ -44,6 +45,8 @@ policies! {
     sarc
     lru_top
     lru_bottom
+    pcc
+    ubm
 }
 
 /// One reference, as a policy sees it.
@@ -121,18 +124,40 @@ pub struct Worth {
 pub struct Need {
     /// The block that would take its place; None where there are only to be fewer pages.
     pub missing: Option<Block>,
+    /// Who misses it; None where nobody waits.
+    pub reader: Option<ReaderId>,
     /// What that is worth.
     pub value: f64,
 }
 
 impl Need {
     /// Fewer pages, whatever they are worth.
-    pub const LESS: Need = Need { missing: None, value: f64::INFINITY };
+    pub const LESS: Need = Need { missing: None, reader: None, value: f64::INFINITY };
 
     /// A page for this block, whatever it costs.
     pub fn of(missing: Block) -> Self {
-        Need { missing: Some(missing), value: f64::INFINITY }
+        Need { missing: Some(missing), ..Need::LESS }
     }
+
+    /// A page for the block that this reader misses.
+    pub fn by(missing: Block, access: &Access) -> Self {
+        Need { reader: Some(access.reader), ..Need::of(missing) }
+    }
+}
+
+/// What was learned of a call site: its row of the PC table (004 sections 4.1, 4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lesson {
+    /// The call site.
+    pub site: Site,
+    /// Blocks it read that were not read again.
+    pub sequential: u64,
+    /// Blocks that were.
+    pub looping: u64,
+    /// References from one read of a block to the next; 0 where none was read again.
+    pub period: u64,
+    /// How far from the period these lie in the mean.
+    pub spread: u64,
 }
 
 /// What a policy wants read ahead because of how its readers read, though nobody disclosed it.
@@ -238,6 +263,12 @@ pub trait Policy {
         false
     }
 
+    /// Whether it can decide about a part of the memory, as another policy's parameter: it needs to hear of nothing but the pages it
+    /// is given.
+    fn holds_a_part(&self) -> bool {
+        !self.is_offline()
+    }
+
     /// Who lost control by the victim that was just chosen.
     fn revoked(&mut self) -> Option<ReaderId> {
         None
@@ -245,6 +276,14 @@ pub trait Policy {
 
     /// A reader is gone, and its advice with it. Its pages stay.
     fn reader_exited(&mut self, _reader: ReaderId) {}
+
+    /// What is worth remembering for the next run of the same programs.
+    fn lessons(&self) -> Vec<Lesson> {
+        Vec::new()
+    }
+
+    /// What an earlier run remembered; said before the first reference.
+    fn taught(&mut self, _lesson: Lesson) {}
 
     /// Checks what must hold between events, by looking at everything. For tests.
     fn check(&self, _context: &Context<'_>) {}
@@ -260,12 +299,75 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it means, and why the default is what it is.
     pub help: &'static str,
-    /// The value if none is given.
-    pub default: f64,
-    /// The least value that makes sense.
-    pub min: f64,
-    /// The greatest.
-    pub max: f64,
+    /// What it may be.
+    pub domain: Domain,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Domain {
+    /// A number.
+    Number {
+        /// The value if none is given.
+        default: f64,
+        /// The least value that makes sense.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// The name of another policy that can hold a part: it is built with its own defaults, and decides about a part of the memory.
+    Policy {
+        /// The policy if none is given.
+        default: &'static str,
+    },
+}
+
+impl Domain {
+    fn default(self) -> Value {
+        match self {
+            Domain::Number { default, .. } => Value::Number(default),
+            Domain::Policy { default } => Value::Policy(default),
+        }
+    }
+
+    /// The value of this text; an error says what would have been one.
+    fn parse(self, text: &str) -> Result<Value, String> {
+        match self {
+            Domain::Number { min, max, .. } => {
+                let number = text.parse().ok().filter(|number| (min..=max).contains(number));
+                number.map(Value::Number).ok_or_else(|| format!("a number from {min} to {max}"))
+            }
+            Domain::Policy { .. } => match text.parse::<Choice>()?.build().holds_a_part() {
+                true => find(text).map(|spec| Value::Policy(spec.name)),
+                false => Err("a policy that neither reads ahead by itself nor knows the future".to_owned()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    /// As in help texts: the default, and what else there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Number { default, min, max } => write!(f, "{default:.3} ({min} to {max})"),
+            Domain::Policy { default } => write!(f, "{default} (any policy of its own pages)"),
+        }
+    }
+}
+
+/// What a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Number(f64),
+    Policy(&'static str),
+}
+
+/// The policy of this name; an error lists those that there are.
+fn find(name: &str) -> Result<&'static Spec, String> {
+    REGISTRY.iter().find(|spec| spec.name == name).copied().ok_or_else(|| {
+        let names: Vec<_> = REGISTRY.iter().map(|spec| spec.name).collect();
+        format!("there is no policy '{name}'; there are: {}", names.join(", "))
+    })
 }
 
 /// What a policy's file declares.
@@ -292,19 +394,37 @@ impl fmt::Debug for Spec {
 #[derive(Debug, Clone)]
 pub struct Values {
     spec: &'static Spec,
-    values: Vec<f64>,
+    values: Vec<Value>,
 }
 
 impl Values {
-    /// The value of a parameter its spec declares.
+    /// The value of a numeric parameter.
     ///
     /// # Panics
-    /// If the policy's own spec does not declare `name`: a slip in its file, which the conformance suite meets.
+    /// If the policy's own spec does not declare `name` as a number: a slip in its file, which the conformance suite meets.
     pub fn get(&self, name: &str) -> f64 {
-        match self.spec.parameters.iter().position(|parameter| parameter.name == name) {
-            Some(at) => self.values[at],
-            None => panic!("policy {} declares no parameter {name}", self.spec.name),
+        match self.value(name) {
+            Some(Value::Number(number)) => number,
+            _ => panic!("policy {} declares no number {name}", self.spec.name),
         }
+    }
+
+    /// Makes the policy that a parameter names.
+    ///
+    /// # Panics
+    /// If the policy's own spec does not declare `name` as a policy that there is.
+    pub fn policy(&self, name: &str) -> Box<dyn Policy> {
+        match self.value(name) {
+            Some(Value::Policy(policy)) => match policy.parse::<Choice>() {
+                Ok(choice) => choice.build(),
+                Err(error) => panic!("policy {}: {error}", self.spec.name),
+            },
+            _ => panic!("policy {} declares no policy {name}", self.spec.name),
+        }
+    }
+
+    fn value(&self, name: &str) -> Option<Value> {
+        Some(self.values[self.spec.parameters.iter().position(|parameter| parameter.name == name)?])
     }
 }
 
@@ -342,11 +462,8 @@ impl std::str::FromStr for Choice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-        let spec = REGISTRY.iter().find(|spec| spec.name == name).ok_or_else(|| {
-            let names: Vec<_> = REGISTRY.iter().map(|spec| spec.name).collect();
-            format!("there is no policy '{name}'; there are: {}", names.join(", "))
-        })?;
-        let mut values: Vec<f64> = spec.parameters.iter().map(|parameter| parameter.default).collect();
+        let spec = find(name)?;
+        let mut values: Vec<Value> = spec.parameters.iter().map(|parameter| parameter.domain.default()).collect();
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             let (key, value) =
                 setting.split_once('=').ok_or_else(|| format!("'{setting}' is not of the form parameter=value"))?;
@@ -354,12 +471,10 @@ impl std::str::FromStr for Choice {
                 let names: Vec<_> = spec.parameters.iter().map(|parameter| parameter.name).collect();
                 format!("policy {name} has no parameter '{key}'; it has: {}", names.join(", "))
             })?;
-            let Parameter { min, max, .. } = spec.parameters[at];
-            values[at] = value
-                .parse()
-                .ok()
-                .filter(|number| (min..=max).contains(number))
-                .ok_or_else(|| format!("'{value}' is no value of {name}'s {key}: a number from {min} to {max}"))?;
+            values[at] = spec.parameters[at]
+                .domain
+                .parse(value)
+                .map_err(|wanted| format!("'{value}' is no value of {name}'s {key}: {wanted}"))?;
         }
         Ok(Choice { text: text.to_owned(), values: Values { spec, values } })
     }

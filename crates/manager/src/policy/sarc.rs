@@ -18,7 +18,7 @@
 
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Parameter, Spec};
+use super::{Context, Domain, Parameter, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -35,9 +35,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "large_ratio",
             help: "from here on the ratio says by itself that sequential data need more",
-            default: 20.0,
-            min: 1.0,
-            max: 1e6,
+            domain: Domain::Number { default: 20.0, min: 1.0, max: 1e6 },
         },
     ],
     build: |values| Box::new(Sequential::new(values, Sarc { adapt: 0.0, desired: 0.0, large_ratio: values.get("large_ratio") })),

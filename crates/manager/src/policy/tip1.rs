@@ -17,7 +17,7 @@
 //! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a fetch waits until there is room for
 //!   eight: 000's own results of section 3.6 need it.
 
-use super::{Access, Ahead, Context, Disclosed, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
+use super::{Access, Ahead, Context, Disclosed, Domain, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -28,23 +28,17 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "unread_share",
             help: "the share of the memory that disclosed and unread blocks may hold; a third as in TIP-1",
-            default: 1.0 / 3.0,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 1.0 / 3.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "count_present",
             help: "1: a hinted block found here is promoted and counts as unread (000); 0: neither (001)",
-            default: 1.0,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "resume_blocks",
             help: "pages below the ceiling before a new run is begun; 1 as printed, 8 for whole clusters",
-            default: 1.0,
-            min: 1.0,
-            max: 1e6,
+            domain: Domain::Number { default: 1.0, min: 1.0, max: 1e6 },
         },
     ],
     build: |values| {

@@ -34,7 +34,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Access, Ahead, Context, Need, Parameter, Policy, Spec, Values, Worth, list::List};
+use super::{Access, Ahead, Context, Domain, Need, Parameter, Policy, Spec, Values, Worth, list::List};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -54,45 +54,33 @@ pub(super) static SPEC: Spec = Spec {
             name: "t_hit_us",
             help: "what it takes to read a block that is here; the horizon is T_disk / T_hit. 0.4 us is 4 KiB on a machine of \
                    today, 243 us are 8 KB on the paper's",
-            default: 0.4,
-            min: 0.001,
-            max: 1e6,
+            domain: Domain::Number { default: 0.4, min: 0.001, max: 1e6 },
         },
         Parameter {
             name: "t_driver_us",
             help: "the processor's part of a request: 580 us on the paper's machine; 15 us are assumed here",
-            default: 15.0,
-            min: 0.0,
-            max: 1e6,
+            domain: Domain::Number { default: 15.0, min: 0.0, max: 1e6 },
         },
         Parameter {
             name: "t_disk_us",
             help: "the device's part of a request; 0: as measured, device by device (5 ms until there is a measurement)",
-            default: 0.0,
-            min: 0.0,
-            max: 1e9,
+            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
         },
         Parameter {
             name: "burst_margin",
             help: "0: the horizon is T_disk / T_hit, as printed; else it is what the reader consumes in T_disk at its measured pace, \
                    times this margin for bursts",
-            default: 0.0,
-            min: 0.0,
-            max: 1e6,
+            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e6 },
         },
         Parameter {
             name: "majorant",
             help: "1: the marginal hit rate looks past inflections (4.3); 0: the segment's own rate (5.2)",
-            default: 1.0,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "segment",
             help: "pages of one segment of the LRU queue; 0: a 32nd of the memory",
-            default: 0.0,
-            min: 0.0,
-            max: 1e9,
+            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
         },
     ],
     build: |values| Box::new(tip2(values)),

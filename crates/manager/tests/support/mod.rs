@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foresee_manager::policy::{Choice, Spec};
+use foresee_manager::policy::{Choice, Domain, Spec};
 use foresee_manager::*;
 use proptest::prelude::*;
 
@@ -117,9 +117,19 @@ pub fn every_op() -> impl Strategy<Value = Op> {
 
 /// Every policy with default parameters, and with each of them at its ends.
 pub fn choices() -> Vec<Choice> {
+    fn holds_a_part(spec: &Spec) -> bool {
+        spec.name.parse::<Choice>().is_ok_and(|choice| choice.build().holds_a_part())
+    }
+    fn name(spec: &&Spec) -> String {
+        spec.name.to_owned()
+    }
     fn of(spec: &Spec) -> Vec<String> {
         let ends = spec.parameters.iter().flat_map(|parameter| {
-            [parameter.min, parameter.max].map(|value| format!("{}:{}={value}", spec.name, parameter.name))
+            let values: Vec<String> = match parameter.domain {
+                Domain::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
+                Domain::Policy { .. } => policy::REGISTRY.iter().filter(|it| holds_a_part(it)).map(name).collect(),
+            };
+            values.into_iter().map(|value| format!("{}:{}={value}", spec.name, parameter.name))
         });
         std::iter::once(spec.name.to_owned()).chain(ends).collect()
     }

@@ -21,7 +21,7 @@
 pub mod detect;
 pub mod lists;
 
-use super::{Access, Classes, Context, Need, Parameter, Policy, Stretch, Values};
+use super::{Access, Classes, Context, Domain, Need, Parameter, Policy, Stretch, Values};
 use crate::ids::{Block, Page};
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
@@ -30,49 +30,37 @@ use lists::{Class, Lists};
 pub const THRESHOLD: Parameter = Parameter {
     name: "threshold",
     help: "blocks one after the other before the next one is a sequential miss; 3 as in the paper's design, 2 is one block sooner",
-    default: 3.0,
-    min: 1.0,
-    max: 255.0,
+    domain: Domain::Number { default: 3.0, min: 1.0, max: 255.0 },
 };
 /// How far is read ahead.
 pub const DEGREE: Parameter = Parameter {
     name: "degree",
     help: "m: blocks read ahead at once, up to a multiple of `group`",
-    default: 24.0,
-    min: 1.0,
-    max: 65536.0,
+    domain: Domain::Number { default: 24.0, min: 1.0, max: 65536.0 },
 };
 /// What stretches end at multiples of.
 pub const GROUP: Parameter = Parameter {
     name: "group",
     help: "g: stretches end at multiples of it; the disks of a RAID group",
-    default: 6.0,
-    min: 1.0,
-    max: 65536.0,
+    domain: Domain::Number { default: 6.0, min: 1.0, max: 65536.0 },
 };
 /// When the next stretch is read ahead.
 pub const TRIGGER_OFFSET: Parameter = Parameter {
     name: "trigger_offset",
     help: "blocks before a stretch's end at which the next one is read ahead; `degree` or more: never, only at a miss",
-    default: 3.0,
-    min: 0.0,
-    max: 65536.0,
+    domain: Domain::Number { default: 3.0, min: 0.0, max: 65536.0 },
 };
 /// The anomaly of section II-C.
 pub const ANOMALY: Parameter = Parameter {
     name: "anomaly",
     help: "1: unread blocks stay where they are in their list when the next stretch is read ahead, so that they go before it",
-    default: 0.0,
-    min: 0.0,
-    max: 1.0,
+    domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
 };
 /// What the bottom of a list is.
 pub const BOTTOM_SHARE: Parameter = Parameter {
     name: "bottom_share",
     help: "delta L: the share of the memory that counts as the bottom of a list",
-    default: 0.02,
-    min: 0.0,
-    max: 1.0,
+    domain: Domain::Number { default: 0.02, min: 0.0, max: 1.0 },
 };
 
 /// Which page goes.
@@ -152,6 +140,10 @@ impl<R: Replacement> Sequential<R> {
 
 /// Pages are on their list from the moment they are taken for a block, as in the paper.
 impl<R: Replacement> Policy for Sequential<R> {
+    fn holds_a_part(&self) -> bool {
+        false
+    }
+
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         let block = context.table.block(page);
         let wanted = match access {

@@ -1,0 +1,95 @@
+//! Pages that are read again and again: those of the longest loop go first, and the newest first among loops of one length.
+
+use std::collections::BTreeSet;
+
+use super::Group;
+use crate::ids::Page;
+use crate::policy::list::{Chain, Links};
+use crate::table::FastMap;
+
+/// The pages of one group, in the order of their last reference.
+struct Loop {
+    period: u64,
+    pages: Chain,
+}
+
+/// The looping partition.
+#[derive(Default)]
+pub(super) struct Looping {
+    loops: FastMap<Group, Loop>,
+    /// Every group with its period and the last reference to its newest page: the last one's newest page goes first.
+    order: BTreeSet<(u64, u64, Group)>,
+    links: Links,
+    /// The group of each page, and its last reference.
+    pages: Vec<(Group, u64)>,
+    len: u64,
+}
+
+impl Looping {
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Where a group stands in the order.
+    fn rank(&self, group: Group, it: &Loop) -> Option<(u64, u64, Group)> {
+        let newest = self.links.newest_first(&it.pages).next()?;
+        Some((it.period, self.pages[newest as usize].1, group))
+    }
+
+    /// Changes a group, and its place in the order with it.
+    fn change(&mut self, group: Group, change: impl FnOnce(&mut Self, &mut Loop)) {
+        let mut it = self.loops.remove(&group).unwrap_or(Loop { period: 0, pages: Chain::default() });
+        if let Some(rank) = self.rank(group, &it) {
+            self.order.remove(&rank);
+        }
+        change(self, &mut it);
+        if let Some(rank) = self.rank(group, &it) {
+            self.order.insert(rank);
+            self.loops.insert(group, it);
+        }
+    }
+
+    /// A page was read at `now`, a number greater than all before.
+    pub fn push(&mut self, page: Page, group: Group, period: u64, now: u64) {
+        if page as usize >= self.pages.len() {
+            self.pages.resize(page as usize + 1, ((0, 0), 0));
+        }
+        self.pages[page as usize] = (group, now);
+        self.len += 1;
+        self.change(group, |this, it| {
+            it.period = period;
+            this.links.push_newest(&mut it.pages, page);
+        });
+    }
+
+    pub fn remove(&mut self, page: Page) {
+        self.len -= 1;
+        self.change(self.pages[page as usize].0, |this, it| this.links.remove(&mut it.pages, page));
+    }
+
+    /// A group's period is another; all its pages' with it.
+    pub fn renew(&mut self, group: Group, period: u64) {
+        if self.loops.get(&group).is_some_and(|it| it.period != period) {
+            self.change(group, |_, it| it.period = period);
+        }
+    }
+
+    /// The longest period.
+    pub fn longest(&self) -> Option<u64> {
+        self.order.last().map(|&(period, ..)| period)
+    }
+
+    /// The newest page of the longest loop.
+    pub fn victim(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        let newest_first = |group| self.loops.get(group).map(|it| self.links.newest_first(&it.pages));
+        let pages = self.order.iter().rev().filter_map(|(_, _, group)| newest_first(group)).flatten();
+        pages.into_iter().find(|&page| can_go(page))
+    }
+
+    /// The order is that of the groups as they are.
+    pub fn check(&self) {
+        let ranks: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.rank(group, it)).collect();
+        assert_eq!(ranks, self.order, "the loops and their order disagree");
+        assert_eq!(self.loops.values().map(|it| it.pages.len()).sum::<u64>(), self.len, "I1: the looping pages");
+    }
+}

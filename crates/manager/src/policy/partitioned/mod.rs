@@ -1,0 +1,207 @@
+//! A cache in three partitions, by the pattern of the reference that came last to each page: sequential, looping, other (004
+//! section 5.1, after UBM). Shared by `pcc` and `ubm`, which differ in how a reference is classified.
+//!
+//! - **Sequential** pages are not read again: they go first, the misser's own newest before others' (`sequential.rs`). While
+//!   there are free pages they stay, for a loop's first pass looks the same.
+//! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals (`looping.rs`).
+//! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
+//!
+//! Between the last two the *marginal gain* decides: hits a reference that would be lost with one page less. A page of a loop
+//! of p references is hit once in p references; what the last other page is worth is seen at the depths where others' reads
+//! find their blocks.
+//!
+//! # Worked example: four pages, a loop of 10 references over a b c ...
+//! ```text
+//! sequential: -      looping (10): a b c      other: x
+//! d is read; no page is free. No sequential page; a looping page is worth 1/10. x was hit lately every 4 references, its
+//! page is worth 1/4: c, the newest of the loop, goes
+//! sequential: -      looping (10): a b d      other: x
+//! ```
+//!
+//! # Where this differs from the paper
+//! - It discards sequential blocks at once and keeps one a process; its results (5.3.3, 5.4.1) need what is said above.
+//! - The marginal gain of other pages is that of their LRU queue whatever policy holds them, and read off a whole queue of
+//!   ghosts (`estimate/recency.rs`).
+
+mod files;
+mod looping;
+mod other;
+mod sequential;
+mod sites;
+
+use super::{Access, Context, Need, Policy};
+use crate::ids::{Block, Page};
+use crate::policy::Lesson;
+pub(super) use files::Files;
+use looping::Looping;
+use other::Other;
+use sequential::Sequential;
+pub(super) use sites::{Rules, Sites};
+
+/// What a period is known of: a call site, or a file; with the process where sites are told apart by it.
+pub(super) type Group = (u64, u32);
+
+/// The pattern of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Sequential,
+    Looping { group: Group, period: u64 },
+    Other,
+}
+
+/// What is known after a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub class: Class,
+    /// A group whose period is another now.
+    pub renewed: Option<(Group, u64)>,
+}
+
+/// Classifies references.
+pub(super) trait Classify {
+    /// One reference; `now` counts the references of the whole cache.
+    fn refer(&mut self, now: u64, block: Block, access: &Access) -> Verdict;
+
+    /// What is worth remembering for the next run.
+    fn lessons(&self) -> Vec<Lesson> {
+        Vec::new()
+    }
+
+    /// What an earlier run remembered.
+    fn taught(&mut self, _lesson: Lesson) {}
+}
+
+/// The partition a page is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    None,
+    Sequential,
+    Looping,
+    Other,
+}
+
+/// The partitioned cache.
+pub(super) struct Partitioned<C> {
+    classifier: C,
+    /// References so far.
+    now: u64,
+    places: Vec<Place>,
+    sequential: Sequential,
+    looping: Looping,
+    other: Other,
+}
+
+impl<C: Classify> Partitioned<C> {
+    /// A cache of what `classifier` tells apart; `other` holds what is neither sequential nor looping.
+    pub fn new(classifier: C, other: Box<dyn Policy>) -> Self {
+        Partitioned {
+            classifier,
+            now: 0,
+            places: Vec::new(),
+            sequential: Sequential::default(),
+            looping: Looping::default(),
+            other: Other::new(other),
+        }
+    }
+
+    /// Memory as the policy of other pages sees it: without what the other partitions hold.
+    fn rest<'a>(&self, context: &Context<'a>) -> Context<'a> {
+        let held = self.sequential.len() + self.looping.len();
+        Context { capacity: context.capacity.saturating_sub(held).max(1), ..*context }
+    }
+
+    fn classify(&mut self, block: Block, access: &Access, context: &Context<'_>) -> Class {
+        self.now += 1;
+        let Verdict { class, renewed } = self.classifier.refer(self.now, block, access);
+        if let Some((group, period)) = renewed {
+            self.looping.renew(group, period);
+        }
+        self.other.count(block, class == Class::Other, context.capacity);
+        class
+    }
+
+    fn put(&mut self, page: Page, class: Class, access: Option<&Access>, context: &Context<'_>) {
+        self.places[page as usize] = match class {
+            Class::Sequential => {
+                self.sequential.push(page, access.map(|access| access.reader));
+                Place::Sequential
+            }
+            Class::Looping { group, period } => {
+                self.looping.push(page, group, period, self.now);
+                Place::Looping
+            }
+            Class::Other => {
+                self.other.arrived(page, &self.rest(context), access);
+                Place::Other
+            }
+        };
+    }
+
+    fn take(&mut self, page: Page, context: &Context<'_>) {
+        match std::mem::replace(&mut self.places[page as usize], Place::None) {
+            Place::None => {}
+            Place::Sequential => self.sequential.remove(page),
+            Place::Looping => self.looping.remove(page),
+            Place::Other => self.other.left(page, &self.rest(context)),
+        }
+    }
+}
+
+impl<C: Classify> Policy for Partitioned<C> {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        if page as usize >= self.places.len() {
+            self.places.resize(page as usize + 1, Place::None);
+        }
+        // What nobody has read yet has no pattern.
+        let class = match access {
+            Some(access) => self.classify(context.table.block(page), access, context),
+            None => Class::Other,
+        };
+        self.put(page, class, access, context);
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        let class = self.classify(context.table.block(page), access, context);
+        if class == Class::Other && self.places[page as usize] == Place::Other {
+            self.other.referenced(page, &self.rest(context), access);
+        } else {
+            self.take(page, context);
+            self.put(page, class, Some(access), context);
+        }
+    }
+
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        self.take(page, context);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        let can_go = |page| context.table.can_go(page);
+        if let Some(page) = self.sequential.victim(need.reader, can_go) {
+            return Some(page);
+        }
+        let rest = self.rest(context);
+        let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
+        if self.other.marginal_gain() < looping {
+            self.other.victim(&rest, need).or_else(|| self.looping.victim(can_go))
+        } else {
+            self.looping.victim(can_go).or_else(|| self.other.victim(&rest, need))
+        }
+    }
+
+    fn lessons(&self) -> Vec<Lesson> {
+        self.classifier.lessons()
+    }
+
+    fn taught(&mut self, lesson: Lesson) {
+        self.classifier.taught(lesson);
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
+        assert_eq!(count(Place::Sequential), self.sequential.len(), "I1: the sequential partition's length");
+        assert_eq!(count(Place::Looping), self.looping.len(), "I1: the looping partition's length");
+        assert_eq!(count(Place::Other), self.other.len(), "I1: the other partition's length");
+        self.looping.check();
+        self.other.check(&self.rest(context));
+    }
+}

@@ -1,0 +1,90 @@
+//! Pages of no pattern, which another policy holds; and what one page more or less of them is worth.
+
+use crate::estimate::ghosts::Ghosts;
+use crate::estimate::recency::{Reading, Recency};
+use crate::ids::{Block, Page};
+use crate::policy::{Access, Context, Need, Policy};
+
+/// Parts the memory is cut into when hits are counted by depth.
+const SEGMENTS: u64 = 16;
+
+/// The partition of other pages.
+pub(super) struct Other {
+    policy: Box<dyn Policy>,
+    len: u64,
+    /// Blocks read lately without a pattern, whether they are here or not.
+    read: Ghosts,
+    /// Where in their LRU queue reads find them; all references count, so that gains compare.
+    recency: Recency,
+    /// The memory the queue is made for: it covers twice that.
+    capacity: u64,
+}
+
+impl Other {
+    pub fn new(policy: Box<dyn Policy>) -> Self {
+        let recency = Recency::new(Reading::Majorant, 1, 1);
+        Other { policy, len: 0, read: Ghosts::default(), recency, capacity: 0 }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Follows the memory: the estimate is made for its size, or thereabouts.
+    fn fit(&mut self, capacity: u64) {
+        if self.capacity * 3 / 4 <= capacity && capacity <= self.capacity * 5 / 4 && self.capacity > 0 {
+            return;
+        }
+        self.capacity = capacity;
+        self.recency = Recency::new(Reading::Majorant, 2 * capacity, capacity / SEGMENTS);
+        while self.read.expire().is_some() {}
+    }
+
+    /// One reference to the cache; `here` if it is one without a pattern.
+    pub fn count(&mut self, block: Block, here: bool, capacity: u64) {
+        self.fit(capacity);
+        match self.read.take(block) {
+            Some(tag) if here => self.recency.hit(tag),
+            Some(tag) => {
+                self.recency.leave(tag);
+                self.recency.miss();
+            }
+            None => self.recency.miss(),
+        }
+        if here {
+            self.read.push(block, self.recency.enter());
+            while self.read.len() > 2 * self.capacity
+                && let Some(tag) = self.read.expire()
+            {
+                self.recency.leave(tag);
+            }
+        }
+    }
+
+    /// Hits a reference that one page less would lose.
+    pub fn marginal_gain(&mut self) -> f64 {
+        self.recency.marginal_hit_rate(self.len)
+    }
+
+    pub fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        self.len += 1;
+        self.policy.arrived(page, context, access);
+    }
+
+    pub fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.policy.referenced(page, context, access);
+    }
+
+    pub fn left(&mut self, page: Page, context: &Context<'_>) {
+        self.len -= 1;
+        self.policy.left(page, context);
+    }
+
+    pub fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        if self.len == 0 { None } else { self.policy.victim(context, need) }
+    }
+
+    pub fn check(&self, context: &Context<'_>) {
+        self.policy.check(context);
+    }
+}

@@ -1,0 +1,392 @@
+//! `pcc` and `ubm` (004) against a reference model: one list of pages searched from end to end, tables searched from end to
+//! end, depths counted one by one.
+
+use foresee_manager::*;
+use proptest::prelude::*;
+
+const FILES: u32 = 3;
+const BLOCKS: u64 = 14;
+
+/// A read of one block.
+#[derive(Debug, Clone, Copy)]
+struct Read {
+    reader: u32,
+    site: u64,
+    block: Block,
+}
+
+/// Runs, loops and scattered reads, by two readers from four sites.
+fn reads() -> impl Strategy<Value = Vec<Read>> {
+    let stretch = (0..2u32, 0..4u64, 0..FILES, 0..BLOCKS, 1..8u64, 1..4u64).prop_map(
+        |(reader, site, file, first, count, passes)| {
+            let block = move |at| Block { file: FileId(file), index: (first + at) % BLOCKS };
+            let pass = (0..count).map(move |at| Read { reader, site, block: block(at) });
+            (0..passes).flat_map(move |_| pass.clone()).collect::<Vec<_>>()
+        },
+    );
+    proptest::collection::vec(stretch, 1..40).prop_map(|stretches| stretches.concat())
+}
+
+/// What could be wrong, for the test that the comparison would notice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Slip {
+    None,
+    LoopIsLru,
+    ShortestLoopFirst,
+    OthersSequentialFirst,
+    NoGain,
+    CountedFirst,
+    OwnSampleCounts,
+    JumpStaysLoop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Class {
+    Sequential,
+    /// Of this site or file.
+    Looping(u64),
+    Other,
+}
+
+/// A page here.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    block: Block,
+    class: Class,
+    reader: u32,
+    read: u64,
+}
+
+/// The two ways to classify.
+enum Classes {
+    Pcc {
+        threshold: u64,
+        sample: u64,
+        halve_at: u64,
+        irregular: f64,
+        /// Site, Seq, Loop, period, spread, references since a sample.
+        sites: Vec<(u64, u64, u64, u64, u64, u64)>,
+        /// Block, site, when.
+        samples: Vec<(Block, u64, u64)>,
+    },
+    Ubm {
+        threshold: u64,
+        /// File, blocks of the run in order, when it was begun, period, longest length read again.
+        files: Vec<(FileId, Vec<u64>, u64, u64, usize)>,
+    },
+}
+
+impl Classes {
+    fn period(&self, group: u64) -> u64 {
+        match self {
+            Classes::Pcc { sites, .. } => sites.iter().find(|it| it.0 == group).map_or(0, |it| it.3),
+            Classes::Ubm { files, .. } => files.iter().find(|it| u64::from(it.0.0) == group).map_or(0, |it| it.3),
+        }
+    }
+
+    fn refer(&mut self, now: u64, read: Read, slip: Slip) -> Class {
+        match self {
+            Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples } => {
+                let find = |sites: &mut Vec<(u64, u64, u64, u64, u64, u64)>, site: u64| {
+                    sites.iter().position(|it| it.0 == site).unwrap_or_else(|| {
+                        sites.push((site, 0, 0, 0, 0, 0));
+                        sites.len() - 1
+                    })
+                };
+                let own = find(sites, read.site);
+                let class = |it: &(u64, u64, u64, u64, u64, u64)| match *it {
+                    (site, seq, looped, period, spread, _) if looped > seq => {
+                        if spread as f64 <= *irregular * period as f64 { Class::Looping(site) } else { Class::Other }
+                    }
+                    (_, seq, ..) if seq >= *threshold => Class::Sequential,
+                    _ => Class::Other,
+                };
+                let mut found = class(&sites[own]);
+                let before = samples.iter().position(|it| it.0 == read.block).map(|at| samples.remove(at));
+                if let Some((_, site, at)) = before {
+                    let at_site = find(sites, site);
+                    let (_, seq, looped, period, spread, _) = &mut sites[at_site];
+                    let after = now - at;
+                    *seq = seq.saturating_sub(*sample);
+                    *looped += *sample;
+                    (*period, *spread) = match *period {
+                        0 => (after, after),
+                        before => ((before + after).div_ceil(2), (7 * *spread + after.abs_diff(before)) / 8),
+                    };
+                }
+                sites[own].5 += 1;
+                if sites[own].5 % *sample == 0 {
+                    samples.push((read.block, read.site, now));
+                    if slip == Slip::OwnSampleCounts || before.is_none_or(|it| it.1 != read.site) {
+                        sites[own].1 += *sample;
+                    }
+                }
+                if sites[own].1 + sites[own].2 > *halve_at {
+                    (sites[own].1, sites[own].2) = (sites[own].1 / 2, sites[own].2 / 2);
+                }
+                if slip == Slip::CountedFirst {
+                    found = class(&sites[own]);
+                }
+                found
+            }
+            Classes::Ubm { threshold, files } => {
+                let at = files.iter().position(|it| it.0 == read.block.file).unwrap_or_else(|| {
+                    files.push((read.block.file, Vec::new(), now, 0, 0));
+                    files.len() - 1
+                });
+                let (file, run, begun, period, looped) = &mut files[at];
+                let index = read.block.index;
+                let long = run.len().max(*looped) as u64 >= *threshold;
+                if run.len() > 1 && run.first() == Some(&index) && long {
+                    (*looped, *period, *begun) = (run.len().max(*looped), now - *begun, now);
+                    *run = vec![index];
+                } else if run.last().is_some_and(|last| last + 1 == index) {
+                    run.push(index);
+                } else if run.last() != Some(&index) {
+                    (*run, *begun) = (vec![index], now);
+                    if slip != Slip::JumpStaysLoop {
+                        // Pages of the loop stay what they are, with its last period.
+                        *looped = 0;
+                    }
+                }
+                if *looped > 0 {
+                    Class::Looping(u64::from(file.0))
+                } else if run.len() as u64 >= *threshold {
+                    Class::Sequential
+                } else {
+                    Class::Other
+                }
+            }
+        }
+    }
+}
+
+/// Hits by depth of the queue of other blocks.
+struct Depths {
+    queue: Vec<Block>,
+    length: usize,
+    segment: usize,
+    hits: Vec<f64>,
+    references: f64,
+    counted: usize,
+}
+
+impl Depths {
+    fn new(capacity: usize) -> Self {
+        let (length, segment) = (2 * capacity, (capacity / 16).max(1));
+        let hits = vec![0.0; length.div_ceil(segment)];
+        Depths { queue: Vec::new(), length, segment, hits, references: 0.0, counted: 0 }
+    }
+
+    fn refer(&mut self, block: Block, other: bool) {
+        if let Some(depth) = self.queue.iter().position(|&it| it == block) {
+            self.queue.remove(depth);
+            if other {
+                self.hits[depth / self.segment] += 1.0;
+            }
+        }
+        if other {
+            self.queue.insert(0, block);
+            self.queue.truncate(self.length);
+        }
+        self.references += 1.0;
+        self.counted += 1;
+        if self.counted.is_multiple_of(4 * self.length) {
+            self.references /= 2.0;
+            self.hits.iter_mut().for_each(|hits| *hits /= 2.0);
+        }
+    }
+
+    /// The best mean from the segment of the last of so many pages on.
+    fn gain(&self, pages: usize) -> f64 {
+        let rest = &self.hits[(pages.saturating_sub(1) / self.segment).min(self.hits.len() - 1)..];
+        let best = (1..=rest.len()).map(|to| rest[..to].iter().sum::<f64>() / to as f64).fold(0.0, f64::max);
+        best * (1.0 / (self.references.max(1.0) * self.segment as f64))
+    }
+}
+
+struct Model {
+    capacity: usize,
+    slip: Slip,
+    classes: Classes,
+    pages: Vec<Page>,
+    depths: Depths,
+    now: u64,
+}
+
+impl Model {
+    fn new(classes: Classes, capacity: usize, slip: Slip) -> Self {
+        Model { capacity, slip, classes, pages: Vec::new(), depths: Depths::new(capacity), now: 0 }
+    }
+
+    /// What the read gives up.
+    fn read(&mut self, read: Read) -> Option<Block> {
+        let before = self.pages.iter().position(|page| page.block == read.block);
+        let full = self.pages.len() == self.capacity;
+        let gone = (before.is_none() && full).then(|| {
+            let victim = self.victim(read.reader);
+            self.pages.remove(victim).block
+        });
+        if let Some(before) = before {
+            self.pages.remove(before);
+        }
+        self.now += 1;
+        let class = self.classes.refer(self.now, read, self.slip);
+        self.depths.refer(read.block, class == Class::Other);
+        self.pages.push(Page { block: read.block, class, reader: read.reader, read: self.now });
+        gone
+    }
+
+    fn victim(&self, reader: u32) -> usize {
+        // The page that ranks highest among those that have a rank.
+        let best = |rank: &dyn Fn(&Page) -> Option<(u64, u64)>| {
+            let ranks = self.pages.iter().enumerate().filter_map(|(at, page)| Some((rank(page)?, at)));
+            ranks.max().map(|(_, at)| at)
+        };
+        let own = |page: &Page| u64::from((page.reader == reader) != (self.slip == Slip::OthersSequentialFirst));
+        let sequential = |page: &Page| (page.class == Class::Sequential).then(|| (own(page), page.read));
+        let looping = |page: &Page| match page.class {
+            Class::Looping(group) => {
+                let (period, read) = (self.classes.period(group), page.read);
+                Some(match self.slip {
+                    Slip::LoopIsLru => (period, u64::MAX - read),
+                    Slip::ShortestLoopFirst => (u64::MAX - period, read),
+                    _ => (period, read),
+                })
+            }
+            _ => None,
+        };
+        let other = |page: &Page| (page.class == Class::Other).then_some((u64::MAX - page.read, 0));
+        let longest = self.pages.iter().filter_map(|page| looping(page).map(|_| page)).map(|page| match page.class {
+            Class::Looping(group) => self.classes.period(group),
+            _ => 0,
+        });
+        let others = self.pages.iter().filter(|page| page.class == Class::Other).count();
+        let worth = longest.max().map_or(f64::INFINITY, |period| 1.0 / period as f64);
+        let other_first = self.slip == Slip::NoGain || self.depths.gain(others) < worth;
+        let (looping, other) = (best(&looping), best(&other));
+        let others = if other_first { other.or(looping) } else { looping.or(other) };
+        best(&sequential).or(others).expect("a page")
+    }
+}
+
+/// A policy by its name, and its model.
+fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
+    let pcc = |threshold, sample, halve_at, irregular| {
+        let (sites, samples) = (Vec::new(), Vec::new());
+        Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples }
+    };
+    let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
+    let (name, classes) = match choice {
+        0 => ("pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9", pcc(3, 1, u64::MAX, 1e9)),
+        1 => ("pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9", pcc(4, 3, u64::MAX, 1e9)),
+        2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5", pcc(3, 1, 24, 0.5)),
+        3 => ("ubm", ubm(3)),
+        _ => ("ubm:threshold=1", ubm(1)),
+    };
+    let config = Config::new(capacity as u64, name.parse().expect("a policy"));
+    (Manager::new(&config), Model::new(classes, capacity, slip))
+}
+
+/// Where the two first give up different blocks, if they do.
+fn difference(choice: usize, capacity: usize, reads: &[Read], slip: Slip) -> Option<String> {
+    let (mut manager, mut model) = pair(choice, capacity, slip);
+    let mut out = Vec::new();
+    for (at, &read) in reads.iter().enumerate() {
+        let Read { reader, site, block } = read;
+        let (reader, site, demand) = (ReaderId(reader), Site(site), Demand::Observed);
+        let event = Event::Reference { reader, site, file: block.file, first: block.index, count: 1, demand };
+        manager.handle(Time(0), event, &mut out);
+        manager.check();
+        let gone = out.drain(..).find_map(|action| match action {
+            Action::Drop { file, first, .. } => Some(Block { file, index: first }),
+            _ => None,
+        });
+        let expected = model.read(read);
+        if gone != expected {
+            return Some(format!("read {at}, {read:?}: {gone:?} instead of {expected:?}"));
+        }
+    }
+    None
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn as_the_model(reads in reads(), choice in 0..5usize, capacity in 1..24usize) {
+        prop_assert_eq!(difference(choice, capacity, &reads, Slip::None), None);
+    }
+}
+
+/// A model with any of these slips differs from the policies somewhere.
+#[test]
+fn the_comparison_would_notice() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let cases: Vec<Vec<Read>> = (0..60).map(|_| reads().new_tree(&mut runner).expect("reads").current()).collect();
+    let notices = |slip| cases.iter().any(|reads| (0..5).any(|choice| difference(choice, 8, reads, slip).is_some()));
+    assert!(!notices(Slip::None));
+    for slip in [
+        Slip::LoopIsLru,
+        Slip::ShortestLoopFirst,
+        Slip::OthersSequentialFirst,
+        Slip::NoGain,
+        Slip::CountedFirst,
+        Slip::OwnSampleCounts,
+        Slip::JumpStaysLoop,
+    ] {
+        assert!(notices(slip), "{slip:?} goes unnoticed");
+    }
+}
+
+/// The policy of other pages is any: what has no pattern is held as that policy holds it.
+#[test]
+fn other_pages_are_left_to_another_policy() {
+    let misses = |policy: &str, capacity: u64| {
+        let mut manager = Manager::new(&Config::new(capacity, policy.parse().expect("a policy")));
+        let mut state = 7_u64;
+        for _ in 0..4000 {
+            // Skewed, and from too many sites for any to be learned.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let first = (state >> 40) % 40 * ((state >> 20) % 40) / 40;
+            let (reader, site, demand) = (ReaderId(1), Site(state >> 30), Demand::Observed);
+            let event = Event::Reference { reader, site, file: FileId(0), first, count: 1, demand };
+            manager.handle(Time(0), event, &mut Vec::new());
+        }
+        manager.statistics().misses
+    };
+    for other in ["lru", "tip1"] {
+        for capacity in [4, 12] {
+            assert_eq!(misses(&format!("pcc:other={other}"), capacity), misses(other, capacity), "{other}");
+        }
+    }
+    let error = "pcc:other=best".parse::<policy::Choice>().unwrap_err();
+    assert!(error.contains("'best' is no value of pcc's other") && error.contains("lru"), "{error}");
+}
+
+/// What one run learned of call sites, the next knows from its first reference on (004 section 4.3): a loop loses nothing to
+/// its first passes.
+#[test]
+fn a_second_run_starts_classified() {
+    let run = |learned: &[Event]| {
+        let mut manager = Manager::new(&Config::new(60, "pcc".parse().expect("a policy")));
+        let mut out = Vec::new();
+        learned.iter().for_each(|&event| manager.handle(Time(0), event, &mut out));
+        for first in (0..4).flat_map(|_| 0..200) {
+            let (reader, site, demand) = (ReaderId(1), Site(9), Demand::Observed);
+            manager.handle(
+                Time(0),
+                Event::Reference { reader, site, file: FileId(0), first, count: 1, demand },
+                &mut out,
+            );
+        }
+        (manager.statistics().misses, manager.learned())
+    };
+    let (first, learned) = run(&[]);
+    assert_eq!(learned.len(), 1);
+    let (second, _) = run(&learned);
+    // Of 200 blocks 60 are kept from the first pass on.
+    assert!(second < first && second <= 800 - 3 * 55, "{second} misses after {first}");
+}
