@@ -108,6 +108,7 @@ impl Recording {
             span: Span::Range { offset: read.offset, length: read.bytes },
             site: read.site,
             took_ns: read.took.as_nanos() as u64,
+            write: false,
         };
         self.result = self.writer.push(&request, &read.path.to_string_lossy());
     }

@@ -53,6 +53,7 @@ fn ranges(rows: usize) -> Vec<Request> {
             span: Span::Range { offset: at * 100, length: at % 9000 },
             site: u64::MAX - at % 4,
             took_ns: at % 7,
+            write: false,
         })
         .collect()
 }

@@ -1,15 +1,18 @@
 //! Traces: who read what when, from files of several formats, one request at a time.
 //!
-//! One file a format, and one line in `formats!` below. A file gives its `FORMAT`: name, how it is recognised, how it is
-//! read and (if it can be) written, and in its header comment the layout. Help texts and detection follow from the
-//! registry. A text or binary format may lie in a gzip or zstd file; that is seen by its first bytes, not by its name.
+//! One file a format, and one line in `formats!` below. A file gives its `FORMAT`: name, how it is recognised, how it
+//! is read and (if it can be) written, and in its header comment the layout. Help texts and detection follow from the
+//! registry. A text or binary format may lie in a gzip or zstd file; that is seen by its first bytes, not by its
+//! name.
 
+mod binary;
 mod convert;
 mod info;
 mod input;
 mod numbering;
 mod output;
 mod span;
+mod text;
 
 use std::path::Path;
 
@@ -35,7 +38,20 @@ macro_rules! formats {
 formats! {
     recorded
     oracle_general
+    lcs
+    vscsi
+    fio
+    darshan
+    blkparse
+    strace
     blocks
+    arc
+    fiu
+    msr
+    cloud_physics
+    spc
+    alibaba
+    tencent
 }
 
 /// One request of a trace. What a format does not tell is 0.
@@ -55,6 +71,8 @@ pub struct Request {
     pub site: u64,
     /// How long the read took.
     pub took_ns: u64,
+    /// Whether it writes. Block traces hold writes as well; a format that does not tell has none.
+    pub write: bool,
 }
 
 /// Gives a trace's requests one after the other.
@@ -140,8 +158,8 @@ fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
     })
 }
 
-/// Opens a trace. Without a `format`, the file's name and beginning decide. `block_bytes` is the size of a block where the
-/// trace does not tell it.
+/// Opens a trace. Without a `format`, the file's name and beginning decide. `block_bytes` is the size of a block
+/// where the trace does not tell it.
 ///
 /// # Errors
 /// If the file cannot be read, or its format is not known.

@@ -14,8 +14,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Format, Input, Output, Reader, Request, Span, Writer, no_files};
-use crate::error::{At, Error};
+use super::binary::{Records, part};
+use super::{Format, Output, Reader, Request, Span, Writer, no_files};
+use crate::error::Error;
 
 const RECORD_BYTES: usize = 24;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -24,36 +25,22 @@ pub(super) static FORMAT: Format = Format {
     name: "oracleGeneral",
     summary: "libCacheSim's binary records of time, object id, size and next access",
     detect: |head| head.name.to_ascii_lowercase().contains("oraclegeneral"),
-    read: |input, _| Ok(Box::new(OracleReader { input, offset: 0, begin_s: None })),
+    read: |input, _| Ok(Box::new(OracleReader { records: Records::new(input), begin_s: None })),
     write: Some(|path, block_bytes| Ok(Box::new(OracleWriter::create(path, block_bytes)?))),
 };
 
 struct OracleReader {
-    input: Input,
-    offset: u64,
+    records: Records,
     /// The first record's time: some traces count from 1970.
     begin_s: Option<u32>,
-}
-
-fn part<const N: usize>(record: &[u8; RECORD_BYTES], from: usize) -> [u8; N] {
-    std::array::from_fn(|at| record[from + at])
 }
 
 impl Reader for OracleReader {
     fn next(&mut self) -> Result<Option<Request>, Error> {
         let mut record = [0; RECORD_BYTES];
-        let read = self.input.record(&mut record, At::Byte(self.offset))?;
-        if read == 0 {
+        if !self.records.next(&mut record)? {
             return Ok(None);
         }
-        if read < RECORD_BYTES {
-            let what = format!(
-                "a record of {RECORD_BYTES} bytes begins here, and only {read} are left; the file is cut short or is in \
-                 another format"
-            );
-            return Err(Error::new(self.input.path(), At::Byte(self.offset), what));
-        }
-        self.offset += RECORD_BYTES as u64;
         let time_s = u32::from_le_bytes(part(&record, 0));
         let begin_s = *self.begin_s.get_or_insert(time_s);
         Ok(Some(Request {

@@ -213,6 +213,7 @@ impl Reader for RecordedReader {
             span: Span::Range { offset: self.unsigned(4)?, length: self.unsigned(5)? },
             site: self.number(6).cast_unsigned(),
             took_ns: self.unsigned(7)?,
+            write: false,
         };
         self.next += 1;
         Ok(Some(request))

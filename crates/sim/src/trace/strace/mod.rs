@@ -1,0 +1,192 @@
+//! `strace`: what `strace -f -y -ttt [-T]` prints of a program's system calls.
+//!
+//! ```text
+//! thread  time, s            call                                                   result        with -T
+//! 1234    1795203178.755131  read(3</etc/passwd>, "root:x:0"..., 4096)            = 1221          <0.000006>
+//! 1234    1795203178.755155  pread64(4</data/f>, <unfinished ...>
+//! 1234    1795203178.755200  <... pread64 resumed>"\6\0"..., 784, 64)             = 784           <0.000045>
+//! ```
+//!
+//! The thread is missing before the first fork, or written `[pid 1234]` on a terminal. Reads and writes of files
+//! count, with as many bytes as they gave or took: read, pread64, readv, preadv, preadv2, the same with write, and
+//! what sendfile and copy_file_range read. Files are known by the paths that `-y` prints; pipes, sockets, terminals,
+//! /proc and /sys are none.
+//!
+//! Where a descriptor stands is followed through open, lseek, dup, fork and clone (`descriptors.rs`). One that was
+//! there before the trace began counts from 0. What is read through mappings is not seen.
+
+mod call;
+mod descriptors;
+
+use std::collections::HashMap;
+
+use super::text::{Known, Parsed, looks_like, rows, seconds};
+use super::{Format, Request, Span};
+use call::{Call, Descriptor};
+use descriptors::Descriptors;
+
+pub(super) static FORMAT: Format = Format {
+    name: "strace",
+    summary: "what strace -f -y -ttt prints",
+    // A request may be far from the beginning; calls are enough.
+    detect: |head| looks_like(head, |_, line| Line::parse(line).map(|it| it.said.contains('(').then(Request::default))),
+    read: |input, _| {
+        let mut strace = Strace::default();
+        Ok(rows(input, move |known, line| strace.parse(known, line)))
+    },
+    write: None,
+};
+
+/// A line: who, when, what.
+struct Line<'a> {
+    /// 0 where it is not told.
+    thread: i32,
+    time_ns: u64,
+    said: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a str) -> Result<Line<'a>, String> {
+        if line.starts_with("strace: ") {
+            return Ok(Line { thread: 0, time_ns: 0, said: "" });
+        }
+        let (thread, rest) = match line.strip_prefix("[pid").and_then(|rest| rest.split_once(']')) {
+            Some(parts) => parts,
+            None => match line.split_once(' ') {
+                Some((first, rest)) if !first.contains('.') => (first, rest),
+                _ => ("0", line),
+            },
+        };
+        let what = || "does not begin with a thread and a time in seconds, as 'strace -f -y -ttt' prints them".to_owned();
+        let (time, said) = rest.trim_start().split_once(' ').filter(|(time, _)| time.contains('.')).ok_or_else(what)?;
+        let thread = thread.trim().parse().map_err(|_| what())?;
+        Ok(Line { thread, time_ns: seconds(time, "time").map_err(|_| what())?, said: said.trim_start() })
+    }
+}
+
+/// What was read of a trace.
+#[derive(Default)]
+struct Strace {
+    /// Calls that are not through: when they began, and what was printed of them; by thread.
+    unfinished: HashMap<i32, (u64, String)>,
+    descriptors: Descriptors,
+}
+
+impl Strace {
+    fn parse(&mut self, known: &mut Known, line: &str) -> Parsed {
+        let Line { thread, time_ns, said } = Line::parse(line)?;
+        if let Some(begun) = said.strip_suffix("<unfinished ...>") {
+            self.unfinished.insert(thread, (time_ns, begun.trim_end().to_owned()));
+            return Ok(None);
+        }
+        let (time_ns, said) = match said.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>")) {
+            // One that began before the trace is left out.
+            Some((_, rest)) => match self.unfinished.remove(&thread) {
+                Some((begun_ns, begun)) => (begun_ns, begun + rest),
+                None => return Ok(None),
+            },
+            None => (time_ns, said.to_owned()),
+        };
+        // Signals and exits are not calls.
+        if said.is_empty() || said.starts_with("---") || said.starts_with("+++") {
+            return Ok(None);
+        }
+        self.adopt(thread);
+        let Some(call) = Call::parse(&said)? else { return Ok(None) };
+        let Some(Access { file, offset, length, write }) = self.access(thread, &call)? else { return Ok(None) };
+        if length == 0 || !is_file(&file) {
+            return Ok(None);
+        }
+        Ok(Some(Request {
+            time_ns: known.since_begin(time_ns),
+            process: self.descriptors.process(thread),
+            thread,
+            file: known.file(&file),
+            span: Span::Range { offset, length },
+            took_ns: call.took_ns,
+            write,
+            ..Request::default()
+        }))
+    }
+
+    /// A thread may speak before the call that made it returns.
+    fn adopt(&mut self, thread: i32) {
+        if self.descriptors.knows(thread) {
+            return;
+        }
+        let making = self.unfinished.iter().filter(|(_, (_, begun))| makes_threads(begun)).max_by_key(|(_, (at, _))| *at);
+        match making {
+            Some((&parent, (_, begun))) => self.descriptors.inherit(parent, thread, begun),
+            None => self.descriptors.first(thread),
+        }
+    }
+
+    /// What the call reads or writes; and what it does to descriptors is done.
+    fn access(&mut self, thread: i32, call: &Call<'_>) -> Result<Option<Access>, String> {
+        let write = call.name.contains("write");
+        let place = match call.name {
+            "open" | "openat" | "openat2" | "creat" => {
+                self.descriptors.opened(thread, &call.result_descriptor()?);
+                return Ok(None);
+            }
+            "dup" | "dup2" | "dup3" => {
+                self.descriptors.duplicated(thread, &call.descriptor(0)?, &call.result_descriptor()?);
+                return Ok(None);
+            }
+            "fcntl" if call.arguments.get(1).is_some_and(|it| it.starts_with("F_DUPFD")) => {
+                self.descriptors.duplicated(thread, &call.descriptor(0)?, &call.result_descriptor()?);
+                return Ok(None);
+            }
+            "lseek" => {
+                *self.descriptors.position(thread, &call.descriptor(0)?) = call.result.cast_unsigned();
+                return Ok(None);
+            }
+            "fork" | "vfork" | "clone" | "clone3" => {
+                let child = i32::try_from(call.result).map_err(|_| format!("{} is no thread", call.result))?;
+                if !self.descriptors.knows(child) {
+                    self.descriptors.inherit(thread, child, call.text);
+                }
+                return Ok(None);
+            }
+            "read" | "write" | "readv" | "writev" => (call.descriptor(0)?, None),
+            "pread64" | "pwrite64" | "preadv" | "pwritev" => (call.descriptor(0)?, Some(call.number(3)?)),
+            "preadv2" | "pwritev2" => (call.descriptor(0)?, Some(call.number(3)?).filter(|&offset| offset >= 0)),
+            "sendfile" | "sendfile64" => (call.descriptor(1)?, call.pointed(2)?),
+            "copy_file_range" => (call.descriptor(0)?, call.pointed(1)?),
+            _ => return Ok(None),
+        };
+        let (descriptor, offset) = place;
+        let length = call.result.cast_unsigned();
+        let offset = match offset {
+            Some(offset) => offset.cast_unsigned(),
+            None => {
+                let position = self.descriptors.position(thread, &descriptor);
+                std::mem::replace(position, position.saturating_add(length))
+            }
+        };
+        let Descriptor { path, .. } = descriptor;
+        Ok(Some(Access { file: path, offset, length, write }))
+    }
+}
+
+/// What a call reads or writes.
+struct Access {
+    file: String,
+    offset: u64,
+    length: u64,
+    write: bool,
+}
+
+fn makes_threads(call: &str) -> bool {
+    ["fork(", "vfork(", "clone(", "clone3("].iter().any(|name| call.starts_with(name))
+}
+
+/// Whether a path is a file's or a disk's, and not one the kernel makes up.
+fn is_file(path: &str) -> bool {
+    let devices = ["null", "zero", "full", "random", "urandom", "tty", "pts/"];
+    let made_up = ["/proc/", "/sys/"];
+    if let Some(device) = path.strip_prefix("/dev/") {
+        return !devices.iter().any(|it| device.starts_with(it));
+    }
+    path.starts_with('/') && !made_up.iter().any(|it| path.starts_with(it))
+}
