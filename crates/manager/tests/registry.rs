@@ -80,6 +80,7 @@ fn a_policy_is_one_file_and_one_line() {
         .args(["test", "--offline", "--test", "conformance", "--test", "met"])
         .current_dir(copy)
         .env("CARGO_TARGET_DIR", copy.join("target"))
+        .env("FORESEE_POLICY", "newcomer")
         .env_remove("CARGO_MANIFEST_DIR")
         .output()
         .expect("cargo runs");

@@ -115,7 +115,7 @@ pub fn every_op() -> impl Strategy<Value = Op> {
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
 }
 
-/// Every policy with default parameters, and with each of them at its ends.
+/// Every policy with default parameters, and with each of them at its ends; of one policy only, if FORESEE_POLICY names it.
 pub fn choices() -> Vec<Choice> {
     fn holds_a_part(spec: &Spec) -> bool {
         spec.name.parse::<Choice>().is_ok_and(|choice| choice.build().holds_a_part())
@@ -133,7 +133,9 @@ pub fn choices() -> Vec<Choice> {
         });
         std::iter::once(spec.name.to_owned()).chain(ends).collect()
     }
-    policy::REGISTRY.iter().flat_map(|spec| of(spec)).map(|text| text.parse().expect("a registered policy")).collect()
+    let only = std::env::var("FORESEE_POLICY").ok();
+    let wanted = policy::REGISTRY.iter().filter(|spec| only.as_deref().is_none_or(|name| name == spec.name));
+    wanted.flat_map(|spec| of(spec)).map(|text| text.parse().expect("a registered policy")).collect()
 }
 
 /// A fetch on its way, as the host knows it.
