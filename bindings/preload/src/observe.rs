@@ -102,8 +102,15 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
         return;
     }
     let Some(region) = state::region() else { return };
+    let is_known = fds::get(fd).is_some_and(|file| file.is_known());
     if let Some(file) = fds::regular(fd) {
-        let record = Record::Wrote { fd, generation: file.generation(), offset, len: got as u64 };
+        let len = got as u64;
+        // One adopted here was found where this write had left it.
+        let offset = match offset {
+            OFFSET_CURRENT if !is_known => sys::position(fd).saturating_sub(len),
+            offset => offset,
+        };
+        let record = Record::Wrote { fd, generation: file.generation(), offset, len };
         post(region, record, &[]);
     }
 }

@@ -74,7 +74,19 @@ fn every_kind_of_read_and_write() {
                 _ => None,
             })
             .collect();
-        let wanted = [(-1, 400), (-1, 401), (700, 402), (-1, 10), (3, 20), (4, 21), (-1, 300), (5, 300), (6, 300)];
+        let wanted = [
+            (-1, 400),
+            (-1, 401),
+            (700, 402),
+            (-1, 10),
+            (3, 20),
+            (4, 21),
+            (-1, 300),
+            (5, 300),
+            (6, 300),
+            (8, 30),
+            (-1, 31),
+        ];
         assert_eq!(wrote, wanted);
         has(&said, "start", |record, path| matches!(record, Record::ProcessStarted { .. }) && *path == directory);
         has(&said, "program", |record, path| matches!(record, Record::Loaded { .. }) && path == program);

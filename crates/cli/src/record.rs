@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foresee::supervisor::ReadSeen;
+use foresee::supervisor::TransferSeen;
 use foresee_sim::trace::{Format, Request, Span, Writer, create};
 
 use crate::run::{conclude, failed};
@@ -14,7 +14,7 @@ use crate::say::say;
 /// Options of `foresee record`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace to write (Apache Parquet; one row a read)
+    /// The trace to write (Apache Parquet; one row a read or write)
     #[arg(long, short, value_name = "TRACE")]
     output: PathBuf,
 
@@ -29,7 +29,7 @@ pub struct Options {
 /// Block sizes do not matter to recorded traces: they hold bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Runs the command and writes what it read; returns the exit status.
+/// Runs the command and writes down what it read and wrote; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
     let format: &'static Format = "recorded".parse()?;
     let unfinished = Unfinished::of(&options.output)?;
@@ -39,7 +39,7 @@ pub fn main(options: Options) -> Result<u8, String> {
     let mut run = options.running.run(None);
     run.policy = "lru".parse()?;
     run.words = false;
-    run.trace = Some(Box::new(|read| recording.borrow_mut().take(&read)));
+    run.trace = Some(Box::new(|transfer| recording.borrow_mut().take(&transfer)));
     let ran = match run.go() {
         Ok(ran) => ran,
         Err(failure) => return Ok(failed(failure)),
@@ -91,25 +91,25 @@ struct Recording {
 }
 
 impl Recording {
-    fn take(&mut self, read: &ReadSeen) {
+    fn take(&mut self, transfer: &TransferSeen) {
         if self.result.is_err() {
             return;
         }
         let next = self.files.len() as u32;
-        let file = match self.files.get(read.path) {
+        let file = match self.files.get(transfer.path) {
             Some(&file) => file,
-            None => *self.files.entry(read.path.to_owned()).or_insert(next),
+            None => *self.files.entry(transfer.path.to_owned()).or_insert(next),
         };
         let request = Request {
-            time_ns: read.time.as_nanos() as u64,
-            process: read.process as i32,
-            thread: read.thread as i32,
+            write: transfer.write,
+            time_ns: transfer.time.as_nanos() as u64,
+            process: transfer.process as i32,
+            thread: transfer.thread as i32,
             file,
-            span: Span::Range { offset: read.offset, length: read.bytes },
-            site: read.site,
-            took_ns: read.took.as_nanos() as u64,
-            write: false,
+            span: Span::Range { offset: transfer.offset, length: transfer.bytes },
+            site: transfer.site,
+            took_ns: transfer.took.as_nanos() as u64,
         };
-        self.result = self.writer.push(&request, &read.path.to_string_lossy());
+        self.result = self.writer.push(&request, &transfer.path.to_string_lossy());
     }
 }

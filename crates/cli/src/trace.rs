@@ -73,6 +73,7 @@ pub fn main(action: Action) -> Result<u8, String> {
 fn print(info: &foresee_sim::trace::Info) {
     println!("format            {}", info.format);
     println!("requests          {}", count(info.requests));
+    println!("of which writes   {}", count(info.writes));
     println!("bytes             {}", bytes(info.bytes));
     println!("blocks asked for  {} of {}", count(info.references), bytes(info.block_bytes));
     println!("different blocks  {}", count(info.distinct_blocks));
@@ -86,6 +87,7 @@ fn print_json(info: &foresee_sim::trace::Info) {
     let object = json!({
         "format": info.format,
         "requests": info.requests,
+        "writes": info.writes,
         "bytes": info.bytes,
         "references": info.references,
         "distinct_blocks": info.distinct_blocks,

@@ -44,6 +44,17 @@ fn a_recording_tells_what_was_read() {
 }
 
 #[test]
+fn a_recording_tells_what_was_written() {
+    let place = Place::new();
+    place.write_lines(1, 600);
+    foresee(&place, &["record", "-o", "t", "--", "sort", "-o", "sorted", "d/f0"]).with(0);
+    let info = json(foresee(&place, &["trace", "info", "--json", "t"]));
+    assert!(info["writes"].as_u64().unwrap() > 0, "{info:#}");
+    let read = std::fs::metadata(place.path("d/f0")).unwrap().len();
+    assert!(info["bytes"].as_u64().unwrap() >= read, "{info:#}");
+}
+
+#[test]
 fn recording_ends_as_the_command_does() {
     let place = Place::new();
     place.write_lines(1, 10);

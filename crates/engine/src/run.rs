@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub memory_bytes: Option<u64>,
     /// Use io_uring if the kernel allows it.
     pub uring: bool,
-    /// Where each read is told.
+    /// Where each read and write is told.
     pub trace: Option<TraceSink<'a>>,
     /// Where the event log goes.
     pub log: Option<LogSink<'a>>,

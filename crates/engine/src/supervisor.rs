@@ -76,10 +76,12 @@ const FILE_BYTES_MAX: u64 = Block::INDEX_LIMIT * BLOCK_BYTES;
 /// The kernel acts on advice itself as far as one readahead window, by default; the program reads there next.
 const KERNEL_READAHEAD_BYTES: u64 = 128 << 10;
 
-/// What a read of a regular file was, for traces.
+/// What a read or a write of a regular file was, for traces.
 #[derive(Debug, Clone, Copy)]
-pub struct ReadSeen<'a> {
-    /// Since the run began.
+pub struct TransferSeen<'a> {
+    /// Whether it was a write.
+    pub write: bool,
+    /// When it began, since the run did; of a write, when it was over.
     pub time: Duration,
     /// The process.
     pub process: u32,
@@ -89,16 +91,16 @@ pub struct ReadSeen<'a> {
     pub path: &'a std::path::Path,
     /// From which byte.
     pub offset: u64,
-    /// How many bytes came.
+    /// How many bytes came or went.
     pub bytes: u64,
     /// The call site, or 0.
     pub site: u64,
-    /// How long it took.
+    /// How long it took; not known of a write.
     pub took: Duration,
 }
 
-/// Takes each read of a run, as it happened.
-pub type TraceSink<'a> = Box<dyn FnMut(ReadSeen) + 'a>;
+/// Takes each read and write of a run, as it happened.
+pub type TraceSink<'a> = Box<dyn FnMut(TransferSeen) + 'a>;
 /// Takes the event log, some lines at a time.
 pub type LogSink<'a> = Box<dyn FnMut(&str) + 'a>;
 
@@ -116,7 +118,7 @@ pub struct Setup<'a> {
     pub profile: Option<Profile>,
     /// What is advised for programs that do not advise by themselves.
     pub advice: Option<AdviceFile>,
-    /// Where reads are to be told.
+    /// Where reads and writes are to be told.
     pub trace: Option<TraceSink<'a>>,
     /// Where events and actions are to be told.
     pub log: Option<LogSink<'a>>,
@@ -328,6 +330,12 @@ impl<'a> Supervisor<'a> {
         taken
     }
 
+    /// When that was, since the run began.
+    fn time_of(&self, ticks: u64) -> Duration {
+        let ago = foresee_ring::ticks().saturating_sub(ticks) as f64 * self.ns_per_tick;
+        self.begun.elapsed().saturating_sub(Duration::from_nanos(ago as u64))
+    }
+
     fn take_seen(&mut self, process: u32, thread: u32, ticks: u64, seen: Seen) {
         let (ordinal, program) = (self.processes.ordinal(process), self.processes.program(process));
         match seen {
@@ -344,16 +352,20 @@ impl<'a> Supervisor<'a> {
             }
             Seen::Read(read) => {
                 let took = Duration::from_nanos((read.ticks as f64 * self.ns_per_tick) as u64);
-                let ago = foresee_ring::ticks().saturating_sub(ticks) as f64 * self.ns_per_tick;
-                let began = self.begun.elapsed().saturating_sub(Duration::from_nanos(ago as u64));
+                let began = self.time_of(ticks);
                 if let Some(trace) = &mut self.trace {
                     let Read { file, offset, bytes, site, .. } = read;
-                    let (path, time) = (self.names.path(file), began);
-                    trace(ReadSeen { time, process, thread, path, offset, bytes, site, took });
+                    let (path, time, write) = (self.names.path(file), began, false);
+                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
                 }
                 self.take_read(ordinal, program, &read, began, took);
             }
             Seen::Wrote { file, offset, bytes } => {
+                let time = self.time_of(ticks);
+                if let Some(trace) = &mut self.trace {
+                    let (path, write, site, took) = (self.names.path(file), true, 0, Duration::ZERO);
+                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
+                }
                 if let Some(size) = self.sizes.get_mut(&file) {
                     *size = offset.saturating_add(bytes).max(*size);
                 }

@@ -73,7 +73,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a trace. Requests of no bytes are left out.
+    /// Reads a trace. Requests of no bytes are left out; what writes is a request like any other, for a cache holds it too.
     ///
     /// # Errors
     /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.

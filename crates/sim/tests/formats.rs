@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use foresee_sim::load::Trace;
-use foresee_sim::trace::recorded::{ROWS_PER_GROUP, RecordedWriter};
+use foresee_sim::trace::recorded::{self, ROWS_PER_GROUP, RecordedWriter};
 use foresee_sim::trace::{Format, REGISTRY, Reader, Request, Span, Writer, convert, create, detect, info, open};
 use proptest::prelude::*;
 
@@ -154,6 +154,37 @@ fn several_blocks_processes_and_files_are_loaded() {
     let second = trace.entry(1);
     assert_eq!((trace.lanes[second.lane].process, trace.lanes[second.lane].reader.0), (7, 1));
     assert_eq!((second.first.file.0, second.first.index, second.count), (1, 2, 1));
+}
+
+#[test]
+fn what_was_written_is_kept_and_is_a_request_like_any_other() {
+    let (path, text) = (scratch("written.parquet"), scratch("written.txt"));
+    let request = |block: u64, write| {
+        let span = Span::Range { offset: block * BLOCK_BYTES, length: BLOCK_BYTES };
+        Request { span, write, ..Request::default() }
+    };
+    let requests = [request(3, false), request(9, true), request(4, false)];
+    write(&path, format("recorded"), &requests, &["a"]);
+    assert_eq!(read(&path, None).unwrap().0, requests);
+    let info = info(&path, None, BLOCK_BYTES).unwrap();
+    assert_eq!((info.requests, info.writes, info.references, info.bytes), (3, 1, 3, 3 * BLOCK_BYTES));
+    assert_eq!(Trace::load(&path, None, BLOCK_BYTES).unwrap().references, 3);
+    for name in ["blocks", "oracleGeneral"] {
+        convert(&path, None, &text, format(name), BLOCK_BYTES).unwrap();
+        assert_eq!(read(&text, Some(format(name))).unwrap().0.len(), 3, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_in_memory_is_read_like_a_file() {
+    let path = scratch("carried.parquet");
+    let requests = ranges(20);
+    write(&path, format("recorded"), &requests, &["a", "b"]);
+    let bytes: &'static [u8] = fs::read(&path).unwrap().leak();
+    let found = all(recorded::read("carried", bytes).unwrap()).unwrap();
+    assert_eq!(found.0, requests);
+    let cut = recorded::read("carried", &bytes[..bytes.len() - 9]).err().unwrap().to_string();
+    assert!(cut.contains("carried"), "{cut}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #include "show.h"
 #include <fcntl.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 ssize_t __read_chk(int, void *, size_t, size_t);
@@ -55,6 +56,11 @@ int main(void) {
     SHOW(pwritev64(out, parts, 2, 6));
     SHOW(write(fd, buffer, 10));
     SHOW(write(out, (void *)8, 10));
+    // One that the library sees at its first write.
+    int hidden = syscall(SYS_openat, AT_FDCWD, "out", O_WRONLY);
+    SHOW(syscall(SYS_lseek, hidden, 8, SEEK_SET));
+    SHOW(write(hidden, buffer, 30));
+    SHOW(write(hidden, buffer, 31));
     int pipes[2];
     SHOW(pipe(pipes));
     SHOW(write(pipes[1], "hello", 5));

@@ -13,6 +13,8 @@ pub struct Info {
     pub format: &'static str,
     /// Requests.
     pub requests: u64,
+    /// Those of them that wrote.
+    pub writes: u64,
     /// Blocks asked for, each as often as it was asked for.
     pub references: u64,
     /// Different blocks: what a cache without limit would hold, and its misses.
@@ -43,12 +45,13 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
         None => detect(path)?,
     };
     let mut reader = open(path, Some(format), block_bytes)?;
-    let (mut requests, mut references, mut bytes) = (0, 0, 0_u64);
+    let (mut requests, mut writes, mut references, mut bytes) = (0, 0, 0, 0_u64);
     let (mut begin, mut end) = (u64::MAX, 0);
     let (mut blocks, mut threads) = (HashSet::new(), HashSet::new());
     while let Some(request) = reader.next()? {
         let numbers = request.numbers(block_bytes).map_err(|what| Error::new(path, At::Row(requests), what))?;
         requests += 1;
+        writes += u64::from(request.write);
         bytes = bytes.saturating_add(request.span.bytes());
         for number in numbers {
             references += 1;
@@ -63,6 +66,7 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
     Ok(Info {
         format: format.name,
         requests,
+        writes,
         references,
         distinct_blocks,
         block_bytes,

@@ -59,7 +59,7 @@ formats! {
 pub struct Request {
     /// Nanoseconds since the trace began.
     pub time_ns: u64,
-    /// The process that read.
+    /// The process that asked.
     pub process: i32,
     /// Its thread.
     pub thread: i32,
@@ -69,7 +69,7 @@ pub struct Request {
     pub span: Span,
     /// The call site's signature.
     pub site: u64,
-    /// How long the read took.
+    /// How long it took.
     pub took_ns: u64,
     /// Whether it writes. Block traces hold writes as well; a format that does not tell has none.
     pub write: bool,

@@ -5,8 +5,7 @@
 //! tool wrote, even if it copied our metadata, names another creator and is taken as it is.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 
 use parquet::file::metadata::FileMetaData;
 
@@ -33,18 +32,17 @@ impl fmt::Display for Sum {
     }
 }
 
-/// Sums a file of ours and compares with what its footer says.
+/// Sums a file of ours, read from its beginning, and compares with what its footer says.
 ///
 /// # Errors
 /// If they differ, or the file cannot be read.
-pub(super) fn verify(mut file: &File, metadata: &FileMetaData) -> Result<(), String> {
+pub(super) fn verify(file: impl Read, metadata: &FileMetaData) -> Result<(), String> {
     if !metadata.created_by().is_some_and(|creator| creator.starts_with("foresee ")) {
         return Ok(());
     }
     let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
     let expected = pairs.iter().find(|pair| pair.key == KEY).and_then(|pair| pair.value.as_deref()).unwrap_or("");
     let bytes = expected.strip_prefix("bytes=").and_then(|rest| rest.split(' ').next()?.parse().ok());
-    file.rewind().map_err(|error| format!("cannot be read: {error}"))?;
     let mut rows = BufReader::with_capacity(1 << 20, file).take(bytes.unwrap_or(0));
     let mut sum = Sum::default();
     let mut buffer = vec![0; 1 << 16];

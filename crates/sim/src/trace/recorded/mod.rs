@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! column   type                what it says
-//! time_ns  INT64               when the read began, nanoseconds since the recording began
+//! time_ns  INT64               when the read began or the write was over, nanoseconds since the recording began
 //! process  INT32               the process's number
 //! thread   INT32               the thread's number
 //! file     BYTE_ARRAY (UTF8)   the path, as the program named it or resolved; dictionary-encoded
 //! offset   INT64               the first byte
 //! length   INT64               how many bytes
 //! site     INT64               a signature of the call site, bit for bit an unsigned number; 0: unknown
-//! took_ns  INT64               how long the read took
+//! took_ns  INT64               how long the read took; of a write 0
+//! write    INT32               1: these bytes were written; 0: they were read
 //! ```
 //!
 //! All columns are REQUIRED, in this order, compressed with zstd, in row groups of [`ROWS_PER_GROUP`] rows.
@@ -25,18 +26,29 @@ mod writer;
 
 pub use writer::RecordedWriter;
 
-use super::Format;
+use bytes::Bytes;
+
+use super::{Format, Reader};
+use crate::error::Error;
 
 /// Rows written at once while recording: some 4 MB in memory, and what one lost recording loses at most beyond its footer.
 pub const ROWS_PER_GROUP: usize = 65_536;
 
 /// The columns, in the order in which they are written.
-const COLUMNS: [&str; 8] = ["time_ns", "process", "thread", "file", "offset", "length", "site", "took_ns"];
+const COLUMNS: [&str; 9] = ["time_ns", "process", "thread", "file", "offset", "length", "site", "took_ns", "write"];
 
 pub(super) static FORMAT: Format = Format {
     name: "recorded",
-    summary: "foresee's own: Parquet with time, process, thread, file, offset, length, call site, duration",
+    summary: "foresee's own: Parquet with time, process, thread, file, offset, length, call site, duration, write",
     detect: |head| head.bytes.starts_with(b"PAR1"),
     read: |input, _| Ok(Box::new(reader::RecordedReader::open(&input)?)),
     write: Some(|path, block_bytes| Ok(Box::new(writer::Converting::create(path, block_bytes)?))),
 };
+
+/// Reads a recorded trace that is at hand, as one that a program carries with it is. `name` stands for its path in errors.
+///
+/// # Errors
+/// If it is no recorded trace, or a damaged one.
+pub fn read(name: &str, bytes: &'static [u8]) -> Result<Box<dyn Reader>, Error> {
+    Ok(Box::new(reader::RecordedReader::of(name.as_ref(), Bytes::from_static(bytes), bytes)?))
+}

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
 use super::{COLUMNS, checksum};
 use crate::error::{At, Error};
@@ -25,14 +26,14 @@ const NEEDED: [usize; 3] = [FILE, 4, 5];
 
 pub(super) struct RecordedReader {
     path: PathBuf,
-    file: SerializedFileReader<File>,
+    file: Box<dyn FileReader>,
     /// Where each of [`COLUMNS`] stands in the file.
-    places: [Option<usize>; 8],
+    places: [Option<usize>; COLUMNS.len()],
     groups_opened: usize,
     /// The columns of the open row group.
-    columns: [Option<ColumnReader>; 8],
+    columns: [Option<ColumnReader>; COLUMNS.len()],
     /// Decoded rows: the numbers column by column, and the files' indices.
-    numbers: [Vec<i64>; 8],
+    numbers: [Vec<i64>; COLUMNS.len()],
     files: Vec<u32>,
     /// The next decoded row to give out, and how many rows were decoded before this batch.
     next: usize,
@@ -48,15 +49,19 @@ impl RecordedReader {
             let what = "a Parquet file inside a gzip or zstd file cannot be read; unpack it (Parquet packs its columns itself)";
             return Err(Error::whole(path, what));
         }
+        let open = || File::open(path).map_err(|error| Error::whole(path, format!("cannot be opened: {error}")));
+        Self::of(path, open()?, open()?)
+    }
+
+    /// Reads the trace in `chunks`, which are `bytes` once more and came from `path`.
+    pub(super) fn of(path: &Path, chunks: impl ChunkReader + 'static, bytes: impl Read) -> Result<Self, Error> {
         let failed = |what: String| Error::whole(path, what);
-        let file = File::open(path).map_err(|error| failed(format!("cannot be opened: {error}")))?;
-        let sums = file.try_clone().map_err(|error| failed(format!("cannot be opened: {error}")))?;
-        let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string())).map_err(|error| {
+        let file = guarded(|| SerializedFileReader::new(chunks).map_err(|error| error.to_string())).map_err(|error| {
             failed(format!("is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"))
         })?;
-        checksum::verify(&sums, file.metadata().file_metadata()).map_err(failed)?;
+        checksum::verify(bytes, file.metadata().file_metadata()).map_err(failed)?;
         let schema = file.metadata().file_metadata().schema_descr_ptr();
-        let mut places = [None; 8];
+        let mut places = [None; COLUMNS.len()];
         for (at, column) in schema.columns().iter().enumerate() {
             let Some(which) = COLUMNS.iter().position(|name| column.path().string() == *name) else { continue };
             let fits = match column.physical_type() {
@@ -75,7 +80,7 @@ impl RecordedReader {
         }
         Ok(RecordedReader {
             path: path.to_owned(),
-            file,
+            file: Box::new(file),
             places,
             groups_opened: 0,
             columns: Default::default(),
@@ -213,7 +218,7 @@ impl Reader for RecordedReader {
             span: Span::Range { offset: self.unsigned(4)?, length: self.unsigned(5)? },
             site: self.number(6).cast_unsigned(),
             took_ns: self.unsigned(7)?,
-            write: false,
+            write: self.number(8) != 0,
         };
         self.next += 1;
         Ok(Some(request))

@@ -29,6 +29,7 @@ const SCHEMA: &str = "message foresee {
     REQUIRED INT64 length;
     REQUIRED INT64 site;
     REQUIRED INT64 took_ns;
+    REQUIRED INT32 write;
 }";
 
 /// The rows of a group that is not full yet, column by column.
@@ -42,6 +43,7 @@ struct Rows {
     length: Vec<i64>,
     site: Vec<i64>,
     took_ns: Vec<i64>,
+    write: Vec<i32>,
 }
 
 impl Rows {
@@ -54,6 +56,7 @@ impl Rows {
         self.length.clear();
         self.site.clear();
         self.took_ns.clear();
+        self.write.clear();
     }
 }
 
@@ -140,6 +143,7 @@ impl Writer for RecordedWriter {
         rows.length.push(length);
         rows.site.push(request.site.cast_signed());
         rows.took_ns.push(took_ns);
+        rows.write.push(i32::from(request.write));
         if rows.time_ns.len() >= ROWS_PER_GROUP { self.flush() } else { Ok(()) }
     }
 
@@ -182,7 +186,8 @@ fn write_group(mut group: SerializedRowGroupWriter<'_, Summed>, rows: &Rows) -> 
             "offset" => column.typed::<Int64Type>().write_batch(&rows.offset, None, None),
             "length" => column.typed::<Int64Type>().write_batch(&rows.length, None, None),
             "site" => column.typed::<Int64Type>().write_batch(&rows.site, None, None),
-            _ => column.typed::<Int64Type>().write_batch(&rows.took_ns, None, None),
+            "took_ns" => column.typed::<Int64Type>().write_batch(&rows.took_ns, None, None),
+            _ => column.typed::<Int32Type>().write_batch(&rows.write, None, None),
         }?;
         column.close()?;
     }
