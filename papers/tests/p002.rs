@@ -49,10 +49,12 @@ fn a_foolish_neighbour_costs_what_it_cost_there() {
         assert!((ours - published).abs() <= 5.0, "{application}: {ours} points for {published}");
         // Beside ldk it costs nothing, which the report says.
         assert!(ours > 0.0 || application == "ldk", "{application}: {ours} points");
+        // Today's ld does more than the paper's, which the report says.
+        let near = if application == "ldk" { 0.40..0.65 } else { -0.21..0.15 };
         for neighbour in ["oblivious", "foolish"] {
             for experiment in ["Beside Read300: block I/Os", "Beside Read300: elapsed"] {
                 let difference = row(&report, experiment, &format!("{application}; {neighbour}")).difference().unwrap();
-                assert!(difference.abs() <= 0.15, "{experiment}: {application}: {:+.0} %", 100.0 * difference);
+                assert!(near.contains(&difference), "{experiment}: {application}: {:+.0} %", 100.0 * difference);
             }
         }
     }
@@ -61,8 +63,9 @@ fn a_foolish_neighbour_costs_what_it_cost_there() {
 /// Where all data fit, nothing can be saved: 9 MB or less of cscope's and dinero's.
 const FITS: [(&str, &[&str]); 3] =
     [("cs1", &["12 MB", "16 MB"]), ("cs3", &["12 MB", "16 MB"]), ("din", &["8 MB", "12 MB", "16 MB"])];
-/// Where less is saved than the least of the paper: an index of 5 MB stays in a large cache by itself.
-const SHORT: [(&str, &[&str]); 1] = [("pjn", &["12 MB", "16 MB"])];
+/// Where less is saved than the least of the paper: an index of 5 MB stays in a large cache by itself, and today's ld comes back to
+/// what it was done with.
+const SHORT: [(&str, &[&str]); 2] = [("pjn", &["12 MB", "16 MB"]), ("ldk", &["12 MB", "16 MB"])];
 
 #[test]
 fn single_applications_save_what_the_text_says() {
@@ -86,8 +89,10 @@ fn single_applications_save_what_the_text_says() {
         let best = row(&report, &experiment, "most; over");
         assert!(best.ours >= best.published.unwrap(), "{experiment}: at best {}", best.ours);
     }
-    let short = row(&report, "Single applications: block I/Os less", "pjn; 16 MB").ours;
-    assert!(short < 9.0, "pjn saves {short} % with 16 MB: it is short no longer");
+    for cell in ["pjn; 12 MB", "pjn; 16 MB", "ldk; 12 MB", "ldk; 16 MB"] {
+        let short = row(&report, "Single applications: block I/Os less", cell).ours;
+        assert!(short < 9.0, "{cell} saves {short} %: it is short no longer");
+    }
 }
 
 #[test]
@@ -102,6 +107,8 @@ fn mixes_gain_and_alloc_lru_takes_it_away() {
         rows(&report, "Mixes: block I/Os under ALLOC-LRU / under LRU-SP").map(|row| row.ours > 1.0).collect();
     assert_eq!(worse.len(), 5 * 4);
     assert!(worse.iter().filter(|it| **it).count() > 15, "{worse:?}");
+    let slower = rows(&report, "Mixes: elapsed under ALLOC-LRU / under LRU").filter(|row| row.ours > 1.0).count();
+    assert!(slower > 0, "no mix is slower under ALLOC-LRU than under LRU");
     let worse_off = "Mixes: applications worse off under ALLOC-LRU than under LRU";
     assert!(row(&report, worse_off, "by block I/Os").ours > 0.0);
 }

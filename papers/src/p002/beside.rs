@@ -26,7 +26,7 @@ impl Cell {
     /// The application and Read300, the mean of all runs.
     fn run(&self) -> Result<[Fared; 2], String> {
         let advising = |program: Program, advises: bool| if advises { program } else { program.oblivious() };
-        let application = advising(self.application.program(), self.smart);
+        let application = advising(self.application.program()?, self.smart);
         let mut read300 = advising(readn(READ300_BLOCKS, 300), self.foolish);
         if self.two_disks {
             read300.disk = Disk::Rz26;

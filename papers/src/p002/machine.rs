@@ -13,7 +13,7 @@ use foresee_sim::host::{HostFile, Processor, Readahead, Reader, Setup, Step, run
 use super::work::Program;
 
 /// The size of a block.
-const BLOCK_BYTES: u64 = 8192;
+pub const BLOCK_BYTES: u64 = 8192;
 /// A block's way to its program.
 const HIT_NS: u64 = 500_000;
 /// Asking a disk.

@@ -52,13 +52,10 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
         }
     }
     let made = map(&cells, progress, |&(mix, cache, system)| {
-        let programs: Vec<Program> = mix
-            .iter()
-            .map(|application| application.program())
-            .map(|program| if system == System::Lru { program.oblivious() } else { program })
-            .collect();
-        let outcome = run(system, cache, &programs.iter().collect::<Vec<_>>(), 0)?;
-        Ok(outcome)
+        let programs = mix.iter().map(|application| application.program()).collect::<Result<Vec<Program>, String>>()?;
+        let advised = |program: Program| if system == System::Lru { program.oblivious() } else { program };
+        let programs: Vec<Program> = programs.into_iter().map(advised).collect();
+        run(system, cache, &programs.iter().collect::<Vec<_>>(), 0)
     });
     let made: Vec<_> = made.into_iter().collect::<Result<_, String>>()?;
     let of = |mix: &[Application], cache: Cache, system: System| {

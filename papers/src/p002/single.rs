@@ -27,7 +27,7 @@ pub fn report(progress: &Progress<'_>, report: &mut Report) -> Result<(), String
         cells.extend(CACHES.map(|cache| (application, cache)));
     }
     let made = map(&cells, progress, |&(application, cache)| {
-        let program = application.program();
+        let program = application.program()?;
         let lru = run(System::Lru, cache, &[&program.oblivious()], 0)?;
         let smart = run(System::LruSp, cache, &[&program], 0)?;
         Ok([lru, smart])

@@ -1,16 +1,11 @@
 //! What the programs of 002 read and write, and how they advise.
 //!
-//! A [`Program`] is files and steps, wherever they come from: each application here is a function that makes one from the
-//! paper's description, and a recorded trace of a real program could take its place. Files are numbered by their place in the
-//! program's own list.
+//! A [`Program`] is files and steps, wherever they come from: those of the eight applications were recorded (`papers/record`),
+//! ReadN is the paper's own description. Files are numbered by their place in the program's own list.
 
-mod cscope;
-mod dinero;
-mod glimpse;
-mod ld;
-mod postgres;
+mod applications;
 mod readn;
-mod sort;
+mod recorded;
 
 use foresee_manager::{Advice, FileId, Order, Site};
 use foresee_sim::host::Step;
@@ -18,10 +13,7 @@ use foresee_sim::host::Step;
 pub use readn::{READ300_BLOCKS, READN_BLOCKS, readn, sequence};
 
 use super::machine::numbered;
-use crate::Random;
 
-/// Blocks of a megabyte.
-const MB: u64 = 128;
 const MS: u64 = 1_000_000;
 
 /// On which disk.
@@ -116,17 +108,21 @@ impl Application {
     }
 
     /// What it does.
-    pub fn program(self) -> Program {
-        match self {
-            Application::Cs1 => cscope::symbols(),
-            Application::Cs2 => cscope::texts(cscope::LARGE),
-            Application::Cs3 => cscope::texts(cscope::SMALL),
-            Application::Din => dinero::program(),
-            Application::Gli => glimpse::program(),
-            Application::Ldk => ld::program(),
-            Application::Pjn => postgres::program(),
-            Application::Sort => sort::program(),
-        }
+    ///
+    /// # Errors
+    /// If its trace cannot be read.
+    pub fn program(self) -> Result<Program, String> {
+        let recorded = match self {
+            Application::Cs1 => &applications::CS1,
+            Application::Cs2 => &applications::CS2,
+            Application::Cs3 => &applications::CS3,
+            Application::Din => &applications::DIN,
+            Application::Gli => &applications::GLI,
+            Application::Ldk => &applications::LDK,
+            Application::Pjn => &applications::PJN,
+            Application::Sort => &applications::SORT,
+        };
+        recorded.program(self.name())
     }
 }
 
@@ -178,35 +174,6 @@ impl Script {
     }
 }
 
-/// Files of these lengths, one behind the other.
-fn in_a_row(blocks: impl IntoIterator<Item = u64>) -> Vec<File> {
-    let mut end = 0;
-    let place = |blocks| {
-        let place = end;
-        end += blocks;
-        File { place, blocks }
-    };
-    blocks.into_iter().map(place).collect()
-}
-
-/// So many files of so many blocks' worth of bytes in all, of lengths that are distributed exponentially; on disk in
-/// another order than they are read in.
-fn small_files(count: u64, blocks: u64, random: &mut Random) -> Vec<File> {
-    let weights: Vec<f64> = (0..count).map(|_| -(1.0 - random.share()).ln()).collect();
-    let sum: f64 = weights.iter().sum();
-    let lengths: Vec<u64> =
-        weights.iter().map(|weight| (weight / sum * blocks as f64).ceil().max(1.0) as u64).collect();
-    let mut on_disk: Vec<usize> = (0..lengths.len()).collect();
-    random.shuffle(&mut on_disk);
-    let mut files = vec![File { place: 0, blocks: 0 }; lengths.len()];
-    let mut end = 0;
-    for file in on_disk {
-        files[file] = File { place: end, blocks: lengths[file] };
-        end += lengths[file];
-    }
-    files
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +181,7 @@ mod tests {
     /// Every step speaks of blocks and files that are there, and no two files overlap.
     #[test]
     fn programs_stay_within_their_files() {
-        let programs = Application::ALL.map(|(application, _)| application.program());
+        let programs = Application::ALL.map(|(application, _)| application.program().unwrap());
         for (program, (_, name)) in programs.iter().zip(Application::ALL) {
             for step in program.steps(0) {
                 let (FileId(file), last) = match step {
@@ -233,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_oblivious_advise_nothing() {
-        let program = Application::Sort.program();
+        let program = Application::Sort.program().unwrap();
         let advises = |program: &Program| program.steps(3).iter().any(|step| matches!(step, Step::Advise { .. }));
         assert!(advises(&program) && !advises(&program.oblivious()));
         assert_eq!(program.traffic(), program.oblivious().traffic());

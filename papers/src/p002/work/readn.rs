@@ -1,6 +1,6 @@
 //! ReadN (section 6.1): the first N blocks of a file in sequence, five times over, then the next N, and so on.
 
-use super::{Disk, MS, Program, Script, in_a_row};
+use super::{Disk, File, MS, Program, Script};
 
 /// ReadN's file, and that of Read300 beside it: the block I/Os of the paper's tables are all compulsory there.
 pub const READN_BLOCKS: u64 = 1170;
@@ -25,7 +25,7 @@ pub fn readn(blocks: u64, n: u64) -> Program {
         script.read(0, block);
         script.think(THINK_NS);
     }
-    script.program(Disk::Rz56, in_a_row([blocks]))
+    script.program(Disk::Rz56, vec![File { place: 0, blocks }])
 }
 
 #[cfg(test)]
