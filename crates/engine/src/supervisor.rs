@@ -14,6 +14,7 @@ mod advising;
 mod sharing;
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -493,7 +494,15 @@ impl<'a> Supervisor<'a> {
 
     /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel gave it up by itself.
     fn notice_wait(&mut self, file: FileId, mut blocks: std::ops::Range<u64>, waited: bool) {
+        let first = blocks.start;
         let is_believed = blocks.all(|index| self.manager.is_present(Block { file, index }));
+        if is_believed && waited {
+            // The kernel gives up neighbours together: what else of it is gone?
+            self.checked_to.insert(file, first);
+            if let Some(open) = self.host.held(file) {
+                self.check_next_part(file, &open);
+            }
+        }
         if is_believed && self.share.read(waited) {
             let memory = &self.memory;
             if self.share.settle(|| memory.as_ref().map_or(0, Memory::reclaims)) {
@@ -608,7 +617,13 @@ impl<'a> Supervisor<'a> {
     /// What we believe to be in memory is checked against the kernel, a part of one file at a time: what it gave up by
     /// itself must be fetched again if it is disclosed again.
     fn check_residency(&mut self) {
-        let Some((id, file)) = self.host.sample() else { return };
+        if let Some((id, file)) = self.host.sample() {
+            self.check_next_part(id, &file);
+        }
+    }
+
+    /// Checks the part of a file that comes after what was checked of it last.
+    fn check_next_part(&mut self, id: FileId, file: &File) {
         let blocks = self.sizes.get(&id).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
         let first = match self.checked_to.remove(&id) {
             Some(first) if first < blocks => first,
@@ -621,7 +636,7 @@ impl<'a> Supervisor<'a> {
             let is_believed = |index| self.manager.is_present(Block { file: id, index });
             let believed = (part..part + count).any(is_believed);
             let none_resident =
-                || resident_pages(&file, part * BLOCK_BYTES, count * BLOCK_BYTES).is_ok_and(|it| it == 0);
+                || resident_pages(file, part * BLOCK_BYTES, count * BLOCK_BYTES).is_ok_and(|it| it == 0);
             if believed && none_resident() {
                 self.tell(Event::Gone { file: id, first: part, count });
             }

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::residency::{BLOCK_BYTES, drop_blocks};
+use super::residency::{BLOCK_BYTES, can_ask, drop_blocks};
 use super::scratch::Scratch;
 use super::uring::Uring;
 use super::workers::{Done, Listed, Workers};
@@ -57,8 +58,10 @@ pub struct PageCache {
     /// Files held open, in the order they were opened.
     idle: VecDeque<FileId>,
     fetching: HashMap<FetchId, FileId>,
+    /// What is to be given up of files that are being opened for it.
+    to_drop: HashMap<FileId, Vec<Range<u64>>>,
     /// Ranges whose pages did not go, being part of folios that reach beyond them.
-    stayed: HashMap<FileId, (u64, u64)>,
+    stayed: HashMap<FileId, Range<u64>>,
     bytes_fetched: u64,
 }
 
@@ -75,6 +78,7 @@ impl PageCache {
             held: HashMap::new(),
             idle: VecDeque::new(),
             fetching: HashMap::new(),
+            to_drop: HashMap::new(),
             stayed: HashMap::new(),
             bytes_fetched: 0,
         })
@@ -112,7 +116,7 @@ impl PageCache {
             match *action {
                 Action::Lookup { file } => self.workers.look(file, names.path(file).to_owned()),
                 Action::Fetch { fetch, file, first, count, .. } => self.fetch(fetch, file, first, count, names),
-                Action::Drop { file, first, count } => self.drop(file, first, count, names),
+                Action::Drop { file, first, count } => self.drop(file, first..first + count, names),
                 // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
                 Action::Wake { .. } | Action::Pull { .. } => {}
                 // Said to the programs, not to the page cache.
@@ -140,21 +144,32 @@ impl PageCache {
         }
     }
 
-    fn drop(&mut self, file: FileId, first: u64, count: u64, names: &Names) {
-        let (mut from, mut to) = (first, first + count);
-        if let Some((stayed_from, stayed_to)) = self.stayed.remove(&file)
-            && stayed_from <= to
-            && from <= stayed_to
-        {
-            (from, to) = (from.min(stayed_from), to.max(stayed_to));
-        }
-        match self.held.get(&file).and_then(|held| held.file.as_ref()) {
-            Some(open) => {
-                if !drop_blocks(open, &(from..to)) {
-                    self.stayed.insert(file, (from, to));
-                }
+    /// Gives blocks up. A file that is not open is opened for it, and stays so as long as this goes on: what lies in one folio
+    /// goes only when the last of it does, and each question where that is needs a descriptor.
+    fn drop(&mut self, file: FileId, blocks: Range<u64>, names: &Names) {
+        let Some(open) = self.held.get_mut(&file).and_then(|held| {
+            held.used = Some(Instant::now());
+            held.file.clone()
+        }) else {
+            let waiting = self.to_drop.entry(file).or_default();
+            if waiting.is_empty() {
+                self.workers.open(file, names.path(file).to_owned());
             }
-            None => self.workers.drop_blocks(file, names.path(file).to_owned(), from..to),
+            match waiting.last_mut() {
+                Some(last) if last.end == blocks.start => last.end = blocks.end,
+                _ => waiting.push(blocks),
+            }
+            return;
+        };
+        let mut blocks = blocks;
+        if let Some(stayed) = self.stayed.remove(&file)
+            && stayed.start <= blocks.end
+            && blocks.start <= stayed.end
+        {
+            blocks = blocks.start.min(stayed.start)..blocks.end.max(stayed.end);
+        }
+        if !drop_blocks(&open, &blocks) {
+            self.stayed.insert(file, blocks);
         }
     }
 
@@ -169,20 +184,22 @@ impl PageCache {
             match done {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
                 // More than one fetch may have found it closed.
-                Done::Reopened(file, opened) => {
-                    if let (Some(Held { file: None, .. }), Ok(metadata)) = (self.held.get(&file), opened.metadata()) {
+                Done::Opened(file, Ok(opened)) => {
+                    if self.held.get(&file).is_none_or(|held| held.file.is_none())
+                        && let Ok(metadata) = opened.metadata()
+                    {
                         if names.identify(file, (metadata.dev(), metadata.ino())) {
                             let blocks = metadata.len().div_ceil(BLOCK_BYTES);
                             reports.push(Report::Event(Event::FileChanged { file, blocks }));
                         }
                         self.hold(file, opened);
                     }
+                    for blocks in self.to_drop.remove(&file).unwrap_or_default() {
+                        self.drop(file, blocks, names);
+                    }
                 }
+                Done::Opened(file, Err(_)) => _ = self.to_drop.remove(&file),
                 Done::Listed(path, result) => reports.push(Report::Listed(path, result)),
-                Done::Dropped(_, _, true) => {}
-                Done::Dropped(file, blocks, false) => {
-                    self.stayed.insert(file, (blocks.start, blocks.end));
-                }
                 Done::Looked(file, Ok(found)) => {
                     let device = self.device(found.dev);
                     let blocks = if found.file.is_some() { found.size.div_ceil(BLOCK_BYTES) } else { 0 };
@@ -239,6 +256,11 @@ impl PageCache {
             held.file = None;
         }
         self.stayed.remove(&file);
+    }
+
+    /// The file, if it is open here and the kernel would tell what of it is in memory.
+    pub fn held(&self, file: FileId) -> Option<Arc<File>> {
+        self.held.get(&file)?.file.clone().filter(|open| can_ask(open))
     }
 
     /// One of the files held open, a different one each time.

@@ -13,7 +13,6 @@ use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
 use super::place::place_of;
-use super::residency::drop_blocks;
 use super::scratch::Scratch;
 use crate::pool::{Pool, lock};
 
@@ -53,12 +52,10 @@ pub enum Done {
     Looked(FileId, io::Result<Found>),
     /// A directory was listed, in the order the file system gives.
     Listed(PathBuf, io::Result<Vec<Listed>>),
-    /// Blocks were given up: whether all of them went.
-    Dropped(FileId, Range<u64>, bool),
     /// A range was fetched: the bytes that came.
     Fetched(FetchId, io::Result<u64>),
-    /// A file that was closed meanwhile is open again.
-    Reopened(FileId, Arc<File>),
+    /// A file that was closed meanwhile, or never open here, is open.
+    Opened(FileId, io::Result<Arc<File>>),
 }
 
 enum Task {
@@ -66,7 +63,7 @@ enum Task {
     List(PathBuf),
     Fetch { fetch: FetchId, file: Arc<File>, bytes: Range<u64> },
     Reopen { fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64> },
-    Drop { file: FileId, path: PathBuf, blocks: Range<u64> },
+    Open(FileId, PathBuf),
 }
 
 /// The threads, and what they did.
@@ -109,9 +106,9 @@ impl Workers {
         self.pool.add(Task::Reopen { fetch, file, path, bytes });
     }
 
-    /// Gives up a range of a file that is not open here.
-    pub fn drop_blocks(&self, file: FileId, path: PathBuf, blocks: Range<u64>) {
-        self.pool.add(Task::Drop { file, path, blocks });
+    /// Opens a file.
+    pub fn open(&self, file: FileId, path: PathBuf) {
+        self.pool.add(Task::Open(file, path));
     }
 
     /// What was done since the last call.
@@ -137,14 +134,11 @@ fn run(task: Task, scratch: &Scratch, done: impl Fn(Done)) {
         Task::Reopen { fetch, file, path, bytes } => {
             let opened = open_to_read(&path).map(Arc::new);
             if let Ok(opened) = &opened {
-                done(Done::Reopened(file, Arc::clone(opened)));
+                done(Done::Opened(file, Ok(Arc::clone(opened))));
             }
             done(Done::Fetched(fetch, opened.and_then(|opened| scratch.fetch(&opened, &bytes))));
         }
-        Task::Drop { file, path, blocks } => {
-            let all_went = open_to_read(&path).is_ok_and(|open| drop_blocks(&open, &blocks));
-            done(Done::Dropped(file, blocks, all_went));
-        }
+        Task::Open(file, path) => done(Done::Opened(file, open_to_read(&path).map(Arc::new))),
     }
 }
 

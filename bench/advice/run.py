@@ -1,0 +1,264 @@
+"""make bench-advice: programs in less memory than their data, with advice which of their pages go first (paper 002).
+
+Each of them reads its data more than once: cscope looks symbols up in its database, or texts in all sources; glimpse searches; sort merges
+with little memory of its own; ld links. Each runs plain, and under `foresee run --advice`; in turn, each time on a cold cache, in a
+memory group whose limit is the paper's ratio of cache to data, and what the programs themselves (foresee too) take. Then two at
+once, joined; and one beside a program that reads a file again and again, whose advice is the worst there is.
+
+Raw results go to bench/results/advice-DISK.json; the table is printed at the end. Needs root, a memory control group (v1 or v2),
+/dev/fuse, loop devices, cscope, ld, and Debian's packages of the kernel (papers/record fetches them).
+"""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent.parent / "papers" / "record"))
+
+import applications as recorded  # noqa: E402
+import common  # noqa: E402
+import inputs  # noqa: E402
+from common import DISKS, ROOT  # noqa: E402
+from limited import Disk, Group  # noqa: E402
+
+SOURCES = ("kernel", "mm", "fs", "net", "block", "lib", "crypto", "ipc", "init", "io_uring", "security")
+# What the programs take besides their data, foresee among them.
+PROGRAMS_BYTES = 16 << 20
+SORT_LINES, SORT_TIMES = 200_000, 5
+
+
+class App:
+    """Its folder, the command there and what it is told, its advice, the cache as a share of its data, and which files those are."""
+
+    def __init__(self, name, command, advice, share, is_data=lambda path: True, lines=""):
+        self.name, self.command, self.advice, self.share, self.is_data, self.lines = name, command, advice, share, is_data, lines
+
+    def data_bytes(self, mount):
+        files = (path for path in (mount / FOLDERS[self.name]).rglob("*") if path.is_file() and not path.is_symlink())
+        return sum(path.stat().st_size for path in files if self.is_data(path.name))
+
+    def memory(self, mount):
+        return int(self.share * self.data_bytes(mount)) + PROGRAMS_BYTES
+
+
+FOLDERS = {"symbols": "source", "texts": "source", "glimpse": "source", "sort": "lines", "ld": "modules"}
+CSCOPE = ["cscope", "-d", "-l"]
+SYMBOLS = "".join(f"0{symbol}\n" for symbol in recorded.SYMBOLS)
+TEXTS = "".join(f"6{text}\n" for text in recorded.TEXTS)
+MERGE = ["env", "LC_ALL=C", "sort", "-n", "-k1,1", "-S1M", "--batch-size=8", "--parallel=1", "-T", "tmp", "-o", "sorted", "input"]
+
+
+def is_source(name):
+    return not name.startswith(("cscope.", ".glimpse"))
+
+
+def applications(mount):
+    modules = sorted(str(path.relative_to(mount / "modules")) for path in (mount / "modules").rglob("*.ko"))
+    link = ["ld", "-e", "0", "--unresolved-symbols=ignore-all", "-z", "muldefs", "-o", "kernel", *modules]
+    return [
+        App("symbols", CSCOPE, "level 0 mru\n", 8 / 9, lambda name: name == "cscope.out", SYMBOLS),
+        App("texts", CSCOPE, "level 0 mru\n", 8 / 18, is_source, TEXTS),
+        App("glimpse", [], "level 0 mru\nfile .glimpse_* 1\nlevel 1 mru\n", 16 / 40, is_source),
+        App("sort", MERGE, "level 0 mru\nfile input -1\nlevel -1 mru\n", 8 / 17, lambda name: name == "input"),
+        App("ld", link, "level 0 mru\n", 8 / 25, lambda name: name.endswith(".ko")),
+    ]
+
+
+def make_data(work, mount):
+    """What the programs read, as far as it is not there. `work` keeps the packages."""
+    make_sources(work, mount / "source")
+    if not (mount / "modules").exists():
+        (kernel,) = inputs.package(work, inputs.MODULES).glob("lib/modules/*/kernel")
+        shutil.copytree(kernel, mount / "modules")
+    if not (mount / "lines").exists():
+        (mount / "lines" / "tmp").mkdir(parents=True)
+        inputs.lines(mount / "lines" / "once")
+        text = (mount / "lines" / "once").read_text().splitlines(keepends=True)
+        with (mount / "lines" / "input").open("w") as file:
+            file.writelines(f"{number}{line}" for number in range(1, SORT_TIMES + 1) for line in text)
+        (mount / "lines" / "once").unlink()
+
+
+def make_sources(work, folder):
+    if folder.exists():
+        return
+    made = work / "source"
+    if not made.exists():
+        inputs.kernel_source(made, SOURCES, inputs.is_code)
+    shutil.copytree(made, folder)
+    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    (folder / "cscope.files").write_text("\n".join(files) + "\n")
+    subprocess.run(["cscope", "-b"], cwd=folder, check=True)
+
+
+class Started:
+    """A program under way, in the group of whoever starts it."""
+
+    def __init__(self, arguments, app, mount, options):
+        self.account = arguments.tools / f"{app.name}.json"
+        advice = arguments.tools / f"{app.name}.advice"
+        advice.write_text(app.advice)
+        command = app.command
+        if options is not None:
+            options = [str(advice) if option == "ADVICE" else option for option in options]
+            command = [arguments.foresee, "run", "--no-learn", "--quiet", "--json", str(self.account), *options, "--", *command]
+        self.foreseen = options is not None
+        self.lines = app.lines.encode()
+        self.begun = time.perf_counter()
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.child = subprocess.Popen(command, cwd=mount / FOLDERS[app.name], **pipes)
+
+    def finish(self):
+        output, _ = self.child.communicate(self.lines)
+        result = {"elapsed_s": time.perf_counter() - self.begun, "status": self.child.returncode, "output": hash_of(output)}
+        if self.foreseen:
+            result["account"] = json.loads(self.account.read_text())
+        return result
+
+
+def hash_of(output):
+    import hashlib
+    return hashlib.sha256(output).hexdigest()
+
+
+def in_group(limit, act):
+    """Does something in a process of its own that is in a memory group."""
+    group = Group(limit)
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        group.enter()
+        with os.fdopen(send, "w") as pipe:
+            json.dump(act(), pipe)
+        os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    group.remove()
+    return json.loads(text)
+
+
+ARMS = {"plain": None, "foresee": ["--no-words"], "advised": ["--advice", "ADVICE"]}
+
+
+def run(arguments, disk, model, app, arm):
+    mount = Path(disk.mount)
+    clean(mount)
+    disk.make_cold(model)
+    result = in_group(app.memory(mount), lambda: Started(arguments, app, mount, ARMS[arm]).finish())
+    return {**result, "read_bytes": disk.read_bytes()}
+
+
+def clean(mount):
+    for name in ("modules/kernel", "lines/sorted"):
+        (mount / name).unlink(missing_ok=True)
+
+
+def together(arguments, disk, model, apps, arm):
+    """Two at once, in memory for both."""
+    mount = Path(disk.mount)
+    clean(mount)
+    disk.make_cold(model)
+    options = None if arm == "plain" else ["--join", "bench", *ARMS[arm]]
+
+    def act():
+        started = [Started(arguments, app, mount, options) for app in apps]
+        return [one.finish() for one in started]
+    results = in_group(sum(app.memory(mount) for app in apps) - PROGRAMS_BYTES, act)
+    return {"runs": results, "read_bytes": disk.read_bytes()}
+
+
+def measure(arguments, disk, model, app):
+    runs = {arm: [] for arm in ARMS}
+    for number in range(arguments.rounds):
+        for arm in ARMS if number % 2 == 0 else reversed(ARMS):
+            runs[arm].append(run(arguments, disk, model, app, arm))
+            last = runs[arm][-1]
+            print(f"  {arm:8} {last['elapsed_s']:7.2f} s, {last['read_bytes'] >> 20} MiB read", file=sys.stderr, flush=True)
+    every = [it for arm in runs.values() for it in arm]
+    right = len({it["output"] for it in every}) == 1 and len({it["status"] for it in every}) == 1
+    mount = Path(disk.mount)
+    return {"app": app.name, "data_bytes": app.data_bytes(mount), "memory": app.memory(mount), "runs": runs, "right": right}
+
+
+def inside(arguments):
+    disk = Disk()
+    mount = Path(disk.mount)
+    for name in arguments.disks:
+        apps = {app.name: app for app in applications(mount) if app.command}
+        results = []
+        for app in apps.values():
+            if not arguments.only or app.name in arguments.only:
+                print(f"{name}: {app.name}, {app.memory(mount) >> 20} MiB", file=sys.stderr, flush=True)
+                results.append(measure(arguments, disk, DISKS[name], app))
+        raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": common.machine(disk.device), "results": results}
+        arguments.results.mkdir(parents=True, exist_ok=True)
+        (arguments.results / f"advice-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def table(results):
+    for path in sorted(results.glob("advice-*.json")):
+        raw = json.loads(path.read_text())
+        print(f"\n{raw['disk']}; Linux {raw['machine']['kernel']}, medians of {raw['rounds']} runs each")
+        print("| application, data, memory | arm | elapsed | saved | read | saved |")
+        print("| --- | --- | ---: | ---: | ---: | ---: |")
+        for row in raw["results"]:
+            print("\n".join(lines(row)))
+
+
+def lines(row):
+    median = {arm: {key: statistics.median(it[key] for it in runs) for key in ("elapsed_s", "read_bytes")}
+              for arm, runs in row["runs"].items()}
+    plain = median["plain"]
+    for arm, it in median.items():
+        title = f"{row['app']}, {row['data_bytes'] >> 20} MiB, {row['memory'] >> 20} MiB" if arm == "plain" else ""
+        elapsed, read = it["elapsed_s"], it["read_bytes"]
+        yield (f"| {title} | {arm} | {elapsed:.2f} s | {1 - elapsed / plain['elapsed_s']:.0%} | {read / 2**20:.0f} MiB "
+               f"| {1 - read / plain['read_bytes']:.0%} |")
+    if not row["right"]:
+        yield f"| {row['app']} | WRONG OUTPUT | | | | |"
+
+
+def main():
+    parser = common.options(__doc__, "application")
+    common.choice(parser, "these applications")
+    parser.add_argument("--image", help="keep the data in this file, for the next time")
+    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
+    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
+    elif arguments.tools:
+        inside(arguments)
+    else:
+        if not arguments.table:
+            with tempfile.TemporaryDirectory() as tools:
+                outside(arguments, tools)
+        table(arguments.results)
+
+
+def outside(arguments, tools):
+    if os.geteuid() != 0 or not Group.there_are():
+        sys.exit("skipped: this needs root and a memory control group")
+    own = [sys.executable, __file__, *sys.argv[1:], "--tools", tools]
+    image = ["--image", arguments.image] if arguments.image else []
+    disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", shlex.join([*own, "--make"])]
+    status = subprocess.run([*disk, "--", *own]).returncode
+    if status != 0:
+        sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

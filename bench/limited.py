@@ -1,0 +1,52 @@
+"""Programs in little memory on the slow disk: the memory control group, and the disk from within slowdisk."""
+
+import os
+import subprocess
+from pathlib import Path
+
+GROUP = "foresee-bench"
+
+
+class Group:
+    """A memory control group, for one run: who enters it, and all it reads, shares the limit."""
+
+    V1, V2 = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+
+    def __init__(self, limit):
+        self.path = (self.V1 if self.V1.is_dir() else self.V2) / GROUP
+        self.path.mkdir(exist_ok=True)
+        (self.path / ("memory.limit_in_bytes" if self.V1.is_dir() else "memory.max")).write_text(str(limit))
+
+    @classmethod
+    def there_are(cls):
+        controllers = cls.V2 / "cgroup.subtree_control"
+        return cls.V1.is_dir() or controllers.exists() and "memory" in controllers.read_text().split()
+
+    def enter(self):
+        (self.path / "cgroup.procs").write_text("0")
+
+    def remove(self):
+        self.path.rmdir()
+
+
+class Disk:
+    """The slow disk, from within slowdisk."""
+
+    def __init__(self):
+        self.mount = os.environ["SLOWDISK_MOUNT"]
+        self.device = os.environ["SLOWDISK_DEVICE"]
+        self.control = Path(os.environ["SLOWDISK_CONTROL"])
+
+    def read_bytes(self):
+        statistics = dict(line.split(maxsplit=1) for line in self.control.read_text().splitlines())
+        return int(statistics["read_bytes"])
+
+    def make_cold(self, model):
+        """Mounts anew: nothing of it is in memory then. That itself need not be slow."""
+        self.control.write_text("off\n")
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+        options = next(mount[3] for mount in mounts if mount[1] == self.mount)
+        subprocess.run(["umount", self.mount], check=True)
+        subprocess.run(["blockdev", "--flushbufs", self.device], check=True)
+        subprocess.run(["mount", "-t", "ext4", "-o", options, self.device, self.mount], check=True)
+        self.control.write_text(f"{model}\nreset\n")
