@@ -9,7 +9,7 @@ PYTHON_DIR ?= $(shell python3 -c 'import site, sys; under = "$(PREFIX)/"; \
 	under + "lib/python%d.%d/site-packages" % sys.version_info[:2]))')
 export CARGO_BUILD_JOBS ?= $(JOBS)
 
-.PHONY: build libforesee demo test check bench bench-apps bench-stripe install clean
+.PHONY: build libforesee demo test check bench bench-apps bench-advice bench-stripe install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -43,6 +43,10 @@ bench: build
 # The five applications of paper 000, each in less memory than its data; as bench, and a memory control group.
 bench-apps: build
 	python3 bench/apps/run.py
+
+# Programs of paper 002 in less memory than their data, with advice and without; as bench-apps, and cscope, ld, Debian's packages.
+bench-advice: build
+	python3 bench/advice/run.py
 
 # One file striped over several slow disks; as bench.
 bench-stripe: build

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 GROUP = "foresee-bench"
@@ -26,6 +27,9 @@ class Group:
         (self.path / "cgroup.procs").write_text("0")
 
     def remove(self):
+        """Once all who entered it have ended: a joined supervisor ends just after its last run."""
+        while (self.path / "cgroup.procs").read_text():
+            time.sleep(0.01)
         self.path.rmdir()
 
 

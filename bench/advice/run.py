@@ -51,7 +51,7 @@ class App:
         return int(self.share * self.data_bytes(mount)) + PROGRAMS_BYTES
 
 
-FOLDERS = {"symbols": "source", "texts": "source", "glimpse": "source", "sort": "lines", "ld": "modules"}
+FOLDERS = {"local": "lines", "symbols": "source", "texts": "source", "glimpse": "texts", "sort": "lines", "ld": "modules"}
 CSCOPE = ["cscope", "-d", "-l"]
 SYMBOLS = "".join(f"0{symbol}\n" for symbol in recorded.SYMBOLS)
 TEXTS = "".join(f"6{text}\n" for text in recorded.TEXTS)
@@ -65,18 +65,22 @@ def is_source(name):
 def applications(mount):
     modules = sorted(str(path.relative_to(mount / "modules")) for path in (mount / "modules").rglob("*.ko"))
     link = ["ld", "-e", "0", "--unresolved-symbols=ignore-all", "-z", "muldefs", "-o", "kernel", *modules]
+    program = mount / "glimpse" / "usr/bin/glimpse"
+    searches = "; ".join(f"{program} -y -H . '{search}'" for search in recorded.Glimpse.SEARCHES)
+    glimpse = ["sh", "-c", f"{searches}; true"]
     return [
-        App("symbols", CSCOPE, "level 0 mru\n", 8 / 9, lambda name: name == "cscope.out", SYMBOLS),
+        App("symbols", CSCOPE, "level 0 mru\n", 6.4 / 9, lambda name: name == "cscope.out", SYMBOLS),
         App("texts", CSCOPE, "level 0 mru\n", 8 / 18, is_source, TEXTS),
-        App("glimpse", [], "level 0 mru\nfile .glimpse_* 1\nlevel 1 mru\n", 16 / 40, is_source),
-        App("sort", MERGE, "level 0 mru\nfile input -1\nlevel -1 mru\n", 8 / 17, lambda name: name == "input"),
-        App("ld", link, "level 0 mru\n", 8 / 25, lambda name: name.endswith(".ko")),
+        App("glimpse", glimpse, "level 0 mru\nfile .glimpse_* 1\nlevel 1 mru\n", 16 / 40, is_source),
+        App("sort", MERGE, "level 0 mru\nonce */tmp/*\nfile input -1\nlevel -1 mru\n", 8 / 17, lambda name: name == "input"),
+        App("ld", link, "file kernel -1\n", 8 / 25, lambda name: name.endswith(".ko")),
     ]
 
 
 def make_data(work, mount):
     """What the programs read, as far as it is not there. `work` keeps the packages."""
     make_sources(work, mount / "source")
+    make_texts(work, mount / "texts")
     if not (mount / "modules").exists():
         (kernel,) = inputs.package(work, inputs.MODULES).glob("lib/modules/*/kernel")
         shutil.copytree(kernel, mount / "modules")
@@ -99,6 +103,19 @@ def make_sources(work, folder):
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     (folder / "cscope.files").write_text("\n".join(files) + "\n")
     subprocess.run(["cscope", "-b"], cwd=folder, check=True)
+
+
+def make_texts(work, folder):
+    """Linux's documentation, 39 MB in 8,600 files, with glimpse's index."""
+    if folder.exists():
+        return
+    made = work / "texts"
+    if not made.exists():
+        inputs.kernel_source(made, ["Documentation"], lambda path: True)
+    shutil.copytree(made / "Documentation", folder / "articles")
+    shutil.copytree(inputs.package(work, "glimpse"), folder.parent / "glimpse")
+    index = folder.parent / "glimpse" / "usr/bin/glimpseindex"
+    subprocess.run([index, "-H", ".", "articles"], cwd=folder, check=True, capture_output=True)
 
 
 class Started:
@@ -149,7 +166,7 @@ def in_group(limit, act):
     return json.loads(text)
 
 
-ARMS = {"plain": None, "foresee": ["--no-words"], "advised": ["--advice", "ADVICE"]}
+ARMS = {"plain": None, "advised": ["--advice", "ADVICE"]}
 
 
 def run(arguments, disk, model, app, arm):
@@ -166,7 +183,7 @@ def clean(mount):
 
 
 def together(arguments, disk, model, apps, arm):
-    """Two at once, in memory for both."""
+    """Two at once, in the memory of the larger one."""
     mount = Path(disk.mount)
     clean(mount)
     disk.make_cold(model)
@@ -175,8 +192,37 @@ def together(arguments, disk, model, apps, arm):
     def act():
         started = [Started(arguments, app, mount, options) for app in apps]
         return [one.finish() for one in started]
-    results = in_group(sum(app.memory(mount) for app in apps) - PROGRAMS_BYTES, act)
+    results = in_group(max(app.memory(mount) for app in apps), act)
     return {"runs": results, "read_bytes": disk.read_bytes()}
+
+
+# The first 40 MiB of a file, four reads of five in a fifth of it: what was read last is read again soonest.
+LOCAL = """
+import os, random
+random.seed(3)
+file = os.open("input", os.O_RDONLY)
+while True:
+    part = 8 if random.random() < 0.8 else 40
+    os.pread(file, 4096, random.randrange(part << 20) & ~4095)
+"""
+
+
+def beside(arguments, disk, model, app, advised):
+    """A program that does not advise, beside one that does not either, or whose advice is the worst for what it does: MRU."""
+    mount = Path(disk.mount)
+    clean(mount)
+    disk.make_cold(model)
+    local = App("local", [sys.executable, "-c", LOCAL], "level 0 mru\n", 0)
+    advice = ["--advice", "ADVICE"] if advised else []
+
+    def act():
+        neighbour = Started(arguments, local, mount, ["--join", "bench", *advice])
+        result = Started(arguments, app, mount, ["--join", "bench"]).finish()
+        neighbour.child.terminate()
+        neighbour.finish()
+        return result
+    result = in_group(app.memory(mount) + (24 << 20), act)
+    return {**result, "read_bytes": disk.read_bytes()}
 
 
 def measure(arguments, disk, model, app):
@@ -196,13 +242,21 @@ def inside(arguments):
     disk = Disk()
     mount = Path(disk.mount)
     for name in arguments.disks:
-        apps = {app.name: app for app in applications(mount) if app.command}
+        apps = {app.name: app for app in applications(mount)}
         results = []
         for app in apps.values():
             if not arguments.only or app.name in arguments.only:
                 print(f"{name}: {app.name}, {app.memory(mount) >> 20} MiB", file=sys.stderr, flush=True)
                 results.append(measure(arguments, disk, DISKS[name], app))
         raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": common.machine(disk.device), "results": results}
+        if not arguments.only or "two" in arguments.only:
+            print(f"{name}: two at once", file=sys.stderr, flush=True)
+            pair = [apps["symbols"], apps["glimpse"]]
+            raw["together"] = {arm: together(arguments, disk, DISKS[name], pair, arm) for arm in ARMS}
+        if not arguments.only or "beside" in arguments.only:
+            print(f"{name}: beside the worst advice", file=sys.stderr, flush=True)
+            raw["beside"] = {arm: beside(arguments, disk, DISKS[name], apps["symbols"], arm == "foolish")
+                             for arm in ("oblivious", "foolish")}
         arguments.results.mkdir(parents=True, exist_ok=True)
         (arguments.results / f"advice-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
 
@@ -215,6 +269,12 @@ def table(results):
         print("| --- | --- | ---: | ---: | ---: | ---: |")
         for row in raw["results"]:
             print("\n".join(lines(row)))
+        for arm, it in raw.get("together", {}).items():
+            times = ", ".join(f"{one['elapsed_s']:.2f} s" for one in it["runs"])
+            print(f"| symbols and glimpse at once | {arm} | {times} | | {it['read_bytes'] / 2**20:.0f} MiB | |")
+        for arm, it in raw.get("beside", {}).items():
+            missed = sum(one["missed_blocks"] for one in it["account"]["by_program"]) >> 8
+            print(f"| symbols beside an {arm} program | unadvised | {it['elapsed_s']:.2f} s | | misses of {missed} MiB | |")
 
 
 def lines(row):
@@ -232,7 +292,7 @@ def lines(row):
 
 def main():
     parser = common.options(__doc__, "application")
-    common.choice(parser, "these applications")
+    common.choice(parser, "these: symbols, texts, glimpse, sort, ld, two, beside")
     parser.add_argument("--image", help="keep the data in this file, for the next time")
     parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
     parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)

@@ -33,7 +33,7 @@ pub struct Running {
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
-    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'file PATTERN PRIORITY' (lowest
+    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'once PATTERN', 'file PATTERN PRIORITY' (lowest
     /// priority goes first) and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     pub advice: Option<Advised>,

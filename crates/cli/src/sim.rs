@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     format: Option<&'static Format>,
 
-    /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first) and
+    /// Let every program of the trace give the advice in this file: lines 'once PATTERN', 'file PATTERN PRIORITY' (lowest priority goes first) and
     /// 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     advice: Option<Advised>,

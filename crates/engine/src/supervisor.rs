@@ -489,6 +489,11 @@ impl<'a> Supervisor<'a> {
         let absent = (first..first + count).filter(|&index| !self.manager.is_present(Block { file, index })).count();
         self.processes.programs().missed(program, absent as u64);
         self.reference(of_program.or(disclosed_by).unwrap_or(RUN), file, (first, count), read.site, demand);
+        // Of the last block more may be read.
+        let end = (read.offset + read.bytes) / BLOCK_BYTES;
+        if end > first {
+            self.notice_done_with(program, file, (first, end - first));
+        }
         self.notice_habit(read.descriptor, fresh.is_none());
     }
 

@@ -139,21 +139,25 @@ impl Trace {
     }
 
     /// Lets each reader give this advice: the policies of its levels before its first request, a file's priority before its first
-    /// request to that file.
+    /// request to that file; what is read once is done with after each.
     pub fn advise(&mut self, advice: &AdviceFile) {
         let (mut readers, mut files) = (HashSet::new(), HashSet::new());
         let mut advised = Vec::new();
         for at in 0..self.len() {
-            let Entry { lane, first: Block { file, .. }, .. } = self.entry(at);
+            let Entry { lane, first: Block { file, index }, count, .. } = self.entry(at);
             let reader = self.lanes[lane].reader;
             if readers.insert(reader) {
                 let policies = advice.levels.iter().map(|&(priority, order)| Advice::SetPolicy { priority, order });
                 advised.extend(policies.map(|policy| (at, policy.event(reader))));
             }
+            let name = &self.files[file.0 as usize].name;
             if files.insert((reader, file))
-                && let Some(priority) = advice.priority(&self.files[file.0 as usize].name)
+                && let Some(priority) = advice.priority(name)
             {
                 advised.push((at, Advice::SetPriority { file, priority }.event(reader)));
+            }
+            if advice.is_read_once(name) {
+                advised.push((at + 1, AdviceFile::done_with(file, index, count).event(reader)));
             }
         }
         self.advice = advised;

@@ -17,6 +17,8 @@ pub(super) struct FileAdvice {
     of_run: HashMap<u32, AdviceFile>,
     programs: HashSet<ProgramId>,
     files: HashSet<(ProgramId, FileId)>,
+    /// Files of which what is read is done with.
+    read_once: HashSet<(ProgramId, FileId)>,
 }
 
 impl FileAdvice {
@@ -57,17 +59,25 @@ impl Supervisor<'_> {
                 let policies = advice.levels.iter();
                 said.extend(policies.map(|&(priority, order)| Advice::SetPolicy { priority, order }));
             }
-            if self.file_advice.files.len() < LOOKED_FOR_MAX
-                && self.file_advice.files.insert((program, file))
-                && let Some(priority) = advice.priority(&self.names.path(file).to_string_lossy())
-            {
-                said.push(Advice::SetPriority { file, priority });
+            if self.file_advice.files.len() < LOOKED_FOR_MAX && self.file_advice.files.insert((program, file)) {
+                let path = self.names.path(file).to_string_lossy();
+                said.extend(advice.priority(&path).map(|priority| Advice::SetPriority { file, priority }));
+                if advice.is_read_once(&path) {
+                    self.file_advice.read_once.insert((program, file));
+                }
             }
             for advice in said {
                 let _ = self.advise(program, advice);
             }
         }
         Some(program.reader())
+    }
+
+    /// A program has read these blocks: what is read once goes first from now on.
+    pub(super) fn notice_done_with(&mut self, program: ProgramId, file: FileId, (first, count): (u64, u64)) {
+        if self.file_advice.read_once.contains(&(program, file)) {
+            let _ = self.advise(program, AdviceFile::done_with(file, first, count));
+        }
     }
 
     /// Takes what a process says, and answers it.

@@ -6,17 +6,23 @@
 //! level 1 mru
 //! file *.idx 1
 //! file */tmp/* -1
+//! once */merge/*
 //! ```
+//!
+//! What is read of a file under `once` is done with (002 section 3): those pages go before all others until they are read again.
 //!
 //! `*` stands for any text, `?` for any character. A pattern without a slash is of a file's last name, others are of its whole
 //! path. The last line that matches a file counts.
 
+use super::Advice;
 use crate::event::{Malformed, Order};
+use crate::ids::FileId;
 
 /// What a file of advice says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AdviceFile {
     files: Vec<(String, i32)>,
+    once: Vec<String>,
     /// Policies of priorities, in the order of the file.
     pub levels: Vec<(i32, Order)>,
 }
@@ -36,11 +42,12 @@ impl AdviceFile {
             match words[..] {
                 [] => {}
                 ["file", pattern, word] => advice.files.push((pattern.to_owned(), priority(word)?)),
+                ["once", pattern] => advice.once.push(pattern.to_owned()),
                 ["level", word, order] => {
                     let order = order.parse().map_err(|error| bad(&format!("has no policy: {error}")))?;
                     advice.levels.push((priority(word)?, order));
                 }
-                _ => return Err(bad("is neither 'file PATTERN PRIORITY' nor 'level PRIORITY lru|mru'")),
+                _ => return Err(bad("is none of 'file PATTERN PRIORITY', 'once PATTERN', 'level PRIORITY lru|mru'")),
             }
         }
         Ok(advice)
@@ -48,10 +55,24 @@ impl AdviceFile {
 
     /// The priority of a file of this name, if the advice says one.
     pub fn priority(&self, path: &str) -> Option<i32> {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let is_of = |pattern: &str| matches(pattern, if pattern.contains('/') { path } else { name });
-        self.files.iter().rev().find(|(pattern, _)| is_of(pattern)).map(|(_, priority)| *priority)
+        self.files.iter().rev().find(|(pattern, _)| is_of(pattern, path)).map(|(_, priority)| *priority)
     }
+
+    /// Whether what is read of a file of this name is done with.
+    pub fn is_read_once(&self, path: &str) -> bool {
+        self.once.iter().any(|pattern| is_of(pattern, path))
+    }
+
+    /// What says that these blocks are done with.
+    pub fn done_with(file: FileId, first: u64, count: u64) -> Advice {
+        Advice::SetTemporaryPriority { file, first, count, priority: i32::MIN }
+    }
+}
+
+/// Whether a pattern is of the file of this path.
+fn is_of(pattern: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    matches(pattern, if pattern.contains('/') { path } else { name })
 }
 
 /// Whether a pattern is of this text. Goes back to the last star only, which suffices: no step is made twice for a star
@@ -101,18 +122,23 @@ mod tests {
 
     #[test]
     fn the_last_line_that_matches_counts() {
-        let text = "# all\nfile * 3\n file *.idx 1 # the index\nfile */tmp/* -1\n\nlevel -1 mru\nlevel 0 lru\n";
+        let text =
+            "# all\nfile * 3\n file *.idx 1 # the index\nfile */tmp/* -1\n\nlevel -1 mru\nlevel 0 lru\nonce *.tmp\n";
         let advice = AdviceFile::parse(text).unwrap();
         assert_eq!(advice.levels, [(-1, Order::Mru), (0, Order::Lru)]);
         let priority = |path| advice.priority(path);
         assert_eq!([priority("/d/a"), priority("/d/a.idx"), priority("/tmp/a.idx")], [Some(3), Some(1), Some(-1)]);
+        assert_eq!(["/d/a", "/d/a.tmp"].map(|path| advice.is_read_once(path)), [false, true]);
         assert_eq!(AdviceFile::parse("file a 1").unwrap().priority("b"), None);
     }
 
     #[test]
     fn what_is_no_advice_says_why() {
         let why = |text: &str| AdviceFile::parse(text).unwrap_err().to_string();
-        assert_eq!(why("\nfile a"), "line 2: 'file a' is neither 'file PATTERN PRIORITY' nor 'level PRIORITY lru|mru'");
+        assert_eq!(
+            why("\nfile a"),
+            "line 2: 'file a' is none of 'file PATTERN PRIORITY', 'once PATTERN', 'level PRIORITY lru|mru'"
+        );
         assert_eq!(why("file a high"), "line 1: 'file a high' has no priority: 'high' is no whole number");
         assert_eq!(why("level 1 fifo"), "line 1: 'level 1 fifo' has no policy: 'fifo' is none of: lru, mru");
     }
