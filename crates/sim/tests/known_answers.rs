@@ -35,8 +35,8 @@ fn misses(trace: &Trace, policy: &str, sizes: &[u64]) -> Vec<u64> {
     sweep(trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect()
 }
 
-/// Misses as libCacheSim 0.3.5 counts them, each object of size 1, ghosts and parameters as they are there by default.
-const LIBCACHESIM: &str = "
+/// Misses as libCacheSim 0.3.5 counts them, each object of size 1, with its default parameters. Equal to the request.
+const EXACT: &str = "
 cs.trc.gz
     blocks      50     200     600    1000
     lru       6657    6657    6657    6657
@@ -46,6 +46,8 @@ cs.trc.gz
     sieve     6657    6657    6657    6657
     lfu       6657    6657    6657    6657
     opt       6457    5857    4257    2657
+    2q        6657    6657    6657    4112
+    s3fifo    6528    5981    4593    4111
 cpp.trc.gz
     blocks      20      50     100     300
     lru       8991    8209    2740    1494
@@ -55,6 +57,8 @@ cpp.trc.gz
     sieve     8278    5039    2756    1309
     lfu       8278    5039    2762    1309
     opt       6655    3369    1582    1223
+    2q        8639    5571    2408    1554
+    s3fifo    7525    4856    2126    1341
 multi1.trc.gz
     blocks     100     500    1000    2000
     lru      12977    8483    8210    2662
@@ -64,6 +68,8 @@ multi1.trc.gz
     sieve    11839    8044    7970    2659
     lfu      12065    8044    7970    2659
     opt       8259    6536    4536    2606
+    2q        9585    8253    8192    4103
+    s3fifo    9115    7097    6146    2637
 arc_OLTP.txt.zst
     blocks    1000    2000    5000   10000   15000
     lru     614023  525910  423702  359239  323294
@@ -73,6 +79,8 @@ arc_OLTP.txt.zst
     sieve   616519  537648  439840  361388  319045
     lfu     787687  748205  658219  602565  536068
     opt     424052  361996  290069  246655  227275
+    2q      543682  488973  404707  342030  313372
+    s3fifo  540669  484187  404521  341108  310977
 cloudPhysicsIO.full.csv.zst
     blocks     500    2000    5000   10000   20000
     lru      95398   94189   91527   79438   72053
@@ -82,12 +90,46 @@ cloudPhysicsIO.full.csv.zst
     sieve    94379   93411   89798   81059   64431
     lfu      96651   93707   89798   81059   64431
     opt      90175   81870   71311   61843   51843
+    2q       94565   93075   87879   78831   72103
+    s3fifo   94559   92990   85689   75564   59311
 ";
 
-#[test]
-fn misses_are_those_of_libcachesim() {
+/// The same for policies whose papers leave something open, so that two programs may differ by a little:
+/// - `slru`: libCacheSim's segments are of whole pages, so that of 50 it uses 48.
+/// - `lirs`: libCacheSim's bound on the stack counts HIR pages that are here; ours does not, which makes most of the difference.
+///
+/// `w-tinylfu` is not among them. libCacheSim has no window where the memory is below 100 pages, and then misses always; and it
+/// counts a block twice that enters and leaves the window, but not its uses there, which no sketch of the paper does.
+const NEAR: &str = "
+cs.trc.gz
+    blocks      50     200     600    1000
+    slru      6593    6221    5021    3809
+    lirs      6623    6025    4453    2799
+cpp.trc.gz
+    blocks      20      50     100     300
+    slru      8257    5163    2368    1323
+    lirs      7440    4023    2019    1349
+multi1.trc.gz
+    blocks     100     500    1000    2000
+    slru     11609    7408    5861    3067
+    lirs      9006    6992    5021    2631
+arc_OLTP.txt.zst
+    blocks    1000    2000    5000   10000   15000
+    slru    554718  495346  422582  346849  314069
+    lirs    598066  526116  433091  362670  329299
+cloudPhysicsIO.full.csv.zst
+    blocks     500    2000    5000   10000   20000
+    slru     94579   93636   89800   82234   60636
+    lirs     94631   93073   85289   74395   58681
+";
+
+/// How far apart two programs may be, in points of hit ratio.
+const NEAR_POINTS: f64 = 0.5;
+
+/// Calls back with each row of such a table: the trace, the policy, the sizes, the misses.
+fn each_row(table: &str, check: impl Fn(&Trace, &str, &[u64], &[u64])) {
     let (mut trace, mut sizes) = (None, Vec::new());
-    for line in LIBCACHESIM.lines().skip(1) {
+    for line in table.lines().skip(1) {
         let Some(row) = line.strip_prefix("    ") else {
             trace = load(line);
             continue;
@@ -96,10 +138,29 @@ fn misses_are_those_of_libcachesim() {
         let (first, numbers) = (words.next().unwrap(), words.map(|word| word.parse().unwrap()).collect::<Vec<u64>>());
         match &trace {
             _ if first == "blocks" => sizes = numbers,
-            Some(trace) => assert_eq!(misses(trace, first, &sizes), numbers, "{first} at {sizes:?}"),
+            Some(trace) => check(trace, first, &sizes, &numbers),
             None => {}
         }
     }
+}
+
+#[test]
+fn misses_are_those_of_libcachesim() {
+    each_row(EXACT, |trace, policy, sizes, expected| {
+        assert_eq!(misses(trace, policy, sizes), expected, "{policy} at {sizes:?}");
+    });
+}
+
+#[test]
+fn misses_are_near_those_of_libcachesim() {
+    each_row(NEAR, |trace, policy, sizes, expected| {
+        for ((found, &expected), size) in misses(trace, policy, sizes).into_iter().zip(expected).zip(sizes) {
+            let points = 100.0 * found.abs_diff(expected) as f64 / trace.references as f64;
+            let (whole, each) =
+                (policy != "slru" || size % 4 == 0, format!("{policy} at {size}: {found} of {expected}"));
+            assert!(points < NEAR_POINTS || !whole, "{each}");
+        }
+    });
 }
 
 /// Where nothing is disclosed, cost and benefit leave LRU as it is.

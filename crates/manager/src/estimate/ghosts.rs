@@ -76,6 +76,11 @@ impl<T: Copy> Ghosts<T> {
         Some(self.queue[at].tag)
     }
 
+    /// The tag of the oldest ghost.
+    pub fn oldest(&self) -> Option<T> {
+        self.queue.iter().find(|ghost| ghost.alive).map(|ghost| ghost.tag)
+    }
+
     /// The oldest ghost goes. Returns its tag.
     pub fn expire(&mut self) -> Option<T> {
         while let Some(ghost) = self.queue.pop_front() {

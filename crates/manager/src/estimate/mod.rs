@@ -11,3 +11,4 @@ pub mod ghosts;
 pub mod pace;
 pub mod rates;
 pub mod recency;
+pub mod sketch;

@@ -37,6 +37,12 @@ policies! {
     clock
     sieve
     lfu
+    slru
+    two_q
+    lru_k
+    lirs
+    s3fifo
+    w_tinylfu
     tip1
     tip2
     lru_sp

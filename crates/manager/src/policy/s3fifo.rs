@@ -1,0 +1,158 @@
+//! `s3fifo`: new pages go through a small queue, and only those used twice there get into the main one.
+//!
+//! ```text
+//! S: the small queue; M: the main one; G: ghosts of S; c: the memory; uses(b): references since b came, 3 at most
+//!
+//! reference(b):  if b is here:  uses(b) = min(uses(b) + 1, 3)
+//!                else:          if memory is full: give up victim(); if of S, it becomes the newest ghost
+//!                               fetch b; put it at the new end of M if it was a ghost, or if S is full while memory is not,
+//!                               else of S; uses(b) = 0
+//!                               while |G| > ghosts * c: the oldest ghost goes
+//!
+//! victim():      if |S| >= small * c:  while the old end of S has uses > 1: move it to the new end of M; its uses = 0
+//!                                      if S is not empty: the old end of S
+//!                while the old end of M has uses > 0: move it to the new end; its uses -= 1
+//!                the old end of M
+//! ```
+//!
+//! # Where this differs from the paper
+//! - The paper puts all that is new into S. While the memory fills, S takes no more than its share here, as in the simulator of the
+//!   paper's authors: of a loop that does not fit, M then keeps a part.
+
+use super::list::{Chain, Links};
+use super::{Access, Context, Need, Parameter, Policy, Spec};
+use crate::estimate::ghosts::Ghosts;
+use crate::ids::Page;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "s3fifo",
+    summary: "a small queue that most pages leave again soon, and a main one for those used twice",
+    source: "Yang, Zhang, Qiu, Yue, Rashmi: FIFO Queues are All You Need for Cache Eviction, SOSP 2023",
+    parameters: &[
+        Parameter {
+            name: "small",
+            help: "the share of the memory that is the small queue's; a tenth as in the paper",
+            default: 0.1,
+            min: 0.0,
+            max: 1.0,
+        },
+        Parameter {
+            name: "ghosts",
+            help: "ghosts, as a share of the memory; as many as the main queue's pages in the paper",
+            default: 0.9,
+            min: 0.0,
+            max: 8.0,
+        },
+    ],
+    build: |values| {
+        Box::new(S3Fifo {
+            links: Links::default(),
+            small: Chain::default(),
+            main: Chain::default(),
+            ghosts: Ghosts::default(),
+            replaces: false,
+            small_share: values.get("small"),
+            ghosts_share: values.get("ghosts"),
+        })
+    },
+};
+
+/// Uses beyond this are not counted.
+const USES_MAX: u8 = 3;
+/// Uses that get a page out of the small queue into the main one.
+const USES_TO_STAY: u8 = 2;
+
+#[derive(Clone, Copy, Default)]
+struct Note {
+    uses: u8,
+    is_main: bool,
+}
+
+struct S3Fifo {
+    links: Links<Note>,
+    small: Chain,
+    main: Chain,
+    ghosts: Ghosts<()>,
+    /// Whether a page was given up for the next to come: the memory is full.
+    replaces: bool,
+    small_share: f64,
+    ghosts_share: f64,
+}
+
+impl S3Fifo {
+    fn small_max(&self, context: &Context<'_>) -> u64 {
+        (context.capacity as f64 * self.small_share) as u64
+    }
+
+    fn put(&mut self, page: Page, note: Note) {
+        self.links.push_newest(if note.is_main { &mut self.main } else { &mut self.small }, page);
+        self.links[page] = note;
+    }
+
+    fn victim_of_small(&mut self, context: &Context<'_>) -> Option<Page> {
+        for _ in 0..self.small.len() {
+            let page = self.small.oldest()?;
+            if self.links[page].uses >= USES_TO_STAY {
+                self.links.remove(&mut self.small, page);
+                self.put(page, Note { uses: 0, is_main: true });
+            } else if context.table.can_go(page) {
+                return Some(page);
+            } else {
+                self.links.renew(&mut self.small, page);
+            }
+        }
+        None
+    }
+
+    fn victim_of_main(&mut self, context: &Context<'_>) -> Option<Page> {
+        // After so many rounds no uses are left: who is not found then cannot go.
+        for _ in 0..(u64::from(USES_MAX) + 1) * self.main.len() {
+            let page = self.main.oldest()?;
+            let uses = &mut self.links[page].uses;
+            if *uses == 0 && context.table.can_go(page) {
+                return Some(page);
+            }
+            *uses = uses.saturating_sub(1);
+            self.links.renew(&mut self.main, page);
+        }
+        None
+    }
+}
+
+impl Policy for S3Fifo {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+        let is_ghost = self.ghosts.take(context.table.block(page)).is_some();
+        let fills = !std::mem::take(&mut self.replaces);
+        let is_main = is_ghost || (fills && self.small.len() >= self.small_max(context));
+        self.put(page, Note { uses: 0, is_main });
+        let ghosts_max = (context.capacity as f64 * self.ghosts_share) as u64;
+        while self.ghosts.len() > ghosts_max {
+            self.ghosts.expire();
+        }
+    }
+
+    fn referenced(&mut self, page: Page, _: &Context<'_>, access: &Access) {
+        let uses = &mut self.links[page].uses;
+        if !access.first && *uses < USES_MAX {
+            *uses += 1;
+        }
+    }
+
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        if self.links[page].is_main {
+            self.links.remove(&mut self.main, page);
+        } else {
+            self.links.remove(&mut self.small, page);
+            self.ghosts.push(context.table.block(page), ());
+        }
+    }
+
+    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+        self.replaces = true;
+        if self.small.len() >= self.small_max(context) {
+            self.victim_of_small(context).or_else(|| self.victim_of_main(context))
+        } else {
+            self.victim_of_main(context).or_else(|| self.victim_of_small(context))
+        }
+    }
+}

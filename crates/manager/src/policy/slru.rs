@@ -1,0 +1,97 @@
+//! `slru`: LRU in segments; a page that is used again moves one segment up, and who is pushed out of one falls into the one below.
+//!
+//! ```text
+//! segments 0 to k - 1, each an LRU list; c: the memory
+//!
+//! reference(b):  if b is here, in segment i: put b at the MRU end of segment min(i + 1, k - 1)
+//!                                            while a segment above 0 holds more than c / k:
+//!                                                its LRU end goes to the MRU end of the segment below
+//!                else: if memory is full: give up the LRU end of the lowest segment that is not empty
+//!                      fetch b; put it at the MRU end of the lowest segment that has room, else of segment 0
+//! ```
+//!
+//! # Where this differs from the paper
+//! - The paper puts all that is missed into the lowest segment. Here the others take what comes while the memory fills: of a loop
+//!   that does not fit, they then keep a part.
+//! - The paper has two segments, *probationary* and *protected*, the second of a size to be chosen: `segments=2`. Four equal ones are
+//!   how simulators of today run it by default.
+
+use super::list::{Chain, Links};
+use super::{Access, Context, Need, Parameter, Policy, Spec};
+use crate::ids::Page;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "slru",
+    summary: "LRU in segments: up one with each use, down one when pushed out",
+    source: "Karedla, Love, Wherry: Caching Strategies to Improve Disk System Performance, IEEE Computer 1994",
+    parameters: &[Parameter {
+        name: "segments",
+        help: "how many, of equal size; 2 as in the paper",
+        default: 4.0,
+        min: 1.0,
+        max: 16.0,
+    }],
+    build: |values| {
+        let segments = vec![Chain::default(); values.get("segments") as usize];
+        Box::new(Slru { links: Links::default(), segments })
+    },
+};
+
+struct Slru {
+    /// Beside its links, the segment a page is in.
+    links: Links<u8>,
+    /// The lowest first.
+    segments: Vec<Chain>,
+}
+
+impl Slru {
+    /// The pages of a segment.
+    fn each(&self, context: &Context<'_>) -> u64 {
+        context.capacity / self.segments.len() as u64
+    }
+
+    fn put(&mut self, page: Page, segment: usize) {
+        self.links.push_newest(&mut self.segments[segment], page);
+        self.links[page] = segment as u8;
+    }
+
+    fn take(&mut self, page: Page) -> usize {
+        let segment = self.links[page] as usize;
+        self.links.remove(&mut self.segments[segment], page);
+        segment
+    }
+}
+
+impl Policy for Slru {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+        let each = self.each(context);
+        let lowest = self.segments.iter().position(|segment| segment.len() < each);
+        self.put(page, lowest.unwrap_or(0));
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        if access.first {
+            return;
+        }
+        let top = (self.take(page) + 1).min(self.segments.len() - 1);
+        self.put(page, top);
+        let each = self.each(context);
+        for segment in (1..=top).rev() {
+            while self.segments[segment].len() > each
+                && let Some(pushed_out) = self.segments[segment].oldest()
+            {
+                self.take(pushed_out);
+                self.put(pushed_out, segment - 1);
+            }
+        }
+    }
+
+    fn left(&mut self, page: Page, _: &Context<'_>) {
+        self.take(page);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+        let mut pages = self.segments.iter().flat_map(|segment| self.links.oldest_first(segment));
+        pages.find(|&page| context.table.can_go(page))
+    }
+}

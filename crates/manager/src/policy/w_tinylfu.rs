@@ -1,0 +1,133 @@
+//! `w-tinylfu`: a small window by recency, and a main part into which a page gets only if it is used more often than the one that
+//! must go for it. How often is estimated, for blocks that are not here as well.
+//!
+//! ```text
+//! W: the window; M: the main part, probation and protected; c: the memory; often(b): how often b was referenced, by the sketch
+//!
+//! reference(b):  count b in the sketch
+//!                if b in W:          move b to the MRU end
+//!                if b in probation:  move b to the MRU end of protected
+//!                                    while |protected| > 0.8 |M|: its LRU end goes to the MRU end of probation
+//!                if b in protected:  move b to the MRU end
+//!                if b is not here:   if memory is full: give up victim()
+//!                                    fetch b; put it at the MRU end of W
+//!                                    while |W| > window * c: its LRU end goes to the MRU end of probation
+//!
+//! victim():      other = the LRU end of probation, else of protected
+//!                if |W| < window * c: other
+//!                candidate = the LRU end of W
+//!                if often(candidate) > often(other): candidate goes to the MRU end of probation; other
+//!                else candidate
+//! ```
+//!
+//! # Where this differs from the paper
+//! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
+
+use super::list::{Chain, Links};
+use super::{Access, Context, Need, Parameter, Policy, Spec};
+use crate::estimate::sketch::Sketch;
+use crate::ids::Page;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "w-tinylfu",
+    summary: "a window by recency; beyond it, who is used more often stays",
+    source: "Einziger, Friedman, Manes: TinyLFU: A Highly Efficient Cache Admission Policy, ACM TOS 2017",
+    parameters: &[Parameter {
+        name: "window",
+        help: "the share of the memory that is the window; a hundredth as in the paper, and one page at least",
+        default: 0.01,
+        min: 0.0,
+        max: 1.0,
+    }],
+    build: |values| {
+        Box::new(WTinyLfu {
+            links: Links::default(),
+            parts: Default::default(),
+            sketch: Sketch::default(),
+            window_share: values.get("window"),
+        })
+    },
+};
+
+/// The share of the main part that is protected, as in the paper.
+const PROTECTED_SHARE: f64 = 0.8;
+
+const WINDOW: usize = 0;
+const PROBATION: usize = 1;
+const PROTECTED: usize = 2;
+
+struct WTinyLfu {
+    /// Beside its links, the part a page is in.
+    links: Links<u8>,
+    parts: [Chain; 3],
+    sketch: Sketch,
+    window_share: f64,
+}
+
+impl WTinyLfu {
+    fn window_max(&self, context: &Context<'_>) -> u64 {
+        ((context.capacity as f64 * self.window_share) as u64).max(1)
+    }
+
+    fn put(&mut self, page: Page, part: usize) {
+        self.links.push_newest(&mut self.parts[part], page);
+        self.links[page] = part as u8;
+    }
+
+    fn take(&mut self, page: Page) -> usize {
+        let part = self.links[page] as usize;
+        self.links.remove(&mut self.parts[part], page);
+        part
+    }
+
+    /// Lets the LRU end of a part go to another while there are more than so many pages in it.
+    fn overflow(&mut self, from: usize, to: usize, pages_max: u64) {
+        while self.parts[from].len() > pages_max
+            && let Some(page) = self.parts[from].oldest()
+        {
+            self.take(page);
+            self.put(page, to);
+        }
+    }
+}
+
+impl Policy for WTinyLfu {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+        self.sketch.fit(context.capacity);
+        self.sketch.count(context.table.block(page));
+        self.put(page, WINDOW);
+        self.overflow(WINDOW, PROBATION, self.window_max(context));
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        if access.first {
+            return;
+        }
+        self.sketch.count(context.table.block(page));
+        let part = self.take(page);
+        self.put(page, if part == WINDOW { WINDOW } else { PROTECTED });
+        let main_max = context.capacity - self.window_max(context).min(context.capacity);
+        self.overflow(PROTECTED, PROBATION, (main_max as f64 * PROTECTED_SHARE) as u64);
+    }
+
+    fn left(&mut self, page: Page, _: &Context<'_>) {
+        self.take(page);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+        let oldest = |part: usize| self.links.oldest_first(&self.parts[part]).find(|&page| context.table.can_go(page));
+        let other = oldest(PROBATION).or_else(|| oldest(PROTECTED));
+        let is_full = self.parts[WINDOW].len() >= self.window_max(context);
+        let (other, candidate) = match (other, oldest(WINDOW).filter(|_| is_full || other.is_none())) {
+            (Some(other), Some(candidate)) => (other, candidate),
+            (other, candidate) => return candidate.or(other),
+        };
+        let often = |page| self.sketch.often(context.table.block(page));
+        if often(candidate) <= often(other) {
+            return Some(candidate);
+        }
+        self.take(candidate);
+        self.put(candidate, PROBATION);
+        Some(other)
+    }
+}
