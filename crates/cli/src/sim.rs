@@ -120,6 +120,7 @@ fn row(outcome: &Outcome) -> serde_json::Value {
         "misses": outcome.misses,
         "miss_ratio": outcome.miss_ratio(),
         "run_s": outcome.took.as_secs_f64(),
+        "cpu_s": outcome.cpu.as_secs_f64(),
     })
 }
 
@@ -135,6 +136,7 @@ fn unlimited(trace: &Trace) -> serde_json::Value {
         "misses": misses,
         "miss_ratio": misses as f64 / references.max(1) as f64,
         "run_s": 0.0,
+        "cpu_s": 0.0,
     })
 }
 

@@ -22,6 +22,11 @@ impl<T: Copy + PartialEq + Default> Column<T> {
         self.len += 1;
     }
 
+    /// What was pushed last; the default if nothing was.
+    pub(crate) fn last(&self) -> T {
+        self.values.last().copied().unwrap_or(self.same)
+    }
+
     pub(crate) fn get(&self, at: usize) -> T {
         self.values.get(at).copied().unwrap_or(self.same)
     }

@@ -244,6 +244,11 @@ impl Loader {
     }
 
     fn lane(&mut self, process: i32, thread: i32) -> u32 {
+        // Most requests are of the thread that made the one before.
+        let last = self.trace.lane.last() as usize;
+        if self.trace.lanes.get(last).is_some_and(|lane| (lane.process, lane.thread) == (process, thread)) {
+            return last as u32;
+        }
         if let Some(&lane) = self.lane_of.get(&(process, thread)) {
             return lane;
         }

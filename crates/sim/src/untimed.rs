@@ -43,6 +43,8 @@ pub struct Outcome {
     pub statistics: Statistics,
     /// How long the run took, on the wall's clock.
     pub took: Duration,
+    /// The processor's time it took, without what the trace's future took to find.
+    pub cpu: Duration,
 }
 
 impl Outcome {
@@ -55,6 +57,9 @@ impl Outcome {
 /// Makes all runs, as many at once as there are processors. Results come in the order of `cells`. `progress` is told, from
 /// any thread, how many requests of how many over all runs are done.
 pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)) -> Vec<Outcome> {
+    if cells.iter().any(|cell| cell.policy.is_offline()) {
+        trace.future();
+    }
     let outcomes: Vec<OnceLock<Outcome>> = cells.iter().map(|_| OnceLock::new()).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
     let total = trace.len() as u64 * cells.len() as u64;
@@ -82,7 +87,7 @@ pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)
 
 /// Makes one run. `advance` is told now and then how many more requests are done.
 pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
-    let begun = Instant::now();
+    let (begun, begun_cpu) = (Instant::now(), cpu_time());
     let config = Config::new(cell.cache_blocks, cell.policy.clone());
     let mut manager = match cell.policy.is_offline() {
         true => Manager::foreseeing(&config, Arc::clone(trace.future())),
@@ -109,6 +114,7 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
         at = until;
     }
     let statistics = manager.statistics().clone();
+    let took = begun.elapsed();
     Outcome {
         policy: cell.policy.as_str().to_owned(),
         cache_blocks: cell.cache_blocks,
@@ -117,8 +123,15 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
         hits: statistics.hits + statistics.late_hits,
         misses: statistics.misses,
         statistics,
-        took: begun.elapsed(),
+        took,
+        cpu: begun_cpu.zip(cpu_time()).map_or(took, |(begun, ended)| ended.saturating_sub(begun)),
     }
+}
+
+/// The processor's time of this thread so far, as Linux tells it.
+fn cpu_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn known(trace: &Trace, file: FileId) -> Event {

@@ -9,8 +9,10 @@ use crate::estimate::recency::Tag;
 use crate::ids::Block;
 use crate::index::Index;
 
-/// Ghosts are numbered in turn; the number is what the index holds, and its highest bit is not used there.
-const NUMBERS: u32 = 1 << 31;
+/// Ghosts of a queue are numbered in turn. The index holds the number and the queue, with a bit to spare.
+const NUMBERS: u32 = 1 << 28;
+/// Queues there may be.
+const QUEUES_MAX: usize = 1 << 3;
 
 #[derive(Clone, Copy)]
 struct Ghost<T> {
@@ -19,26 +21,15 @@ struct Ghost<T> {
     alive: bool,
 }
 
-/// Ghosts in the order in which they became ghosts.
-pub struct Ghosts<T = Tag> {
-    queue: VecDeque<Ghost<T>>,
-    /// The number of the first one in the queue.
+/// Ghosts in the order in which they became ghosts, and gaps where some were taken.
+struct Queue<T> {
+    ghosts: VecDeque<Ghost<T>>,
+    /// The number of the first one.
     base: u32,
-    index: Index,
+    alive: u64,
 }
 
-impl<T> Default for Ghosts<T> {
-    fn default() -> Self {
-        Ghosts { queue: VecDeque::new(), base: 0, index: Index::default() }
-    }
-}
-
-impl<T: Copy> Ghosts<T> {
-    /// How many there are.
-    pub fn len(&self) -> u64 {
-        self.index.len() as u64
-    }
-
+impl<T> Queue<T> {
     fn number(&self, at: usize) -> u32 {
         self.base.wrapping_add(at as u32) % NUMBERS
     }
@@ -46,48 +37,86 @@ impl<T: Copy> Ghosts<T> {
     fn at(&self, number: u32) -> usize {
         (number.wrapping_sub(self.base) % NUMBERS) as usize
     }
+}
 
-    /// A block that is no ghost becomes the newest.
-    pub fn push(&mut self, block: Block, tag: T) {
-        if self.queue.len() as u64 > 2 * self.len() + 64 {
+/// Blocks given up. Where a policy keeps several kinds apart, each has its queue, and one look finds a block in any of them.
+pub struct Ghosts<T = Tag, const QUEUES: usize = 1> {
+    queues: [Queue<T>; QUEUES],
+    index: Index,
+}
+
+impl<T, const QUEUES: usize> Default for Ghosts<T, QUEUES> {
+    fn default() -> Self {
+        const { assert!(QUEUES <= QUEUES_MAX) };
+        let queues = std::array::from_fn(|_| Queue { ghosts: VecDeque::new(), base: 0, alive: 0 });
+        Ghosts { queues, index: Index::default() }
+    }
+}
+
+fn pack(queue: usize, number: u32) -> u32 {
+    number * QUEUES_MAX as u32 + queue as u32
+}
+
+impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
+    /// How many there are, in all queues.
+    pub fn len(&self) -> u64 {
+        self.index.len() as u64
+    }
+
+    /// How many there are in this queue.
+    pub fn len_of(&self, queue: usize) -> u64 {
+        self.queues[queue].alive
+    }
+
+    /// Queue and place.
+    fn unpack(&self, packed: u32) -> (usize, usize) {
+        let queue = packed as usize % QUEUES_MAX;
+        (queue, self.queues[queue].at(packed / QUEUES_MAX as u32))
+    }
+
+    fn locate(&self, key: u64) -> Option<u32> {
+        self.index.find(key, |packed| {
+            let (queue, at) = self.unpack(packed);
+            self.queues[queue].ghosts[at].key == key
+        })
+    }
+
+    /// The queue a block is in, if it is a ghost, and its tag.
+    pub fn find(&mut self, block: Block) -> Option<(usize, &mut T)> {
+        let (queue, at) = self.unpack(self.locate(block.key())?);
+        Some((queue, &mut self.queues[queue].ghosts[at].tag))
+    }
+
+    /// A block that is no ghost becomes the newest of this queue.
+    pub fn push_to(&mut self, queue: usize, block: Block, tag: T) {
+        if self.queues[queue].ghosts.len() as u64 > 2 * self.queues[queue].alive + 64 {
             self.compact();
         }
-        self.index.insert(block.key(), self.number(self.queue.len()));
-        self.queue.push_back(Ghost { key: block.key(), tag, alive: true });
-    }
-
-    fn find(&self, key: u64) -> Option<u32> {
-        self.index.find(key, |number| self.queue[self.at(number)].key == key)
-    }
-
-    /// The tag of a block, if it is a ghost.
-    pub fn tag_mut(&mut self, block: Block) -> Option<&mut T> {
-        let at = self.at(self.find(block.key())?);
-        Some(&mut self.queue[at].tag)
+        let to = &mut self.queues[queue];
+        self.index.insert(block.key(), pack(queue, to.number(to.ghosts.len())));
+        to.ghosts.push_back(Ghost { key: block.key(), tag, alive: true });
+        to.alive += 1;
     }
 
     /// The block is a ghost no longer. Returns its tag if it was one.
     pub fn take(&mut self, block: Block) -> Option<T> {
-        let key = block.key();
-        let number = self.find(key)?;
-        let at = self.at(number);
-        self.queue[at].alive = false;
-        self.index.remove(key, number);
-        Some(self.queue[at].tag)
+        let packed = self.locate(block.key())?;
+        let (queue, at) = self.unpack(packed);
+        self.index.remove(block.key(), packed);
+        self.queues[queue].alive -= 1;
+        self.queues[queue].ghosts[at].alive = false;
+        Some(self.queues[queue].ghosts[at].tag)
     }
 
-    /// The tag of the oldest ghost.
-    pub fn oldest(&self) -> Option<T> {
-        self.queue.iter().find(|ghost| ghost.alive).map(|ghost| ghost.tag)
-    }
-
-    /// The oldest ghost goes. Returns its tag.
-    pub fn expire(&mut self) -> Option<T> {
-        while let Some(ghost) = self.queue.pop_front() {
-            let number = self.base;
-            self.base = self.number(1);
+    /// The oldest ghost of this queue goes. Returns its tag.
+    pub fn expire_from(&mut self, queue: usize) -> Option<T> {
+        let from = &mut self.queues[queue];
+        while let Some(ghost) = from.ghosts.pop_front() {
+            let number = from.base;
+            from.base = from.number(1);
             if ghost.alive {
-                self.index.remove(ghost.key, number);
+                from.alive -= 1;
+                self.index.remove(ghost.key, pack(queue, number));
                 return Some(ghost.tag);
             }
         }
@@ -96,11 +125,30 @@ impl<T: Copy> Ghosts<T> {
 
     /// Closes the gaps that taken ghosts left.
     fn compact(&mut self) {
-        self.queue.retain(|ghost| ghost.alive);
         self.index = Index::default();
-        for at in 0..self.queue.len() {
-            self.index.insert(self.queue[at].key, self.number(at));
+        for (nth, queue) in self.queues.iter_mut().enumerate() {
+            queue.ghosts.retain(|ghost| ghost.alive);
+            for at in 0..queue.ghosts.len() {
+                self.index.insert(queue.ghosts[at].key, pack(nth, queue.number(at)));
+            }
         }
+    }
+}
+
+impl<T: Copy> Ghosts<T> {
+    /// A block that is no ghost becomes the newest.
+    pub fn push(&mut self, block: Block, tag: T) {
+        self.push_to(0, block, tag);
+    }
+
+    /// The tag of the oldest ghost.
+    pub fn oldest(&self) -> Option<T> {
+        self.queues[0].ghosts.iter().find(|ghost| ghost.alive).map(|ghost| ghost.tag)
+    }
+
+    /// The oldest ghost goes. Returns its tag.
+    pub fn expire(&mut self) -> Option<T> {
+        self.expire_from(0)
     }
 }
 
@@ -115,7 +163,7 @@ mod tests {
 
     #[test]
     fn first_in_first_out_but_for_those_taken() {
-        let mut ghosts = Ghosts::default();
+        let mut ghosts = Ghosts::<Tag>::default();
         (0..5).for_each(|index| ghosts.push(block(index), index as Tag));
         assert_eq!((ghosts.take(block(2)), ghosts.take(block(2)), ghosts.take(block(9))), (Some(2), None, None));
         ghosts.push(block(2), 7);
@@ -124,16 +172,28 @@ mod tests {
         assert_eq!(ghosts.len(), 0);
     }
 
+    #[test]
+    fn each_queue_has_its_order() {
+        let mut ghosts = Ghosts::<(), 2>::default();
+        (0..6).for_each(|index| ghosts.push_to(index as usize % 2, block(index), ()));
+        assert_eq!(ghosts.find(block(3)).map(|(queue, ())| queue), Some(1));
+        ghosts.take(block(1));
+        assert_eq!((ghosts.len_of(0), ghosts.len_of(1), ghosts.len()), (3, 2, 5));
+        ghosts.expire_from(1);
+        assert!(ghosts.find(block(3)).is_none() && ghosts.find(block(0)).is_some());
+    }
+
     /// One old ghost stays while many come and are taken: the gaps do not pile up.
     #[test]
     fn gaps_are_closed() {
-        let mut ghosts = Ghosts { base: NUMBERS - 500, ..Ghosts::default() };
+        let mut ghosts = Ghosts::<Tag>::default();
+        ghosts.queues[0].base = NUMBERS - 500;
         ghosts.push(block(0), 0);
         for index in 1..10_000 {
             ghosts.push(block(index), index as Tag);
             assert_eq!(ghosts.take(block(index)), Some(index as Tag));
         }
-        assert!(ghosts.queue.len() < 100 && ghosts.len() == 1);
+        assert!(ghosts.queues[0].ghosts.len() < 100 && ghosts.len() == 1);
         assert_eq!(ghosts.take(block(0)), Some(0));
     }
 }

@@ -37,16 +37,17 @@ impl Manager {
     /// up may be fetched again.
     pub(super) fn ask_for_drops(&mut self, out: &mut Vec<Action>) {
         self.dropped.sort_unstable_by_key(|block| block.key());
-        let mut drops: Vec<Action> = Vec::new();
+        let led_to = out.len();
         for block in self.dropped.drain(..) {
-            match drops.last_mut() {
+            match out[led_to..].last_mut() {
                 Some(Action::Drop { file, first, count }) if *file == block.file && *first + *count == block.index => {
                     *count += 1;
                 }
-                _ => drops.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
+                _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
             }
         }
-        out.splice(self.begun..self.begun, drops);
+        let drops = out.len() - led_to;
+        out[self.begun..].rotate_right(drops);
     }
 
     /// Blocks are not here after all. Nothing is dropped: there is nothing to drop.

@@ -18,7 +18,9 @@ impl Manager {
                     let access = Access { hinted: moved.hinted(index), next, ..*access };
                     self.observe(&access, Block { index, ..first });
                 }
-                self.keep_what_came_back();
+                if count > 1 {
+                    self.keep_what_came_back();
+                }
             }
             Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved, out),
         }

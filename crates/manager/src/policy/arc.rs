@@ -32,20 +32,6 @@ pub(super) static SPEC: Spec = Spec {
     build: |_| Box::new(Arc::default()),
 };
 
-/// Pages referenced once, or again, and what was given up of them.
-#[derive(Default)]
-struct Side {
-    pages: Chain,
-    /// Whether a ghost has moved the target already: it does so when a page is given up for it, or else when it comes.
-    ghosts: Ghosts<bool>,
-}
-
-impl Side {
-    fn len(&self) -> u64 {
-        self.pages.len() + self.ghosts.len()
-    }
-}
-
 const ONCE: usize = 0;
 const AGAIN: usize = 1;
 
@@ -53,7 +39,11 @@ const AGAIN: usize = 1;
 struct Arc {
     /// Beside its links, which side a page is on.
     links: Links<u8>,
-    sides: [Side; 2],
+    /// T1 and T2.
+    pages: [Chain; 2],
+    /// B1 and B2, and whether a ghost has moved the target already: it does so when a page is given up for it, or else when it
+    /// comes.
+    ghosts: Ghosts<bool, 2>,
     /// The target for the pages referenced once.
     target: f64,
 }
@@ -61,34 +51,34 @@ struct Arc {
 impl Arc {
     /// The side that lacks this block, if one does: it gains by it.
     fn lacking(&mut self, block: Block, capacity: u64) -> Option<usize> {
-        let ghosts = self.sides.each_ref().map(|side| side.ghosts.len() as f64);
-        let lacking = [ONCE, AGAIN].into_iter().find(|&side| self.sides[side].ghosts.tag_mut(block).is_some())?;
-        let moved = self.sides[lacking].ghosts.tag_mut(block).is_some_and(|moved| std::mem::replace(moved, true));
-        if !moved {
-            let step = (ghosts[1 - lacking] / ghosts[lacking]).max(1.0);
-            self.target = if lacking == ONCE { self.target + step } else { self.target - step };
-            self.target = self.target.clamp(0.0, capacity as f64);
+        let sizes = [ONCE, AGAIN].map(|side| self.ghosts.len_of(side) as f64);
+        let (lacking, moved) = self.ghosts.find(block)?;
+        if !std::mem::replace(moved, true) {
+            let step = (sizes[1 - lacking] / sizes[lacking]).max(1.0);
+            let target = if lacking == ONCE { self.target + step } else { self.target - step };
+            self.target = target.clamp(0.0, capacity as f64);
         }
         Some(lacking)
+    }
+
+    /// Pages and ghosts of this side.
+    fn len(&self, side: usize) -> u64 {
+        self.pages[side].len() + self.ghosts.len_of(side)
     }
 }
 
 impl Policy for Arc {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         let block = context.table.block(page);
-        let side = match self.lacking(block, context.capacity) {
-            Some(lacking) => {
-                self.sides[lacking].ghosts.take(block);
-                AGAIN
-            }
-            None => ONCE,
-        };
-        self.links.push_newest(&mut self.sides[side].pages, page);
+        let is_ghost = self.lacking(block, context.capacity).is_some();
+        if is_ghost {
+            self.ghosts.take(block);
+        }
+        let side = if is_ghost { AGAIN } else { ONCE };
+        self.links.push_newest(&mut self.pages[side], page);
         self.links[page] = side as u8;
-        while self.sides[ONCE].len() > context.capacity && self.sides[ONCE].ghosts.expire().is_some() {}
-        while self.sides.iter().map(Side::len).sum::<u64>() > 2 * context.capacity
-            && self.sides[AGAIN].ghosts.expire().is_some()
-        {}
+        while self.len(ONCE) > context.capacity && self.ghosts.expire_from(ONCE).is_some() {}
+        while self.len(ONCE) + self.len(AGAIN) > 2 * context.capacity && self.ghosts.expire_from(AGAIN).is_some() {}
     }
 
     fn referenced(&mut self, page: Page, _: &Context<'_>, access: &Access) {
@@ -96,22 +86,22 @@ impl Policy for Arc {
             return;
         }
         let side = std::mem::replace(&mut self.links[page], AGAIN as u8);
-        self.links.remove(&mut self.sides[side as usize].pages, page);
-        self.links.push_newest(&mut self.sides[AGAIN].pages, page);
+        self.links.remove(&mut self.pages[side as usize], page);
+        self.links.push_newest(&mut self.pages[AGAIN], page);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        let side = &mut self.sides[self.links[page] as usize];
-        self.links.remove(&mut side.pages, page);
-        side.ghosts.push(context.table.block(page), false);
+        let side = self.links[page] as usize;
+        self.links.remove(&mut self.pages[side], page);
+        self.ghosts.push_to(side, context.table.block(page), false);
     }
 
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
         let lacking = need.missing.and_then(|block| self.lacking(block, context.capacity));
-        let once = self.sides[ONCE].pages.len() as f64;
+        let once = self.pages[ONCE].len() as f64;
         let from_once = once > self.target || (once == self.target && lacking == Some(AGAIN));
         let order = if from_once { [ONCE, AGAIN] } else { [AGAIN, ONCE] };
-        let pages = order.into_iter().flat_map(|side| self.links.oldest_first(&self.sides[side].pages));
+        let pages = order.into_iter().flat_map(|side| self.links.oldest_first(&self.pages[side]));
         pages.into_iter().find(|&page| context.table.can_go(page))
     }
 }
