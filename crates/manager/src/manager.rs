@@ -83,6 +83,9 @@ pub struct Manager {
     capacity: u64,
     trust: Trust,
     policy: Box<dyn Policy>,
+    /// What it says of itself, asked once: [`Policy::keeps`], [`Policy::refetches`].
+    keeps: bool,
+    refetches: bool,
     future: Option<Arc<Future>>,
     table: Table,
     files: Files,
@@ -110,10 +113,13 @@ pub struct Manager {
 impl Manager {
     /// A manager without files, readers or pages.
     pub fn new(config: &Config) -> Self {
+        let policy = config.policy.build();
         Manager {
             capacity: config.capacity.clamp(1, PAGES_MAX),
             trust: config.trust,
-            policy: config.policy.build(),
+            keeps: policy.keeps(),
+            refetches: policy.refetches(),
+            policy,
             future: None,
             table: Table::default(),
             files: Files::default(),
@@ -139,6 +145,7 @@ impl Manager {
 
     /// Takes one event in and appends what is to be done to `out`. Whatever numbers an event holds, it is taken as far as
     /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so.
+    #[inline]
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
         self.begun = out.len();
         self.now = now;
@@ -147,11 +154,16 @@ impl Manager {
             Event::Reference { reader, site, file, first, count, demand }
                 if event::reads_within(file, first, count) =>
             {
-                let access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
-                self.reference(&access, Block { file, index: first }, count, out);
+                let mut access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
+                self.reference(&mut access, Block { file, index: first }, count, out);
             }
             _ => self.statistics.refused += u64::from(!self.turn(now, event, out)),
         }
+        self.follow_up(out);
+    }
+
+    /// What every event may lead to.
+    fn follow_up(&mut self, out: &mut Vec<Action>) {
         if !self.starved.is_empty() {
             self.feed_starved(out);
         }
@@ -182,8 +194,8 @@ impl Manager {
         let mut taken = within == event;
         match within {
             Event::Reference { reader, site, file, first, count, demand } => {
-                let access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
-                self.reference(&access, Block { file, index: first }, count, out);
+                let mut access = Access { now, reader, site, demand, hinted: None, first: false, next: None };
+                self.reference(&mut access, Block { file, index: first }, count, out);
             }
             Event::FetchDone { fetch } => self.fetch_done(fetch, out),
             Event::FetchFailed { fetch } => self.fetch_failed(fetch, out),

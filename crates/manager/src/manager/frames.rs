@@ -26,7 +26,7 @@ impl Manager {
         self.settle_unread(page, Unread::Wasted);
         self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
-        if self.policy.refetches() && self.hints.any_open() {
+        if self.refetches && self.hints.any_open() {
             self.hints.forgo(block, self.files.of(block.file));
         }
         self.dropped.push(block);
@@ -46,8 +46,10 @@ impl Manager {
                 _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
             }
         }
-        let drops = out.len() - led_to;
-        out[self.begun..].rotate_right(drops);
+        if led_to > self.begun {
+            let drops = out.len() - led_to;
+            out[self.begun..].rotate_right(drops);
+        }
     }
 
     /// Blocks are not here after all. Nothing is dropped: there is nothing to drop.

@@ -3,10 +3,11 @@
 use super::*;
 
 impl Manager {
-    pub(super) fn reference(&mut self, access: &Access, first: Block, count: u64, out: &mut Vec<Action>) {
-        let mut moved = Moved::default();
+    pub(super) fn reference(&mut self, access: &mut Access, first: Block, count: u64, out: &mut Vec<Action>) {
+        // Nearly always nothing is disclosed: what is not made need not be dropped.
+        let mut moved = None;
         if self.hints.any_open() {
-            moved = self.hints.read(access.reader, first, count, &self.files);
+            let moved = moved.insert(self.hints.read(access.reader, first, count, &self.files));
             self.pass_over(std::mem::take(&mut moved.passed));
         }
         let number = self.statistics.references;
@@ -14,15 +15,16 @@ impl Manager {
         match access.demand {
             Demand::Observed | Demand::Timed { .. } => {
                 for index in first.index..first.index + count {
-                    let next = self.next(number + (index - first.index));
-                    let access = Access { hinted: moved.hinted(index), next, ..*access };
-                    self.observe(&access, Block { index, ..first });
+                    // Changed in place: a copy waits until what was just written is in the cache.
+                    access.hinted = moved.as_ref().and_then(|moved| moved.hinted(index));
+                    access.next = self.next(number + (index - first.index));
+                    self.observe(access, Block { index, ..first });
                 }
                 if count > 1 {
                     self.keep_what_came_back();
                 }
             }
-            Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved, out),
+            Demand::Served(waiter) => self.serve(access, waiter, first, count, &moved.unwrap_or_default(), out),
         }
     }
 
@@ -39,14 +41,14 @@ impl Manager {
     }
 
     /// A hit on a page that is here.
-    pub(super) fn hit(&mut self, access: &Access, page: Page) {
+    pub(super) fn hit(&mut self, access: &mut Access, page: Page) {
         self.statistics.hits += 1;
-        let first = self.table.state(page).is_unread();
-        if first {
+        access.first = self.table.state(page).is_unread();
+        if access.first {
             self.settle_read(page, |outcomes| outcomes.timely += 1);
             self.table.set_state(page, State::Cached);
         }
-        self.policy.referenced(page, &context!(self), &Access { first, ..*access });
+        self.policy.referenced(page, &context!(self), access);
     }
 
     /// An unread page met its reader.
@@ -64,6 +66,9 @@ impl Manager {
     /// An unread page will not meet its reader.
     pub(super) fn settle_unread(&mut self, page: Page, how: Unread) {
         let frame = *self.table.frame(page);
+        if !frame.ahead && frame.sequence == NO_SEQUENCE {
+            return;
+        }
         if frame.ahead {
             let outcomes = self.outcomes_of(frame.sequence);
             match how {
@@ -90,10 +95,10 @@ impl Manager {
     }
 
     /// A block the program reads by itself.
-    pub(super) fn observe(&mut self, access: &Access, block: Block) {
+    pub(super) fn observe(&mut self, access: &mut Access, block: Block) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
-            if self.policy.keeps() && self.take_frame(false, Need::by(block, access)) {
+            if self.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
                 self.policy.taken(page, &context!(self), Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
@@ -148,8 +153,8 @@ impl Manager {
         for index in first.index..first.index + count {
             let block = Block { index, ..first };
             let next = self.next(self.statistics.references - count + (index - first.index));
-            let access = Access { hinted: moved.hinted(index), next, ..*access };
-            if !self.serve_block(&access, waiter, block, out) {
+            let mut access = Access { hinted: moved.hinted(index), next, ..*access };
+            if !self.serve_block(&mut access, waiter, block, out) {
                 continue;
             }
             run = match run {
@@ -166,7 +171,7 @@ impl Manager {
     /// Sees to one block of a request. Returns whether the request is to fetch it.
     pub(super) fn serve_block(
         &mut self,
-        access: &Access,
+        access: &mut Access,
         waiter: WaiterId,
         block: Block,
         out: &mut Vec<Action>,

@@ -46,6 +46,8 @@ struct Arc {
     ghosts: Ghosts<bool, 2>,
     /// The target for the pages referenced once.
     target: f64,
+    /// The block that a page was given up for last, and the side that lacks it: it is not looked for again when it comes.
+    coming: Option<(Block, Option<usize>)>,
 }
 
 impl Arc {
@@ -70,11 +72,14 @@ impl Arc {
 impl Policy for Arc {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         let block = context.table.block(page);
-        let is_ghost = self.lacking(block, context.capacity).is_some();
-        if is_ghost {
+        let lacking = match self.coming.take() {
+            Some((coming, lacking)) if coming == block => lacking,
+            _ => self.lacking(block, context.capacity),
+        };
+        if lacking.is_some() {
             self.ghosts.take(block);
         }
-        let side = if is_ghost { AGAIN } else { ONCE };
+        let side = if lacking.is_some() { AGAIN } else { ONCE };
         self.links.push_newest(&mut self.pages[side], page);
         self.links[page] = side as u8;
         while self.len(ONCE) > context.capacity && self.ghosts.expire_from(ONCE).is_some() {}
@@ -97,11 +102,12 @@ impl Policy for Arc {
     }
 
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let lacking = need.missing.and_then(|block| self.lacking(block, context.capacity));
+        self.coming = need.missing.map(|block| (block, self.lacking(block, context.capacity)));
+        let lacking = self.coming.and_then(|(_, lacking)| lacking);
         let once = self.pages[ONCE].len() as f64;
         let from_once = once > self.target || (once == self.target && lacking == Some(AGAIN));
-        let order = if from_once { [ONCE, AGAIN] } else { [AGAIN, ONCE] };
-        let pages = order.into_iter().flat_map(|side| self.links.oldest_first(&self.pages[side]));
-        pages.into_iter().find(|&page| context.table.can_go(page))
+        let oldest = |side: usize| self.links.oldest_first(&self.pages[side]).find(|&page| context.table.can_go(page));
+        let side = if from_once { ONCE } else { AGAIN };
+        oldest(side).or_else(|| oldest(1 - side))
     }
 }
