@@ -20,6 +20,7 @@
 //! hooks/      the functions, by what they do
 //! hints.rs    what the hint library discloses; advice.rs: what it advises
 //! calls.rs    how they are posted: they are the program's own wish, so they may wait
+//! sites/      from where in the program a read is made
 //! ```
 //!
 //! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a destructor lives in
@@ -31,12 +32,15 @@
 mod advice;
 mod calls;
 mod fds;
+#[cfg(panic = "abort")]
+mod heap;
 mod hints;
 mod hooks;
 mod next;
 mod observe;
 #[cfg(target_arch = "x86_64")]
 mod patch;
+mod sites;
 mod start;
 mod state;
 mod sys;

@@ -77,14 +77,26 @@ macro_rules! missing {
 missing!(c_int = -1, isize = -1, i64 = -1, *mut c_void = null_mut());
 
 /// Stands in front of one function, or of several that differ in name only:
-/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself.
+/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself. With `reads` before the names
+/// it is a function whose callers are looked for: where its frame begins is noted as it is entered (`sites/entry.rs`).
 macro_rules! hook {
-    ([$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
-        $(hook!(@one $name $arguments, $result, $next $body);)+
+    (reads [$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
+        $(
+            #[cfg(target_arch = "x86_64")]
+            const _: () = {
+                $crate::next::hook!(@one [] body = $name $arguments, $result, $next $body);
+                $crate::sites::enter!(#[unsafe(no_mangle)] $name $arguments, $result, body);
+            };
+            #[cfg(not(target_arch = "x86_64"))]
+            $crate::next::hook!(@one [#[unsafe(no_mangle)]] $name = $name $arguments, $result, $next $body);
+        )+
     };
-    (@one $name:ident($($argument:ident: $type:ty),*), $result:ty, $next:ident $body:block) => {
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+    ([$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
+        $($crate::next::hook!(@one [#[unsafe(no_mangle)]] $name = $name $arguments, $result, $next $body);)+
+    };
+    (@one [$(#[$exported:meta])?] $function:ident = $name:ident($($argument:ident: $type:ty),*), $result:ty, $next:ident $body:block) => {
+        $(#[$exported])?
+        unsafe extern "C-unwind" fn $function($($argument: $type),*) -> $result {
             #[used]
             #[unsafe(link_section = "foresee_next")]
             static NEXT: $crate::next::Next = {

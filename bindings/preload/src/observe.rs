@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int};
 use foresee_ring::{Attention, OFFSET_CURRENT, PATH_BYTES_MAX, Process, Record, Region, Took, ticks};
 
 use crate::fds::{self, Use};
-use crate::{state, sys, thread};
+use crate::{sites, state, sys, thread};
 
 /// A read is posted one time in so many where the supervisor wants a sample.
 const SAMPLE_EVERY: u64 = 64;
@@ -77,7 +77,7 @@ struct Done {
     took: u64,
 }
 
-#[inline]
+#[inline(always)]
 fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
     if region.is_closing() {
         return state::leave();
@@ -90,7 +90,7 @@ fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
         asked: done.asked.min(u32::MAX as usize) as u32,
         got,
         took: Took::from_ticks(done.took),
-        site: 0,
+        site: sites::signature(),
     };
     region.post(state::stamp(done.began), &record, &[]);
 }

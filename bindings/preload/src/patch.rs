@@ -72,12 +72,14 @@ static SET_CANCEL_TYPE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut()
 /// `PTHREAD_CANCEL_ASYNCHRONOUS`, which the libc crate has no name for.
 const CANCEL_ASYNCHRONOUS: c_int = 1;
 
-unsafe extern "C-unwind" fn read(fd: c_int, into: *mut c_void, bytes: usize) -> isize {
+unsafe extern "C-unwind" fn reading(fd: c_int, into: *mut c_void, bytes: usize) -> isize {
     observe::read(fd, OFFSET_CURRENT, bytes, || {
         // SAFETY: the caller's promise of `read`.
         result(unsafe { cancellable(libc::SYS_read, fd, into as usize, bytes) })
     })
 }
+
+crate::sites::enter!(entered_read(fd: c_int, into: *mut c_void, bytes: usize), isize, reading);
 
 unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, bytes: usize) -> isize {
     // SAFETY: the caller's promise of `write`.
@@ -141,7 +143,7 @@ pub(crate) fn apply() {
     }
     SET_CANCEL_TYPE.store(set_cancel_type, Relaxed);
     let ours = [
-        (&entry::READ, read as *const () as usize),
+        (&entry::READ, entered_read as *const () as usize),
         (&entry::WRITE, write as *const () as usize),
         (&entry::LSEEK, lseek as *const () as usize),
     ];

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use foresee_ring::{Counters, PATH_BYTES_MAX, Process, Record, Region};
 
-use crate::{calls, next, observe, patch, state, sys};
+use crate::{calls, next, observe, patch, sites, state, sys};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -32,6 +32,7 @@ fn enter(region: &'static Region) {
     if variable(c"FORESEE_PATCH").is_none_or(|value| value != c"0") {
         patch::apply();
     }
+    sites::begin(variable(c"FORESEE_SITES"));
     // SAFETY: it is called in the child as the only thread.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     let slot = state::enter(region);

@@ -47,6 +47,30 @@ fn the_second_run_knows_what_the_first_read() {
     assert_eq!(place.stored().len(), 3);
 }
 
+/// What a policy learned of call sites is told the next run's manager before all else (004 section 4.3), and outlives a run under a
+/// policy that learns nothing.
+#[test]
+fn the_second_run_starts_with_what_was_learned() {
+    let place = place();
+    let sites = |policy: &str| {
+        let log = place.path("../log");
+        place.account(&["--no-words", "--policy", policy, "--log", log.to_str().unwrap()], &CAT);
+        let log = fs::read_to_string(log).unwrap();
+        let of = |word: &str, field: &str| -> Vec<String> {
+            let lines = log.lines().filter(|line| line.split(' ').nth(1) == Some(word));
+            lines.flat_map(|line| line.split(' ').filter_map(|it| it.strip_prefix(field)).map(str::to_owned)).collect()
+        };
+        (of("site-learned", "site="), of("reference", "site="))
+    };
+    let (learned, read) = sites("pcc:sample=1");
+    assert!(learned.is_empty() && !read.is_empty() && read.iter().all(|site| site != "0"), "{read:?}");
+    for policy in ["tip1", "pcc:sample=1"] {
+        let (learned, again) = sites(policy);
+        assert!(!learned.is_empty() && learned.iter().all(|site| read.contains(site)), "{learned:?} {read:?}");
+        assert!(again.iter().any(|site| learned.contains(site)), "{learned:?} {again:?}");
+    }
+}
+
 #[test]
 fn nothing_is_learned_unasked() {
     let place = place();

@@ -587,6 +587,7 @@ impl<'a> Supervisor<'a> {
 
     fn disclose_profile(&mut self) {
         let Some(profile) = self.profile.take() else { return };
+        profile.learned.iter().for_each(|&event| self.tell(event));
         let files: Vec<Option<FileId>> = profile.files.iter().map(|path| self.names.of_path(path)).collect();
         for step in &profile.steps {
             let Some(file) = files[step.file as usize] else { continue };
@@ -718,7 +719,12 @@ impl<'a> Supervisor<'a> {
         for reader in self.library.readers().into_iter().chain([RUN]) {
             self.tell(Event::ReaderExited { reader });
         }
-        Finished { tally: self.tally(FIRST_RUN), recorder: self.recorder, names: self.names }
+        // A policy that does not learn leaves what another one did.
+        let mut learned = self.manager.learned();
+        if learned.is_empty() {
+            learned = self.profile.as_ref().map(|profile| profile.learned.clone()).unwrap_or_default();
+        }
+        Finished { tally: self.tally(FIRST_RUN), recorder: self.recorder, names: self.names, learned }
     }
 }
 
@@ -743,12 +749,14 @@ pub struct Finished {
     /// The run as recorded.
     pub recorder: Recorder,
     names: Names,
+    learned: Vec<Event>,
 }
 
 impl Finished {
     /// The run as a profile.
     pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> Profile {
-        self.recorder.finish(command, directory, &self.names)
+        let profile = self.recorder.finish(command, directory, &self.names);
+        Profile { learned: self.learned, ..profile }
     }
 }
 

@@ -11,7 +11,7 @@ mod x86_64 {
     use foresee_ring::Record;
 
     use crate::next::Next;
-    use crate::{observe, state};
+    use crate::{observe, sites, state};
 
     #[used]
     #[unsafe(link_section = "foresee_next")]
@@ -42,12 +42,15 @@ mod x86_64 {
     }
 
     // Tells of it, and says where to jump.
-    unsafe extern "C" fn before(path: *const c_char) -> *mut c_void {
+    unsafe extern "C" fn before(path: *const c_char, flags: c_int) -> *mut c_void {
         if !path.is_null()
             && let Some(region) = state::region_of_this_process()
         {
             // SAFETY: the linker is about to read the name too.
             state::post(region, Record::Loading {}, unsafe { observe::bytes(path) });
+            if flags & libc::RTLD_NOLOAD == 0 {
+                sites::objects_change();
+            }
         }
         let next = NEXT.address();
         // Before glibc 2.34 it is in a library of its own, which the program has: it called us.

@@ -9,13 +9,14 @@
 //! name FILE PROCESS       its name was looked up
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
 //! map FILE PROCESS FIRST+COUNT       the same, through a mapping
+//! learned EVENT           what the policy learned of a call site, as the event that says so
 //! ```
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use foresee_manager::Want;
+use foresee_manager::{Event, Want};
 
 use super::{Profile, STEPS_MAX, Step};
 
@@ -76,6 +77,9 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
             _ => writeln!(text, "name {file} {process}"),
         };
     }
+    for event in &profile.learned {
+        let _ = writeln!(text, "learned {event}");
+    }
     if text.len() > TEXT_BYTES_MAX {
         return Err(std::io::Error::other("its text is longer than a profile's may be"));
     }
@@ -110,6 +114,10 @@ fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
         "directory" => profile.directory = unescape(rest)?.into(),
         "file" => profile.files.push(unescape(rest)?.into()),
         "truncated" => profile.truncated = true,
+        "learned" => {
+            let event = rest.parse().ok().filter(|event| matches!(event, Event::SiteLearned { .. }))?;
+            profile.learned.push(event);
+        }
         "name" | "read" | "map" => {
             let mut fields = rest.split(' ');
             let file = fields.next()?.parse().ok().filter(|&file: &u32| (file as usize) < profile.files.len())?;
@@ -128,6 +136,7 @@ fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foresee_manager::Site;
 
     fn sample() -> Profile {
         let range = Want::Range { first: 3, count: 2 };
@@ -141,6 +150,7 @@ mod tests {
                 Step { file: 1, process: 2, want: range, mapped: true },
             ],
             truncated: true,
+            learned: vec![Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 }],
         }
     }
 

@@ -8,7 +8,7 @@ mod store;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use foresee_manager::Want;
+use foresee_manager::{Event, Want};
 
 pub use recorder::Recorder;
 pub use store::{Store, Stored};
@@ -42,6 +42,8 @@ pub struct Profile {
     pub steps: Vec<Step>,
     /// There was more than [`STEPS_MAX`] steps.
     pub truncated: bool,
+    /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
+    pub learned: Vec<Event>,
 }
 
 impl Profile {

@@ -100,7 +100,7 @@ impl Recorder {
         }
         let truncated = self.truncated || steps.len() > STEPS_MAX;
         steps.truncate(STEPS_MAX);
-        Profile { command, directory, files, steps, truncated }
+        Profile { command, directory, files, steps, truncated, learned: Vec::new() }
     }
 }
 

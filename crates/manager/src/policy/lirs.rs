@@ -24,7 +24,7 @@
 //! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -36,16 +36,12 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "queue",
             help: "the share of the memory for the others; a hundredth as in the paper, and one page at least",
-            default: 0.01,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 0.01, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "stack",
             help: "blocks in the stack, LIR pages and ghosts, as a multiple of the memory; without limit in the paper",
-            default: 2.0,
-            min: 1.0,
-            max: 64.0,
+            domain: Domain::Number { default: 2.0, min: 1.0, max: 64.0 },
         },
     ],
     build: |values| {

@@ -21,7 +21,7 @@
 //!   information period*), are not times in seconds but multiples of the memory's pages: `correlated` in references, `ghosts` in blocks.
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -35,24 +35,18 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "k",
             help: "which reference counts; 2 as in most of the paper's experiments",
-            default: 2.0,
-            min: 1.0,
-            max: K_MAX as f64,
+            domain: Domain::Number { default: 2.0, min: 1.0, max: K_MAX as f64 },
         },
         Parameter {
             name: "correlated",
             help: "references between two of a page that are still one use of it, as a multiple of the memory's pages; of the OLTP \
                    trace, a quarter brings hits of 40.5 % at 1,000 pages, and 0 brings 33.3 %",
-            default: 0.25,
-            min: 0.0,
-            max: 64.0,
+            domain: Domain::Number { default: 0.25, min: 0.0, max: 64.0 },
         },
         Parameter {
             name: "ghosts",
             help: "blocks given up whose past is remembered, as a multiple of the memory",
-            default: 1.0,
-            min: 0.0,
-            max: 64.0,
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 64.0 },
         },
     ],
     build: |values| {

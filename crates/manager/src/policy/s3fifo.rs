@@ -20,7 +20,7 @@
 //!   paper's authors: of a loop that does not fit, M then keeps a part.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -32,16 +32,12 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "small",
             help: "the share of the memory that is the small queue's; a tenth as in the paper",
-            default: 0.1,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 0.1, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "ghosts",
             help: "ghosts, as a share of the memory; as many as the main queue's pages in the paper",
-            default: 0.9,
-            min: 0.0,
-            max: 8.0,
+            domain: Domain::Number { default: 0.9, min: 0.0, max: 8.0 },
         },
     ],
     build: |values| {

@@ -17,7 +17,7 @@
 //!   how simulators of today run it by default.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -27,9 +27,7 @@ pub(super) static SPEC: Spec = Spec {
     parameters: &[Parameter {
         name: "segments",
         help: "how many, of equal size; 2 as in the paper",
-        default: 4.0,
-        min: 1.0,
-        max: 16.0,
+        domain: Domain::Number { default: 4.0, min: 1.0, max: 16.0 },
     }],
     build: |values| {
         let segments = vec![Chain::default(); values.get("segments") as usize];

@@ -15,7 +15,7 @@
 //! It is the paper's full version, with the sizes it recommends.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -27,16 +27,12 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "recent",
             help: "the share of the memory for pages that came lately (Kin); the paper recommends a quarter",
-            default: 0.25,
-            min: 0.0,
-            max: 1.0,
+            domain: Domain::Number { default: 0.25, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "ghosts",
             help: "ghosts of such pages, as a share of the memory (Kout); the paper recommends a half",
-            default: 0.5,
-            min: 0.0,
-            max: 8.0,
+            domain: Domain::Number { default: 0.5, min: 0.0, max: 8.0 },
         },
     ],
     build: |values| {

@@ -24,7 +24,7 @@
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
 
@@ -35,9 +35,7 @@ pub(super) static SPEC: Spec = Spec {
     parameters: &[Parameter {
         name: "window",
         help: "the share of the memory that is the window; a hundredth as in the paper, and one page at least",
-        default: 0.01,
-        min: 0.0,
-        max: 1.0,
+        domain: Domain::Number { default: 0.01, min: 0.0, max: 1.0 },
     }],
     build: |values| {
         Box::new(WTinyLfu {

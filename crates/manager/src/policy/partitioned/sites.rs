@@ -203,7 +203,7 @@ impl Classify for Sites {
         };
         let mut lessons: Vec<Lesson> = match self.rules.per_process {
             true => Vec::new(),
-            false => self.sites.iter().map(lesson).collect(),
+            false => self.sites.iter().filter(|(_, it)| it.sequential + it.looping > 0).map(lesson).collect(),
         };
         lessons.sort_unstable_by_key(|lesson| lesson.site);
         lessons
