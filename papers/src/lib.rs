@@ -23,14 +23,12 @@
 
 #![forbid(unsafe_code)]
 
-mod cells;
 pub mod html;
-pub mod plot;
 mod published;
 mod random;
 mod report;
 
-pub use cells::map;
+pub use foresee_sim::cells::{Progress, map};
 pub use published::Published;
 pub use random::Random;
 pub use report::{Report, Row};
@@ -58,9 +56,6 @@ pub enum Effort {
     /// All of it.
     Full,
 }
-
-/// Is told how many cells are done, and of how many.
-pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
 /// A paper, and how its experiments are made.
 pub struct Paper {

@@ -1,7 +1,7 @@
 //! What a paper's experiments gave: numbers, plots, and what had to be assumed.
 
-use crate::plot::Plot;
 use crate::published::Published;
+use foresee_chart::Plot;
 
 /// One number, published and ours.
 #[derive(Debug, Clone, PartialEq)]

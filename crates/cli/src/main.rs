@@ -1,11 +1,13 @@
 //! The `foresee` command.
 
 mod advice;
+mod advise;
 mod compare;
 mod damage;
 mod join;
 mod log;
 mod paper;
+mod plot;
 mod profile;
 mod progress;
 mod record;
@@ -16,6 +18,7 @@ mod running;
 mod say;
 mod sim;
 mod sizes;
+mod source;
 mod stripe;
 mod text;
 mod trace;
@@ -40,6 +43,10 @@ enum Verb {
     Record(record::Options),
     /// Run policies on a trace: what hits, what misses
     Sim(sim::Options),
+    /// Say what each policy and each kind of hint would save on a trace, and what to do
+    Advise(advise::Options),
+    /// Draw a trace: references, patterns, miss ratios, in one page or picture
+    Plot(plot::Options),
     /// Convert traces, and count what they hold
     #[command(subcommand)]
     Trace(trace::Action),
@@ -69,6 +76,8 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::main(options),
         Verb::Record(options) => record::main(options),
         Verb::Sim(options) => sim::main(options),
+        Verb::Advise(options) => advise::main(options),
+        Verb::Plot(options) => plot::main(options),
         Verb::Trace(action) => trace::main(action),
         Verb::Replay(options) => replay::main(options),
         Verb::Profile(action) => profile::main(action),

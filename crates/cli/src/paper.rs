@@ -50,7 +50,8 @@ pub fn main(options: Options) -> Result<u8, String> {
         None => print(paper, &report),
     }
     let plot = options.plot.unwrap_or_else(|| format!("paper-{number:03}.html").into());
-    fs::write(&plot, html::page(paper, &report)?).map_err(|error| format!("--plot {}: {error}", plot.display()))?;
+    fs::write(&plot, html::page(paper, &report).html())
+        .map_err(|error| format!("--plot {}: {error}", plot.display()))?;
     say(format_args!("plots: {}", plot.display()));
     Ok(0)
 }

@@ -105,10 +105,40 @@ pub fn json(account: &Account) -> Value {
 
 /// Writes a value to a file, or to standard output for `-`.
 pub fn write_json(path: &Path, value: &Value) -> Result<(), String> {
-    let text = format!("{value:#}\n");
+    write("--json", path, &format!("{value:#}\n"))
+}
+
+/// Writes objects of the same keys to a file, or to standard output for `-`: their keys, then a line each.
+pub fn write_csv(path: &Path, rows: &[Value]) -> Result<(), String> {
+    let mut text = String::new();
+    let objects: Vec<_> = rows.iter().filter_map(Value::as_object).collect();
+    let mut line = |cells: Vec<String>| {
+        text.push_str(&cells.join(","));
+        text.push('\n');
+    };
+    if let Some(first) = objects.first() {
+        line(first.keys().cloned().collect());
+    }
+    for object in objects {
+        line(object.values().map(csv_cell).collect());
+    }
+    write("--csv", path, &text)
+}
+
+/// A value between commas. A policy's parameters hold commas themselves.
+fn csv_cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"', '\n']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn write(option: &str, path: &Path, text: &str) -> Result<(), String> {
     let written = match path.as_os_str().as_encoded_bytes() {
         b"-" => std::io::stdout().write_all(text.as_bytes()),
         _ => std::fs::write(path, text),
     };
-    written.map_err(|error| format!("--json {}: {error}", path.display()))
+    written.map_err(|error| format!("{option} {}: {error}", path.display()))
 }

@@ -33,8 +33,8 @@ pub struct Running {
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
-    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'once PATTERN', 'file PATTERN PRIORITY' (lowest
-    /// priority goes first) and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'file PATTERN PRIORITY' (lowest
+    /// priority goes first), 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     pub advice: Option<Advised>,
 }

@@ -1,20 +1,23 @@
 //! `foresee sim`.
 
+mod timed;
+mod untimed;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foresee_manager::policy::{Choice, REGISTRY};
+use foresee_sim::device;
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
-use foresee_sim::trace::Format;
-use foresee_sim::untimed::{Cell, Outcome, sweep};
-use serde_json::json;
+use foresee_sim::timed::Think;
+use foresee_sim::untimed::Cell;
+use serde_json::{Value, json};
 
 use crate::advice::Advised;
-use crate::damage::reading;
-use crate::progress::Progress;
-use crate::report::write_json;
-use crate::text::count;
+use crate::report::{write_csv, write_json};
+use crate::source::Source;
+pub use timed::think;
 
 /// Options of `foresee sim`.
 #[derive(Args)]
@@ -32,22 +35,34 @@ pub struct Options {
     #[arg(long, short, value_name = "SIZE,SIZE", value_delimiter = ',', default_value = "1%,5%,10%,25%,50%")]
     cache: Vec<Size>,
 
-    /// The trace's format [default: as the file's beginning tells]
-    #[arg(long, value_name = "NAME")]
-    format: Option<&'static Format>,
+    #[command(flatten)]
+    source: Source,
 
-    /// Let every program of the trace give the advice in this file: lines 'once PATTERN', 'file PATTERN PRIORITY' (lowest priority goes first) and
-    /// 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first),
+    /// 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     advice: Option<Advised>,
 
-    /// The size of a block
-    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = crate::sizes::bytes)]
-    block_size: u64,
+    /// Run with a clock, all files on this device: servers=4,latency_us=500,mb_per_s=100 (0: no limit), or a disk (hp2247,
+    /// rz26, rz56, ibm0661). Reads alone count: a write does not wait
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["sample", "advice"])]
+    device: Option<device::Choice>,
+
+    /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
+    #[arg(long, value_name = "TIME", default_value = "traced", value_parser = timed::think, requires = "device")]
+    think: Think,
+
+    /// With a clock: each process discloses beforehand all it will read, for policies that fetch ahead, as tip1 and tip2
+    #[arg(long, requires = "device")]
+    disclose: bool,
 
     /// Write the results to this file as a list of objects (- for standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
+
+    /// Write the results to this file as comma-separated values (- for standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    csv: Option<PathBuf>,
 
     /// Show the policies and their parameters
     #[arg(long)]
@@ -55,7 +70,7 @@ pub struct Options {
 }
 
 /// Splits `a,b:x=1,y=2,c` at the commas before names: a piece without a name of its own sets one more parameter.
-fn policies(text: &str) -> Result<Vec<Choice>, String> {
+pub fn policies(text: &str) -> Result<Vec<Choice>, String> {
     let mut choices: Vec<String> = Vec::new();
     for piece in text.split(',') {
         let is_setting = piece.contains('=') && !piece.contains(':');
@@ -70,87 +85,59 @@ fn policies(text: &str) -> Result<Vec<Choice>, String> {
     choices.iter().map(|choice| choice.parse()).collect()
 }
 
-/// What stands beside every policy: the least misses there can be at its size.
-const BESIDE: &str = "opt";
-
 /// Runs the policies; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
-    let Some(path) = options.trace.filter(|_| !options.list) else {
+    let Some(path) = options.trace.as_ref().filter(|_| !options.list) else {
         list();
         return Ok(0);
     };
-    let mut choices: Vec<Choice> = match &options.policy {
+    let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => REGISTRY.iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
-    if !choices.iter().any(|choice| choice.as_str() == BESIDE) {
-        choices.push(BESIDE.parse()?);
-    }
-    let load = || Trace::load(&path, options.format, options.block_size);
-    let mut trace = reading(&path, load).map_err(|error| error.to_string())?;
+    let mut trace = options.source.load(path, options.device.is_some())?;
     if let Some(advised) = &options.advice {
         trace.advise(&advised.advice);
     }
-    let cells: Vec<Cell> = options
-        .cache
-        .iter()
-        .flat_map(|size| choices.iter().map(|policy| (policy.clone(), size.blocks(&trace))))
-        .map(|(policy, cache_blocks)| Cell { policy, cache_blocks })
-        .collect();
-    let progress = Progress::new();
-    let outcomes = sweep(&trace, &cells, &|done, total| progress.show(done, total));
-    progress.clear();
-    match &options.json {
-        Some(file) => {
-            let rows = outcomes.iter().map(row).chain([unlimited(&trace)]);
-            write_json(file, &json!(rows.collect::<Vec<_>>()))?;
+    let sizes: Vec<u64> = options.cache.iter().map(|size| size.blocks(&trace)).collect();
+    let (rows, text) = match options.device {
+        Some(device) => {
+            let choices = match &options.policy {
+                Some(_) => choices,
+                None => choices.into_iter().filter(|choice| !choice.is_offline()).collect(),
+            };
+            timed::run(path, &trace, &timed::options(device, options.think, options.disclose), &choices, &sizes)?
         }
-        None => print(&path, &trace, &outcomes),
+        None => untimed::run(path, &trace, choices, &sizes)?,
+    };
+    match (&options.json, &options.csv) {
+        (None, None) => print!("{text}"),
+        (json, csv) => {
+            if let Some(file) = json {
+                write_json(file, &json!(rows))?;
+            }
+            if let Some(file) = csv {
+                write_csv(file, &rows)?;
+            }
+        }
     }
     Ok(0)
 }
 
-fn row(outcome: &Outcome) -> serde_json::Value {
-    json!({
-        "policy": outcome.policy,
-        "cache_blocks": outcome.cache_blocks,
-        "requests": outcome.requests,
-        "references": outcome.references,
-        "hits": outcome.hits,
-        "misses": outcome.misses,
-        "miss_ratio": outcome.miss_ratio(),
-        "run_s": outcome.took.as_secs_f64(),
-        "cpu_s": outcome.cpu.as_secs_f64(),
-    })
+/// Each policy at each size, size by size.
+fn cells(choices: &[Choice], sizes: &[u64]) -> Vec<Cell> {
+    let cell = |cache_blocks| choices.iter().map(move |policy| Cell { policy: policy.clone(), cache_blocks });
+    sizes.iter().copied().flat_map(cell).collect()
 }
 
-/// A cache that holds all the trace asks for: each block misses once.
-fn unlimited(trace: &Trace) -> serde_json::Value {
-    let (misses, references) = (trace.distinct_blocks(), trace.references);
-    json!({
-        "policy": "unlimited",
-        "cache_blocks": misses,
-        "requests": trace.len(),
-        "references": references,
-        "hits": references - misses,
-        "misses": misses,
-        "miss_ratio": misses as f64 / references.max(1) as f64,
-        "run_s": 0.0,
-        "cpu_s": 0.0,
-    })
-}
+/// Results as objects, and as a table.
+type Results = Result<(Vec<Value>, String), String>;
 
-fn print(path: &Path, trace: &Trace, outcomes: &[Outcome]) {
-    let distinct = trace.distinct_blocks();
-    println!("{}: {} requests, {} different blocks", path.display(), count(trace.len() as u64), count(distinct));
-    println!("{:>12}  {:<24}  {:>12}  {:>9}", "cache blocks", "policy", "misses", "hit ratio");
-    for outcome in outcomes {
-        let hit_ratio = 100.0 * (1.0 - outcome.miss_ratio());
-        let (blocks, misses) = (count(outcome.cache_blocks), count(outcome.misses));
-        println!("{blocks:>12}  {:<24}  {misses:>12}  {hit_ratio:>8.2}%", outcome.policy);
-    }
-    let best = 100.0 * (1.0 - distinct as f64 / trace.references.max(1) as f64);
-    println!("{:>12}  {:<24}  {:>12}  {best:>8.2}%", "unlimited", "any", count(distinct));
+/// What of the trace was run.
+fn heading(path: &Path, trace: &Trace) -> String {
+    let (requests, references) = trace.whole();
+    let [requests, references, distinct] = [requests, references, trace.distinct_blocks()].map(crate::text::count);
+    format!("{}: {requests} requests for {references} blocks, {distinct} different ones\n", path.display())
 }
 
 fn list() {

@@ -86,6 +86,54 @@ fn a_device_is_not_replaced_by_a_recording() {
     assert!(std::fs::metadata("/dev/full").unwrap().file_type().is_char_device());
 }
 
+#[test]
+fn a_clock_shows_what_hints_save() {
+    let place = recorded();
+    let device = "servers=8,latency_us=1000";
+    let sim = |words: &[&str]| {
+        let common = ["sim", "trace.parquet", "--cache", "50%", "--device", device, "--think", "20us", "--json"];
+        json(foresee(&place, &[&common, words].concat()))
+    };
+    let seconds = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
+    let rows = sim(&["--policy", "lru,tip1", "--disclose"]);
+    let [lru, tip1] = &rows.as_array().unwrap()[..] else { panic!("{rows}") };
+    assert!(seconds(tip1, "stall_s") < seconds(lru, "stall_s") / 2.0, "{rows:#}");
+    assert!(tip1["ahead_timely"].as_u64().unwrap() > 0 && lru["ahead_fetched"].as_u64().unwrap() == 0, "{rows:#}");
+    assert!(seconds(lru, "elapsed_s") > seconds(lru, "think_s") && lru["late_hits"].is_u64(), "{rows:#}");
+    // Nobody discloses: nothing is ahead. All policies but those that know the future are run.
+    let rows = sim(&[]);
+    let rows = rows.as_array().unwrap();
+    assert!(rows.len() > 5 && rows.iter().all(|row| row["ahead_fetched"].as_u64() == Some(0)));
+    assert!(rows.iter().all(|row| row["policy"] != "opt" && row["device_bytes"].as_u64().unwrap() > 0));
+    let text = foresee(&place, &["sim", "trace.parquet", "-p", "lru", "-c", "50%", "--device", device]).with(0).out();
+    assert!(text.contains("stalled") && text.contains("from device"), "{text}");
+    for (words, named) in [
+        (&["--policy", "opt", "--device", device][..], "opt"),
+        (&["--device", "drum"], "there is no device 'drum'"),
+        (&["--think", "none"], "--device"),
+        (&["--device", device, "--think", "5"], "'5' is no time to think"),
+        (&["--device", device, "--sample", "1%"], "--sample"),
+        (&["--sample", "200%"], "'200%' is no share"),
+    ] {
+        let ended = foresee(&place, &[&["sim", "trace.parquet"], words].concat()).with(2);
+        assert!(ended.err().contains(named), "{words:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn results_are_comma_separated_too() {
+    let place = recorded();
+    let words = ["sim", "trace.parquet", "-p", "lru,tip1:unread_share=0.5,count_present=0", "-c", "10,50%", "--csv"];
+    let text = foresee(&place, &words).with(0).out();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("policy,cache_blocks,requests,references,hits,misses,"), "{text}");
+    // Three policies at two sizes, and no limit.
+    assert_eq!(lines.len(), 1 + 3 * 2 + 1, "{text}");
+    assert!(lines[2].starts_with("\"tip1:unread_share=0.5,count_present=0\",10,"), "{text}");
+    let sampled = foresee(&place, &["sim", "trace.parquet", "-p", "lru", "-c", "50%", "--sample", "50%"]).with(0);
+    assert!(sampled.out().contains('±'), "{sampled:?}");
+}
+
 /// policy, cache blocks, requests and misses of each cell.
 fn cells(rows: &Value) -> Vec<(String, u64, u64, u64)> {
     let number = |row: &Value, key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} in {row}"));
@@ -163,7 +211,7 @@ fn advice_is_given_for_programs_that_give_none() {
     assert_eq!(lru_again, lru, "LRU takes no advice");
     assert!(advised < lru, "{advised} misses with advice, {lru} without");
     place.write("wrong", "file f* first\n");
-    for (file, what) in [("wrong", "line 1: 'file f* first' has no priority"), ("missing", "--advice missing")] {
+    for (file, what) in [("wrong", "line 1: 'file f* first' has no priority"), ("missing", "missing: No such file")] {
         let ended = foresee(&place, &["sim", "trace.parquet", "--advice", file]).with(2);
         assert!(ended.err().contains(what), "{ended:?}");
     }

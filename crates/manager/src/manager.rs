@@ -273,6 +273,16 @@ impl Manager {
         self.table.find(block).map(|page| self.table.state(page))
     }
 
+    /// The policy's partitions, and how many pages each has; none where it does not divide them.
+    pub fn partitions(&self) -> Vec<(&'static str, u64)> {
+        self.policy.partitions()
+    }
+
+    /// Which of the policy's partitions a block is in, if it is here.
+    pub fn partition_of(&self, block: Block) -> Option<usize> {
+        self.policy.partition_of(self.table.find(block)?)
+    }
+
     /// What the policy learned of call sites, as the events that tell the next run's manager.
     pub fn learned(&self) -> Vec<Event> {
         let event = |Lesson { site, sequential, looping, period, spread }| Event::SiteLearned {

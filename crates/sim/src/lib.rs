@@ -37,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cells;
 mod clock;
 mod column;
 pub mod device;
@@ -45,6 +46,7 @@ pub mod faults;
 pub mod host;
 pub mod load;
 pub mod replay;
+mod sample;
 pub mod size;
 pub mod timed;
 pub mod trace;

@@ -11,6 +11,7 @@ use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, Future, 
 
 use crate::column::Column;
 use crate::error::{At, Error};
+use crate::sample::Sample;
 use crate::trace::{self, Format, Numbering, Request, Span};
 
 /// A thread of the trace: its requests follow one another.
@@ -50,6 +51,25 @@ pub struct Entry {
     pub count: u64,
 }
 
+/// What of a trace is taken. From a number: all of it, in blocks of so many bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Taking {
+    /// The size of a block.
+    pub block_bytes: u64,
+    /// Whether writes are left out.
+    pub reads_only: bool,
+    /// Whether a request is one block whatever its size, known by where it begins, as libCacheSim takes it.
+    pub whole_requests: bool,
+    /// The share of the blocks that is taken, chosen by their names' hash; 1: all.
+    pub share: f64,
+}
+
+impl From<u64> for Taking {
+    fn from(block_bytes: u64) -> Self {
+        Taking { block_bytes, reads_only: false, whole_requests: false, share: 1.0 }
+    }
+}
+
 /// A trace in memory.
 #[derive(Debug)]
 pub struct Trace {
@@ -59,7 +79,7 @@ pub struct Trace {
     pub lanes: Vec<Lane>,
     /// Its files, by [`FileId`].
     pub files: Vec<TracedFile>,
-    /// Blocks asked for, each as often as it was asked for.
+    /// Blocks asked for, each as often as it was asked for; of a sampled trace, those in the sample.
     pub references: u64,
     keys: Vec<u64>,
     counts: Column<u32>,
@@ -70,16 +90,18 @@ pub struct Trace {
     future: OnceLock<Arc<Future>>,
     /// What readers advise, each before the request of this number.
     advice: Vec<(usize, Event)>,
+    sample: Option<Sample>,
 }
 
 impl Trace {
-    /// Reads a trace. Requests of no bytes are left out; what writes is a request like any other, for a cache holds it too.
+    /// Reads a trace: all of it in blocks of so many bytes, or what of it is to be taken. Requests of no bytes are left out.
     ///
     /// # Errors
     /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
-    pub fn load(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> Result<Trace, Error> {
-        let mut reader = trace::open(path, format, block_bytes)?;
-        let mut loader = Loader::new(block_bytes);
+    pub fn load(path: &Path, format: Option<&'static Format>, taking: impl Into<Taking>) -> Result<Trace, Error> {
+        let taking = taking.into();
+        let mut reader = trace::open(path, format, taking.block_bytes)?;
+        let mut loader = Loader::new(taking);
         let mut row = 0;
         while let Some(request) = reader.next()? {
             loader.push(&request).map_err(|what| Error::new(path, At::Row(row), what))?;
@@ -97,7 +119,7 @@ impl Trace {
     /// # Panics
     /// If a number is not below 2^40.
     pub fn of_blocks(numbers: impl IntoIterator<Item = u64>, block_bytes: u64) -> Trace {
-        let mut loader = Loader::new(block_bytes);
+        let mut loader = Loader::new(block_bytes.into());
         for number in numbers {
             assert!(number < Block::INDEX_LIMIT, "block {number} is not below 2^40");
             loader.append(Request::default(), FileId(0), number, 1);
@@ -179,23 +201,35 @@ impl Trace {
         })
     }
 
-    /// How many different blocks there are.
+    /// How many different blocks there are; of a sampled trace, about how many.
     pub fn distinct_blocks(&self) -> u64 {
-        self.future().distinct_blocks()
+        let here = self.future().distinct_blocks();
+        self.sample.map_or(here, |sample| sample.of_all(here))
+    }
+
+    /// What was sampled; None where the trace is whole.
+    pub(crate) fn sample(&self) -> Option<&Sample> {
+        self.sample.as_ref()
+    }
+
+    /// Requests and references of the whole trace, sampled or not.
+    pub fn whole(&self) -> (u64, u64) {
+        self.sample.map_or((self.len() as u64, self.references), |sample| (sample.requests, sample.references))
     }
 }
 
 struct Loader {
     trace: Trace,
+    taking: Taking,
     numbering: Numbering,
     lane_of: HashMap<(i32, i32), u32>,
     reader_of: HashMap<i32, ReaderId>,
 }
 
 impl Loader {
-    fn new(block_bytes: u64) -> Self {
+    fn new(taking: Taking) -> Self {
         let trace = Trace {
-            block_bytes,
+            block_bytes: taking.block_bytes,
             lanes: Vec::new(),
             files: Vec::new(),
             references: 0,
@@ -207,21 +241,37 @@ impl Loader {
             tooks: Column::default(),
             future: OnceLock::new(),
             advice: Vec::new(),
+            sample: (taking.share < 1.0).then(|| Sample::new(taking.share)),
         };
-        Loader { trace, numbering: Numbering::default(), lane_of: HashMap::new(), reader_of: HashMap::new() }
+        let numbering = Numbering::default();
+        Loader { trace, taking, numbering, lane_of: HashMap::new(), reader_of: HashMap::new() }
     }
 
     fn push(&mut self, request: &Request) -> Result<(), String> {
         if request.file >= FileId::LIMIT {
             return Err(format!("file number {} is beyond 2^24; split the trace", request.file));
         }
+        if request.write && self.taking.reads_only {
+            return Ok(());
+        }
         let (first, count) = match request.span {
-            Span::Object { number, .. } => (self.numbering.index(number), 1),
+            Span::Range { length: 0, .. } => return Ok(()),
+            Span::Range { offset, .. } if self.taking.whole_requests => (self.numbering.index(offset), 1),
             Span::Range { offset, length } => trace::blocks_of(offset, length, self.trace.block_bytes)?,
+            Span::Object { number, .. } => (self.numbering.index(number), 1),
         };
         let count = u32::try_from(count).map_err(|_| format!("a read of {count} blocks; 2^32 are too many for one"))?;
-        if count > 0 {
-            self.append(*request, FileId(request.file), first, count);
+        let file = FileId(request.file);
+        match &mut self.trace.sample {
+            None => self.append(*request, file, first, count),
+            Some(sample) => {
+                sample.requests += 1;
+                sample.references += u64::from(count);
+                let sample = *sample;
+                for index in (first..first + u64::from(count)).filter(|&index| sample.takes(Block { file, index })) {
+                    self.append(*request, file, index, 1);
+                }
+            }
         }
         Ok(())
     }

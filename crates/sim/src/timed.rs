@@ -7,10 +7,12 @@ use std::collections::HashMap;
 
 use foresee_manager::{Config, DeviceId, Source, Want};
 
+use crate::cells::{Progress, map};
 use crate::device::Choice;
 use crate::faults::Faults;
-use crate::host::{HostFile, Readahead, Reader, Setup, Step};
+use crate::host::{self, Fault, HostFile, Readahead, Reader, Report, Setup, Step};
 use crate::load::{Trace, TracedFile};
+use crate::untimed::Cell;
 
 /// How long a thread thinks before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,15 @@ pub struct Options {
     pub device: Choice,
     /// How long it takes to look a name up.
     pub lookup_ns: u64,
+}
+
+/// Makes all runs, as many at once as there are processors. Results come in the order of `cells`. `progress` is told how many of
+/// the runs are done.
+pub fn sweep(trace: &Trace, options: &Options, cells: &[Cell], progress: &Progress<'_>) -> Vec<Result<Report, Fault>> {
+    map(cells, progress, |cell| {
+        let config = Config::new(cell.cache_blocks, cell.policy.clone());
+        host::run(&setup(trace, options, config))
+    })
 }
 
 /// What to run on the simulated host for this trace.

@@ -2,15 +2,16 @@
 //!
 //! The trace is loaded once and shared; each combination of policy and size is a run of its own, and runs go in parallel.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use foresee_manager::policy::Choice;
 use foresee_manager::{Action, Config, DeviceId, Event, FileId, Manager, Statistics, Time};
 
+use crate::cells::map;
 use crate::load::Trace;
+use crate::sample::Missed;
 
 /// Requests between two reports of progress: some milliseconds.
 const REQUESTS_PER_REPORT: usize = 1 << 16;
@@ -39,7 +40,9 @@ pub struct Outcome {
     pub hits: u64,
     /// References that did not.
     pub misses: u64,
-    /// All the manager counted.
+    /// Of a sampled trace: twice the standard error of `misses`. 0 for a whole one.
+    pub misses_error: u64,
+    /// All the manager counted; of a sampled trace, in the sample.
     pub statistics: Statistics,
     /// How long the run took, on the wall's clock.
     pub took: Duration,
@@ -60,33 +63,36 @@ pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)
     if cells.iter().any(|cell| cell.policy.is_offline()) {
         trace.future();
     }
-    let outcomes: Vec<OnceLock<Outcome>> = cells.iter().map(|_| OnceLock::new()).collect();
-    let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let done = AtomicU64::new(0);
     let total = trace.len() as u64 * cells.len() as u64;
     let advance = |requests: usize| {
         let requests = requests as u64;
         progress(done.fetch_add(requests, Ordering::Relaxed) + requests, total);
     };
-    let work = || {
-        while let Some((cell, outcome)) = {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            cells.get(at).zip(outcomes.get(at))
-        } {
-            outcome.get_or_init(|| run(trace, cell, &advance));
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(cells.len());
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    outcomes.into_iter().filter_map(OnceLock::into_inner).collect()
+    map(cells, &|_, _| {}, |cell| run(trace, cell, &advance))
 }
 
 /// Makes one run. `advance` is told now and then how many more requests are done.
 pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
+    let Some(sample) = trace.sample() else { return run_watched(trace, cell, advance, |_, _| {}) };
+    let mut missed = Missed::default();
+    let scaled = Cell { cache_blocks: sample.scaled(cell.cache_blocks), ..cell.clone() };
+    let of_sample = run_watched(trace, &scaled, advance, |at, manager| {
+        missed.count(trace.entry(at).first, manager.statistics().misses);
+    });
+    let (misses, misses_error) = missed.estimate(sample);
+    let (requests, references) = (sample.requests, sample.references);
+    let (misses, cache_blocks) = (misses.min(references), cell.cache_blocks);
+    Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, ..of_sample }
+}
+
+/// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at the manager after each.
+pub fn run_watched(
+    trace: &Trace,
+    cell: &Cell,
+    advance: &dyn Fn(usize),
+    mut watch: impl FnMut(usize, &Manager),
+) -> Outcome {
     let (begun, begun_cpu) = (Instant::now(), cpu_time());
     let config = Config::new(cell.cache_blocks, cell.policy.clone());
     let mut manager = match cell.policy.is_offline() {
@@ -109,6 +115,7 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
             }
             manager.handle(now, event, &mut actions);
             answer(&mut manager, trace, now, &mut actions);
+            watch(at, &manager);
         }
         advance(until - at);
         at = until;
@@ -122,6 +129,7 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
         references: statistics.references,
         hits: statistics.hits + statistics.late_hits,
         misses: statistics.misses,
+        misses_error: 0,
         statistics,
         took,
         cpu: begun_cpu.zip(cpu_time()).map_or(took, |(begun, ended)| ended.saturating_sub(begun)),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use foresee_sim::load::Trace;
+use foresee_sim::load::{Taking, Trace};
 use foresee_sim::trace::{Format, Input, REGISTRY, Request, Span, open};
 
 /// time_ns, process, thread, file's name, offset, length, took_ns, write.
@@ -385,4 +385,18 @@ fn a_real_virtual_disk_is_what_it_is_said_to_be() {
     let trace = Trace::load(&path, None, 512).unwrap();
     assert_eq!(trace.len(), 113_872);
     assert_eq!(trace.entry(trace.len() - 1).time_ns, (5_641_098 - 5_633_898) * S);
+}
+
+#[test]
+fn writes_can_be_left_out_and_requests_be_whole() {
+    let path = scratch("taken.spc");
+    fs::write(&path, "0,0,16384,r,0.1\n0,8,4096,w,0.2\n0,0,512,r,0.3\n0,0,0,r,0.4\n").unwrap();
+    let all = Taking::from(4096);
+    let references = |taking| {
+        let trace = Trace::load(&path, None, taking).unwrap();
+        (trace.len(), trace.references, trace.distinct_blocks())
+    };
+    assert_eq!(references(all), (3, 6, 4));
+    assert_eq!(references(Taking { reads_only: true, ..all }), (2, 5, 4));
+    assert_eq!(references(Taking { whole_requests: true, ..all }), (3, 3, 2));
 }

@@ -5,7 +5,7 @@ use super::machine::{Machine, System, array};
 use super::work::agrep::SEARCHES;
 use super::work::cat;
 use super::work::xds::Plane;
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
 
 /// The arrays that are run.

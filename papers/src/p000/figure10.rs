@@ -3,7 +3,7 @@
 use super::cells::{Cell, Results, less};
 use super::figure3::DAVIDSON;
 use super::machine::{Machine, System, array};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
 
 const SYSTEMS: [System; 3] = [System::Osf1, System::Tip1, System::Tip2];

@@ -7,7 +7,7 @@
 use super::cells::{Cell, Results, Work};
 use super::machine::{Machine, System};
 use super::work::{cat, davidson};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
 
 const READINGS: [System; 2] = [System::Tip2, System::Tip2Point];

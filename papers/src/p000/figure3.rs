@@ -5,7 +5,7 @@ use super::cells::{Cell, Results, Work, less};
 use super::figure1;
 use super::machine::{Machine, System};
 use super::work::postgres::Join;
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
 
 /// Davidson: its first iteration reads all in any case, so as many iterations that it weighs little.

@@ -6,7 +6,7 @@ mod testbed;
 
 use foresee_sim::host;
 
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Paper, Progress, Published, Report, Row, map};
 use search::{SETS, Set};
 use slices::Plane;

@@ -5,7 +5,7 @@ use super::machine::{CACHES, Cache, Fared, System, run};
 use super::points;
 use super::single::less;
 use super::work::{Application, Disk, Program, READ300_BLOCKS, readn};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Progress, Report, map};
 
 const CACHE: Cache = CACHES[0];

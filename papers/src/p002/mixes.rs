@@ -4,7 +4,7 @@
 use super::machine::{CACHES, Cache, Outcome, System, run};
 use super::points;
 use super::work::{Application, Program};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
 
 use Application::{Cs1, Cs2, Cs3, Din, Gli, Ldk, Pjn, Sort};

@@ -10,7 +10,7 @@ use foresee_manager::{Advice, Config, Demand, Event, FileId, Manager, Order, Rea
 use super::machine::{CACHES, Cache, System, run};
 use super::points;
 use super::work::{READ300_BLOCKS, READN_BLOCKS, readn, sequence};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Progress, Random, Report, map};
 
 const CACHE: Cache = CACHES[0];

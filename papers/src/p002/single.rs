@@ -4,7 +4,7 @@
 use super::machine::{CACHES, Cache, System, run};
 use super::points;
 use super::work::Application;
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Progress, Report, map};
 
 /// What an application gains less than this by is no gain: all of its data fit, or a disk's turn.

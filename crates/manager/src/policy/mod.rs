@@ -283,6 +283,16 @@ pub trait Policy {
     /// A reader is gone, and its advice with it. Its pages stay.
     fn reader_exited(&mut self, _reader: ReaderId) {}
 
+    /// The partitions it divides its pages into, and how many pages each has; none where it does not divide them.
+    fn partitions(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// Which of its partitions a page that is here is in.
+    fn partition_of(&self, _page: Page) -> Option<usize> {
+        None
+    }
+
     /// What is worth remembering for the next run of the same programs.
     fn lessons(&self) -> Vec<Lesson> {
         Vec::new()

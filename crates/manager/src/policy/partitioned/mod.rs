@@ -188,6 +188,19 @@ impl<C: Classify> Policy for Partitioned<C> {
         }
     }
 
+    fn partitions(&self) -> Vec<(&'static str, u64)> {
+        vec![("sequential", self.sequential.len()), ("looping", self.looping.len()), ("other", self.other.len())]
+    }
+
+    fn partition_of(&self, page: Page) -> Option<usize> {
+        match self.places.get(page as usize)? {
+            Place::None => None,
+            Place::Sequential => Some(0),
+            Place::Looping => Some(1),
+            Place::Other => Some(2),
+        }
+    }
+
     fn lessons(&self) -> Vec<Lesson> {
         self.classifier.lessons()
     }

@@ -1,7 +1,7 @@
 //! Plots as data: axes, and series of points beside what was published of them.
 
 /// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
     /// Points joined by lines.
     Line,
@@ -9,6 +9,15 @@ pub enum Shape {
     Points,
     /// Bars, those of all series side by side at each x.
     Bars,
+    /// Areas, each on top of the one before. All of them have the same x.
+    Area,
+    /// A rectangle around each point, so wide and so high, in the units of the axes: for more points than can be seen apart.
+    Cells {
+        /// Along x.
+        width: f64,
+        /// Along y.
+        height: f64,
+    },
 }
 
 /// One series. Published and ours are two series of one name: they get one colour, and the published one is drawn paler or
@@ -25,6 +34,16 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By powers of ten; all values must be above 0.
+    Log,
+}
+
 /// One plot. The y axis begins at 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
@@ -34,16 +53,19 @@ pub struct Plot {
     pub x: String,
     /// What y is, with its unit.
     pub y: String,
+    /// How x is divided.
+    pub x_scale: Scale,
     /// Names of x = 0, 1, 2, ...; none: x is a number.
     pub categories: Vec<String>,
-    /// The series.
+    /// The series, in the order of their colours: the first of a name counts. The seventh is grey.
     pub series: Vec<Series>,
 }
 
 impl Plot {
     /// Without series yet; x is a number.
     pub fn new(title: impl Into<String>, x: impl Into<String>, y: impl Into<String>) -> Self {
-        Plot { title: title.into(), x: x.into(), y: y.into(), categories: Vec::new(), series: Vec::new() }
+        let (title, x, y) = (title.into(), x.into(), y.into());
+        Plot { title, x, y, x_scale: Scale::Linear, categories: Vec::new(), series: Vec::new() }
     }
 
     /// Adds a series of ours, and beside it what was published, where that is not empty.
@@ -53,5 +75,16 @@ impl Plot {
             self.series.push(Series { name: name.clone(), published: true, shape, points: published });
         }
         self.series.push(Series { name, published: false, shape, points: ours });
+    }
+
+    /// The names of the series, in the order of their colours.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in &self.series {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        names
     }
 }

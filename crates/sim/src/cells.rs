@@ -1,10 +1,11 @@
-//! Cells of an experiment, in parallel on all processors.
+//! Runs that do not depend on each other, in parallel on all processors.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::Progress;
+/// Is told, from any thread, how much of how much is done.
+pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
 /// What `run` makes of each cell, in their order. `run` must not depend on the order in which it is called.
 pub fn map<C: Sync, R: Send + Sync>(cells: &[C], progress: &Progress<'_>, run: impl Fn(&C) -> R + Sync) -> Vec<R> {

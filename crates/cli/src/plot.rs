@@ -1,0 +1,122 @@
+//! `foresee plot`: a trace in pictures.
+//!
+//! References over time, coloured by who made them and by their pattern (004's Figures 1 and 2); miss-ratio curves (Figure 11);
+//! how few files and call sites make most references (Figures 7 and 8); the cache's partitions over time.
+
+mod curves;
+mod groups;
+mod patterns;
+mod references;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use foresee_chart::Page;
+use foresee_sim::load::Trace;
+use foresee_sim::size::Size;
+
+use crate::progress::Progress;
+use crate::say::say;
+use crate::sim::policies;
+use crate::source::Source;
+use crate::text::{bytes, count, time};
+use groups::{Groups, distribution};
+use patterns::Patterns;
+use references::{Ranks, references};
+
+/// Options of `foresee plot`.
+#[derive(Args)]
+pub struct Options {
+    /// The trace
+    trace: PathBuf,
+
+    /// Where the page goes [default: the trace's name with .html]
+    #[arg(long, short, value_name = "FILE.html")]
+    output: Option<PathBuf>,
+
+    /// Write the pictures alone to this file, one below the other
+    #[arg(long, value_name = "FILE.png")]
+    png: Option<PathBuf>,
+
+    /// Policies of the miss-ratio curves
+    #[arg(long, short, value_name = "P,Q", default_value = "lru,arc,lirs,ubm,pcc,opt")]
+    policy: String,
+
+    /// The cache whose partitions are shown: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)
+    #[arg(long, short, value_name = "SIZE", default_value = "10%")]
+    cache: Size,
+
+    #[command(flatten)]
+    source: Source,
+}
+
+/// Draws the trace; returns the exit status.
+pub fn main(options: Options) -> Result<u8, String> {
+    let name = options.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
+    let choices = policies(&options.policy)?;
+    let trace = options.source.load(&options.trace, false)?;
+    if trace.is_empty() {
+        return Err(format!("{}: holds no request to draw", options.trace.display()));
+    }
+    let progress = Progress::new();
+    let page = page(&name, &trace, &choices, options.cache.blocks(&trace), &progress)?;
+    progress.clear();
+    fs::write(&page_path, page.html()).map_err(|error| format!("--output {}: {error}", page_path.display()))?;
+    say(format_args!("page: {}", page_path.display()));
+    if let Some(png) = &options.png {
+        let painted = page.png().map_err(|error| format!("--png {}: {error}", png.display()))?;
+        fs::write(png, painted).map_err(|error| format!("--png {}: {error}", png.display()))?;
+        say(format_args!("picture: {}", png.display()));
+    }
+    Ok(0)
+}
+
+fn page(
+    name: &str,
+    trace: &Trace,
+    choices: &[foresee_manager::policy::Choice],
+    cache_blocks: u64,
+    progress: &Progress,
+) -> Result<Page, String> {
+    let mut page = Page::new(name);
+    page.text(summary(trace));
+    let groups = Groups::of(trace);
+    let patterns = Patterns::of(trace)?;
+    let ranks = Ranks::of(trace);
+    let title = if groups.names.len() > 1 { format!("References by {}", groups.what) } else { "References".to_owned() };
+    page.plot(references(trace, &ranks, &title, &groups.names, |at, nth| groups.of_reference(at, nth)));
+    let title = format!("References by pattern, as {} sees them", patterns.policy);
+    page.plot(references(trace, &ranks, &title, &patterns.names, |at, nth| patterns.of_reference(at, nth)));
+    page.plot(curves::miss_ratios(trace, choices, progress));
+    page.plot(patterns::partitions(trace, cache_blocks)?);
+    distribution(trace, &patterns, &mut page);
+    Ok(page)
+}
+
+fn summary(trace: &Trace) -> String {
+    let (requests, references) = trace.whole();
+    let distinct = trace.distinct_blocks();
+    let ends = (0..trace.len()).map(|at| trace.entry(at)).map(|entry| entry.time_ns.saturating_add(entry.took_ns));
+    let duration = match ends.max().unwrap_or(0) {
+        0 => String::new(),
+        ns => format!(", in {}", time(Duration::from_nanos(ns))),
+    };
+    let files = trace.files.iter().filter(|file| file.blocks > 0).count();
+    let many = |number: usize, what: &str| match number {
+        1 => format!("one {what}"),
+        number => format!("{} {what}s", count(number as u64)),
+    };
+    format!(
+        "{} requests for {} blocks of {}, {} different ones ({}), in {}, by {}{duration}.",
+        count(requests),
+        count(references),
+        bytes(trace.block_bytes),
+        count(distinct),
+        bytes(distinct.saturating_mul(trace.block_bytes)),
+        many(files, "file"),
+        many(trace.lanes.len(), "thread")
+    )
+}

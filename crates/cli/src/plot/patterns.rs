@@ -1,0 +1,92 @@
+//! The pattern of each reference, and the partitions of a cache over time, as the policy of patterns sees them: `pcc` where a
+//! trace knows call sites, else `ubm`.
+
+use std::collections::HashMap;
+
+use foresee_chart::{Plot, Shape};
+use foresee_manager::Block;
+use foresee_sim::load::{Entry, Trace};
+use foresee_sim::untimed::{Cell, run_watched};
+
+use crate::text::count;
+
+/// Moments at which the partitions are looked at.
+const MOMENTS: usize = 400;
+
+/// The policy of patterns.
+fn policy(trace: &Trace) -> &'static str {
+    let has_sites = (0..trace.len()).any(|at| trace.entry(at).site.0 != 0);
+    if has_sites { "pcc" } else { "ubm" }
+}
+
+/// The patterns of a trace's references.
+pub struct Patterns {
+    /// The policy that told them.
+    pub policy: &'static str,
+    /// Their names.
+    pub names: Vec<String>,
+    /// The pattern of each reference, one after the other.
+    of_reference: Vec<u8>,
+    /// Where each request's references begin.
+    begins: Vec<usize>,
+}
+
+impl Patterns {
+    /// Runs the policy with memory for all: a pattern does not depend on what is kept.
+    pub fn of(trace: &Trace) -> Result<Patterns, String> {
+        let policy = policy(trace);
+        let cell = Cell { policy: policy.parse()?, cache_blocks: trace.references };
+        let (mut names, mut of_reference, mut begins) = (Vec::new(), Vec::new(), Vec::new());
+        run_watched(trace, &cell, &|_| {}, |at, manager| {
+            let Entry { first, count, .. } = trace.entry(at);
+            begins.push(of_reference.len());
+            let pattern = |index| manager.partition_of(Block { index, ..first }).map_or(u8::MAX, |it| it as u8);
+            of_reference.extend((first.index..first.index + count).map(pattern));
+            if names.is_empty() {
+                names = manager.partitions().iter().map(|(name, _)| (*name).to_owned()).collect();
+            }
+        });
+        Ok(Patterns { policy, names, of_reference, begins })
+    }
+
+    /// The pattern of the n-th block of a request.
+    pub fn of_reference(&self, at: usize, nth: u64) -> Option<usize> {
+        let pattern = usize::from(self.of_reference[self.begins[at] + nth as usize]);
+        (pattern < self.names.len()).then_some(pattern)
+    }
+
+    /// How many references of each pattern each group made.
+    pub fn of_groups(&self, trace: &Trace, key: fn(&Entry, &Trace) -> u64) -> HashMap<u64, Vec<u64>> {
+        let mut groups: HashMap<u64, Vec<u64>> = HashMap::new();
+        for at in 0..trace.len() {
+            let entry = trace.entry(at);
+            let counts = groups.entry(key(&entry, trace)).or_insert_with(|| vec![0; self.names.len()]);
+            for pattern in (0..entry.count).filter_map(|nth| self.of_reference(at, nth)) {
+                counts[pattern] += 1;
+            }
+        }
+        groups
+    }
+}
+
+/// The partitions of a cache over time.
+pub fn partitions(trace: &Trace, cache_blocks: u64) -> Result<Plot, String> {
+    let policy = policy(trace);
+    let cell = Cell { policy: policy.parse()?, cache_blocks };
+    let every = trace.len().div_ceil(MOMENTS).max(1);
+    let (mut references, mut moments) = (0, Vec::new());
+    run_watched(trace, &cell, &|_| {}, |at, manager| {
+        references += trace.entry(at).count;
+        if at % every == 0 || at + 1 == trace.len() {
+            moments.push((references as f64, manager.partitions()));
+        }
+    });
+    let cache = count(cache_blocks);
+    let mut plot = Plot::new(format!("A cache of {cache} blocks under {policy}: its partitions"), "reference", "pages");
+    let names = moments.first().map_or(&[][..], |(_, partitions)| partitions);
+    for (part, (name, _)) in names.iter().enumerate() {
+        let points = moments.iter().map(|(after, partitions)| (*after, partitions[part].1 as f64));
+        plot.add(*name, Shape::Area, points.collect(), Vec::new());
+    }
+    Ok(plot)
+}

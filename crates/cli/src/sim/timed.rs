@@ -1,0 +1,117 @@
+//! With a clock: how long programs wait.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use foresee_manager::policy::Choice;
+use foresee_manager::{Outcomes, Source};
+use foresee_sim::host::Report;
+use foresee_sim::load::Trace;
+use foresee_sim::timed::{Options, Think, sweep};
+use foresee_sim::{device, untimed::Cell};
+use serde_json::{Value, json};
+
+use super::{Results, cells, heading};
+use crate::progress::Progress;
+use crate::text::{bytes, count, time};
+
+/// `traced`, `none`, or a time as `50us`.
+pub fn think(text: &str) -> Result<Think, String> {
+    let units = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    let fixed = || {
+        let (number, unit) = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, *ns)))?;
+        number.parse::<u64>().ok()?.checked_mul(unit)
+    };
+    match text {
+        "traced" => Ok(Think::Traced),
+        "none" => Ok(Think::None),
+        _ => fixed().map(Think::Fixed).ok_or_else(|| format!("'{text}' is no time to think: traced, none, or 50us")),
+    }
+}
+
+/// How the trace is run.
+pub fn options(device: device::Choice, think: Think, disclose: bool) -> Options {
+    Options { think, disclose: disclose.then_some(Source::Library), device, lookup_ns: 0 }
+}
+
+/// Runs each policy at each size.
+pub fn run(path: &Path, trace: &Trace, options: &Options, choices: &[Choice], sizes: &[u64]) -> Results {
+    if let Some(offline) = choices.iter().find(|choice| choice.is_offline()) {
+        let name = offline.as_str();
+        return Err(format!(
+            "--policy {name}: {name} knows the order of references, which a clock changes; leave it out"
+        ));
+    }
+    let cells = cells(choices, sizes);
+    let progress = Progress::new();
+    let reports = sweep(trace, options, &cells, &|done, total| progress.show(done, total));
+    progress.clear();
+    let reports: Vec<Report> =
+        reports.into_iter().collect::<Result<_, _>>().map_err(|fault| format!("--device: {fault}"))?;
+    let rows = cells.iter().zip(&reports).map(|(cell, report)| row(trace, cell, report)).collect();
+    Ok((rows, heading(path, trace) + &table(&cells, &reports)))
+}
+
+/// What was fetched ahead, whoever said so.
+fn ahead(report: &Report) -> Outcomes {
+    let mut sum = Outcomes::default();
+    report.statistics.ahead.iter().for_each(|outcomes| sum += *outcomes);
+    sum
+}
+
+fn row(trace: &Trace, cell: &Cell, report: &Report) -> Value {
+    let statistics = &report.statistics;
+    let Outcomes { fetched, timely, late, wasted, cancelled } = ahead(report);
+    let think_ns: u64 = report.readers.iter().map(|reader| reader.think_ns).sum();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let device = report.devices[0];
+    json!({
+        "policy": cell.policy.as_str(),
+        "cache_blocks": cell.cache_blocks,
+        "requests": trace.len(),
+        "references": statistics.references,
+        "hits": statistics.hits,
+        "late_hits": statistics.late_hits,
+        "misses": statistics.misses,
+        "miss_ratio": statistics.misses as f64 / statistics.references.max(1) as f64,
+        "elapsed_s": seconds(report.elapsed_ns),
+        "stall_s": seconds(report.stall_ns()),
+        "think_s": seconds(think_ns),
+        "device_busy_s": seconds(device.busy_ns),
+        "device_requests": device.requests,
+        "device_bytes": device.bytes,
+        "ahead_fetched": fetched,
+        "ahead_timely": timely,
+        "ahead_late": late,
+        "ahead_wasted": wasted,
+        "ahead_cancelled": cancelled,
+    })
+}
+
+fn table(cells: &[Cell], reports: &[Report]) -> String {
+    let width = cells.iter().map(|cell| cell.policy.as_str().len()).max().unwrap_or(0).max(6);
+    let mut text = format!(
+        "{:>12}  {:<width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}\n",
+        "cache blocks", "policy", "elapsed", "stalled", "hit ratio", "late", "from device", "wasted"
+    );
+    for (cell, report) in cells.iter().zip(reports) {
+        let statistics = &report.statistics;
+        let of = statistics.references.max(1) as f64;
+        let percent = |blocks: u64| format!("{:.2}%", 100.0 * blocks as f64 / of);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{:>12}  {:<width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}",
+            count(cell.cache_blocks),
+            cell.policy.as_str(),
+            time(Duration::from_nanos(report.elapsed_ns)),
+            time(Duration::from_nanos(report.stall_ns())),
+            percent(statistics.hits + statistics.late_hits),
+            percent(statistics.late_hits),
+            bytes(report.devices[0].bytes),
+            percent(ahead(report).wasted),
+        );
+    }
+    text
+}

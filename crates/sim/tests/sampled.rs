@@ -1,0 +1,62 @@
+//! A sampled trace says what the whole one would, within the error it states.
+
+use std::path::Path;
+
+use foresee_sim::load::{Taking, Trace};
+use foresee_sim::untimed::{Cell, sweep};
+
+fn load(share: f64) -> Option<Trace> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/arc_OLTP.txt.zst");
+    if !path.exists() {
+        eprintln!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(Trace::load(&path, None, Taking { share, ..Taking::from(4096) }).unwrap())
+}
+
+/// Twice the standard error holds the truth 19 times of 20.
+#[test]
+fn the_error_stated_is_the_error_made() {
+    let (Some(whole), Some(sampled)) = (load(1.0), load(0.1)) else { return };
+    assert_eq!(sampled.whole(), (914_145, 914_145));
+    let cells: Vec<Cell> = ["lru", "arc", "clock", "opt"]
+        .iter()
+        .flat_map(|policy| [2000, 5000, 10_000, 20_000, 50_000].map(|blocks| (policy, blocks)))
+        .map(|(policy, cache_blocks)| Cell { policy: policy.parse().unwrap(), cache_blocks })
+        .collect();
+    let [exact, estimated] = [&whole, &sampled].map(|trace| sweep(trace, &cells, &|_, _| {}));
+    let mut beyond = Vec::new();
+    for (exact, estimated) in exact.iter().zip(&estimated) {
+        assert_eq!((exact.misses_error, exact.cache_blocks), (0, estimated.cache_blocks));
+        assert_eq!(estimated.hits + estimated.misses, 914_145);
+        let off = exact.misses.abs_diff(estimated.misses);
+        assert!(estimated.misses_error < exact.misses / 10, "an error that says nothing: {estimated:?}");
+        if off > estimated.misses_error {
+            beyond.push(format!("{} at {}: {off} off", exact.policy, exact.cache_blocks));
+        }
+    }
+    assert!(beyond.len() * 20 <= cells.len(), "{beyond:?}");
+    let distinct = sampled.distinct_blocks().abs_diff(whole.distinct_blocks());
+    assert!(distinct < whole.distinct_blocks() / 50, "{distinct} blocks off");
+}
+
+/// The blocks of one request are sampled one by one.
+#[test]
+fn requests_of_many_blocks_are_sampled_by_block() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sampled.arc");
+    let lines: String = (0..2000).map(|at| format!("{} 8 0 {at}\n", at % 500 * 8)).collect();
+    std::fs::write(&path, lines).unwrap();
+    let trace = Trace::load(&path, None, Taking { share: 0.25, ..Taking::from(4096) }).unwrap();
+    assert_eq!(trace.whole(), (2000, 16_000));
+    assert_eq!(trace.references, trace.len() as u64);
+    // Four passes over 4,000 blocks, some 1,000 of them in the sample, each met four times.
+    assert!(
+        trace.references.is_multiple_of(4) && trace.distinct_blocks().abs_diff(4000) < 400,
+        "{}",
+        trace.distinct_blocks()
+    );
+    let cell = |cache_blocks| Cell { policy: "lru".parse().unwrap(), cache_blocks };
+    let outcomes = sweep(&trace, &[cell(2000), cell(5000)], &|_, _| {});
+    assert_eq!((outcomes[0].misses, outcomes[0].hits), (outcomes[0].references, 0));
+    assert_eq!(outcomes[1].misses, trace.distinct_blocks());
+}
