@@ -114,6 +114,11 @@ impl Table {
         self.index.find(key, |page| self.frames[page as usize].key == key)
     }
 
+    /// Whether this page, which may be no page at all, holds this block.
+    pub(crate) fn holds(&self, page: Page, block: Block) -> bool {
+        self.frames.get(page as usize).is_some_and(|frame| frame.key == block.key() && !frame.free)
+    }
+
     /// The block this page holds.
     pub fn block(&self, page: Page) -> Block {
         Block::from_key(self.frames[page as usize].key)

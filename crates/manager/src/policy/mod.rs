@@ -49,6 +49,7 @@ policies! {
     lru_s
     alloc_lru
     sarc
+    sarc_amp
     lru_top
     lru_bottom
     pcc

@@ -18,7 +18,7 @@
 
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Domain, Parameter, Spec};
+use super::{Context, Domain, Parameter, Spec, Values};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -32,21 +32,30 @@ pub(super) static SPEC: Spec = Spec {
         sequential::TRIGGER_OFFSET,
         sequential::ANOMALY,
         sequential::BOTTOM_SHARE,
-        Parameter {
-            name: "large_ratio",
-            help: "from here on the ratio says by itself that sequential data need more",
-            domain: Domain::Number { default: 20.0, min: 1.0, max: 1e6 },
-        },
+        LARGE_RATIO,
     ],
-    build: |values| Box::new(Sequential::new(values, Sarc { adapt: 0.0, desired: 0.0, large_ratio: values.get("large_ratio") })),
+    build: |values| Box::new(Sequential::new(values, Sarc::new(values))),
 };
 
-struct Sarc {
+pub(super) const LARGE_RATIO: Parameter = Parameter {
+    name: "large_ratio",
+    help: "from here on the ratio says by itself that sequential data need more",
+    domain: Domain::Number { default: 20.0, min: 1.0, max: 1e6 },
+};
+
+/// The two lists' division.
+pub(super) struct Sarc {
     /// By how much, and in which direction, each page that goes changes what is desired: from -1 to 1.
     adapt: f64,
     /// Pages SEQ should have; nought until the first page goes.
     desired: f64,
     large_ratio: f64,
+}
+
+impl Sarc {
+    pub(super) fn new(values: &Values) -> Self {
+        Sarc { adapt: 0.0, desired: 0.0, large_ratio: values.get(LARGE_RATIO.name) }
+    }
 }
 
 impl Replacement for Sarc {

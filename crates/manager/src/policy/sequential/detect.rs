@@ -15,30 +15,41 @@
 //! read of 21         22 ..= 42 are wanted: 25 ..= 42 are read ahead; 39 carries the trigger
 //! ```
 
+use super::amp::{Amp, Carried};
 use super::lists::Class;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, FileId, Page};
 use crate::policy::{Context, Stretch, Values};
 
+/// How far is read ahead, and where the trigger goes.
+enum Reach {
+    /// As far for every stream (003).
+    Fixed { degree: u64, group: u64, trigger_offset: u64 },
+    /// As each stream needs it.
+    Adapted(Amp),
+}
+
 /// When something is read ahead, and how far.
 pub struct Rules {
     threshold: u8,
-    degree: u64,
-    group: u64,
-    trigger_offset: u64,
+    reach: Reach,
     anomaly: bool,
 }
 
 impl Rules {
-    /// As the user chose them.
-    pub fn of(values: &Values) -> Self {
+    /// 003's, as the user chose them.
+    pub fn fixed(values: &Values) -> Self {
+        let [degree, group, trigger_offset] = [DEGREE, GROUP, TRIGGER_OFFSET].map(|it| values.get(it.name) as u64);
         Rules {
             threshold: values.get(THRESHOLD.name) as u8,
-            degree: values.get(DEGREE.name) as u64,
-            group: values.get(GROUP.name) as u64,
-            trigger_offset: values.get(TRIGGER_OFFSET.name) as u64,
+            reach: Reach::Fixed { degree, group, trigger_offset },
             anomaly: values.get(ANOMALY.name) >= 0.5,
         }
+    }
+
+    /// Those of AMP.
+    pub fn adapted(values: &Values, amp: Amp) -> Self {
+        Rules { threshold: values.get(THRESHOLD.name) as u8, reach: Reach::Adapted(amp), anomaly: false }
     }
 }
 
@@ -62,6 +73,8 @@ struct Wanted {
     /// The block that is to carry the trigger.
     trigger: Option<u64>,
     misses: u64,
+    /// What its blocks carry.
+    stream: Carried,
 }
 
 impl Wanted {
@@ -71,6 +84,20 @@ impl Wanted {
 
     fn triggers_at(&self, block: Block) -> bool {
         block.file == self.file && Some(block.index) == self.trigger
+    }
+
+    /// After this block, by 003's rule: the same degree for all, ends at multiples of the group.
+    fn fixed(Block { file, index }: Block, degree: u64, group: u64, trigger_offset: u64) -> Self {
+        let last = (index + degree).saturating_sub(index % group).max(index);
+        let trigger = last.checked_sub(trigger_offset).filter(|&trigger| trigger > index);
+        Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream: Carried::default() }
+    }
+
+    /// After this block, as far as its stream is wanted.
+    fn adapted(Block { file, index }: Block, (stream, blocks): (Carried, u64)) -> Self {
+        let last = index + blocks;
+        let trigger = last.checked_sub(stream.distance()).filter(|&trigger| trigger > index);
+        Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream }
     }
 
     fn stretch(&self) -> Stretch {
@@ -84,6 +111,8 @@ pub struct Detector {
     rules: Rules,
     /// By page.
     tracks: Vec<Track>,
+    /// The page of the block that was read last.
+    last: Page,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
     wanted: Option<Wanted>,
     /// Being read ahead.
@@ -93,7 +122,7 @@ pub struct Detector {
 impl Detector {
     /// Without pages.
     pub fn new(rules: Rules) -> Self {
-        Detector { rules, tracks: Vec::new(), wanted: None, current: None }
+        Detector { rules, tracks: Vec::new(), last: 0, wanted: None, current: None }
     }
 
     /// The list a page is for.
@@ -101,68 +130,116 @@ impl Detector {
         self.tracks[page as usize].class
     }
 
-    fn begin(&mut self, page: Page, track: Track) {
+    fn begin(&mut self, page: Page, track: Track, carried: Carried) {
         if page as usize >= self.tracks.len() {
             self.tracks.resize(page as usize + 1, Track { class: Class::Random, counter: 0, trigger: false });
         }
         self.tracks[page as usize] = track;
+        if let Reach::Adapted(amp) = &mut self.rules.reach {
+            amp.carry(page, carried);
+        }
+    }
+
+    fn carried(&self, page: Page) -> Carried {
+        match &self.rules.reach {
+            Reach::Fixed { .. } => Carried::default(),
+            Reach::Adapted(amp) => amp.of(page),
+        }
     }
 
     /// A page is taken for a block that is read ahead.
     pub fn taken_ahead(&mut self, page: Page, block: Block) {
-        let trigger = self.current.is_some_and(|current| current.triggers_at(block));
-        self.begin(page, Track { class: Class::Sequential, counter: 0, trigger });
+        let current = self.current.filter(|current| current.holds(block));
+        let trigger = current.is_some_and(|current| current.triggers_at(block));
+        let carried = current.map_or(Carried::default(), |current| current.stream.at(block.index, current.end));
+        self.begin(page, Track { class: Class::Sequential, counter: 0, trigger }, carried);
     }
 
-    /// The counter of the block before, if that is here.
-    fn before(&self, block: Block, context: &Context<'_>) -> Option<u8> {
-        let index = block.index.checked_sub(1)?;
-        context.table.find(Block { index, ..block }).map(|page| self.tracks[page as usize].counter)
+    /// The page of the block before, if that is here.
+    fn before(&self, block: Block, context: &Context<'_>) -> Option<Page> {
+        let before = Block { index: block.index.checked_sub(1)?, ..block };
+        // Most often it was read just now.
+        Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before))
+    }
+
+    fn counter_after(&self, before: Option<Page>) -> u8 {
+        let before = before.map_or(0, |page| self.tracks[page as usize].counter);
+        before.saturating_add(1).min(self.rules.threshold)
     }
 
     /// A page is taken for a block that a reader misses. Returns what is to be read ahead because of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
-        let counter = before.unwrap_or(0).saturating_add(1).min(self.rules.threshold);
+        let counter = self.counter_after(before);
+        self.last = page;
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
-            self.begin(page, Track { class: Class::Sequential, counter, trigger: false });
-            return if wanted.triggers_at(block) { self.want(block, 0, context) } else { None };
+            let carried = wanted.stream.at(block.index, wanted.end);
+            self.begin(page, Track { class: Class::Sequential, counter, trigger: false }, carried);
+            return if wanted.triggers_at(block) { self.go_on(block, carried, context) } else { None };
         }
-        let follows = before == Some(self.rules.threshold);
-        let class = if follows { Class::Sequential } else { Class::Random };
-        self.begin(page, Track { class, counter, trigger: false });
-        if follows { self.want(block, 1, context) } else { None }
+        let run = before.filter(|&before| self.tracks[before as usize].counter == self.rules.threshold);
+        let class = if run.is_some() { Class::Sequential } else { Class::Random };
+        let carried = run.map_or(Carried::default(), |before| self.carried(before));
+        self.begin(page, Track { class, counter, trigger: false }, Carried::default());
+        run?;
+        let wanted = match &self.rules.reach {
+            &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
+            Reach::Adapted(amp) => Wanted::adapted(block, amp.missed(carried)),
+        };
+        if let Reach::Adapted(amp) = &mut self.rules.reach {
+            amp.carry(page, wanted.stream.at(block.index, wanted.end));
+        }
+        Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
     /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.
     #[inline]
     pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
-        let track = self.tracks[page as usize];
-        if track.counter == 0 {
-            let before = self.before(block, context).unwrap_or(0);
-            self.tracks[page as usize].counter = before.saturating_add(1).min(self.rules.threshold);
+        if self.tracks[page as usize].counter == 0 {
+            self.tracks[page as usize].counter = self.counter_after(self.before(block, context));
         }
-        if track.trigger { self.want(block, 0, context) } else { None }
+        self.last = page;
+        if self.tracks[page as usize].trigger { self.go_on(block, self.carried(page), context) } else { None }
     }
 
-    /// What comes after this block is wanted.
-    fn want(&mut self, block: Block, misses: u64, context: &Context<'_>) -> Option<Stretch> {
-        let Block { file, index } = block;
-        let Rules { degree, group, trigger_offset, .. } = self.rules;
-        let last = (index + degree).saturating_sub(index % group);
-        let trigger = last.checked_sub(trigger_offset).filter(|&trigger| trigger > index);
-        let end = (last + 1).min(context.blocks_of(file)).max(index + 1);
-        let new = Wanted { file, first: index + 1, end, trigger, misses };
+    /// A reader waits for a page on its way.
+    pub fn late(&mut self, page: Page, block: Block, context: &Context<'_>) {
+        let is_unread = self.tracks[page as usize].counter == 0;
+        if let (true, Reach::Adapted(amp)) = (is_unread, &mut self.rules.reach) {
+            amp.late(page, block, context.table);
+        }
+    }
+
+    /// A page is given up.
+    pub fn left(&mut self, page: Page, block: Block, context: &Context<'_>) {
+        let is_unread = self.tracks[page as usize].counter == 0;
+        if let (true, Reach::Adapted(amp)) = (is_unread, &mut self.rules.reach) {
+            amp.in_vain(page, block, context.table);
+        }
+    }
+
+    /// The trigger was read: what comes after is wanted.
+    fn go_on(&mut self, block: Block, carried: Carried, context: &Context<'_>) -> Option<Stretch> {
+        let wanted = match &self.rules.reach {
+            &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
+            Reach::Adapted(amp) => Wanted::adapted(block, amp.goes_on(carried)),
+        };
+        Some(self.want(wanted, context))
+    }
+
+    /// This is wanted, as far as the file goes.
+    fn want(&mut self, wanted: Wanted, context: &Context<'_>) -> Stretch {
+        let new = Wanted { end: wanted.end.min(context.blocks_of(wanted.file)).max(wanted.first), ..wanted };
         self.wanted = match self.wanted {
-            Some(old) if old.file == file => Some(Wanted {
+            Some(old) if old.file == new.file => Some(Wanted {
                 first: old.first.min(new.first),
-                end: old.end.max(end),
-                misses: old.misses + misses,
+                end: old.end.max(new.end),
+                misses: old.misses + new.misses,
                 ..new
             }),
             _ => Some(new),
         };
-        Some(new.stretch())
+        new.stretch()
     }
 
     /// A page of a stretch that is wanted is here or on its way already. Whether it counts as brought anew, and the trigger moves:
@@ -175,11 +252,18 @@ impl Detector {
             return false;
         }
         (track.class, track.trigger) = (Class::Sequential, triggers);
+        if let (Reach::Adapted(amp), Some(wanted)) = (&mut self.rules.reach, self.wanted) {
+            amp.carry(page, wanted.stream.at(block.index, wanted.end));
+        }
         true
     }
 
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
     pub fn next_stretch(&mut self) -> Option<Stretch> {
+        if self.wanted.is_none() {
+            self.current = None;
+            return None;
+        }
         self.current = self.wanted.take();
         self.current.as_ref().map(Wanted::stretch)
     }

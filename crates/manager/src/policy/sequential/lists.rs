@@ -100,8 +100,8 @@ impl Lists {
         let chain = self.chain(class);
         let stamp = |page: Page| self.stamps[page as usize];
         let (Some(oldest), Some(newest)) = (chain.oldest(), chain.newest()) else { return false };
-        let part = self.bottom_pages(capacity) / chain.len() as f64;
-        (stamp(page) - stamp(oldest)) as f64 <= part * (stamp(newest) - stamp(oldest)) as f64
+        let (since_oldest, span) = (stamp(page) - stamp(oldest), stamp(newest) - stamp(oldest));
+        since_oldest as f64 * chain.len() as f64 <= self.bottom_pages(capacity) * span as f64
     }
 
     /// Puts a page that is on no list to the MRU end of this one.

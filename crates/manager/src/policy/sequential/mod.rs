@@ -12,12 +12,13 @@
 //! ```
 //!
 //! A *track* of the paper, a unit of its storage controller, is one block here. What runs there are, how far to read ahead and
-//! when is [`detect`]; the lists and what their ends are worth is [`lists`].
+//! when is [`detect`], with `sarc-amp`'s rules in [`amp`]; the lists and what their ends are worth is [`lists`].
 //!
 //! # Where this differs from the paper
 //! - Reading ahead gives up no block that is nearer than the one it is to bring, but in the variant with the anomaly. In a memory
 //!   smaller than the degree, the far end of a stretch is left instead.
 
+pub mod amp;
 pub mod detect;
 pub mod lists;
 
@@ -95,13 +96,14 @@ pub struct Sequential<R> {
 }
 
 impl<R: Replacement> Sequential<R> {
-    /// With the shared parameters.
+    /// With 003's readahead and the parameters for it.
     pub fn new(values: &Values, replacement: R) -> Self {
-        Sequential {
-            detector: Detector::new(Rules::of(values)),
-            lists: Lists::new(values.get(BOTTOM_SHARE.name)),
-            replacement,
-        }
+        Self::with(Rules::fixed(values), values, replacement)
+    }
+
+    /// With this readahead.
+    pub fn with(rules: Rules, values: &Values, replacement: R) -> Self {
+        Sequential { detector: Detector::new(rules), lists: Lists::new(values.get(BOTTOM_SHARE.name)), replacement }
     }
 
     /// What is wanted ahead and has a page already becomes as recent as what is brought (line 46).
@@ -164,6 +166,7 @@ impl<R: Replacement> Policy for Sequential<R> {
     }
 
     fn awaited(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+        self.detector.late(page, context.table.block(page), context);
         self.hit(page, context);
     }
 
@@ -173,7 +176,8 @@ impl<R: Replacement> Policy for Sequential<R> {
         self.hit(page, context);
     }
 
-    fn left(&mut self, page: Page, _: &Context<'_>) {
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        self.detector.left(page, context.table.block(page), context);
         self.forget(page);
     }
 

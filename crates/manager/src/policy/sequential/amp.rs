@@ -1,0 +1,137 @@
+//! How far ahead, adapted stream by stream: what is known of a stream is carried by the blocks read ahead for it (AMP, Gill and Bathen,
+//! FAST 2007).
+//!
+//! ```text
+//! a trigger is read in time       the stretch was used up to there: the degree grows
+//! a block is read on its way      its reader had to wait: the distance from the trigger to the stretch's end grows
+//! a block goes unread             it was brought too early: the degree shrinks by one
+//! a run is missed                 of its last stretch so much was used: the degree is no more than that
+//! ```
+//!
+//! Both grow twofold until something of the stream was brought in vain, by a track of eight blocks from then on. Each block of a
+//! stretch carries how many follow it in the stretch; from any of them, so, the way to the one with the trigger is one look-up, in which
+//! the stream's state is changed.
+//!
+//! Worked example: a stretch of 24 with distance 3 is 4 ..= 27, and 24 carries the trigger. Reading 24 in time wants 25 ..= 75, of
+//! which 28 ..= 75 are brought: 48, with the trigger at 72.
+
+use crate::ids::{Block, Page};
+use crate::table::Table;
+
+/// By how much degree and distance grow once something was brought in vain.
+const STEP_BLOCKS: u16 = 8;
+/// The least degree: less is not worth a request of its own.
+const DEGREE_MIN: u16 = 4;
+/// The distance of a new stream.
+const DISTANCE: u16 = 3;
+
+/// What a block carries of its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// Blocks of the next stretch; 0: it is of no stream.
+    degree: u16,
+    /// From the trigger to its stretch's end.
+    distance: u16,
+    /// Blocks of its own stretch that come after it.
+    after: u16,
+    /// Something of the stream was brought in vain.
+    settled: bool,
+}
+
+impl Carried {
+    /// How far before the end of a stretch its trigger is.
+    pub fn distance(self) -> u64 {
+        u64::from(self.distance)
+    }
+
+    /// What the block at `index` of a stretch of this stream up to before `end` carries.
+    pub fn at(self, index: u64, end: u64) -> Self {
+        Carried { after: (end - 1).saturating_sub(index).min(u64::from(u16::MAX)) as u16, ..self }
+    }
+
+    fn grown(self, value: u16) -> u16 {
+        if self.settled { value.saturating_add(STEP_BLOCKS) } else { value.saturating_mul(2) }
+    }
+
+    fn shrunk_to(self, degree: u16) -> Self {
+        let degree = degree.max(DEGREE_MIN);
+        Carried { degree, distance: self.distance.min(degree - 1), settled: true, ..self }
+    }
+}
+
+/// What all blocks carry.
+pub struct Amp {
+    degree: u16,
+    degree_max: u16,
+    /// By page.
+    carried: Vec<Carried>,
+}
+
+impl Amp {
+    /// New streams begin with this degree, and none goes beyond the other.
+    pub fn new(degree: u16, degree_max: u16) -> Self {
+        Amp {
+            degree: degree.clamp(DEGREE_MIN, degree_max.max(DEGREE_MIN)),
+            degree_max: degree_max.max(DEGREE_MIN),
+            carried: Vec::new(),
+        }
+    }
+
+    /// What a page carries.
+    pub fn of(&self, page: Page) -> Carried {
+        self.carried.get(page as usize).copied().unwrap_or_default()
+    }
+
+    /// What this page carries from now on.
+    pub fn carry(&mut self, page: Page, carried: Carried) {
+        if page as usize >= self.carried.len() {
+            self.carried.resize(page as usize + 1, Carried::default());
+        }
+        self.carried[page as usize] = carried;
+    }
+
+    /// The stream whose trigger carried this, now that it was read, and how many of the next blocks are wanted: those on their way
+    /// already, and a new stretch.
+    pub fn goes_on(&self, carried: Carried) -> (Carried, u64) {
+        let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.degree_max);
+        let stream = Carried { degree, distance: carried.distance.min(degree - 1), ..carried };
+        (stream, u64::from(carried.after) + u64::from(degree))
+    }
+
+    /// The stream whose run was missed behind a block that carries this, and how many of the next blocks are wanted.
+    pub fn missed(&self, before: Carried) -> (Carried, u64) {
+        let stream = match before {
+            Carried { degree: 0, .. } => {
+                Carried { degree: self.degree, distance: DISTANCE.min(self.degree - 1), ..before }
+            }
+            Carried { after: 0, .. } => before,
+            Carried { degree, after, .. } => before.shrunk_to(degree.saturating_sub(after)),
+        };
+        (stream, u64::from(stream.degree))
+    }
+
+    /// The page with the trigger of the stretch that this page's block is of.
+    fn trigger_of(&self, page: Page, block: Block, table: &Table) -> Option<Page> {
+        let Carried { degree, distance, after, .. } = self.of(page);
+        let last = block.index + u64::from(after);
+        let index = last.checked_sub(u64::from(distance)).filter(|_| degree > 0)?;
+        table.find(Block { index, ..block })
+    }
+
+    /// A reader waits for a block on its way.
+    pub fn late(&mut self, page: Page, block: Block, table: &Table) {
+        if let Some(trigger) = self.trigger_of(page, block, table) {
+            let carried = self.of(trigger);
+            let distance = carried.grown(carried.distance.max(1)).min(carried.degree.saturating_sub(1));
+            self.carry(trigger, Carried { distance, ..carried });
+        }
+    }
+
+    /// A block went unread.
+    pub fn in_vain(&mut self, page: Page, block: Block, table: &Table) {
+        if let Some(trigger) = self.trigger_of(page, block, table) {
+            let carried = self.of(trigger);
+            self.carry(trigger, carried.shrunk_to(carried.degree.saturating_sub(1)));
+        }
+    }
+}
