@@ -46,6 +46,7 @@ papers! {
     p000
     p001
     p002
+    p003
 }
 
 /// How much of a paper is run.
