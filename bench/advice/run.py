@@ -106,14 +106,13 @@ def make_sources(work, folder):
 
 
 def make_texts(work, folder):
-    """Linux's documentation, 39 MB in 8,600 files, with glimpse's index."""
-    if folder.exists():
-        return
-    made = work / "texts"
-    if not made.exists():
-        inputs.kernel_source(made, ["Documentation"], lambda path: True)
-    shutil.copytree(made / "Documentation", folder / "articles")
-    shutil.copytree(inputs.package(work, "glimpse"), folder.parent / "glimpse")
+    """Linux's documentation, 39 MB in 8,600 files, with glimpse's index, which names them by their absolute paths: made each time."""
+    if not folder.exists():
+        made = work / "texts"
+        if not made.exists():
+            inputs.kernel_source(made, ["Documentation"], lambda path: True)
+        shutil.copytree(made / "Documentation", folder / "articles")
+        shutil.copytree(inputs.package(work, "glimpse"), folder.parent / "glimpse")
     index = folder.parent / "glimpse" / "usr/bin/glimpseindex"
     subprocess.run([index, "-H", ".", "articles"], cwd=folder, check=True, capture_output=True)
 

@@ -6,7 +6,7 @@
 
 use foresee_manager::{Action, Config, Demand, DeviceId, Event, FileId, Manager, ReaderId, Site, Time};
 
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
 
 const STREAM_BLOCKS: u64 = 3000;

@@ -1,7 +1,7 @@
 //! Table II and Figures 6, 7 and 8: the controller under SPC-1-like load, at Table I's loads from the highest to the lowest.
 
 use super::machine::{Machine, Measured, Phase, SCALE, run};
-use crate::plot::{Plot, Shape};
+use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
 
 /// A back-end configuration: its name, its footprint in GB, and Table I's highest load for it, in scaled requests a second.
