@@ -324,3 +324,68 @@ fn a_scan_leaves_the_top_of_lru_bottom_alone() {
     let left = left_of_hot_set(all.as_str());
     assert!((480..=500).contains(&left), "{left} of 500");
 }
+
+/// What a lone stream under `sarc-amp` has fetched at each of its triggers.
+fn stretches(driver: &mut Driver, until: u64) -> Vec<u64> {
+    let mut lengths = Vec::new();
+    for index in 0..until {
+        let before = driver.manager.statistics().ahead_of(false).fetched;
+        read(driver, index);
+        let fetched = driver.manager.statistics().ahead_of(false).fetched - before;
+        lengths.extend((fetched > 0).then_some(fetched));
+    }
+    lengths
+}
+
+/// `sarc-amp`: what is read in time grows twofold, up to the limit.
+#[test]
+fn a_stream_that_is_read_grows() {
+    let mut driver = driver("sarc-amp:degree_max=200", 10_000);
+    assert_eq!(stretches(&mut driver, 700), [24, 48, 96, 192, 200, 200]);
+    assert_eq!(driver.manager.statistics().misses, 4);
+}
+
+/// `sarc-amp`: where others take the memory before it is read, the next stretches are shorter.
+#[test]
+fn a_stream_that_is_pushed_out_shrinks() {
+    let fetched = |policy: &str| {
+        let mut driver = driver(policy, 120);
+        for index in 0..2000 {
+            read(&mut driver, index);
+            (0..10).for_each(|other| read(&mut driver, 1_000_000 + 2 * (index * 10 + other)));
+        }
+        let guessed = driver.manager.statistics().ahead_of(false);
+        (guessed.wasted as f64 / guessed.fetched as f64, driver.manager.statistics().sequential_misses)
+    };
+    let ((amp, amp_misses), (fixed, fixed_misses)) =
+        (fetched("sarc-amp"), fetched("sarc:degree=96,group=1,trigger_offset=24"));
+    assert!(amp < 0.5 * fixed, "{amp} in vain, {fixed} with a fixed degree");
+    assert!(amp_misses <= fixed_misses, "{amp_misses} and {fixed_misses}");
+}
+
+/// `sarc-amp`: a reader that had to wait has the stretch after the next begin sooner.
+#[test]
+fn a_block_that_is_late_moves_the_trigger() {
+    let begins = |late: bool| {
+        let mut driver = driver("sarc-amp", 10_000);
+        // The first stretch is 4 ..= 27; its trigger, 24, has 28 ..= 75 fetched. Who reads on at once finds 28 on its way.
+        (0..24).for_each(|index| read(&mut driver, index));
+        (24..=28).for_each(|index| drop(driver.read(1, 0, index, 1)));
+        if !late {
+            driver = self::driver("sarc-amp", 10_000);
+            (0..=28).for_each(|index| read(&mut driver, index));
+        }
+        driver.arrive();
+        let fetched = |driver: &Driver| driver.manager.statistics().ahead_of(false).fetched;
+        let mut begins = Vec::new();
+        for index in 29..300 {
+            let before = fetched(&driver);
+            read(&mut driver, index);
+            begins.extend((fetched(&driver) > before).then_some(index));
+        }
+        begins
+    };
+    let (in_time, late) = (begins(false), begins(true));
+    assert_eq!(in_time[0], late[0], "the trigger is where it was");
+    assert!(late[1] < in_time[1], "{late:?} and {in_time:?}");
+}

@@ -5,7 +5,7 @@
 //!
 //! # Where this differs from AMP
 //! - State is in every block of a stretch, not in its last one: whichever block is late or goes unread leads to the trigger.
-//! - Until something is brought in vain, both degree and distance grow twofold, not by a track.
+//! - Until something is brought in vain, both degree and distance grow twofold, then by an eighth; in AMP by a track.
 //! - A missed run takes from the blocks before it how many of its stretch lasted until they were read; AMP takes one off for each
 //!   block that goes unread, and has forgotten the stream by then.
 

@@ -8,7 +8,8 @@
 //! a run is missed                 of its last stretch so much was used: the degree is no more than that
 //! ```
 //!
-//! Both grow twofold until something of the stream was brought in vain, by a track of eight blocks from then on. Each block of a
+//! The distance is half the degree at most, and a quarter when that shrinks: a block that waits to be read longer holds its page longer.
+//! Both grow twofold until something of the stream was brought in vain, by an eighth from then on. Each block of a
 //! stretch carries how many follow it in the stretch; from any of them, so, the way to the one with the trigger is one look-up, in which
 //! the stream's state is changed.
 //!
@@ -18,8 +19,8 @@
 use crate::ids::{Block, Page};
 use crate::table::Table;
 
-/// By how much degree and distance grow once something was brought in vain.
-const STEP_BLOCKS: u16 = 8;
+/// Once something was brought in vain, degree and distance grow by this part: at the end of it, an eighth of what is brought is.
+const STEP_PART: u16 = 8;
 /// The least degree: less is not worth a request of its own.
 const DEGREE_MIN: u16 = 4;
 /// The distance of a new stream.
@@ -50,12 +51,12 @@ impl Carried {
     }
 
     fn grown(self, value: u16) -> u16 {
-        if self.settled { value.saturating_add(STEP_BLOCKS) } else { value.saturating_mul(2) }
+        if self.settled { value.saturating_add((value / STEP_PART).max(1)) } else { value.saturating_mul(2) }
     }
 
     fn shrunk_to(self, degree: u16) -> Self {
         let degree = degree.max(DEGREE_MIN);
-        Carried { degree, distance: self.distance.min(degree - 1), settled: true, ..self }
+        Carried { degree, distance: self.distance.min(degree / 4), settled: true, ..self }
     }
 }
 
@@ -94,7 +95,7 @@ impl Amp {
     /// already, and a new stretch.
     pub fn goes_on(&self, carried: Carried) -> (Carried, u64) {
         let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.degree_max);
-        let stream = Carried { degree, distance: carried.distance.min(degree - 1), ..carried };
+        let stream = Carried { degree, distance: carried.distance.min(degree / 2), ..carried };
         (stream, u64::from(carried.after) + u64::from(degree))
     }
 
@@ -102,7 +103,7 @@ impl Amp {
     pub fn missed(&self, before: Carried) -> (Carried, u64) {
         let stream = match before {
             Carried { degree: 0, .. } => {
-                Carried { degree: self.degree, distance: DISTANCE.min(self.degree - 1), ..before }
+                Carried { degree: self.degree, distance: DISTANCE.min(self.degree / 2), ..before }
             }
             Carried { after: 0, .. } => before,
             Carried { degree, after, .. } => before.shrunk_to(degree.saturating_sub(after)),
@@ -122,7 +123,7 @@ impl Amp {
     pub fn late(&mut self, page: Page, block: Block, table: &Table) {
         if let Some(trigger) = self.trigger_of(page, block, table) {
             let carried = self.of(trigger);
-            let distance = carried.grown(carried.distance.max(1)).min(carried.degree.saturating_sub(1));
+            let distance = carried.grown(carried.distance.max(1)).min(carried.degree / 2);
             self.carry(trigger, Carried { distance, ..carried });
         }
     }
