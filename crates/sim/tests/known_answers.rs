@@ -163,6 +163,18 @@ fn misses_are_near_those_of_libcachesim() {
     });
 }
 
+/// Of a loop over more than the memory holds LRU keeps nothing, and these all that fits, but for the page that each miss takes.
+#[test]
+fn of_a_loop_some_keep_what_fits() {
+    let (blocks, pages, passes) = (100, 60, 50);
+    let trace = Trace::of_blocks((0..passes).flat_map(|_| 0..blocks), BLOCK_BYTES);
+    assert_eq!(misses(&trace, "lru", &[pages]), [passes * blocks]);
+    for policy in ["mru", "lirs", "opt"] {
+        let found = misses(&trace, policy, &[pages])[0];
+        assert!(found <= pages + passes * (blocks - pages + 1), "{policy}: {found}");
+    }
+}
+
 /// Where nothing is disclosed, cost and benefit leave LRU as it is.
 #[test]
 fn tip_without_hints_is_lru() {
