@@ -4,6 +4,7 @@ mod advice;
 mod advise;
 mod compare;
 mod damage;
+mod explain;
 mod join;
 mod log;
 mod paper;
@@ -43,6 +44,8 @@ enum Verb {
     Record(record::Options),
     /// Run policies on a trace: what hits, what misses
     Sim(sim::Options),
+    /// Say why a block was fetched, kept or given up, in a run of a trace or in the log of a real one
+    Explain(explain::Options),
     /// Say what each policy and each kind of hint would save on a trace, and what to do
     Advise(advise::Options),
     /// Draw a trace: references, patterns, miss ratios, in one page or picture
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::main(options),
         Verb::Record(options) => record::main(options),
         Verb::Sim(options) => sim::main(options),
+        Verb::Explain(options) => explain::main(options),
         Verb::Advise(options) => advise::main(options),
         Verb::Plot(options) => plot::main(options),
         Verb::Trace(action) => trace::main(action),

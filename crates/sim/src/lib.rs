@@ -42,6 +42,7 @@ mod clock;
 mod column;
 pub mod device;
 pub mod error;
+pub mod explain;
 pub mod faults;
 pub mod host;
 pub mod load;

@@ -154,7 +154,7 @@ impl Trace {
     }
 
     /// One request as the manager is told of it, by a host that only watches.
-    pub(crate) fn observed(&self, at: usize) -> (Time, Event) {
+    pub fn observed(&self, at: usize) -> (Time, Event) {
         let Entry { time_ns, lane, site, first, count, .. } = self.entry(at);
         let (reader, demand) = (self.lanes[lane].reader, Demand::Observed);
         (Time(time_ns), Event::Reference { reader, site, file: first.file, first: first.index, count, demand })

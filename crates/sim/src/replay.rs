@@ -7,6 +7,7 @@ use std::path::Path;
 use foresee_manager::{Action, Header, LogLine, Manager, Statistics};
 
 use crate::error::{At, Error};
+use crate::host::Tap;
 use crate::trace::Input;
 
 /// A line is an event of some ten numbers; a policy with all its parameters fits as well.
@@ -82,6 +83,31 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     }
     twin.replay.statistics = twin.manager.statistics().clone();
     Ok(twin.replay)
+}
+
+/// Makes a log's run again, and lets `watch` look at every event, what the manager did for it, and the manager. What the log says
+/// was done is not looked at.
+///
+/// # Errors
+/// As [`replay`].
+pub fn retrace(path: &Path, watch: &mut Tap<'_>) -> Result<(), Error> {
+    let mut lines = Lines { input: Input::open(path)?, line: 0, text: Vec::new() };
+    let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
+    let Header(config) = lines
+        .next()?
+        .ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"))?
+        .parse()
+        .map_err(|error| broken(1, format!("{error}")))?;
+    let (mut manager, mut actions) = (Manager::new(&config), Vec::new());
+    loop {
+        let at = lines.line + 1;
+        let Some(line) = lines.next()? else { return Ok(()) };
+        if let LogLine::Event(now, event) = line.parse().map_err(|error| broken(at, format!("{error}")))? {
+            actions.clear();
+            manager.handle(now, event, &mut actions);
+            watch(now, event, &actions, &manager);
+        }
+    }
 }
 
 /// The manager that does all again.

@@ -74,10 +74,10 @@ pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)
 
 /// Makes one run. `advance` is told now and then how many more requests are done.
 pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
-    let Some(sample) = trace.sample() else { return run_watched(trace, cell, advance, |_, _| {}) };
+    let Some(sample) = trace.sample() else { return run_watched(trace, cell, advance, |_, _, _| {}) };
     let mut missed = Missed::default();
     let scaled = Cell { cache_blocks: sample.scaled(cell.cache_blocks), ..cell.clone() };
-    let of_sample = run_watched(trace, &scaled, advance, |at, manager| {
+    let of_sample = run_watched(trace, &scaled, advance, |at, _, manager| {
         missed.count(trace.entry(at).first, manager.statistics().misses);
     });
     let (misses, misses_error) = missed.estimate(sample);
@@ -86,12 +86,13 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, ..of_sample }
 }
 
-/// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at the manager after each.
+/// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at each, at what the manager did for it and at
+/// the manager.
 pub fn run_watched(
     trace: &Trace,
     cell: &Cell,
     advance: &dyn Fn(usize),
-    mut watch: impl FnMut(usize, &Manager),
+    mut watch: impl FnMut(usize, &[Action], &Manager),
 ) -> Outcome {
     let (begun, begun_cpu) = (Instant::now(), cpu_time());
     let config = Config::new(cell.cache_blocks, cell.policy.clone());
@@ -115,7 +116,8 @@ pub fn run_watched(
             }
             manager.handle(now, event, &mut actions);
             answer(&mut manager, trace, now, &mut actions);
-            watch(at, &manager);
+            watch(at, &actions, &manager);
+            actions.clear();
         }
         advance(until - at);
         at = until;
@@ -149,7 +151,7 @@ fn known(trace: &Trace, file: FileId) -> Event {
     }
 }
 
-/// Carries the actions out, and those they lead to, without time passing. Leaves `actions` empty.
+/// Carries the actions out, and those they lead to, without time passing; these are appended.
 fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Action>) {
     let mut at = 0;
     while let Some(&action) = actions.get(at) {
@@ -162,5 +164,4 @@ fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Act
             Action::Refused { .. } | Action::Revoked { .. } | Action::Priority { .. } | Action::LevelPolicy { .. } => {}
         }
     }
-    actions.clear();
 }

@@ -37,7 +37,7 @@ impl Patterns {
         let policy = policy(trace);
         let cell = Cell { policy: policy.parse()?, cache_blocks: trace.references };
         let (mut names, mut of_reference, mut begins) = (Vec::new(), Vec::new(), Vec::new());
-        run_watched(trace, &cell, &|_| {}, |at, manager| {
+        run_watched(trace, &cell, &|_| {}, |at, _, manager| {
             let Entry { first, count, .. } = trace.entry(at);
             begins.push(of_reference.len());
             let pattern = |index| manager.partition_of(Block { index, ..first }).map_or(u8::MAX, |it| it as u8);
@@ -75,7 +75,7 @@ pub fn partitions(trace: &Trace, cache_blocks: u64) -> Result<Plot, String> {
     let cell = Cell { policy: policy.parse()?, cache_blocks };
     let every = trace.len().div_ceil(MOMENTS).max(1);
     let (mut references, mut moments) = (0, Vec::new());
-    run_watched(trace, &cell, &|_| {}, |at, manager| {
+    run_watched(trace, &cell, &|_| {}, |at, _, manager| {
         references += trace.entry(at).count;
         if at % every == 0 || at + 1 == trace.len() {
             moments.push((references as f64, manager.partitions()));

@@ -1,0 +1,381 @@
+//! Why a block was fetched, kept, given up: from what the manager was told and what it did.
+//!
+//! A [`Witness`] is shown every event of a run, of a trace or of a log, and tells what happened to one block, or all that happened
+//! at one moment, in sentences. What the future brought stands there too: whether what was given up was read again.
+//!
+//! Worked example: block 3 under LRU, two pages, blocks 3 4 5 3 read:
+//!
+//! ```text
+//! reference 1   read by reader 0: not here
+//! reference 3   given up under lru for block 5 of file 0: read last 2 references ago, 1 other block since
+//! reference 4   read by reader 0: not here, 1 reference after it was given up
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use foresee_manager::{Action, Block, Class, Demand, Event, FileId, Manager, Site, State, Time, Want};
+
+/// What is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// All that happened to a block.
+    Block(Block),
+    /// What happened at this time, or next after it.
+    Time(Time),
+    /// What happened at the reference of this number, counted from 1.
+    Reference(u64),
+}
+
+/// A sentence, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// When.
+    pub now: Time,
+    /// After how many references, counting those of the event itself.
+    pub references: u64,
+    /// What happened.
+    pub text: String,
+}
+
+/// What happened to the block that is asked about, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Reads that found it.
+    pub found: u64,
+    /// Reads that met it on its way.
+    pub late: u64,
+    /// Reads that did not.
+    pub missed: u64,
+    /// Times it was given up.
+    pub given_up: u64,
+    /// Times it was read after that.
+    pub regretted: u64,
+}
+
+/// Looks at a run.
+pub struct Witness<'a> {
+    question: Question,
+    policy: &'a str,
+    names: &'a [String],
+    references: u64,
+    /// At which reference each block was read last; before the event that is looked at.
+    read_last: HashMap<Block, u64>,
+    /// The moment asked about, once it has come.
+    moment: Option<Time>,
+    /// Of the block asked about: blocks read, and blocks given up, since it was read; when it was given up.
+    since: HashSet<Block>,
+    others_given_up: u64,
+    given_up_at: Option<u64>,
+    was: Option<(State, bool)>,
+    /// What was found out.
+    pub lines: Vec<Line>,
+    /// In numbers.
+    pub sum: Sum,
+}
+
+impl<'a> Witness<'a> {
+    /// A witness of a run under this policy; `names` are the files' names, by their numbers, as far as they are known.
+    pub fn new(question: Question, policy: &'a str, names: &'a [String]) -> Self {
+        Witness {
+            question,
+            policy,
+            names,
+            references: 0,
+            read_last: HashMap::new(),
+            moment: None,
+            since: HashSet::new(),
+            others_given_up: 0,
+            given_up_at: None,
+            was: None,
+            lines: Vec::new(),
+            sum: Sum::default(),
+        }
+    }
+
+    /// An event, what the manager did for it, and the manager afterwards.
+    pub fn see(&mut self, now: Time, event: Event, actions: &[Action], manager: &Manager) {
+        if let Event::Reference { count, .. } = event {
+            self.references += count;
+        }
+        match self.question {
+            Question::Block(block) => self.see_block(block, now, event, actions, manager),
+            Question::Time(time) => {
+                if now >= time && self.moment.is_none_or(|moment| moment == now) {
+                    self.moment = Some(now);
+                    self.see_moment(now, event, actions, manager);
+                }
+            }
+            Question::Reference(number) => {
+                if self.moment.is_none() && self.references >= number {
+                    self.moment = Some(now);
+                    self.see_moment(now, event, actions, manager);
+                }
+            }
+        }
+        for block in read(&event) {
+            self.read_last.insert(block, self.references);
+        }
+    }
+
+    fn say(&mut self, now: Time, text: String) {
+        self.lines.push(Line { now, references: self.references, text });
+    }
+
+    fn see_block(&mut self, block: Block, now: Time, event: Event, actions: &[Action], manager: &Manager) {
+        let was = self.was.take();
+        let is = manager.state_of(block).map(|state| (state, manager.is_present(block)));
+        let reads = read(&event).any(|it| it == block);
+        self.disclosed(block, now, event);
+        if reads {
+            self.read(now, event, was);
+        } else {
+            self.since.extend(read(&event).filter(|_| self.read_last.contains_key(&block)));
+        }
+        for &action in actions {
+            match action {
+                Action::Fetch { file, first, count, class, .. } if holds((file, first, count), block) => {
+                    let why = self.why_fetched(class, event);
+                    self.say(now, format!("fetched with {count} {}: {why}", plural(count, "block")));
+                }
+                Action::Drop { file, first, count } if !holds((file, first, count), block) => {
+                    self.others_given_up += count;
+                }
+                _ => {}
+            }
+        }
+        match (was, is) {
+            (_, Some((_, true))) if !reads && was.is_none_or(|(_, here)| !here) => {
+                self.say(now, "it is here".to_owned())
+            }
+            (Some(_), None) if reads => {
+                self.gone();
+                self.say(now, format!("given up under {} as soon as it was read", self.policy));
+            }
+            (Some(_), None) => self.given_up(block, now, event),
+            // Read and not kept, or given up and read again within one event.
+            (_, None) if reads => self.say(now, format!("not kept: {} has no page for it", self.policy)),
+            _ => {}
+        }
+        self.was = is;
+    }
+
+    fn disclosed(&mut self, block: Block, now: Time, event: Event) {
+        let Event::Hint { reader, source, file, want } = event else { return };
+        let covers = match want {
+            Want::Name => false,
+            Want::All => file == block.file,
+            Want::Range { first, count } => holds((file, first, count), block),
+        };
+        if covers {
+            self.say(now, format!("disclosed by reader {reader}, {}", source.word()));
+        }
+    }
+
+    fn read(&mut self, now: Time, event: Event, was: Option<(State, bool)>) {
+        let Event::Reference { reader, site, .. } = event else { return };
+        let site = if site == Site(0) { String::new() } else { format!(" at call site {:x}", site.0) };
+        let met = match was {
+            Some((_, true)) => {
+                self.sum.found += 1;
+                match self.others_given_up {
+                    0 => "here".to_owned(),
+                    others => format!("here; kept while {others} other {} given up", plural(others, "block was")),
+                }
+            }
+            Some((_, false)) => {
+                self.sum.late += 1;
+                "on its way".to_owned()
+            }
+            None => {
+                self.sum.missed += 1;
+                match self.given_up_at.take() {
+                    Some(at) => {
+                        self.sum.regretted += 1;
+                        let after = self.references - at;
+                        format!("not here, {after} {} after it was given up", plural(after, "reference"))
+                    }
+                    None => "not here".to_owned(),
+                }
+            }
+        };
+        self.say(now, format!("read by reader {reader}{site}: {met}"));
+        self.since.clear();
+        self.others_given_up = 0;
+    }
+
+    fn why_fetched(&self, class: Class, event: Event) -> &'static str {
+        match (class, event) {
+            (Class::Demand, _) => "its reader waits",
+            (_, Event::ReadAhead { .. }) => "the file system reads ahead",
+            (Class::Hinted, _) => "it was disclosed, and its time has come",
+            (Class::Guessed, _) => "an earlier run, or a pattern, says that it will be read",
+        }
+    }
+
+    fn given_up(&mut self, block: Block, now: Time, event: Event) {
+        let policy = self.policy;
+        let why = match event {
+            Event::Gone { .. } => "the system gave it up by itself".to_owned(),
+            Event::FileChanged { .. } => "its file changed".to_owned(),
+            Event::Capacity { pages } => format!("given up under {policy}: memory shrank to {pages} pages"),
+            Event::Reference { file, first, count, .. } => match count {
+                1 => format!("given up under {policy} for {}", self.name(Block { file, index: first })),
+                _ => format!(
+                    "given up under {policy} for {} and {} more",
+                    self.name(Block { file, index: first }),
+                    count - 1
+                ),
+            },
+            Event::FetchFailed { .. } => "it could not be read".to_owned(),
+            _ => format!("given up under {policy} for what is fetched ahead"),
+        };
+        let facts = match self.read_last.get(&block) {
+            Some(at) => {
+                let (ago, others) = (self.references - at, self.since.len() as u64);
+                format!(
+                    "read last {ago} {} ago, {others} other {} since",
+                    plural(ago, "reference"),
+                    plural(others, "block")
+                )
+            }
+            None => "never read".to_owned(),
+        };
+        self.gone();
+        self.say(now, format!("{why}: {facts}"));
+    }
+
+    fn gone(&mut self) {
+        self.sum.given_up += 1;
+        self.given_up_at = Some(self.references);
+    }
+
+    fn see_moment(&mut self, now: Time, event: Event, actions: &[Action], manager: &Manager) {
+        self.say(now, self.event(&event));
+        for &action in actions {
+            match action {
+                Action::Fetch { file, first, count, class, .. } => {
+                    let what = self.name(Block { file, index: first });
+                    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+                    self.say(now, format!("fetched {what}{more}: {}", self.why_fetched(class, event)));
+                }
+                Action::Drop { file, first, count } => {
+                    for index in first..first + count {
+                        let block = Block { file, index };
+                        let facts = match self.read_last.get(&block) {
+                            Some(at) => {
+                                let ago = self.references - at;
+                                format!("read last {ago} {} ago", plural(ago, "reference"))
+                            }
+                            None => "never read".to_owned(),
+                        };
+                        self.say(now, format!("gave up {} under {}: {facts}", self.name(block), self.policy));
+                    }
+                }
+                Action::Wake { .. } => self.say(now, "a reader goes on".to_owned()),
+                other => self.say(now, other.to_string()),
+            }
+        }
+        let ledger = manager.ledger();
+        let partitions: Vec<String> =
+            manager.partitions().into_iter().map(|(name, pages)| format!("{pages} {name}")).collect();
+        let partitions = if partitions.is_empty() { String::new() } else { format!(": {}", partitions.join(", ")) };
+        let (used, capacity, unread) = (ledger.used, ledger.capacity, ledger.unread);
+        self.say(now, format!("memory: {used} of {capacity} pages{partitions}; {unread} brought and not read yet"));
+    }
+
+    /// An event as a sentence; the rarer ones as in a log.
+    fn event(&self, event: &Event) -> String {
+        match *event {
+            Event::Reference { reader, file, first, count, demand, .. } => {
+                let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+                let waits = if matches!(demand, Demand::Served(_)) { ", and waits for it" } else { "" };
+                format!("reader {reader} reads {}{more}{waits}", self.name(Block { file, index: first }))
+            }
+            Event::FetchDone { fetch } => format!("fetch {fetch} is done"),
+            other => other.to_string(),
+        }
+    }
+
+    fn name(&self, block: Block) -> String {
+        match self.names.get(block.file.0 as usize).filter(|name| !name.is_empty()) {
+            Some(name) => format!("block {} of {name}", block.index),
+            None => format!("block {} of file {}", block.index, block.file),
+        }
+    }
+}
+
+/// The blocks an event reads.
+fn read(event: &Event) -> impl Iterator<Item = Block> + use<> {
+    let (file, blocks) = match *event {
+        Event::Reference { file, first, count, .. } => (file, first..first + count),
+        _ => (FileId(0), 0..0),
+    };
+    blocks.map(move |index| Block { file, index })
+}
+
+fn holds((file, first, count): (FileId, u64, u64), block: Block) -> bool {
+    file == block.file && (first..first + count).contains(&block.index)
+}
+
+/// One block, two blocks; one block was, two blocks were.
+fn plural(number: u64, what: &str) -> String {
+    match (number, what.strip_suffix(" was")) {
+        (1, _) => what.to_owned(),
+        (_, Some(noun)) => format!("{noun}s were"),
+        (_, None) => format!("{what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Trace;
+    use crate::untimed::{Cell, run_watched};
+
+    fn witness(numbers: &[u64], question: Question) -> (Vec<(u64, String)>, Sum) {
+        let trace = Trace::of_blocks(numbers.iter().copied(), 4096);
+        let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks: 2 };
+        let mut witness = Witness::new(question, "lru", &[]);
+        run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
+            let (now, event) = trace.observed(at);
+            witness.see(now, event, actions, manager);
+        });
+        (witness.lines.into_iter().map(|line| (line.references, line.text)).collect(), witness.sum)
+    }
+
+    fn block(index: u64) -> Question {
+        Question::Block(Block { file: FileId(0), index })
+    }
+
+    #[test]
+    fn the_story_of_a_block() {
+        let (lines, sum) = witness(&[3, 4, 3, 5, 3, 6, 7, 3], block(3));
+        let told: Vec<(u64, &str)> = lines.iter().map(|(at, text)| (*at, text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (1, "read by reader 0: not here"),
+                (3, "read by reader 0: here"),
+                (5, "read by reader 0: here; kept while 1 other block was given up"),
+                (7, "given up under lru for block 7 of file 0: read last 2 references ago, 2 other blocks since"),
+                (8, "read by reader 0: not here, 1 reference after it was given up"),
+            ]
+        );
+        assert_eq!(sum, Sum { found: 2, late: 0, missed: 2, given_up: 1, regretted: 1 });
+        assert_eq!(witness(&[1, 2], block(9)), (vec![], Sum::default()));
+    }
+
+    #[test]
+    fn a_moment() {
+        let (lines, _) = witness(&[3, 4, 5], Question::Reference(3));
+        let told: Vec<&str> = lines.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "reader 0 reads block 5 of file 0",
+                "gave up block 3 of file 0 under lru: read last 2 references ago",
+                "memory: 2 of 2 pages; 0 brought and not read yet",
+            ]
+        );
+    }
+}
