@@ -47,6 +47,7 @@ papers! {
     p001
     p002
     p003
+    p004
 }
 
 /// How much of a paper is run.

@@ -18,7 +18,9 @@ use crate::future::Future;
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
-use crate::policy::{Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Policy, Stretch, Worth};
+use crate::policy::{
+    Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Patterns, Policy, Stretch, Worth,
+};
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
@@ -281,6 +283,11 @@ impl Manager {
     /// Which of the policy's partitions a block is in, if it is here.
     pub fn partition_of(&self, block: Block) -> Option<usize> {
         self.policy.partition_of(self.table.find(block)?)
+    }
+
+    /// How the policy classified references, if it does.
+    pub fn patterns(&self) -> Option<Patterns> {
+        self.policy.patterns()
     }
 
     /// What the policy learned of call sites, as the events that tell the next run's manager.

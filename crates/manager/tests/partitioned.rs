@@ -38,6 +38,7 @@ enum Slip {
     CountedFirst,
     OwnSampleCounts,
     JumpStaysLoop,
+    NothingIsOverdue,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -208,6 +209,8 @@ impl Depths {
 struct Model {
     capacity: usize,
     slip: Slip,
+    /// Periods after which a looping page is overdue.
+    overdue: u64,
     classes: Classes,
     pages: Vec<Page>,
     depths: Depths,
@@ -215,8 +218,8 @@ struct Model {
 }
 
 impl Model {
-    fn new(classes: Classes, capacity: usize, slip: Slip) -> Self {
-        Model { capacity, slip, classes, pages: Vec::new(), depths: Depths::new(capacity), now: 0 }
+    fn new(classes: Classes, overdue: u64, capacity: usize, slip: Slip) -> Self {
+        Model { capacity, slip, overdue, classes, pages: Vec::new(), depths: Depths::new(capacity), now: 0 }
     }
 
     /// What the read gives up.
@@ -264,9 +267,19 @@ impl Model {
         let others = self.pages.iter().filter(|page| page.class == Class::Other).count();
         let worth = longest.max().map_or(f64::INFINITY, |period| 1.0 / period as f64);
         let other_first = self.slip == Slip::NoGain || self.depths.gain(others) < worth;
+        // The first that was overdue goes before all of them.
+        let overdue = |page: &Page| match page.class {
+            Class::Looping(group) => {
+                let deadline = page.read + self.overdue * self.classes.period(group);
+                (deadline < self.now && self.slip != Slip::NothingIsOverdue)
+                    .then_some((u64::MAX - deadline, u64::MAX - group))
+            }
+            _ => None,
+        };
+        let overdue = best(&overdue);
         let (looping, other) = (best(&looping), best(&other));
         let others = if other_first { other.or(looping) } else { looping.or(other) };
-        best(&sequential).or(others).expect("a page")
+        best(&sequential).or(overdue).or(others).expect("a page")
     }
 }
 
@@ -278,14 +291,14 @@ fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
     };
     let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
     let (name, classes) = match choice {
-        0 => ("pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9", pcc(3, 1, u64::MAX, 1e9)),
+        0 => ("pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,overdue=1e9", pcc(3, 1, u64::MAX, 1e9)),
         1 => ("pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9", pcc(4, 3, u64::MAX, 1e9)),
         2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5", pcc(3, 1, 24, 0.5)),
-        3 => ("ubm", ubm(3)),
+        3 => ("ubm:overdue=1e9", ubm(3)),
         _ => ("ubm:threshold=1", ubm(1)),
     };
     let config = Config::new(capacity as u64, name.parse().expect("a policy"));
-    (Manager::new(&config), Model::new(classes, capacity, slip))
+    (Manager::new(&config), Model::new(classes, if name.contains("overdue") { 1 << 40 } else { 2 }, capacity, slip))
 }
 
 /// Where the two first give up different blocks, if they do.
@@ -336,6 +349,7 @@ fn the_comparison_would_notice() {
         Slip::CountedFirst,
         Slip::OwnSampleCounts,
         Slip::JumpStaysLoop,
+        Slip::NothingIsOverdue,
     ] {
         assert!(notices(slip), "{slip:?} goes unnoticed");
     }

@@ -100,8 +100,15 @@ impl Trace {
     /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
     pub fn load(path: &Path, format: Option<&'static Format>, taking: impl Into<Taking>) -> Result<Trace, Error> {
         let taking = taking.into();
-        let mut reader = trace::open(path, format, taking.block_bytes)?;
-        let mut loader = Loader::new(taking);
+        Trace::read(path, trace::open(path, format, taking.block_bytes)?, taking)
+    }
+
+    /// The same from its reader. Errors name this path.
+    ///
+    /// # Errors
+    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
+    pub fn read(path: &Path, mut reader: Box<dyn trace::Reader>, taking: impl Into<Taking>) -> Result<Trace, Error> {
+        let mut loader = Loader::new(taking.into());
         let mut row = 0;
         while let Some(request) = reader.next()? {
             loader.push(&request).map_err(|what| Error::new(path, At::Row(row), what))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use foresee_manager::policy::Choice;
+use foresee_manager::policy::{Choice, Patterns};
 use foresee_manager::{Action, Config, DeviceId, Event, FileId, Manager, Statistics, Time};
 
 use crate::cells::map;
@@ -42,6 +42,8 @@ pub struct Outcome {
     pub misses: u64,
     /// Of a sampled trace: twice the standard error of `misses`. 0 for a whole one.
     pub misses_error: u64,
+    /// How the policy classified references, if it does.
+    pub patterns: Option<Patterns>,
     /// All the manager counted; of a sampled trace, in the sample.
     pub statistics: Statistics,
     /// How long the run took, on the wall's clock.
@@ -132,6 +134,7 @@ pub fn run_watched(
         hits: statistics.hits + statistics.late_hits,
         misses: statistics.misses,
         misses_error: 0,
+        patterns: manager.patterns(),
         statistics,
         took,
         cpu: begun_cpu.zip(cpu_time()).map_or(took, |(begun, ended)| ended.saturating_sub(begun)),

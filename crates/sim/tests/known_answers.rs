@@ -186,28 +186,6 @@ fn tip_without_hints_is_lru() {
     }
 }
 
-/// 004: the loops of cscope, with one site for all of it. OPT misses 4,257 times, LRU 6,657.
-#[test]
-fn pcc_on_a_loop() {
-    let Some(trace) = load("cs.trc.gz") else { return };
-    assert_eq!(misses(&trace, "pcc:by_hash=0,halve_at=0,irregular=1e9", &[600])[0], 4393);
-    assert!(misses(&trace, "pcc", &[600])[0] < 4393, "a loop is seen sooner if samples are chosen by the block");
-}
-
-/// One site with mixed behaviour (policies, 004.10), two programs at once: as in the paper it does worse than LRU by far; what
-/// is irregular is left to the policy of other pages, and loses little or gains.
-#[test]
-fn pcc_falls_back_where_one_site_does_everything() {
-    let Some(trace) = load("multi1.trc.gz") else { return };
-    for (blocks, lost) in [(200, 400), (500, 0), (1000, 0), (1500, 0)] {
-        let [lru, pcc] = ["lru", "pcc"].map(|policy| misses(&trace, policy, &[blocks])[0]);
-        assert!(pcc <= lru + lost, "{blocks} blocks: {pcc} misses, LRU {lru}");
-    }
-    let [lru, paper] =
-        ["lru", "pcc:by_hash=0,halve_at=0,irregular=1e9"].map(|policy| misses(&trace, policy, &[500])[0]);
-    assert!(paper > lru * 14 / 10, "{paper} {lru}");
-}
-
 /// Hit ratios of LRU and ARC that the paper of ARC (FAST 2003) prints, in percent.
 #[test]
 fn hit_ratios_of_oltp_are_those_of_arcs_paper() {

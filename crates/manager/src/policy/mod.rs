@@ -152,6 +152,17 @@ impl Need {
     }
 }
 
+/// References by their pattern, as a policy that classifies them saw them (004 Figure 10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Patterns {
+    /// Of blocks that are read once.
+    pub sequential: u64,
+    /// Of blocks that are read again and again.
+    pub looping: u64,
+    /// Of no pattern.
+    pub other: u64,
+}
+
 /// What was learned of a call site: its row of the PC table (004 sections 4.1, 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lesson {
@@ -291,6 +302,11 @@ pub trait Policy {
 
     /// Which of its partitions a page that is here is in.
     fn partition_of(&self, _page: Page) -> Option<usize> {
+        None
+    }
+
+    /// How it classified references so far, if it does.
+    fn patterns(&self) -> Option<Patterns> {
         None
     }
 

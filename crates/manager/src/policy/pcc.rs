@@ -9,7 +9,7 @@
 //!                            other:   hits at the depth of its last page      whatever its policy gives up
 //! ```
 //!
-//! The parameters' defaults are for machines of today. The paper's runs: `by_hash=0,halve_at=0,irregular=1e9`.
+//! The parameters' defaults are for machines of today. The paper's runs: `by_hash=0,halve_at=0,irregular=1e9,overdue=1e9`.
 
 use super::partitioned::{Partitioned, Rules, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
@@ -51,9 +51,17 @@ pub(super) static SPEC: Spec = Spec {
             help: "1: a call site is learned for each process by itself; 0: once, as in the paper",
             domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
         },
+        OVERDUE,
         OTHER,
     ],
     build: |values| Box::new(pcc(values)),
+};
+
+/// When a loop is over.
+pub(super) const OVERDUE: Parameter = Parameter {
+    name: "overdue",
+    help: "a looping page that was not read for so many periods goes before others; 1e9: it does not, as in the paper",
+    domain: Domain::Number { default: 2.0, min: 1.0, max: 1e9 },
 };
 
 /// What holds the pages of no pattern.
@@ -73,5 +81,5 @@ fn pcc(values: &Values) -> impl Policy + use<> {
         irregular: values.get("irregular"),
         per_process: values.get("per_process") >= 0.5,
     };
-    Partitioned::new(Sites::new(rules), values.policy(OTHER.name))
+    Partitioned::new(Sites::new(rules), values.get(OVERDUE.name), values.policy(OTHER.name))
 }

@@ -1,4 +1,7 @@
 //! Pages that are read again and again: those of the longest loop go first, and the newest first among loops of one length.
+//!
+//! Before them goes what is *overdue*: not read for so many of its periods. Its loop is over, and under MRU it would stay for ever,
+//! where the next one's pages are newer. The paper knows no such thing.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +17,12 @@ struct Loop {
 }
 
 /// The looping partition.
-#[derive(Default)]
 pub(super) struct Looping {
+    /// Periods after which a page is overdue.
+    overdue: f64,
     loops: FastMap<Group, Loop>,
+    /// Every group with the reference at which its oldest page is overdue.
+    deadlines: BTreeSet<(u64, Group)>,
     /// Every group with its period and the last reference to its newest page: the last one's newest page goes first.
     order: BTreeSet<(u64, u64, Group)>,
     links: Links,
@@ -26,6 +32,18 @@ pub(super) struct Looping {
 }
 
 impl Looping {
+    pub fn new(overdue: f64) -> Self {
+        Looping {
+            overdue,
+            loops: FastMap::default(),
+            deadlines: BTreeSet::new(),
+            order: BTreeSet::new(),
+            links: Links::default(),
+            pages: Vec::new(),
+            len: 0,
+        }
+    }
+
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -36,15 +54,24 @@ impl Looping {
         Some((it.period, self.pages[newest as usize].1, group))
     }
 
+    /// When a group's oldest page is overdue.
+    fn deadline(&self, group: Group, it: &Loop) -> Option<(u64, Group)> {
+        let oldest = self.links.oldest_first(&it.pages).next()?;
+        let after = (it.period as f64 * self.overdue) as u64;
+        Some((self.pages[oldest as usize].1.saturating_add(after), group))
+    }
+
     /// Changes a group, and its place in the order with it.
     fn change(&mut self, group: Group, change: impl FnOnce(&mut Self, &mut Loop)) {
         let mut it = self.loops.remove(&group).unwrap_or(Loop { period: 0, pages: Chain::default() });
-        if let Some(rank) = self.rank(group, &it) {
+        if let (Some(rank), Some(deadline)) = (self.rank(group, &it), self.deadline(group, &it)) {
             self.order.remove(&rank);
+            self.deadlines.remove(&deadline);
         }
         change(self, &mut it);
-        if let Some(rank) = self.rank(group, &it) {
+        if let (Some(rank), Some(deadline)) = (self.rank(group, &it), self.deadline(group, &it)) {
             self.order.insert(rank);
+            self.deadlines.insert(deadline);
             self.loops.insert(group, it);
         }
     }
@@ -79,6 +106,13 @@ impl Looping {
         self.order.last().map(|&(period, ..)| period)
     }
 
+    /// A page that is overdue now, the first that was.
+    pub fn overdue(&self, now: u64, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        let &(_, group) = self.deadlines.first().filter(|(deadline, _)| *deadline < now)?;
+        let mut pages = self.links.oldest_first(&self.loops.get(&group)?.pages);
+        pages.next().filter(|&page| can_go(page))
+    }
+
     /// The newest page of the longest loop.
     pub fn victim(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
         let newest_first = |group| self.loops.get(group).map(|it| self.links.newest_first(&it.pages));
@@ -90,6 +124,8 @@ impl Looping {
     pub fn check(&self) {
         let ranks: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.rank(group, it)).collect();
         assert_eq!(ranks, self.order, "the loops and their order disagree");
+        let deadlines: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.deadline(group, it)).collect();
+        assert_eq!(deadlines, self.deadlines, "the loops and their deadlines disagree");
         assert_eq!(self.loops.values().map(|it| it.pages.len()).sum::<u64>(), self.len, "I1: the looping pages");
     }
 }

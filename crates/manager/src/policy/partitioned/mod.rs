@@ -3,7 +3,8 @@
 //!
 //! - **Sequential** pages are not read again: they go first, the misser's own newest before others' (`sequential.rs`). While
 //!   there are free pages they stay, for a loop's first pass looks the same.
-//! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals (`looping.rs`).
+//! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals; before them those whose loop
+//!   seems to be over (`looping.rs`).
 //! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
 //!
 //! Between the last two the *marginal gain* decides: hits a reference that would be lost with one page less. A page of a loop
@@ -29,7 +30,7 @@ mod other;
 mod sequential;
 mod sites;
 
-use super::{Access, Context, Need, Policy};
+use super::{Access, Context, Need, Patterns, Policy};
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
 pub(super) use files::Files;
@@ -85,6 +86,7 @@ pub(super) struct Partitioned<C> {
     classifier: C,
     /// References so far.
     now: u64,
+    patterns: Patterns,
     places: Vec<Place>,
     sequential: Sequential,
     looping: Looping,
@@ -92,14 +94,16 @@ pub(super) struct Partitioned<C> {
 }
 
 impl<C: Classify> Partitioned<C> {
-    /// A cache of what `classifier` tells apart; `other` holds what is neither sequential nor looping.
-    pub fn new(classifier: C, other: Box<dyn Policy>) -> Self {
+    /// A cache of what `classifier` tells apart. A looping page is overdue after so many periods; `other` holds what is neither
+    /// sequential nor looping.
+    pub fn new(classifier: C, overdue: f64, other: Box<dyn Policy>) -> Self {
         Partitioned {
             classifier,
             now: 0,
+            patterns: Patterns::default(),
             places: Vec::new(),
             sequential: Sequential::default(),
-            looping: Looping::default(),
+            looping: Looping::new(overdue),
             other: Other::new(other),
         }
     }
@@ -116,6 +120,11 @@ impl<C: Classify> Partitioned<C> {
         if let Some((group, period)) = renewed {
             self.looping.renew(group, period);
         }
+        *match class {
+            Class::Sequential => &mut self.patterns.sequential,
+            Class::Looping { .. } => &mut self.patterns.looping,
+            Class::Other => &mut self.patterns.other,
+        } += 1;
         self.other.count(block, class == Class::Other, context.capacity);
         class
     }
@@ -179,6 +188,9 @@ impl<C: Classify> Policy for Partitioned<C> {
         if let Some(page) = self.sequential.victim(need.reader, can_go) {
             return Some(page);
         }
+        if let Some(page) = self.looping.overdue(self.now, can_go) {
+            return Some(page);
+        }
         let rest = self.rest(context);
         let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
         if self.other.marginal_gain() < looping {
@@ -199,6 +211,10 @@ impl<C: Classify> Policy for Partitioned<C> {
             Place::Looping => Some(1),
             Place::Other => Some(2),
         }
+    }
+
+    fn patterns(&self) -> Option<Patterns> {
+        Some(self.patterns)
     }
 
     fn lessons(&self) -> Vec<Lesson> {
