@@ -200,6 +200,8 @@ fn ring() -> (&'static Region, i32) {
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let memory = libc::mmap(std::ptr::null_mut(), bytes, prot, libc::MAP_SHARED, fd, 0);
         assert_ne!(memory, libc::MAP_FAILED);
-        (Region::initialise(memory.cast()), fd)
+        let region = Region::initialise(memory.cast());
+        region.want_sites();
+        (region, fd)
     }
 }

@@ -32,7 +32,9 @@ fn enter(region: &'static Region) {
     if variable(c"FORESEE_PATCH").is_none_or(|value| value != c"0") {
         patch::apply();
     }
-    sites::begin(variable(c"FORESEE_SITES"));
+    if region.wants_sites() {
+        sites::begin(variable(c"FORESEE_SITES"));
+    }
     // SAFETY: it is called in the child as the only thread.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     let slot = state::enter(region);

@@ -67,7 +67,9 @@ fn the_second_run_starts_with_what_was_learned() {
     for policy in ["tip1", "pcc:sample=1"] {
         let (learned, again) = sites(policy);
         assert!(!learned.is_empty() && learned.iter().all(|site| read.contains(site)), "{learned:?} {read:?}");
-        assert!(again.iter().any(|site| learned.contains(site)), "{learned:?} {again:?}");
+        // Who learns nothing by them is not told of any.
+        let told = |site: &String| if policy == "tip1" { site == "0" } else { learned.contains(site) };
+        assert!(again.iter().any(told), "{learned:?} {again:?}");
     }
 }
 

@@ -101,6 +101,7 @@ impl Run<'_> {
             None => None,
         };
         let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
+        let wants_sites = self.trace.is_some() || self.policy.build().uses_sites();
         let setup = Setup {
             policy: self.policy,
             memory_bytes: self.memory_bytes,
@@ -112,6 +113,9 @@ impl Run<'_> {
             log: self.log,
         };
         let shared = SharedRegion::new().map_err(own("shared memory for the programs"))?;
+        if wants_sites {
+            shared.region().want_sites();
+        }
         let limit = DescriptorLimit::raise();
         let signals = Signals::take().map_err(own("signals"))?;
         // The program starts first: what it does until its first read is time to read ahead in.

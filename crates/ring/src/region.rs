@@ -13,7 +13,7 @@ use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
 
 /// Changes with every change of the layout or of the records.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What the two sides must agree on.
 #[repr(C)]
@@ -36,6 +36,7 @@ pub struct Region {
     shape: Shape,
     closing: AtomicU32,
     stall_ticks_min: AtomicU64,
+    sites: AtomicU32,
     /// The next position to be reserved.
     pub(crate) tail: Alone<AtomicU64>,
     pub(crate) lost: Alone<AtomicU64>,
@@ -114,6 +115,16 @@ impl Region {
     #[inline(always)]
     pub fn is_closing(&self) -> bool {
         self.closing.load(Relaxed) != 0
+    }
+
+    /// Somebody wants to know from where in a program its reads come. Programs look once, as they begin.
+    pub fn want_sites(&self) {
+        self.sites.store(1, Relaxed);
+    }
+
+    /// See [`Region::want_sites`].
+    pub fn wants_sites(&self) -> bool {
+        self.sites.load(Relaxed) != 0
     }
 
     /// Reads that take at least so many ticks are counted as stalls. `u64::MAX` until set: none is.

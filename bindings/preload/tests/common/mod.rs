@@ -39,6 +39,7 @@ impl Ring {
         assert_ne!(memory, libc::MAP_FAILED);
         // SAFETY: of this size, aligned to a page, and zero.
         let region = unsafe { Region::initialise(memory.cast()) };
+        region.want_sites();
         Ring { region, consumer: Consumer::new(region), fd }
     }
 

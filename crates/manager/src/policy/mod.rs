@@ -310,6 +310,11 @@ pub trait Policy {
         None
     }
 
+    /// Whether it matters to it from where in a program a read comes.
+    fn uses_sites(&self) -> bool {
+        false
+    }
+
     /// What is worth remembering for the next run of the same programs.
     fn lessons(&self) -> Vec<Lesson> {
         Vec::new()

@@ -63,6 +63,11 @@ pub(super) trait Classify {
     /// One reference; `now` counts the references of the whole cache.
     fn refer(&mut self, now: u64, block: Block, access: &Access) -> Verdict;
 
+    /// Whether it does so by the call site.
+    fn uses_sites(&self) -> bool {
+        false
+    }
+
     /// What is worth remembering for the next run.
     fn lessons(&self) -> Vec<Lesson> {
         Vec::new()
@@ -215,6 +220,10 @@ impl<C: Classify> Policy for Partitioned<C> {
 
     fn patterns(&self) -> Option<Patterns> {
         Some(self.patterns)
+    }
+
+    fn uses_sites(&self) -> bool {
+        self.classifier.uses_sites()
     }
 
     fn lessons(&self) -> Vec<Lesson> {

@@ -151,6 +151,10 @@ fn keep_newer_half<K: Eq + std::hash::Hash, V>(map: &mut FastMap<K, V>, used: im
 }
 
 impl Classify for Sites {
+    fn uses_sites(&self) -> bool {
+        true
+    }
+
     fn refer(&mut self, now: u64, block: Block, access: &Access) -> Verdict {
         let group = (access.site.0, if self.rules.per_process { access.reader.0 } else { 0 });
         if !self.sites.contains_key(&group) {
