@@ -56,9 +56,9 @@ const ASSUMED: [&str; 14] = [
     "Falls short: at the highest cache-sensitive load SARC's reads take 42 % less than LRU-Top's and 9 % less than LRU-Bottom's, not 84 \
      and 39 %, and no write ever waits: random writes are most of what our disks do, under any policy, and full arrays answer late before \
      the write cache is full.",
-    "Falls short: SARC's ratio is 0.9 to 1.5 and LRU-Bottom's 0.5 to 1.2 where that has what it needs (cache-sensitive); where it has not, SARC's is \
-     0.3 to 1.4 and LRU-Bottom's 1 to 10. At the three lower cache-sensitive loads SARC is 1 to 2.5 % behind LRU-Bottom, about as far as \
-     runs are from each other; elsewhere it is ahead of both.",
+    "Falls short: SARC's ratio is 0.9 to 1.5 and LRU-Bottom's 0.5 to 1.2 where that has what it needs (cache-sensitive); where \
+     it has not, SARC's is 0.3 to 1.4 and LRU-Bottom's 1 to 10. At the three lower cache-sensitive loads SARC is 1 to 2.5 % \
+     behind LRU-Bottom, about as far as runs are from each other; elsewhere it is ahead of both.",
     "Falls short: sarc-amp with 8 pages a stream (degree 6 is 2 to 3.4 times as fast: a new stream begins with 24), and with 1,000 \
      streams of 200 blocks in ample memory (degree 384 reads each in one request). Elsewhere it is ahead of every fixed degree, or \
      within a fifth of the best.",
