@@ -11,6 +11,7 @@ Raw results go to bench/results/advice-DISK.json; the table is printed at the en
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shlex
@@ -148,7 +149,6 @@ class Started:
 
 
 def hash_of(output):
-    import hashlib
     return hashlib.sha256(output).hexdigest()
 
 

@@ -65,12 +65,12 @@ enum Verb {
     Stripe(stripe::Action),
     /// Supervise joined runs; the first of them starts it
     #[command(hide = true)]
-    Supervise(join::SuperviseOptions),
+    Supervise,
 }
 
 fn main() -> ExitCode {
     let verb = Cli::parse().command;
-    if !matches!(verb, Verb::Run(_) | Verb::Record(_) | Verb::Supervise(_)) {
+    if !matches!(verb, Verb::Run(_) | Verb::Record(_) | Verb::Supervise) {
         // What prints to a pipe ends with it. A run does not: its program decides.
         // SAFETY: no handler is installed.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         Verb::Profile(action) => profile::main(action),
         Verb::Paper(options) => paper::main(options),
         Verb::Stripe(action) => stripe::main(action),
-        Verb::Supervise(options) => join::supervise(options),
+        Verb::Supervise => join::supervise(),
     };
     match result {
         Ok(status) => ExitCode::from(status),

@@ -28,7 +28,7 @@ pub struct ProgramAccount {
     pub bytes: u64,
     /// Time in those that had to wait.
     pub stall: Duration,
-    /// Blocks that foresee did not know to be in memory when they were read.
+    /// Blocks that, as far as foresee knew, were neither in memory nor on their way when they were read.
     pub missed: u64,
 }
 

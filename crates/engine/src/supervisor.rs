@@ -486,9 +486,10 @@ impl<'a> Supervisor<'a> {
         let over = (began + took).min(self.begun.elapsed());
         let demand = Demand::Timed { over: Time(over.as_nanos() as u64), waited };
         let of_program = self.reader_of_program(program, file);
-        let absent = (first..first + count).filter(|&index| !self.manager.is_present(Block { file, index })).count();
-        self.processes.programs().missed(program, absent as u64);
+        let missed_before = self.manager.statistics().misses;
         self.reference(of_program.or(disclosed_by).unwrap_or(RUN), file, (first, count), read.site, demand);
+        let missed = self.manager.statistics().misses - missed_before;
+        self.processes.programs().missed(program, missed);
         // Of the last block more may be read.
         let end = (read.offset + read.bytes) / BLOCK_BYTES;
         if end > first {

@@ -25,7 +25,7 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use serde_json::Value;
 
 pub use client::main;
-pub use server::{Options as SuperviseOptions, main as supervise};
+pub use server::main as supervise;
 
 /// The longest message: an advice file of a few thousand lines.
 const MESSAGE_BYTES_MAX: u64 = 4 << 20;

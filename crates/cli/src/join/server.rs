@@ -4,7 +4,6 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use clap::Args;
 use foresee::account::{Account, Ending};
 use foresee::host::PageCache;
 use foresee::shared::SharedRegion;
@@ -19,10 +18,6 @@ use crate::running::may_use_uring;
 
 /// Who does not say its wish for so long is no run.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Options of `foresee supervise`: none.
-#[derive(Args)]
-pub struct Options {}
 
 /// What the first run wished, and all others share.
 struct Shared {
@@ -75,7 +70,7 @@ struct Joined {
 }
 
 /// Serves runs until the last has ended.
-pub fn main(_: Options) -> Result<u8, String> {
+pub fn main() -> Result<u8, String> {
     // SAFETY: standard input is ours; who started us has put the socket there.
     let listener = unsafe { UnixListener::from_raw_fd(0) };
     let cannot = |error: std::io::Error| {

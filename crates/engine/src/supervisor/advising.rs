@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foresee_manager::{Action, Advice, AdviceFile, FileId, ReaderId, Refusal};
+use foresee_manager::{
+    Action, Advice, AdviceFile, FILE_RECORDS_MAX, FileId, LEVELS_MAX, MANAGERS_MAX, ReaderId, Refusal,
+};
 
 use super::Supervisor;
 use crate::programs::{Program, ProgramId};
@@ -34,14 +36,16 @@ impl FileAdvice {
 }
 
 /// Why advice was refused, as an errno of the hint library (`bindings/c/foresee.h`) and in words.
-fn told(why: Refusal) -> (u16, &'static str) {
+fn told(why: Refusal) -> (u16, String) {
     let (error, words) = match why {
-        Refusal::Policy => (libc::ENOTSUP, "the policy takes none; --policy lru-sp does"),
-        Refusal::Managers => (libc::EUSERS, "as many programs advise as may (64)"),
-        Refusal::Levels => (libc::ENOSPC, "as many priorities are in use as may be (32)"),
-        Refusal::Files => (libc::EMFILE, "as many files have a priority of their own as may (16,384)"),
-        Refusal::Range => (libc::ERANGE, "there is no such file to follow, or no such range"),
-        Refusal::Revoked => (libc::EPERM, "it lost control before"),
+        Refusal::Policy => (libc::ENOTSUP, "the policy takes none; --policy lru-sp does".to_owned()),
+        Refusal::Managers => (libc::EUSERS, format!("as many programs advise as may ({MANAGERS_MAX})")),
+        Refusal::Levels => (libc::ENOSPC, format!("as many priorities are in use as may be ({LEVELS_MAX})")),
+        Refusal::Files => {
+            (libc::EMFILE, format!("as many files have a priority of their own as may ({FILE_RECORDS_MAX})"))
+        }
+        Refusal::Range => (libc::ERANGE, "there is no such file to follow, or no such range".to_owned()),
+        Refusal::Revoked => (libc::EPERM, "it lost control before".to_owned()),
     };
     (error as u16, words)
 }

@@ -18,13 +18,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru-bottom",
     summary: "finds sequential reads and reads ahead; one LRU list, in which sequential data come in near the LRU end",
     source: "003 section III-A",
-    parameters: &[
-        sequential::THRESHOLD,
-        sequential::DEGREE,
-        sequential::GROUP,
-        sequential::TRIGGER_OFFSET,
-        sequential::ANOMALY,
-        sequential::BOTTOM_SHARE,
+    parameters: sequential::parameters![
         Parameter {
             name: "insert_share",
             help: "how far from the LRU end sequential data come in, as a share of the list",

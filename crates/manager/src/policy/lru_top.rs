@@ -11,14 +11,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru-top",
     summary: "finds sequential reads and reads ahead; sequential and random data in one LRU list",
     source: "003 section III-A",
-    parameters: &[
-        sequential::THRESHOLD,
-        sequential::DEGREE,
-        sequential::GROUP,
-        sequential::TRIGGER_OFFSET,
-        sequential::ANOMALY,
-        sequential::BOTTOM_SHARE,
-    ],
+    parameters: sequential::parameters![],
     build: |values| Box::new(Sequential::new(values, Top)),
 };
 

@@ -25,13 +25,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "sarc",
     summary: "finds sequential reads, reads ahead, and divides the memory between sequential and random data by what a page more is worth",
     source: "Gill, Modha: SARC (003 section III)",
-    parameters: &[
-        sequential::THRESHOLD,
-        sequential::DEGREE,
-        sequential::GROUP,
-        sequential::TRIGGER_OFFSET,
-        sequential::ANOMALY,
-        sequential::BOTTOM_SHARE,
+    parameters: sequential::parameters![
         LARGE_RATIO,
     ],
     build: |values| Box::new(Sequential::new(values, Sarc::new(values))),

@@ -27,6 +27,15 @@ use crate::ids::{Block, Page};
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
 
+/// The parameters of a policy that reads ahead by fixed degrees, and its own.
+macro_rules! parameters {
+    ($($own:expr),* $(,)?) => {{
+        use $crate::policy::sequential::*;
+        &[THRESHOLD, DEGREE, GROUP, TRIGGER_OFFSET, ANOMALY, BOTTOM_SHARE, $($own),*]
+    }};
+}
+pub(super) use parameters;
+
 /// The counter at which a block is known as part of a run.
 pub const THRESHOLD: Parameter = Parameter {
     name: "threshold",
