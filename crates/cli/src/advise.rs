@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use foresee::supervisor::INITIAL_BLOCKS;
 use foresee_manager::policy::{Choice, REGISTRY};
 use foresee_manager::{Config, Source as Disclosed, Trust};
 use foresee_sim::cells::map;
@@ -27,8 +28,6 @@ const AS_IT_IS: &str = "lru";
 const WORTH_IT: f64 = 0.01;
 /// A setting that saves this part of the most that can be saved is as good, if it is had for less.
 const AS_GOOD: f64 = 0.95;
-/// The window that a recorded run has at first under `foresee run`.
-const RECORDED_BLOCKS: u64 = 64;
 
 /// Options of `foresee advise`.
 #[derive(Args)]
@@ -159,7 +158,7 @@ fn run(trace: &Trace, options: &Options, setting: &Setting) -> Result<Report, St
         Hints::Told => Some(Disclosed::Library),
     };
     if setting.hints == Hints::Recorded {
-        config.trust = Trust::Earned { initial_blocks: RECORDED_BLOCKS };
+        config.trust = Trust::Earned { initial_blocks: INITIAL_BLOCKS };
     }
     let how = timed::Options { think: options.think, disclose, device: options.device, lookup_ns: 0 };
     let mut setup = timed::setup(trace, &how, config);

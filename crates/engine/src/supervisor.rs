@@ -68,7 +68,7 @@ const WALK_AHEAD_MAX: usize = 4096;
 const HABITS_MAX: usize = 65_536;
 /// What a disclosure may cost before any of it came true: 256 KiB, or 64 names (a known program's words: four times that, which
 /// costs a hard disk 0.2 s if they are wrong; an unknown one's: two names).
-const INITIAL_BLOCKS: u64 = 64;
+pub const INITIAL_BLOCKS: u64 = 64;
 /// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got going. (A file of 512 MiB
 /// on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched ahead.)
 const QUICK_RUN_BLOCKS_MAX: u64 = 256;
