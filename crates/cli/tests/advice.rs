@@ -37,6 +37,28 @@ fn a_file_of_advice_keeps_part_of_a_loop() {
     assert!((6 * 1024..6 * 1024 + 5 * 64).contains(&advised), "{advised}");
 }
 
+/// What is read once goes before what another file's priority keeps, and before what was read earlier.
+#[test]
+fn what_is_read_once_makes_room() {
+    let place = Place::new();
+    place.write_blocks("kept", 512);
+    place.write_blocks("stream", 4096);
+    let missed = |lines: &str| {
+        place.write("advice", lines);
+        let options = [&LRU_SP[..], &["--memory", "4MiB", "--advice", "advice"]].concat();
+        let (ended, account) = place.account(&options, &["cat", "kept", "stream", "kept"]);
+        ended.with(0);
+        program(&account, "cat")["missed_blocks"].as_u64().unwrap()
+    };
+    assert_eq!(missed("once nothing\n"), 512 + 4096 + 512);
+    assert_eq!(missed("once stream\n"), 512 + 4096);
+    // The simulator says the same of the same reads.
+    end(place.foresee(&["record", "-o", "trace", "--", "cat", "kept", "stream", "kept"]), b"").with(0);
+    let words = ["sim", "trace", "--policy", "lru-sp", "--cache", "4MiB", "--advice", "advice", "--json"];
+    let cells: Value = serde_json::from_slice(&end(place.foresee(&words), b"").with(0).stdout).unwrap();
+    assert_eq!((&cells[0]["policy"], &cells[0]["misses"]), (&"lru-sp".into(), &(512 + 4096).into()));
+}
+
 #[test]
 fn advice_means_a_policy_that_takes_it() {
     let place = Place::new();
