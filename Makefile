@@ -8,6 +8,8 @@ PYTHON_DIR ?= $(shell python3 -c 'import site, sys; under = "$(PREFIX)/"; \
 	print(next((it for it in site.getsitepackages() if it.startswith(under)), \
 	under + "lib/python%d.%d/site-packages" % sys.version_info[:2]))')
 export CARGO_BUILD_JOBS ?= $(JOBS)
+# Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
+export PROPTEST_RNG_SEED ?= 1
 
 .PHONY: build libforesee demo test check bench bench-apps bench-advice bench-stripe install clean
 

@@ -141,7 +141,8 @@ impl Model {
     fn is_in_bottom(&self, list: &[(u64, u64)], x: u64) -> bool {
         let stamp = list.iter().find(|it| it.0 == x).unwrap().1;
         let (lru, mru) = (list[0].1, list[list.len() - 1].1);
-        (stamp - lru) as f64 <= self.bottom() / list.len() as f64 * (mru - lru) as f64
+        // Multiplied, not divided: a page exactly at the border must be on the same side of it as in the policy.
+        (stamp - lru) as f64 * list.len() as f64 <= self.bottom() * (mru - lru) as f64
     }
 
     fn holds(&self, x: u64) -> bool {
