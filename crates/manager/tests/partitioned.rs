@@ -65,6 +65,7 @@ enum Classes {
         sample: u64,
         halve_at: u64,
         irregular: f64,
+        reread: f64,
         /// Site, Seq, Loop, period, spread, references since a sample.
         sites: Vec<(u64, u64, u64, u64, u64, u64)>,
         /// Block, site, when.
@@ -87,7 +88,7 @@ impl Classes {
 
     fn refer(&mut self, now: u64, read: Read, slip: Slip) -> Class {
         match self {
-            Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples } => {
+            Classes::Pcc { threshold, sample, halve_at, irregular, reread, sites, samples } => {
                 let find = |sites: &mut Vec<(u64, u64, u64, u64, u64, u64)>, site: u64| {
                     sites.iter().position(|it| it.0 == site).unwrap_or_else(|| {
                         sites.push((site, 0, 0, 0, 0, 0));
@@ -99,7 +100,9 @@ impl Classes {
                     (site, seq, looped, period, spread, _) if looped > seq => {
                         if spread as f64 <= *irregular * period as f64 { Class::Looping(site) } else { Class::Other }
                     }
-                    (_, seq, ..) if seq >= *threshold => Class::Sequential,
+                    (_, seq, looped, ..) if seq >= *threshold && looped as f64 <= *reread * seq as f64 => {
+                        Class::Sequential
+                    }
                     _ => Class::Other,
                 };
                 let mut found = class(&sites[own]);
@@ -213,13 +216,17 @@ struct Model {
     overdue: u64,
     classes: Classes,
     pages: Vec<Page>,
+    /// Sequential blocks read last, as many as are spared.
+    fresh: Vec<Block>,
+    spared: usize,
     depths: Depths,
     now: u64,
 }
 
 impl Model {
-    fn new(classes: Classes, overdue: u64, capacity: usize, slip: Slip) -> Self {
-        Model { capacity, slip, overdue, classes, pages: Vec::new(), depths: Depths::new(capacity), now: 0 }
+    fn new(classes: Classes, overdue: u64, spared: usize, capacity: usize, slip: Slip) -> Self {
+        let (pages, fresh, depths) = (Vec::new(), Vec::new(), Depths::new(capacity));
+        Model { capacity, slip, overdue, classes, pages, fresh, spared, depths, now: 0 }
     }
 
     /// What the read gives up.
@@ -237,6 +244,11 @@ impl Model {
         let class = self.classes.refer(self.now, read, self.slip);
         self.depths.refer(read.block, class == Class::Other);
         self.pages.push(Page { block: read.block, class, reader: read.reader, read: self.now });
+        self.fresh.retain(|&it| it != read.block && Some(it) != gone);
+        self.fresh.extend((class == Class::Sequential).then_some(read.block));
+        if self.fresh.len() > self.spared {
+            self.fresh.remove(0);
+        }
         gone
     }
 
@@ -247,7 +259,12 @@ impl Model {
             ranks.max().map(|(_, at)| at)
         };
         let own = |page: &Page| u64::from((page.reader == reader) != (self.slip == Slip::OthersSequentialFirst));
-        let sequential = |page: &Page| (page.class == Class::Sequential).then(|| (own(page), page.read));
+        let sequential = |page: &Page| {
+            (page.class == Class::Sequential).then(|| match self.fresh.contains(&page.block) {
+                true => (0, u64::MAX - page.read),
+                false => (1 + own(page), page.read),
+            })
+        };
         let looping = |page: &Page| match page.class {
             Class::Looping(group) => {
                 let (period, read) = (self.classes.period(group), page.read);
@@ -285,20 +302,28 @@ impl Model {
 
 /// A policy by its name, and its model.
 fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
-    let pcc = |threshold, sample, halve_at, irregular| {
+    let pcc = |threshold, sample, halve_at, irregular, reread| {
         let (sites, samples) = (Vec::new(), Vec::new());
-        Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples }
+        Classes::Pcc { threshold, sample, halve_at, irregular, reread, sites, samples }
     };
     let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
     let (name, classes) = match choice {
-        0 => ("pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,overdue=1e9", pcc(3, 1, u64::MAX, 1e9)),
-        1 => ("pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9", pcc(4, 3, u64::MAX, 1e9)),
-        2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5", pcc(3, 1, 24, 0.5)),
-        3 => ("ubm:overdue=1e9", ubm(3)),
-        _ => ("ubm:threshold=1", ubm(1)),
+        0 => (
+            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9",
+            pcc(3, 1, u64::MAX, 1e9, 1.0),
+        ),
+        1 => (
+            "pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0.25",
+            pcc(4, 3, u64::MAX, 1e9, 1.0),
+        ),
+        2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5,reread=0.3,spared=0", pcc(3, 1, 24, 0.5, 0.3)),
+        3 => ("ubm:spared=0,overdue=1e9", ubm(3)),
+        _ => ("ubm:threshold=1,spared=0.25", ubm(1)),
     };
     let config = Config::new(capacity as u64, name.parse().expect("a policy"));
-    (Manager::new(&config), Model::new(classes, if name.contains("overdue") { 1 << 40 } else { 2 }, capacity, slip))
+    let overdue = if name.contains("overdue") { 1 << 40 } else { 2 };
+    let spared = if name.contains("spared=0.25") { capacity / 4 } else { 0 };
+    (Manager::new(&config), Model::new(classes, overdue, spared, capacity, slip))
 }
 
 /// Where the two first give up different blocks, if they do.
@@ -371,7 +396,7 @@ fn other_pages_are_left_to_another_policy() {
         }
         manager.statistics().misses
     };
-    for other in ["lru", "tip1"] {
+    for other in ["lru", "arc"] {
         for capacity in [4, 12] {
             assert_eq!(misses(&format!("pcc:other={other}"), capacity), misses(other, capacity), "{other}");
         }

@@ -84,6 +84,34 @@ fn a_large_read_is_one_miss_of_its_run() {
     assert_eq!(driver.manager.statistics().sequential_misses, 1, "it goes on by its trigger");
 }
 
+/// `sarc-amp` counts requests: records of several blocks read at random are no run, however much of their file is here.
+#[test]
+fn records_at_random_are_no_run() {
+    let ahead = |policy: &str| {
+        let mut driver = driver(policy, 2000);
+        let mut record = 1u64;
+        for _ in 0..5000 {
+            record = record * 1_103_515_245 % 2_147_483_647;
+            driver.read(1, 0, record % 1000 * 4, 4);
+            driver.arrive();
+        }
+        let statistics = driver.manager.statistics();
+        statistics.ahead_of(false).fetched as f64 / statistics.misses as f64
+    };
+    assert!(ahead("sarc") > 0.5, "a request of four blocks is a run to it");
+    assert!(ahead("sarc-amp") < 0.01, "{}", ahead("sarc-amp"));
+}
+
+/// Its fourth request, or the second block of the third, is known as part of a run.
+#[test]
+fn requests_one_after_the_other_are_a_run() {
+    let mut driver = driver("sarc-amp", 2000);
+    (0..2).for_each(|request| drop(driver.read(1, 0, request * 4, 4)));
+    assert_eq!(driver.manager.statistics().sequential_misses, 0);
+    driver.read(1, 0, 8, 4);
+    assert_eq!(driver.manager.statistics().sequential_misses, 1);
+}
+
 /// Where a read is found late, the next stretch is read ahead at once, not when the block arrives.
 #[test]
 fn a_trigger_on_its_way_counts() {

@@ -50,6 +50,7 @@ policies! {
     alloc_lru
     sarc
     sarc_amp
+    readahead
     lru_top
     lru_bottom
     pcc
@@ -189,6 +190,14 @@ pub struct Stretch {
     pub misses: u64,
 }
 
+impl Stretch {
+    /// Its blocks, the nearest first.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
+        let Stretch { first, count, .. } = *self;
+        (first.index..first.index + count).map(move |index| Block { index, ..first })
+    }
+}
+
 /// What a policy that tells sequential reads from random ones knows of both. For reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Classes {
@@ -282,7 +291,7 @@ pub trait Policy {
     }
 
     /// Whether it can decide about a part of the memory, as another policy's parameter: it needs to hear of nothing but the pages it
-    /// is given.
+    /// is given, and fetches nothing ahead.
     fn holds_a_part(&self) -> bool {
         !self.is_offline()
     }
@@ -377,7 +386,7 @@ impl Domain {
             }
             Domain::Policy { .. } => match text.parse::<Choice>()?.build().holds_a_part() {
                 true => find(text).map(|spec| Value::Policy(spec.name)),
-                false => Err("a policy that neither reads ahead by itself nor knows the future".to_owned()),
+                false => Err("a policy that neither fetches ahead by itself nor knows the future".to_owned()),
             },
         }
     }

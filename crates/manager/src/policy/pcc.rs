@@ -9,9 +9,9 @@
 //!                            other:   hits at the depth of its last page      whatever its policy gives up
 //! ```
 //!
-//! The parameters' defaults are for machines of today. The paper's runs: `by_hash=0,halve_at=0,irregular=1e9,overdue=1e9`.
+//! The parameters' defaults are for machines of today. The paper's runs: `by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9`.
 
-use super::partitioned::{Partitioned, Rules, Sites};
+use super::partitioned::{OTHER, OVERDUE, Partitioned, Rules, SPARED, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
 
 pub(super) static SPEC: Spec = Spec {
@@ -47,28 +47,20 @@ pub(super) static SPEC: Spec = Spec {
             domain: Domain::Number { default: 0.25, min: 0.0, max: 1e9 },
         },
         Parameter {
+            name: "reread",
+            help: "a site is sequential while at most so many of its blocks are read again for one that is not; 1: as in the paper",
+            domain: Domain::Number { default: 0.05, min: 0.0, max: 1.0 },
+        },
+        Parameter {
             name: "per_process",
             help: "1: a call site is learned for each process by itself; 0: once, as in the paper",
             domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
         },
+        SPARED,
         OVERDUE,
         OTHER,
     ],
     build: |values| Box::new(pcc(values)),
-};
-
-/// When a loop is over.
-pub(super) const OVERDUE: Parameter = Parameter {
-    name: "overdue",
-    help: "a looping page that was not read for so many periods goes before others; 1e9: it does not, as in the paper",
-    domain: Domain::Number { default: 2.0, min: 1.0, max: 1e9 },
-};
-
-/// What holds the pages of no pattern.
-pub(super) const OTHER: Parameter = Parameter {
-    name: "other",
-    help: "the policy that holds pages neither sequential nor looping, with its own parameters' defaults; lru as in the paper",
-    domain: Domain::Policy { default: "lru" },
 };
 
 fn pcc(values: &Values) -> impl Policy + use<> {
@@ -79,7 +71,8 @@ fn pcc(values: &Values) -> impl Policy + use<> {
         by_hash: values.get("by_hash") >= 0.5,
         halve_at_blocks: never(values.get("halve_at")),
         irregular: values.get("irregular"),
+        reread: values.get("reread"),
         per_process: values.get("per_process") >= 0.5,
     };
-    Partitioned::new(Sites::new(rules), values.get(OVERDUE.name), values.policy(OTHER.name))
+    Partitioned::new(Sites::new(rules), values)
 }

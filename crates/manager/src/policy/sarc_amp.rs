@@ -10,10 +10,10 @@
 //!   block that goes unread, and has forgotten the stream by then.
 
 use super::sarc::{LARGE_RATIO, Sarc};
-use super::sequential::amp::Amp;
+use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{self, Sequential};
-use super::{Domain, Parameter, Spec, Values};
+use super::Spec;
 
 pub(super) static SPEC: Spec = Spec {
     name: "sarc-amp",
@@ -23,21 +23,8 @@ pub(super) static SPEC: Spec = Spec {
         sequential::THRESHOLD,
         sequential::BOTTOM_SHARE,
         LARGE_RATIO,
-        Parameter {
-            name: "first_degree",
-            help: "blocks read ahead of a run when it is found",
-            domain: Domain::Number { default: 24.0, min: 1.0, max: 4096.0 },
-        },
-        Parameter {
-            name: "degree_max",
-            help: "blocks read ahead of a run at most, in one stretch; 2,048 of 4 KiB are 8 MiB",
-            domain: Domain::Number { default: 2048.0, min: 1.0, max: 16384.0 },
-        },
+        FIRST_DEGREE,
+        DEGREE_MAX,
     ],
-    build: |values| Box::new(Sequential::with(rules(values), values, Sarc::new(values))),
+    build: |values| Box::new(Sequential::with(Rules::adapted(values), values, Sarc::new(values))),
 };
-
-fn rules(values: &Values) -> Rules {
-    let [first, most] = ["first_degree", "degree_max"].map(|name| values.get(name) as u16);
-    Rules::adapted(values, Amp::new(first, most))
-}

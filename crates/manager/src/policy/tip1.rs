@@ -25,11 +25,7 @@ pub(super) static SPEC: Spec = Spec {
     summary: "LRU with hints fetched in order, up to a ceiling on unread pages",
     source: "Patterson et al., TIP-1 (000 section 3.1) and the TIP prototype (001 section 2)",
     parameters: &[
-        Parameter {
-            name: "unread_share",
-            help: "the share of the memory that disclosed and unread blocks may hold; a third as in TIP-1",
-            domain: Domain::Number { default: 1.0 / 3.0, min: 0.0, max: 1.0 },
-        },
+        UNREAD_SHARE,
         Parameter {
             name: "count_present",
             help: "1: a hinted block found here is promoted and counts as unread (000); 0: neither (001)",
@@ -44,24 +40,61 @@ pub(super) static SPEC: Spec = Spec {
     build: |values| {
         Box::new(Tip1 {
             pages: List::default(),
-            unread_share: values.get("unread_share"),
+            ceiling: Ceiling {
+                unread_share: values.get(UNREAD_SHARE.name),
+                resume_blocks: values.get("resume_blocks") as u64,
+            },
             count_present: values.get("count_present") >= 0.5,
-            resume_blocks: values.get("resume_blocks") as u64,
         })
     },
 };
 
-struct Tip1 {
-    pages: List,
+/// How much may be here unread.
+pub(super) const UNREAD_SHARE: Parameter = Parameter {
+    name: "unread_share",
+    help: "the share of the memory that disclosed and unread blocks may hold; a third as in TIP-1",
+    domain: Domain::Number { default: 1.0 / 3.0, min: 0.0, max: 1.0 },
+};
+
+/// The ceiling on unread pages, below which what is disclosed is fetched in its order.
+pub(super) struct Ceiling {
     unread_share: f64,
-    count_present: bool,
+    /// Pages below it before a new run is begun.
     resume_blocks: u64,
 }
 
-impl Tip1 {
-    fn ceiling(&self, ledger: &Ledger) -> u64 {
+impl Ceiling {
+    /// At this share of the memory.
+    pub fn new(unread_share: f64) -> Self {
+        Ceiling { unread_share, resume_blocks: 1 }
+    }
+
+    fn pages(&self, ledger: &Ledger) -> u64 {
         (ledger.capacity as f64 * self.unread_share).round() as u64
     }
+
+    /// Whether it is not reached.
+    pub fn leaves_room(&self, context: &Context<'_>) -> bool {
+        let ledger = context.ledger();
+        ledger.unread < self.pages(&ledger)
+    }
+
+    /// What fetching a disclosed block is worth.
+    pub fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
+        let ledger = context.ledger();
+        let pages = self.pages(&ledger);
+        if !ahead.joins && ledger.unread + self.resume_blocks.min(pages) > pages {
+            return None;
+        }
+        // In the order of disclosure, and whatever page must go for it.
+        Some(Worth { rank: -(ahead.order as f64), value: f64::INFINITY })
+    }
+}
+
+struct Tip1 {
+    pages: List,
+    ceiling: Ceiling,
+    count_present: bool,
 }
 
 impl Policy for Tip1 {
@@ -91,17 +124,15 @@ impl Policy for Tip1 {
     }
 
     fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
-        let ledger = context.ledger();
-        ledger.unread < self.ceiling(&ledger)
+        self.ceiling.leaves_room(context)
     }
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        let ledger = context.ledger();
-        let ceiling = self.ceiling(&ledger);
-        if !ahead.joins && ledger.unread + self.resume_blocks.min(ceiling) > ceiling {
-            return None;
-        }
-        // In the order of disclosure, and whatever page must go for it.
-        Some(Worth { rank: -(ahead.order as f64), value: f64::INFINITY })
+        self.ceiling.worth(ahead, context)
+    }
+
+    /// It fetches ahead.
+    fn holds_a_part(&self) -> bool {
+        false
     }
 }

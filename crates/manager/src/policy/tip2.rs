@@ -443,6 +443,11 @@ impl Policy for Tip2 {
         true
     }
 
+    /// It needs to hear of hints.
+    fn holds_a_part(&self) -> bool {
+        false
+    }
+
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
         let times = self.times_of(context, ahead.device, ahead.sequence);
         let weight = self.weight(ahead.sequence, context);

@@ -2,7 +2,8 @@
 //! section 5.1, after UBM). Shared by `pcc` and `ubm`, which differ in how a reference is classified.
 //!
 //! - **Sequential** pages are not read again: they go first, the misser's own newest before others' (`sequential.rs`). While
-//!   there are free pages they stay, for a loop's first pass looks the same.
+//!   there are free pages they stay, for a loop's first pass looks the same. Those read just now are spared: what is known of a run that
+//!   is read ahead is in its blocks.
 //! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals; before them those whose loop
 //!   seems to be over (`looping.rs`).
 //! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
@@ -30,7 +31,7 @@ mod other;
 mod sequential;
 mod sites;
 
-use super::{Access, Context, Need, Patterns, Policy};
+use super::{Access, Context, Domain, Need, Parameter, Patterns, Policy, Values};
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
 pub(super) use files::Files;
@@ -38,6 +39,26 @@ use looping::Looping;
 use other::Other;
 use sequential::Sequential;
 pub(super) use sites::{Rules, Sites};
+
+/// Which sequential pages do not go yet.
+pub(super) const SPARED: Parameter = Parameter {
+    name: "spared",
+    help: "the share of the memory whose newest sequential pages go last among these: what is read ahead goes by the blocks read before; \
+           0 as in the paper",
+    domain: Domain::Number { default: 1.0 / 16.0, min: 0.0, max: 1.0 },
+};
+/// When a loop is over.
+pub(super) const OVERDUE: Parameter = Parameter {
+    name: "overdue",
+    help: "a looping page that was not read for so many periods goes before others; 1e9: it does not, as in the paper",
+    domain: Domain::Number { default: 2.0, min: 1.0, max: 1e9 },
+};
+/// What holds the pages of no pattern.
+pub(super) const OTHER: Parameter = Parameter {
+    name: "other",
+    help: "the policy that holds pages neither sequential nor looping, with its own parameters' defaults; lru as in the paper",
+    domain: Domain::Policy { default: "lru" },
+};
 
 /// What a period is known of: a call site, or a file; with the process where sites are told apart by it.
 pub(super) type Group = (u64, u32);
@@ -99,17 +120,16 @@ pub(super) struct Partitioned<C> {
 }
 
 impl<C: Classify> Partitioned<C> {
-    /// A cache of what `classifier` tells apart. A looping page is overdue after so many periods; `other` holds what is neither
-    /// sequential nor looping.
-    pub fn new(classifier: C, overdue: f64, other: Box<dyn Policy>) -> Self {
+    /// A cache of what `classifier` tells apart.
+    pub fn new(classifier: C, values: &Values) -> Self {
         Partitioned {
             classifier,
             now: 0,
             patterns: Patterns::default(),
             places: Vec::new(),
-            sequential: Sequential::default(),
-            looping: Looping::new(overdue),
-            other: Other::new(other),
+            sequential: Sequential::new(values.get(SPARED.name)),
+            looping: Looping::new(values.get(OVERDUE.name)),
+            other: Other::new(values.policy(OTHER.name)),
         }
     }
 
@@ -137,7 +157,7 @@ impl<C: Classify> Partitioned<C> {
     fn put(&mut self, page: Page, class: Class, access: Option<&Access>, context: &Context<'_>) {
         self.places[page as usize] = match class {
             Class::Sequential => {
-                self.sequential.push(page, access.map(|access| access.reader));
+                self.sequential.push(page, access.map(|access| access.reader), context.capacity);
                 Place::Sequential
             }
             Class::Looping { group, period } => {

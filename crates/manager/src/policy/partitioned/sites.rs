@@ -10,7 +10,7 @@
 //!                                  Seq(c) += T, unless b was there of c itself
 //!
 //! classify(c):   looping      if Loop(c) > Seq(c)
-//!                sequential   else if Seq(c) >= threshold
+//!                sequential   else if Seq(c) >= threshold  and Loop(c) <= reread Seq(c)
 //!                other        else
 //! ```
 //!
@@ -28,6 +28,8 @@
 //!   anything from ten references to thousands, and MRU then throws out what is read most. So a site's mean distance from
 //!   its period is kept beside the period, and it is looping only while that is small against it; else it is `other`, which
 //!   a policy of recency does well. It is believed to be irregular at first: a new loop is believed after a dozen samples.
+//! - **A site of which some blocks are read again is not sequential** (`reread`). In the paper it is for as long as they are less than
+//!   half: a reader of a hot set then loses it until each of its blocks was read twice, because sequential pages go first.
 //! - **Full tables** lose the older half: of sites by last use, of blocks by age. The paper evicts the site that was used
 //!   longest ago with all its blocks; one that reads gigabytes in sequence would be driven out by its own.
 
@@ -55,6 +57,8 @@ pub(crate) struct Rules {
     pub halve_at_blocks: u64,
     /// A site is looping while its mean distance from its period is at most so many times the period.
     pub irregular: f64,
+    /// A site is sequential while at most so many of its blocks are read again for one that is not.
+    pub reread: f64,
     /// One signature in two processes is two sites.
     pub per_process: bool,
 }
@@ -83,7 +87,9 @@ impl Known {
                 true => Class::Looping { group, period: self.period },
                 false => Class::Other,
             }
-        } else if self.sequential >= rules.threshold_blocks {
+        } else if self.sequential >= rules.threshold_blocks
+            && self.looping as f64 <= self.sequential as f64 * rules.reread
+        {
             Class::Sequential
         } else {
             Class::Other
@@ -233,6 +239,7 @@ mod tests {
         by_hash: false,
         halve_at_blocks: u64::MAX,
         irregular: f64::INFINITY,
+        reread: 1.0,
         per_process: false,
     };
 

@@ -17,7 +17,21 @@
 //! which 28 ..= 75 are brought: 48, with the trigger at 72.
 
 use crate::ids::{Block, Page};
+use crate::policy::{Domain, Parameter, Values};
 use crate::table::Table;
+
+/// The degree of a new stream.
+pub const FIRST_DEGREE: Parameter = Parameter {
+    name: "first_degree",
+    help: "blocks read ahead of a run when it is found",
+    domain: Domain::Number { default: 24.0, min: 1.0, max: 4096.0 },
+};
+/// The greatest degree.
+pub const DEGREE_MAX: Parameter = Parameter {
+    name: "degree_max",
+    help: "blocks read ahead of a run at most, in one stretch; 2,048 of 4 KiB are 8 MiB",
+    domain: Domain::Number { default: 2048.0, min: 1.0, max: 16384.0 },
+};
 
 /// Once something was brought in vain, degree and distance grow by this part: at the end of it, an eighth of what is brought is.
 const STEP_PART: u16 = 8;
@@ -69,8 +83,9 @@ pub struct Amp {
 }
 
 impl Amp {
-    /// New streams begin with this degree, and none goes beyond the other.
-    pub fn new(degree: u16, degree_max: u16) -> Self {
+    /// As the user chose it.
+    pub fn new(values: &Values) -> Self {
+        let [degree, degree_max] = [FIRST_DEGREE, DEGREE_MAX].map(|it| values.get(it.name) as u16);
         Amp {
             degree: degree.clamp(DEGREE_MIN, degree_max.max(DEGREE_MIN)),
             degree_max: degree_max.max(DEGREE_MIN),

@@ -14,6 +14,10 @@
 //! reads of 4 to 20   hits
 //! read of 21         22 ..= 42 are wanted: 25 ..= 42 are read ahead; 39 carries the trigger
 //! ```
+//!
+//! A track of the paper holds a request; a block here is less. With its rules a request of four blocks is a run. With those of
+//! `sarc-amp` all blocks of a request get one count, and what was read longer ago counts for nothing: in a memory that holds a large
+//! part of what is read at random, most blocks have the one before them beside them, and that has its own, and so on.
 
 use super::amp::{Amp, Carried};
 use super::lists::Class;
@@ -29,9 +33,25 @@ enum Reach {
     Adapted(Amp),
 }
 
+/// What counts as one block read after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A block and the next one, whenever that was (003).
+    Block,
+    /// A request and the next one, soon.
+    Request,
+}
+
+/// The part of the memory that may be referenced between two requests of a run: with more, a run of reads at random is one in
+/// `RECENT_PART` squared at most, and with less, more runs at once than that would hide one another.
+const RECENT_PART: u64 = 16;
+/// And so many blocks in any memory.
+const RECENT_MIN: u64 = 64;
+
 /// When something is read ahead, and how far.
 pub struct Rules {
     threshold: u8,
+    step: Step,
     reach: Reach,
     anomaly: bool,
 }
@@ -42,14 +62,20 @@ impl Rules {
         let [degree, group, trigger_offset] = [DEGREE, GROUP, TRIGGER_OFFSET].map(|it| values.get(it.name) as u64);
         Rules {
             threshold: values.get(THRESHOLD.name) as u8,
+            step: Step::Block,
             reach: Reach::Fixed { degree, group, trigger_offset },
             anomaly: values.get(ANOMALY.name) >= 0.5,
         }
     }
 
     /// Those of AMP.
-    pub fn adapted(values: &Values, amp: Amp) -> Self {
-        Rules { threshold: values.get(THRESHOLD.name) as u8, reach: Reach::Adapted(amp), anomaly: false }
+    pub fn adapted(values: &Values) -> Self {
+        Rules {
+            threshold: values.get(THRESHOLD.name) as u8,
+            step: Step::Request,
+            reach: Reach::Adapted(Amp::new(values)),
+            anomaly: false,
+        }
     }
 }
 
@@ -61,6 +87,8 @@ struct Track {
     counter: u8,
     /// Reading it has the next stretch read ahead.
     trigger: bool,
+    /// How many references there had been when it was read.
+    read_at: u32,
 }
 
 /// A stretch that is wanted.
@@ -113,6 +141,10 @@ pub struct Detector {
     tracks: Vec<Track>,
     /// The page of the block that was read last.
     last: Page,
+    /// References so far.
+    now: u32,
+    /// That block is of the request that is being served.
+    in_request: bool,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
     wanted: Option<Wanted>,
     /// Being read ahead.
@@ -122,7 +154,7 @@ pub struct Detector {
 impl Detector {
     /// Without pages.
     pub fn new(rules: Rules) -> Self {
-        Detector { rules, tracks: Vec::new(), last: 0, wanted: None, current: None }
+        Detector { rules, tracks: Vec::new(), last: 0, now: 0, in_request: false, wanted: None, current: None }
     }
 
     /// The list a page is for.
@@ -132,7 +164,8 @@ impl Detector {
 
     fn begin(&mut self, page: Page, track: Track, carried: Carried) {
         if page as usize >= self.tracks.len() {
-            self.tracks.resize(page as usize + 1, Track { class: Class::Random, counter: 0, trigger: false });
+            let none = Track { class: Class::Random, counter: 0, trigger: false, read_at: 0 };
+            self.tracks.resize(page as usize + 1, none);
         }
         self.tracks[page as usize] = track;
         if let Reach::Adapted(amp) = &mut self.rules.reach {
@@ -152,7 +185,7 @@ impl Detector {
         let current = self.current.filter(|current| current.holds(block));
         let trigger = current.is_some_and(|current| current.triggers_at(block));
         let carried = current.map_or(Carried::default(), |current| current.stream.at(block.index, current.end));
-        self.begin(page, Track { class: Class::Sequential, counter: 0, trigger }, carried);
+        self.begin(page, Track { class: Class::Sequential, counter: 0, trigger, read_at: self.now }, carried);
     }
 
     /// The page of the block before, if that is here.
@@ -162,25 +195,44 @@ impl Detector {
         Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before))
     }
 
-    fn counter_after(&self, before: Option<Page>) -> u8 {
-        let before = before.map_or(0, |page| self.tracks[page as usize].counter);
-        before.saturating_add(1).min(self.rules.threshold)
+    /// How many steps led to this page, of the block before one that is read now.
+    fn steps_to(&self, before: Page, context: &Context<'_>) -> u8 {
+        let track = self.tracks[before as usize];
+        let recent = (context.capacity / RECENT_PART).max(RECENT_MIN);
+        let is_recent = u64::from(self.now.wrapping_sub(track.read_at)) <= recent;
+        if self.rules.step == Step::Block || is_recent { track.counter } else { 0 }
+    }
+
+    fn counter_after(&self, before: Option<Page>, context: &Context<'_>) -> u8 {
+        let steps = before.map_or(0, |before| self.steps_to(before, context));
+        let is_step = self.rules.step == Step::Block || !self.in_request || before != Some(self.last);
+        if is_step { steps.saturating_add(1).min(self.rules.threshold) } else { steps }
+    }
+
+    /// A reader is at this page.
+    fn read(&mut self, page: Page) {
+        self.tracks[page as usize].read_at = self.now;
+        self.now = self.now.wrapping_add(1);
+        self.last = page;
+        self.in_request = true;
     }
 
     /// A page is taken for a block that a reader misses. Returns what is to be read ahead because of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
-        let counter = self.counter_after(before);
-        self.last = page;
+        let counter = self.counter_after(before, context);
+        let track = Track { class: Class::Random, counter, trigger: false, read_at: self.now };
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
-            self.begin(page, Track { class: Class::Sequential, counter, trigger: false }, carried);
+            self.begin(page, Track { class: Class::Sequential, ..track }, carried);
+            self.read(page);
             return if wanted.triggers_at(block) { self.go_on(block, carried, context) } else { None };
         }
-        let run = before.filter(|&before| self.tracks[before as usize].counter == self.rules.threshold);
+        let run = before.filter(|&before| self.steps_to(before, context) == self.rules.threshold);
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| self.carried(before));
-        self.begin(page, Track { class, counter, trigger: false }, Carried::default());
+        self.begin(page, Track { class, ..track }, Carried::default());
+        self.read(page);
         run?;
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
@@ -196,9 +248,9 @@ impl Detector {
     #[inline]
     pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         if self.tracks[page as usize].counter == 0 {
-            self.tracks[page as usize].counter = self.counter_after(self.before(block, context));
+            self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
         }
-        self.last = page;
+        self.read(page);
         if self.tracks[page as usize].trigger { self.go_on(block, self.carried(page), context) } else { None }
     }
 
@@ -261,7 +313,7 @@ impl Detector {
     /// Hands out what is wanted. Asked again, what was handed out is on its way.
     pub fn next_stretch(&mut self) -> Option<Stretch> {
         if self.wanted.is_none() {
-            self.current = None;
+            (self.current, self.in_request) = (None, false);
             return None;
         }
         self.current = self.wanted.take();

@@ -23,7 +23,7 @@ pub mod detect;
 pub mod lists;
 
 use super::{Access, Classes, Context, Domain, Need, Parameter, Policy, Stretch, Values};
-use crate::ids::{Block, Page};
+use crate::ids::Page;
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
 
@@ -117,9 +117,7 @@ impl<R: Replacement> Sequential<R> {
 
     /// What is wanted ahead and has a page already becomes as recent as what is brought (line 46).
     fn renew_wanted(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
-        let Some(Stretch { first, count, .. }) = wanted else { return };
-        for index in first.index..first.index + count {
-            let block = Block { index, ..first };
+        for block in wanted.iter().flat_map(Stretch::blocks) {
             let Some(page) = context.table.find(block) else { continue };
             let was = self.detector.class(page);
             if self.detector.join(page, block) {

@@ -1,0 +1,189 @@
+//! `readahead`: what is disclosed is fetched ahead as in `tip1`, and what is read in runs as in `sarc-amp`; which page goes is another
+//! policy's choice, `keep`.
+//!
+//! ```text
+//! hint:          its blocks are fetched below the ceiling on unread pages     (tip1.rs)
+//! read of x:     the run it goes on, if any, is read ahead                    (sequential/detect.rs, sequential/amp.rs)
+//! victim:        as `keep` has it; but no page goes for a block that is read after it in one stretch
+//! ```
+//!
+//! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what is known of a program's call sites,
+//! or what it advises, decides what stays, and it is read ahead for all the same.
+
+use super::sequential::THRESHOLD;
+use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
+use super::sequential::detect::{Detector, Rules};
+use super::tip1::{Ceiling, UNREAD_SHARE};
+use super::{
+    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Patterns, Policy, Spec, Stretch, Worth,
+};
+use crate::advice::{Advice, Answer};
+use crate::event::Refusal;
+use crate::ids::{Page, ReaderId};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "readahead",
+    summary: "fetches ahead what is disclosed and what is read in runs; another policy decides what stays",
+    source: "000 section 3.1; 003 section II; Gill, Bathen: AMP (FAST 2007)",
+    parameters: &[
+        UNREAD_SHARE,
+        THRESHOLD,
+        FIRST_DEGREE,
+        DEGREE_MAX,
+        Parameter {
+            name: "keep",
+            help: "the policy that decides what stays, with its own parameters' defaults",
+            domain: Domain::Policy { default: "lru" },
+        },
+    ],
+    build: |values| {
+        Box::new(Readahead {
+            ceiling: Ceiling::new(values.get(UNREAD_SHARE.name)),
+            detector: Detector::new(Rules::adapted(values)),
+            keep: values.policy("keep"),
+        })
+    },
+};
+
+struct Readahead {
+    ceiling: Ceiling,
+    detector: Detector,
+    keep: Box<dyn Policy>,
+}
+
+impl Readahead {
+    /// What is wanted and here already, or on its way, is of the stretch too.
+    fn join(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
+        for block in wanted.iter().flat_map(Stretch::blocks) {
+            if let Some(page) = context.table.find(block) {
+                self.detector.join(page, block);
+            }
+        }
+    }
+
+    fn found(&mut self, page: Page, context: &Context<'_>) {
+        let wanted = self.detector.found(page, context.table.block(page), context);
+        self.join(wanted, context);
+    }
+}
+
+impl Policy for Readahead {
+    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        let block = context.table.block(page);
+        match access {
+            None => self.detector.taken_ahead(page, block),
+            Some(_) => {
+                let wanted = self.detector.missed(page, block, context);
+                self.join(wanted, context);
+            }
+        }
+        self.keep.taken(page, context, access);
+    }
+
+    fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.detector.late(page, context.table.block(page), context);
+        self.found(page, context);
+        self.keep.awaited(page, context, access);
+    }
+
+    fn lost(&mut self, page: Page, context: &Context<'_>) {
+        self.keep.lost(page, context);
+    }
+
+    fn reads_ahead(&mut self) -> Option<Stretch> {
+        self.detector.next_stretch()
+    }
+
+    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
+        self.keep.classes(context)
+    }
+
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        self.keep.arrived(page, context, access);
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.found(page, context);
+        self.keep.referenced(page, context, access);
+    }
+
+    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
+        self.keep.disclosed(page, context)
+    }
+
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        self.detector.left(page, context.table.block(page), context);
+        self.keep.left(page, context);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        let page = self.keep.victim(context, need)?;
+        let is_nearer = self.detector.is_nearer(context.table.block(page), need.missing);
+        (!is_nearer).then_some(page)
+    }
+
+    fn keeps(&self) -> bool {
+        self.keep.keeps()
+    }
+
+    fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
+        self.ceiling.leaves_room(context)
+    }
+
+    fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
+        self.ceiling.worth(ahead, context)
+    }
+
+    fn takes_advice(&self) -> bool {
+        self.keep.takes_advice()
+    }
+
+    fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
+        self.keep.advised(reader, advice, context)
+    }
+
+    /// It reads ahead by itself.
+    fn holds_a_part(&self) -> bool {
+        false
+    }
+
+    fn revoked(&mut self) -> Option<ReaderId> {
+        self.keep.revoked()
+    }
+
+    fn reader_exited(&mut self, reader: ReaderId) {
+        self.keep.reader_exited(reader);
+    }
+
+    fn partitions(&self) -> Vec<(&'static str, u64)> {
+        self.keep.partitions()
+    }
+
+    fn partition_of(&self, page: Page) -> Option<usize> {
+        self.keep.partition_of(page)
+    }
+
+    fn patterns(&self) -> Option<Patterns> {
+        self.keep.patterns()
+    }
+
+    fn uses_sites(&self) -> bool {
+        self.keep.uses_sites()
+    }
+
+    fn lessons(&self) -> Vec<Lesson> {
+        self.keep.lessons()
+    }
+
+    fn taught(&mut self, lesson: Lesson) {
+        self.keep.taught(lesson);
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        self.keep.check(context);
+    }
+
+    fn sequence_ended(&mut self, sequence: u16) {
+        self.keep.sequence_ended(sequence);
+    }
+}
