@@ -9,7 +9,8 @@
 //!                            other:   hits at the depth of its last page      whatever its policy gives up
 //! ```
 //!
-//! The parameters' defaults are for machines of today. The paper's runs: `by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9`.
+//! The parameters' defaults are for machines of today. The paper's runs:
+//! `by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9`.
 
 use super::partitioned::{OTHER, OVERDUE, Partitioned, Rules, SPARED, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
