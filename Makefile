@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check bench bench-apps bench-advice bench-stripe install clean
+.PHONY: build libforesee demo test check bench bench-apps bench-advice bench-unhinted bench-stripe install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -49,6 +49,10 @@ bench-apps: build
 # Programs of paper 002 in less memory than their data, with advice and without; as bench-apps, and cscope, ld, Debian's packages.
 bench-advice: build
 	python3 bench/advice/run.py
+
+# Programs that disclose nothing: mixed sequential and random readers, and the same reads again and again; as bench-apps, and rg, cscope.
+bench-unhinted: build
+	python3 bench/unhinted/run.py
 
 # One file striped over several slow disks; as bench.
 bench-stripe: build

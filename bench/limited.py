@@ -1,11 +1,17 @@
 """Programs in little memory on the slow disk: the memory control group, and the disk from within slowdisk."""
 
+import json
 import os
+import shlex
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 GROUP = "foresee-bench"
+# What foresee takes: its ring of 4 MiB, and itself.
+FORESEE_BYTES = 12 << 20
 
 
 class Group:
@@ -54,3 +60,34 @@ class Disk:
         subprocess.run(["blockdev", "--flushbufs", self.device], check=True)
         subprocess.run(["mount", "-t", "ext4", "-o", options, self.device, self.mount], check=True)
         self.control.write_text(f"{model}\nreset\n")
+
+
+def in_group(limit, act):
+    """Does something in a process of its own that is in a memory group."""
+    group = Group(limit)
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        group.enter()
+        with os.fdopen(send, "w") as pipe:
+            json.dump(act(), pipe)
+        os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    group.remove()
+    return json.loads(text)
+
+
+def on_slowdisk(arguments, script):
+    """Runs the script again on a slow disk, first with --make at full speed; both with --tools, a folder for what they need."""
+    if os.geteuid() != 0 or not Group.there_are():
+        sys.exit("skipped: this needs root and a memory control group")
+    with tempfile.TemporaryDirectory() as tools:
+        own = [sys.executable, script, *sys.argv[1:], "--tools", tools]
+        image = ["--image", arguments.image] if arguments.image else []
+        disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", shlex.join([*own, "--make"])]
+        status = subprocess.run([*disk, "--", *own]).returncode
+    if status != 0:
+        sys.exit(status)

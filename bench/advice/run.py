@@ -14,12 +14,10 @@ import argparse
 import hashlib
 import json
 import os
-import shlex
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -30,14 +28,12 @@ sys.path.insert(0, str(HERE.parent.parent / "papers" / "record"))
 import applications as recorded  # noqa: E402
 import common  # noqa: E402
 import inputs  # noqa: E402
-from common import DISKS, ROOT  # noqa: E402
-from limited import Disk, Group  # noqa: E402
+import sources  # noqa: E402
+from common import DISKS  # noqa: E402
+from limited import Disk, FORESEE_BYTES, in_group, on_slowdisk  # noqa: E402
 
-SOURCES = ("kernel", "mm", "fs", "net", "block", "lib", "crypto", "ipc", "init", "io_uring", "security")
 PROGRAMS_BYTES = 4 << 20
 LD_BYTES = 184 << 20
-# What foresee takes: its ring of 4 MiB, and itself.
-FORESEE_BYTES = 12 << 20
 SORT_LINES, SORT_TIMES = 200_000, 5
 
 
@@ -85,7 +81,7 @@ def applications(mount):
 
 def make_data(work, mount):
     """What the programs read, as far as it is not there. `work` keeps the packages."""
-    make_sources(work, mount / "source")
+    sources.make(work, mount / "source")
     make_texts(work, mount / "texts")
     if not (mount / "modules").exists():
         (kernel,) = inputs.package(work, inputs.MODULES).glob("lib/modules/*/kernel")
@@ -97,18 +93,6 @@ def make_data(work, mount):
         with (mount / "lines" / "input").open("w") as file:
             file.writelines(f"{number}{line}" for number in range(1, SORT_TIMES + 1) for line in text)
         (mount / "lines" / "once").unlink()
-
-
-def make_sources(work, folder):
-    if folder.exists():
-        return
-    made = work / "source"
-    if not made.exists():
-        inputs.kernel_source(made, SOURCES, inputs.is_code)
-    shutil.copytree(made, folder)
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    (folder / "cscope.files").write_text("\n".join(files) + "\n")
-    subprocess.run(["cscope", "-b"], cwd=folder, check=True)
 
 
 def make_texts(work, folder):
@@ -150,24 +134,6 @@ class Started:
 
 def hash_of(output):
     return hashlib.sha256(output).hexdigest()
-
-
-def in_group(limit, act):
-    """Does something in a process of its own that is in a memory group."""
-    group = Group(limit)
-    receive, send = os.pipe()
-    child = os.fork()
-    if child == 0:
-        group.enter()
-        with os.fdopen(send, "w") as pipe:
-            json.dump(act(), pipe)
-        os._exit(0)
-    os.close(send)
-    with os.fdopen(receive) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    group.remove()
-    return json.loads(text)
 
 
 ARMS = {"plain": None, "advised": ["--advice", "ADVICE"]}
@@ -308,20 +274,8 @@ def main():
         inside(arguments)
     else:
         if not arguments.table:
-            with tempfile.TemporaryDirectory() as tools:
-                outside(arguments, tools)
+            on_slowdisk(arguments, __file__)
         table(arguments.results)
-
-
-def outside(arguments, tools):
-    if os.geteuid() != 0 or not Group.there_are():
-        sys.exit("skipped: this needs root and a memory control group")
-    own = [sys.executable, __file__, *sys.argv[1:], "--tools", tools]
-    image = ["--image", arguments.image] if arguments.image else []
-    disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", shlex.join([*own, "--make"])]
-    status = subprocess.run([*disk, "--", *own]).returncode
-    if status != 0:
-        sys.exit(status)
 
 
 if __name__ == "__main__":

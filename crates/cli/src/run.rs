@@ -43,7 +43,7 @@ pub struct Options {
     compare: Option<u32>,
 
     /// Share memory with this user's other runs of the same NAME, as policy lru-sp divides it between their programs. Such runs
-    /// learn nothing and read nothing ahead; the first of them settles --policy and --memory
+    /// learn nothing and take no hints; the first of them settles --policy and --memory
     #[arg(long, value_name = "NAME", conflicts_with_all = ["compare", "log"])]
     join: Option<String>,
 

@@ -28,8 +28,8 @@ pub struct Running {
     #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
     pub memory: Option<u64>,
 
-    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them [default: tip1, or
-    /// lru-sp with --advice]
+    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them [default:
+    /// readahead:keep=pcc, or readahead:keep=lru-sp with --advice]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
@@ -44,9 +44,10 @@ pub fn may_use_uring() -> bool {
     std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
 }
 
-/// The policy of a run that does not say which.
-fn default_policy(advised: bool) -> Choice {
-    let name = if advised { "lru-sp" } else { "tip1" };
+/// The policy of a run that does not say which: what is known of its future is read ahead, and what its call sites show, or its programs
+/// say of what they can spare, decides what stays.
+pub fn default_policy(advised: bool) -> Choice {
+    let name = if advised { "readahead:keep=lru-sp" } else { "readahead:keep=pcc" };
     name.parse().unwrap_or_else(|error| unreachable!("{error}"))
 }
 

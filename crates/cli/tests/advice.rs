@@ -67,7 +67,10 @@ fn advice_means_a_policy_that_takes_it() {
     let log = place.aside("log").display().to_string();
     end(place.run(&["--advice", "advice", "--log", &log], &["cat", "f"]), b"").with(0);
     let text = std::fs::read_to_string(&log).unwrap();
-    assert!(text.lines().next().unwrap().contains("policy=lru-sp") && text.contains("set-policy"), "{text}");
+    assert!(
+        text.lines().next().unwrap().contains("policy=readahead:keep=lru-sp") && text.contains("set-policy"),
+        "{text}"
+    );
     end(place.foresee(&["replay", &log]), b"").with(0);
     let refused = end(place.run(&["--advice", "advice", "--policy", "lru"], &["cat", "f"]), b"").with(125);
     assert_eq!(

@@ -28,7 +28,8 @@ fn each_run_has_its_own_account_of_one_memory() {
     let name = name(&place);
     // The first begins, and ends last.
     let long = "cat f f | cksum > /dev/null; echo begun; until test -e over; do sleep 0.01; done; exit 3";
-    let first = Under::way(place.run(&["--join", &name, "--memory", "1MiB", "--json", "first"], &["sh", "-c", long]));
+    let options = ["--join", &name, "--memory", "1MiB", "--policy", "lru-sp", "--json", "first"];
+    let first = Under::way(place.run(&options, &["sh", "-c", long]));
     let options = ["--join", &name, "--json", "second", "--report"];
     let second = end(place.run(&options, &["head", "-c", "1000000", "g"]), b"").with(0);
     assert!(
@@ -79,7 +80,7 @@ fn what_cannot_be_shared_is_refused() {
     assert!(refused(&["--compare", "2"], 2).contains("cannot be used with"));
     let words = ["sh", "-c", "echo begun; until test -e over; do sleep 0.01; done"];
     let first = Under::way(place.run(&["--join", &name, "--memory", "1MiB"], &words));
-    assert!(refused(&["--policy", "lru-s"], 2).contains("the runs share policy lru-sp, not lru-s"));
+    assert!(refused(&["--policy", "lru-s"], 2).contains("the runs share policy readahead:keep=lru-sp, not lru-s"));
     assert!(refused(&["--memory", "2MiB"], 2).contains("the first of the runs has settled --memory; leave it out"));
     let absent = end(place.run(&["--join", &name], &["absent-program"]), b"").with(127).err();
     assert!(absent.contains("absent-program: No such file or directory"), "{absent}");

@@ -157,6 +157,8 @@ pub struct Supervisor<'a> {
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     sizes: HashMap<FileId, u64>,
     habits: HashMap<(u32, i32, u32), Habit>,
+    /// See [`Supervisor::is_choosing`].
+    chooses: bool,
     /// Up to where each file's residency was checked last.
     checked_to: HashMap<FileId, u64>,
     /// None if a fixed amount is to be reckoned with.
@@ -222,6 +224,7 @@ impl<'a> Supervisor<'a> {
             mapped: HashMap::new(),
             sizes: HashMap::new(),
             habits: HashMap::new(),
+            chooses: false,
             checked_to: HashMap::new(),
             memory: setup.memory_bytes.is_none().then_some(memory),
             share: Share::default(),
@@ -528,13 +531,14 @@ impl<'a> Supervisor<'a> {
         if self.trace.is_some() || self.manager.takes_advice() {
             return;
         }
+        let chooses = self.is_choosing();
         if self.habits.len() >= HABITS_MAX {
             self.habits.clear();
         }
         let habit = self.habits.entry((slot, fd, generation)).or_default();
         habit.hits = if hit { habit.hits + 1 } else { 0 };
         let wish = match habit.wish {
-            Attention::Every if habit.hits >= QUIET_AFTER => Attention::Sampled,
+            Attention::Every if habit.hits >= QUIET_AFTER && !chooses => Attention::Sampled,
             Attention::Sampled if !hit => Attention::Located,
             // Its position is known again by now.
             Attention::Located => Attention::Every,
@@ -546,6 +550,23 @@ impl<'a> Supervisor<'a> {
                 process.set_attention(fd, generation, wish);
             }
         }
+    }
+
+    /// Whether which page goes is decided by how all of them are read, and some have gone. From the first that goes on, no read is
+    /// left out: a loop whose hits are not told looks as if it were over.
+    fn is_choosing(&mut self) -> bool {
+        if !self.chooses && self.manager.uses_sites() && self.manager.statistics().evictions > 0 {
+            self.chooses = true;
+            for (&(slot, fd, generation), habit) in
+                self.habits.iter_mut().filter(|(_, it)| it.wish == Attention::Sampled)
+            {
+                habit.wish = Attention::Located;
+                if let Some(process) = self.region.process(slot) {
+                    process.set_attention(fd, generation, habit.wish);
+                }
+            }
+        }
+        self.chooses
     }
 
     fn take_reports(&mut self) -> usize {

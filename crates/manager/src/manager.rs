@@ -255,6 +255,11 @@ impl Manager {
         self.policy.takes_advice()
     }
 
+    /// Whether the policy goes by where in a program reads come from; then what is read again matters as much as what is missed.
+    pub fn uses_sites(&self) -> bool {
+        self.policy.uses_sites()
+    }
+
     /// The memory as it stands.
     pub fn ledger(&self) -> Ledger {
         Ledger::of(self.capacity, &self.table)

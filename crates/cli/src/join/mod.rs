@@ -5,7 +5,7 @@
 //!       |                                       |
 //!    program  ----------- ring in memory -------+
 //!
-//! run:         {"policy": "lru-sp" or null, "memory": bytes or null, "advice": text or null}
+//! run:         {"policy": its name or null, "memory": bytes or null, "advice": text or null}
 //! supervisor:  {"ring": "/proc/PID/fd/N"}                            or {"refused": "why"}
 //! run:         {"elapsed_s": 1.5, "start_up_s": 0.004, "status": 0}  once its command has ended
 //! supervisor:  {"account": as --json has it, "lines": as people are told, "warnings": [...]}

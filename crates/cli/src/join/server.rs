@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Broken, Line};
 use crate::report;
-use crate::running::may_use_uring;
+use crate::running::{default_policy, may_use_uring};
 
 /// Who does not say its wish for so long is no run.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ impl Wishes {
 
     /// What these wishes come to for the first run.
     fn shared(&self) -> Result<Shared, String> {
-        let policy = self.policy.clone().map_or_else(|| "lru-sp".parse(), Ok)?;
+        let policy = self.policy.clone().unwrap_or_else(|| default_policy(true));
         if !policy.build().takes_advice() {
             return Err(format!("policy {} knows no programs to share memory between; lru-sp does", policy.as_str()));
         }

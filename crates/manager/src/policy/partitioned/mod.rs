@@ -6,6 +6,8 @@
 //!   is read ahead is in its blocks.
 //! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals; before them those whose loop
 //!   seems to be over (`looping.rs`).
+//! - Pages that nobody has read yet, being brought ahead, have no pattern: they go last, and first when they were brought in vain
+//!   (`unread.rs`).
 //! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
 //!
 //! Between the last two the *marginal gain* decides: hits a reference that would be lost with one page less. A page of a loop
@@ -30,6 +32,7 @@ mod looping;
 mod other;
 mod sequential;
 mod sites;
+mod unread;
 
 use super::{Access, Context, Domain, Need, Parameter, Patterns, Policy, Values};
 use crate::ids::{Block, Page};
@@ -39,6 +42,7 @@ use looping::Looping;
 use other::Other;
 use sequential::Sequential;
 pub(super) use sites::{Rules, Sites};
+use unread::Unread;
 
 /// Which sequential pages do not go yet.
 pub(super) const SPARED: Parameter = Parameter {
@@ -105,6 +109,7 @@ enum Place {
     Sequential,
     Looping,
     Other,
+    Unread,
 }
 
 /// The partitioned cache.
@@ -117,6 +122,7 @@ pub(super) struct Partitioned<C> {
     sequential: Sequential,
     looping: Looping,
     other: Other,
+    unread: Unread,
 }
 
 impl<C: Classify> Partitioned<C> {
@@ -130,12 +136,13 @@ impl<C: Classify> Partitioned<C> {
             sequential: Sequential::new(values.get(SPARED.name)),
             looping: Looping::new(values.get(OVERDUE.name)),
             other: Other::new(values.policy(OTHER.name)),
+            unread: Unread::default(),
         }
     }
 
     /// Memory as the policy of other pages sees it: without what the other partitions hold.
     fn rest<'a>(&self, context: &Context<'a>) -> Context<'a> {
-        let held = self.sequential.len() + self.looping.len();
+        let held = self.sequential.len() + self.looping.len() + self.unread.len();
         Context { capacity: context.capacity.saturating_sub(held).max(1), ..*context }
     }
 
@@ -154,10 +161,10 @@ impl<C: Classify> Partitioned<C> {
         class
     }
 
-    fn put(&mut self, page: Page, class: Class, access: Option<&Access>, context: &Context<'_>) {
+    fn put(&mut self, page: Page, class: Class, access: &Access, context: &Context<'_>) {
         self.places[page as usize] = match class {
             Class::Sequential => {
-                self.sequential.push(page, access.map(|access| access.reader), context.capacity);
+                self.sequential.push(page, access.reader, context.capacity);
                 Place::Sequential
             }
             Class::Looping { group, period } => {
@@ -165,7 +172,7 @@ impl<C: Classify> Partitioned<C> {
                 Place::Looping
             }
             Class::Other => {
-                self.other.arrived(page, &self.rest(context), access);
+                self.other.arrived(page, &self.rest(context), Some(access));
                 Place::Other
             }
         };
@@ -177,6 +184,7 @@ impl<C: Classify> Partitioned<C> {
             Place::Sequential => self.sequential.remove(page),
             Place::Looping => self.looping.remove(page),
             Place::Other => self.other.left(page, &self.rest(context)),
+            Place::Unread => self.unread.remove(page),
         }
     }
 }
@@ -186,11 +194,12 @@ impl<C: Classify> Policy for Partitioned<C> {
         if page as usize >= self.places.len() {
             self.places.resize(page as usize + 1, Place::None);
         }
-        // What nobody has read yet has no pattern.
-        let class = match access {
-            Some(access) => self.classify(context.table.block(page), access, context),
-            None => Class::Other,
+        let Some(access) = access else {
+            self.unread.push(page, self.now);
+            self.places[page as usize] = Place::Unread;
+            return;
         };
+        let class = self.classify(context.table.block(page), access, context);
         self.put(page, class, access, context);
     }
 
@@ -200,7 +209,7 @@ impl<C: Classify> Policy for Partitioned<C> {
             self.other.referenced(page, &self.rest(context), access);
         } else {
             self.take(page, context);
-            self.put(page, class, Some(access), context);
+            self.put(page, class, access, context);
         }
     }
 
@@ -210,23 +219,29 @@ impl<C: Classify> Policy for Partitioned<C> {
 
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
         let can_go = |page| context.table.can_go(page);
-        if let Some(page) = self.sequential.victim(need.reader, can_go) {
-            return Some(page);
-        }
-        if let Some(page) = self.looping.overdue(self.now, can_go) {
-            return Some(page);
+        let going = self.unread.overdue(self.now, context.capacity, can_go);
+        let going = going.or_else(|| self.sequential.victim(need.reader, can_go));
+        let going = going.or_else(|| self.looping.overdue(self.now, can_go));
+        if going.is_some() {
+            return going;
         }
         let rest = self.rest(context);
         let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
-        if self.other.marginal_gain() < looping {
+        let going = if self.other.marginal_gain() < looping {
             self.other.victim(&rest, need).or_else(|| self.looping.victim(can_go))
         } else {
             self.looping.victim(can_go).or_else(|| self.other.victim(&rest, need))
-        }
+        };
+        going.or_else(|| self.unread.victim(can_go))
     }
 
     fn partitions(&self) -> Vec<(&'static str, u64)> {
-        vec![("sequential", self.sequential.len()), ("looping", self.looping.len()), ("other", self.other.len())]
+        vec![
+            ("sequential", self.sequential.len()),
+            ("looping", self.looping.len()),
+            ("other", self.other.len()),
+            ("unread", self.unread.len()),
+        ]
     }
 
     fn partition_of(&self, page: Page) -> Option<usize> {
@@ -235,6 +250,7 @@ impl<C: Classify> Policy for Partitioned<C> {
             Place::Sequential => Some(0),
             Place::Looping => Some(1),
             Place::Other => Some(2),
+            Place::Unread => Some(3),
         }
     }
 
@@ -259,6 +275,7 @@ impl<C: Classify> Policy for Partitioned<C> {
         assert_eq!(count(Place::Sequential), self.sequential.len(), "I1: the sequential partition's length");
         assert_eq!(count(Place::Looping), self.looping.len(), "I1: the looping partition's length");
         assert_eq!(count(Place::Other), self.other.len(), "I1: the other partition's length");
+        assert_eq!(count(Place::Unread), self.unread.len(), "I1: the unread partition's length");
         self.looping.check();
         self.other.check(&self.rest(context));
     }

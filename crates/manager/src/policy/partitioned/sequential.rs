@@ -14,10 +14,10 @@ pub(super) struct Sequential {
     /// All others.
     stacked: List,
     /// Readers that have pages on stacks, and theirs.
-    own: BTreeMap<Option<ReaderId>, Chain>,
+    own: BTreeMap<ReaderId, Chain>,
     links: Links,
     /// Whose each page is, and whether it is fresh.
-    pages: Vec<(Option<ReaderId>, bool)>,
+    pages: Vec<(ReaderId, bool)>,
 }
 
 impl Sequential {
@@ -36,9 +36,9 @@ impl Sequential {
         self.fresh.len() + self.stacked.len()
     }
 
-    pub fn push(&mut self, page: Page, reader: Option<ReaderId>, capacity: u64) {
+    pub fn push(&mut self, page: Page, reader: ReaderId, capacity: u64) {
         if page as usize >= self.pages.len() {
-            self.pages.resize(page as usize + 1, (None, false));
+            self.pages.resize(page as usize + 1, (reader, false));
         }
         self.pages[page as usize] = (reader, true);
         self.fresh.push_newest(page);
@@ -67,7 +67,9 @@ impl Sequential {
 
     /// The newest page on the stack of who needs one, else the newest on any; else the oldest that is on none.
     pub fn victim(&self, misser: Option<ReaderId>, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let own = self.own.get(&misser).and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));
+        let own = misser
+            .and_then(|misser| self.own.get(&misser))
+            .and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));
         let stacked = || self.stacked.newest_first().find(|&page| can_go(page));
         own.or_else(stacked).or_else(|| self.fresh.oldest_first().find(|&page| can_go(page)))
     }
@@ -80,10 +82,10 @@ mod tests {
     #[test]
     fn the_newest_of_the_older_ones_goes() {
         let mut pages = Sequential::new(0.2);
-        let reader = Some(ReaderId(1));
+        let reader = ReaderId(1);
         (0..6).for_each(|page| pages.push(page, reader, 10));
         let mut gone = Vec::new();
-        while let Some(page) = pages.victim(reader, |_| true) {
+        while let Some(page) = pages.victim(Some(reader), |_| true) {
             pages.remove(page);
             gone.push(page);
         }

@@ -1,0 +1,225 @@
+"""make bench-unhinted: programs that disclose nothing, with nothing known of them, in less memory than their data (papers 003 and 004).
+
+Mixed: 1, 8 and 64 sequential readers and one that reads records of a hot set; and that one alone; with the kernel's readahead at 128 KiB
+and at 8 MiB. Repeated: rg over a tree, and a look-up in cscope's database, six times in a row in 1 / 1.4 of what they read.
+Each runs plain, and under `foresee run --no-words --no-learn`; in turn, each time on a cold cache, in a memory group; foresee's own
+memory comes on top where it runs, so that the cache is the same.
+
+Raw results go to bench/results/unhinted-DISK.json; the table is printed at the end. Needs root, a memory control group (v1 or v2),
+/dev/fuse, loop devices and gcc; for the repeated ones rg, cscope and Debian's sources of the kernel (papers/record fetches them).
+"""
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import common  # noqa: E402
+import sources  # noqa: E402
+from common import DISKS  # noqa: E402
+from limited import Disk, FORESEE_BYTES, in_group, on_slowdisk  # noqa: E402
+
+READAHEADS_KB = (128, 8192)
+STREAMS = (1, 8, 64)
+STREAMED_BYTES, RANDOM_BYTES, RANDOM_READS = 256 << 20, 128 << 20, 3000
+MIXED_BYTES = 64 << 20
+PASSES, RATIO = 6, 1.4
+# What the programs take by themselves.
+OWN_BYTES = 8 << 20
+TREE = "source/fs"
+REPEATED = {
+    "rg": (TREE, ["rg", "-c", "sched_domain", TREE]),
+    "cscope": ("source/cscope.out", ["sh", "-c", "cd source && cscope -d -L -0 sched_domain"]),
+}
+
+
+def make_data(work, mount):
+    """What they read, as far as it is not there. `work` keeps the packages."""
+    if all(shutil.which(program) for program in REPEATED):
+        sources.make(work, mount / "source")
+    for streams in STREAMS:
+        folder = mount / "streams" / str(streams)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            for number in range(streams):
+                write(folder / f"{number:02}", STREAMED_BYTES // streams)
+    if not (mount / "random").exists():
+        write(mount / "random", RANDOM_BYTES)
+
+
+def write(path, size):
+    with path.open("wb") as file:
+        for _ in range(size >> 20):
+            file.write(os.urandom(1 << 20))
+
+
+def size_of(path):
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def set_readahead(disk, kilobytes):
+    (Path("/sys/block") / Path(disk.device).name / "queue/read_ahead_kb").write_text(f"{kilobytes}\n")
+
+
+def foreseen(arguments, command):
+    account = arguments.tools / "account.json"
+    options = ["--no-words", "--no-learn", "--quiet", "--json", str(account)]
+    return account, [arguments.foresee, "run", *options, "--", *command]
+
+
+def run(arguments, disk, model, memory, command, arm, passes=1):
+    """Runs it so often within one run of foresee; what each pass took and read, and what it printed last."""
+    disk.make_cold(model)
+    mount = Path(disk.mount)
+    marks = arguments.tools / "marks"
+    marks.unlink(missing_ok=True)
+    loop = f'for i in $(seq {passes}); do {shlex.join(command)}; echo "$(date +%s.%N) $(grep ^read_bytes {disk.control})" >> {marks}; done'
+    account, words = foreseen(arguments, ["sh", "-c", loop])
+
+    def act():
+        begun = time.time()
+        done = subprocess.run(words if arm == "foreseen" else ["sh", "-c", loop], cwd=mount, capture_output=True, text=True)
+        return {"begun": begun, "elapsed_s": time.time() - begun, "status": done.returncode, "output": done.stdout}
+    result = in_group(memory + (FORESEE_BYTES if arm == "foreseen" else 0), act)
+    ends = [line.split() for line in marks.read_text().splitlines()]
+    times = [result.pop("begun"), *(float(line[0]) for line in ends)]
+    reads = [0, *(int(line[2]) for line in ends)]
+    result["passes_s"] = [after - before for before, after in zip(times, times[1:])]
+    result["passes_read_bytes"] = [after - before for before, after in zip(reads, reads[1:])]
+    if arm == "foreseen":
+        result["prefetched"] = json.loads(account.read_text())["prefetched"]["guessed"]
+    return result
+
+
+def in_turn(arguments, one):
+    runs = {"plain": [], "foreseen": []}
+    for number in range(arguments.rounds):
+        for arm in list(runs) if number % 2 == 0 else list(reversed(runs)):
+            runs[arm].append(one(arm))
+    return runs
+
+
+def mixed(arguments, disk, model, streams, kilobytes):
+    mount = Path(disk.mount)
+    files = sorted(str(path.relative_to(mount)) for path in (mount / "streams" / str(streams)).glob("*")) or ["random"]
+    command = [str(arguments.tools / "readers"), str(streams), "random", str(RANDOM_READS), *files]
+    set_readahead(disk, kilobytes)
+    runs = in_turn(arguments, lambda arm: run(arguments, disk, model, MIXED_BYTES, command, arm))
+    for result in (result for arm in runs.values() for result in arm):
+        result.update(json.loads(result.pop("output")))
+    set_readahead(disk, READAHEADS_KB[0])
+    return {"streams": streams, "read_ahead_kb": kilobytes, "runs": runs}
+
+
+def repeated(arguments, disk, model, name):
+    data, command = REPEATED[name]
+    size = size_of(Path(disk.mount) / data)
+    memory = int(size / RATIO) + OWN_BYTES
+    runs = in_turn(arguments, lambda arm: run(arguments, disk, model, memory, command, arm, PASSES))
+    return {"name": name, "data_bytes": size, "memory": memory, "runs": runs}
+
+
+def inside(arguments):
+    disk = Disk()
+    subprocess.run(["gcc", "-O2", "-pthread", "-o", arguments.tools / "readers", HERE / "readers.c"], check=True)
+    missing = [program for program in REPEATED if not shutil.which(program)]
+    if missing:
+        print(f"skipped: the repeated programs, without {', '.join(missing)}", file=sys.stderr)
+    for name in arguments.disks:
+        cells = [(streams, kilobytes) for kilobytes in READAHEADS_KB for streams in (0, *STREAMS)]
+        raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": common.machine(disk.device), "mixed": [], "repeated": []}
+        for streams, kilobytes in cells if wants(arguments, "mixed") else []:
+            print(f"{name}: {streams} streams, readahead of {kilobytes} KiB", file=sys.stderr, flush=True)
+            raw["mixed"].append(mixed(arguments, disk, DISKS[name], streams, kilobytes))
+        for program in REPEATED if not missing else []:
+            if wants(arguments, program):
+                print(f"{name}: {program}, again and again", file=sys.stderr, flush=True)
+                raw["repeated"].append(repeated(arguments, disk, DISKS[name], program))
+        arguments.results.mkdir(parents=True, exist_ok=True)
+        (arguments.results / f"unhinted-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
+
+
+def wants(arguments, what):
+    return not arguments.only or what in arguments.only
+
+
+def median(runs, key):
+    return statistics.median(run[key] for run in runs)
+
+
+def in_vain(runs):
+    """Of what was read ahead, the share that nobody read."""
+    shares = [it["prefetched"]["wasted"] / max(1, it["prefetched"]["fetched"]) for it in runs]
+    return statistics.median(shares)
+
+
+def table(results):
+    for path in sorted(results.glob("unhinted-*.json")):
+        raw = json.loads(path.read_text())
+        print(f"\n{raw['disk']}; Linux {raw['machine']['kernel']}, medians of {raw['rounds']} runs each\n")
+        if raw["mixed"]:
+            print("| streams, readahead | arm | all | streams | hits at random | read | in vain |")
+            print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+        for row in raw["mixed"]:
+            print("\n".join(mixed_lines(row)))
+        if raw["repeated"]:
+            print("\n| program, data, memory | arm | six passes | read in each pass, MiB |\n| --- | --- | ---: | --- |")
+        for row in raw["repeated"]:
+            print("\n".join(repeated_lines(row)))
+
+
+def mixed_lines(row):
+    sums = {result["sum"] for arm in row["runs"].values() for result in arm}
+    for arm, runs in row["runs"].items():
+        title = f"{row['streams']}, {row['read_ahead_kb']} KiB" if arm == "plain" else ""
+        vain = f"{in_vain(runs):.1%}" if arm == "foreseen" else ""
+        read = statistics.median(sum(it["passes_read_bytes"]) for it in runs) / 2**20
+        times = f"{median(runs, 'elapsed_s'):.2f} s | {median(runs, 'streams_s'):.2f} s"
+        wrong = "" if len(sums) == 1 else " WRONG BYTES"
+        yield f"| {title}{wrong} | {arm} | {times} | {median(runs, 'at_once') / RANDOM_READS:.0%} | {read:.0f} MiB | {vain} |"
+
+
+def repeated_lines(row):
+    outputs = {result["output"] for arm in row["runs"].values() for result in arm}
+    for arm, runs in row["runs"].items():
+        title = f"{row['name']}, {row['data_bytes'] >> 20} MiB, {row['memory'] >> 20} MiB" if arm == "plain" else ""
+        passes = [statistics.median(of_pass) / 2**20 for of_pass in zip(*(it["passes_read_bytes"] for it in runs))]
+        wrong = "" if len({same(output) for output in outputs}) == 1 else " WRONG OUTPUT"
+        yield f"| {title}{wrong} | {arm} | {median(runs, 'elapsed_s'):.2f} s | {' '.join(f'{it:.0f}' for it in passes)} |"
+
+
+def same(output):
+    """rg's threads print in any order."""
+    return "\n".join(sorted(output.splitlines()))
+
+
+def main():
+    parser = common.options(__doc__, "load")
+    common.choice(parser, "these: mixed, rg, cscope")
+    parser.add_argument("--image", help="keep the data in this file, for the next time")
+    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
+    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
+    elif arguments.tools:
+        inside(arguments)
+    else:
+        if not arguments.table:
+            on_slowdisk(arguments, __file__)
+        table(arguments.results)
+
+
+if __name__ == "__main__":
+    main()
