@@ -9,7 +9,9 @@
 //! ```
 //!
 //! The distance is half the degree at most, and a quarter when that shrinks: a block that waits to be read longer holds its page longer.
-//! Both grow twofold until something of the stream was brought in vain, by an eighth from then on. Each block of a
+//! Both grow twofold until something of the stream was brought in vain, by an eighth from then on. Where many streams end before what
+//! was brought for them, new ones begin with less, and grow by an eighth at once: what became of earlier streams is all that is known
+//! of a new one. Each block of a
 //! stretch carries how many follow it in the stretch; from any of them, so, the way to the one with the trigger is one look-up, in which
 //! the stream's state is changed.
 //!
@@ -74,10 +76,17 @@ impl Carried {
     }
 }
 
+/// By what part of itself the degree of new streams shrinks with a block in vain, and grows with one that is read: it stays where one
+/// of 16 is in vain.
+const SHRINKS_BY: f32 = 1.0 / 64.0;
+const GROWS_BY: f32 = SHRINKS_BY / 16.0;
+
 /// What all blocks carry.
 pub struct Amp {
     degree: u16,
     degree_max: u16,
+    /// The degree of new streams, as far as it was worth it lately.
+    first: f32,
     /// By page.
     carried: Vec<Carried>,
 }
@@ -86,11 +95,9 @@ impl Amp {
     /// As the user chose it.
     pub fn new(values: &Values) -> Self {
         let [degree, degree_max] = [FIRST_DEGREE, DEGREE_MAX].map(|it| values.get(it.name) as u16);
-        Amp {
-            degree: degree.clamp(DEGREE_MIN, degree_max.max(DEGREE_MIN)),
-            degree_max: degree_max.max(DEGREE_MIN),
-            carried: Vec::new(),
-        }
+        let degree_max = degree_max.max(DEGREE_MIN);
+        let degree = degree.clamp(DEGREE_MIN, degree_max);
+        Amp { degree, degree_max, first: f32::from(degree), carried: Vec::new() }
     }
 
     /// What a page carries.
@@ -118,7 +125,9 @@ impl Amp {
     pub fn missed(&self, before: Carried) -> (Carried, u64) {
         let stream = match before {
             Carried { degree: 0, .. } => {
-                Carried { degree: self.degree, distance: DISTANCE.min(self.degree / 2), ..before }
+                let degree = self.first as u16;
+                let settled = degree < self.degree / 2;
+                Carried { degree, distance: DISTANCE.min(degree / 2), settled, ..before }
             }
             Carried { after: 0, .. } => before,
             Carried { degree, after, .. } => before.shrunk_to(degree.saturating_sub(after)),
@@ -143,8 +152,14 @@ impl Amp {
         }
     }
 
+    /// A block that was brought for its stream is read.
+    pub fn of_use(&mut self) {
+        self.first = (self.first * (1.0 + GROWS_BY)).min(f32::from(self.degree));
+    }
+
     /// A block went unread.
     pub fn in_vain(&mut self, page: Page, block: Block, table: &Table) {
+        self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
         if let Some(trigger) = self.trigger_of(page, block, table) {
             let carried = self.of(trigger);
             self.carry(trigger, carried.shrunk_to(carried.degree.saturating_sub(1)));

@@ -249,6 +249,9 @@ impl Detector {
     pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         if self.tracks[page as usize].counter == 0 {
             self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
+            if let Reach::Adapted(amp) = &mut self.rules.reach {
+                amp.of_use();
+            }
         }
         self.read(page);
         if self.tracks[page as usize].trigger { self.go_on(block, self.carried(page), context) } else { None }
