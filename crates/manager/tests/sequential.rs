@@ -99,7 +99,7 @@ fn records_at_random_are_no_run() {
         statistics.ahead_of(false).fetched as f64 / statistics.misses as f64
     };
     assert!(ahead("sarc") > 0.5, "a request of four blocks is a run to it");
-    assert!(ahead("sarc-amp") < 0.01, "{}", ahead("sarc-amp"));
+    assert!(ahead("sarc-amp") < 0.02, "{}", ahead("sarc-amp"));
 }
 
 /// Its fourth request, or the second block of the third, is known as part of a run.

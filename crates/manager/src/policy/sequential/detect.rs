@@ -44,7 +44,7 @@ enum Step {
 
 /// The part of the memory that may be referenced between two requests of a run: with more, a run of reads at random is one in
 /// `RECENT_PART` squared at most, and with less, more runs at once than that would hide one another.
-const RECENT_PART: u64 = 16;
+const RECENT_PART: u64 = 12;
 /// And so many blocks in any memory.
 const RECENT_MIN: u64 = 64;
 
