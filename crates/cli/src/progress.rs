@@ -17,12 +17,17 @@ impl Progress {
 
     /// So much is done of so much.
     pub fn show(&self, done: u64, total: u64) {
+        self.tell(|| format!("{:.0} % ", 100.0 * done as f64 / total.max(1) as f64));
+    }
+
+    /// It has come so far.
+    pub fn tell(&self, how_far: impl FnOnce() -> String) {
         // Whoever finds it locked leaves it: another thread is just showing something newer.
         if let Some(mut last) = self.shown.as_ref().and_then(|shown| shown.try_lock().ok())
             && last.elapsed() > Duration::from_millis(200)
         {
             *last = Instant::now();
-            eprint!("\rforesee: {:.0} % ", 100.0 * done as f64 / total.max(1) as f64);
+            eprint!("\rforesee: {}\x1b[K", how_far());
         }
     }
 

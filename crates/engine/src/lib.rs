@@ -9,6 +9,7 @@
 
 pub mod account;
 pub mod child;
+pub mod fanotify;
 pub mod hints;
 pub mod host;
 mod inherited;

@@ -1,0 +1,32 @@
+//! Recording a command that is run for it.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use super::output::Output;
+use crate::run::{conclude, failed};
+use crate::running::Running;
+use crate::say::say;
+
+/// Runs the command and writes down what it read and wrote; returns the exit status.
+pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String> {
+    let output = RefCell::new(Output::create(trace)?);
+    // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
+    let mut run = running.run(None);
+    run.policy = "lru".parse()?;
+    run.words = false;
+    run.trace = Some(Box::new(|transfer| output.borrow_mut().take(&transfer)));
+    let ran = match run.go() {
+        Ok(ran) => ran,
+        Err(failure) => return Ok(failed(failure)),
+    };
+    let written = output.into_inner().finish();
+    if let Err(error) = &written {
+        say(error);
+    }
+    // The command's own failure says more than ours.
+    match conclude(&ran, None, report, None) {
+        0 if written.is_err() => Ok(2),
+        status => Ok(status),
+    }
+}

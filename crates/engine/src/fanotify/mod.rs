@@ -1,0 +1,217 @@
+//! What any process reads, as the kernel tells root: static binaries, other users' programs, mappings.
+//!
+//! Linux 6.14 and later ask before each access to a file's bytes (fanotify's FAN_PRE_ACCESS), and let the program wait for
+//! the answer. It was made for storage that fetches a file's contents when they are wanted; we answer at once and write
+//! down what was asked. Only ext4, XFS and btrfs ask.
+//!
+//! What a [`Transfer`] means:
+//!
+//! - **A read, cached or not.** A block that is read again is asked about again.
+//! - **In whole pages**, for the kernel rounds, and not beyond the end of the file. Reads that begin at its end are left out.
+//! - **A mapping is one read of all that is mapped**, when it is mapped; so is what a program is loaded from. Page faults are
+//!   not told: how much of it is touched, and when, is not known.
+//! - **Writes are told apart** by the system call ([`call`]).
+//! - **Files opened before are not seen**: whether a descriptor's reads are asked about is settled when it is opened.
+//! - **How long it took is not known**, nor from where in the program it came.
+
+mod answerer;
+mod call;
+mod connector;
+mod family;
+mod group;
+mod places;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use answerer::Answerer;
+use connector::Connector;
+use family::Family;
+use group::Group;
+
+/// Transfers that wait to be taken; more are lost. Some 12 MiB.
+const QUEUED_MAX: usize = 65_536;
+
+/// Whose transfers are recorded.
+pub enum Whose {
+    /// These processes' and their descendants', until all have ended; on all local file systems.
+    Processes(Vec<u32>),
+    /// Everybody's but ours, on the file systems that hold these paths, or on all local ones if none is named.
+    Everybody(Vec<PathBuf>),
+}
+
+/// Somebody read, mapped or wrote a part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// Whether it is a write.
+    pub write: bool,
+    /// When it began, since the recording did.
+    pub time: Duration,
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The file's path, as far as we can see its mount.
+    pub path: PathBuf,
+    /// From which byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// What did not go as it should.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Transfers that were not recorded, because those before them were not taken in time.
+    pub lost: AtomicU64,
+    /// Accesses the kernel refused by itself, because it could not open the file for us.
+    pub refused: AtomicU64,
+    /// How often births of processes were missed. Who was born then may be left out.
+    pub births_missed: AtomicU64,
+}
+
+/// A recording under way.
+pub struct Recorder {
+    /// Each transfer, until the recording ends.
+    pub transfers: Receiver<Transfer>,
+    /// What did not go as it should.
+    pub counts: Arc<Counts>,
+    /// Where it records.
+    pub places: Vec<PathBuf>,
+    /// What the processes had open before, so that reading it is not seen.
+    pub open_before: Vec<PathBuf>,
+    stop: UnixStream,
+    answerer: JoinHandle<io::Result<()>>,
+}
+
+impl Recorder {
+    /// Begins.
+    ///
+    /// # Errors
+    /// If there is no such process, or the kernel does not tell us: what is needed for that.
+    pub fn start(whose: Whose) -> Result<Self, String> {
+        let group = Group::new().map_err(|error| unavailable(&error))?;
+        let connector = Connector::new().map_err(|error| {
+            let needed = "it does so outside of containers, if built with CONFIG_PROC_EVENTS";
+            format!("the kernel does not tell which processes begin and end ({error}); {needed}")
+        })?;
+        let (family, places) = match &whose {
+            Whose::Processes(processes) => (family_of(processes)?, mark_local(&group)?),
+            Whose::Everybody(places) if places.is_empty() => (Family::everybody(), mark_local(&group)?),
+            Whose::Everybody(places) => (Family::everybody(), mark(&group, places)?),
+        };
+        let open_before = open_files(family.processes(), &places);
+        let (transfers, taken) = sync_channel(QUEUED_MAX);
+        let counts = Arc::new(Counts::default());
+        let failed = |error| format!("cannot record: {error}");
+        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
+        let begun = Instant::now();
+        let answerer = Answerer { group, connector, family, begun, transfers, counts: Arc::clone(&counts), stopped };
+        let thread = std::thread::Builder::new().name("answerer".to_owned());
+        let answerer = thread.spawn(|| answerer.run()).map_err(failed)?;
+        Ok(Recorder { transfers: taken, counts, places, open_before, stop, answerer })
+    }
+
+    /// Lets everybody go on as before; what was seen until then can still be taken.
+    pub fn stop(&self) {
+        // Whoever is on the other end sees the end of it.
+        let _ = self.stop.shutdown(std::net::Shutdown::Both);
+    }
+
+    /// Waits for the end. To be called when there are no more transfers to take.
+    ///
+    /// # Errors
+    /// If it ended before it should.
+    pub fn finish(self) -> Result<(), String> {
+        let ended = self.answerer.join().map_err(|_| "the thread that answers the kernel has failed".to_owned())?;
+        ended.map_err(|error| format!("the kernel does not tell any more who reads: {error}"))
+    }
+}
+
+/// What is needed where the kernel does not give us a group.
+fn unavailable(error: &io::Error) -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let remedy = "'foresee record -o TRACE -- CMD' records what it starts itself, on any kernel, without root";
+    match error.raw_os_error() {
+        Some(libc::EPERM) => format!("what other processes read is told to root alone (CAP_SYS_ADMIN); {remedy}"),
+        Some(libc::EINVAL | libc::ENOSYS) => {
+            let needed = "it needs Linux 6.14 or later, built with CONFIG_FANOTIFY_ACCESS_PERMISSIONS";
+            format!("Linux {} does not tell what is read: {needed}; {remedy}", release.trim())
+        }
+        _ => format!("the kernel does not tell what is read (fanotify): {error}"),
+    }
+}
+
+fn family_of(processes: &[u32]) -> Result<Family, String> {
+    for &process in processes {
+        match family::process_of(process) {
+            Some(whole) if whole == process => {}
+            Some(whole) => return Err(format!("--pid {process}: is a thread of process {whole}; name that")),
+            None => {
+                return Err(format!("--pid {process}: there is no such process; 'pgrep NAME' finds one by its name"));
+            }
+        }
+    }
+    let family = Family::of(processes);
+    if family.is_gone() { Err("--pid: the processes have ended".to_owned()) } else { Ok(family) }
+}
+
+fn mark_local(group: &Group) -> Result<Vec<PathBuf>, String> {
+    let mut marked = Vec::new();
+    for place in places::local() {
+        match group.mark(&place) {
+            Ok(()) => marked.push(place),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return Err(unavailable(&error)),
+            // Not all file systems ask, and a place we cannot reach need not be recorded.
+            Err(_) => {}
+        }
+    }
+    match marked.is_empty() {
+        true => Err("no file system is mounted here that tells what is read: ext4, XFS and btrfs do".to_owned()),
+        false => Ok(marked),
+    }
+}
+
+fn mark(group: &Group, places: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    for place in places {
+        group.mark(place).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) => unavailable(&error),
+            Some(libc::EOPNOTSUPP) => {
+                format!(
+                    "--system {}: its file system does not tell what is read; ext4, XFS and btrfs do",
+                    place.display()
+                )
+            }
+            _ => format!("--system {}: {error}", place.display()),
+        })?;
+    }
+    Ok(places.to_vec())
+}
+
+/// The files on these places' file systems that these processes have open.
+fn open_files(processes: impl Iterator<Item = u32>, places: &[PathBuf]) -> Vec<PathBuf> {
+    let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
+    let devices: HashSet<u64> = places.iter().flat_map(|place| device(place)).collect();
+    let mut open = HashSet::new();
+    for process in processes {
+        for number in family::numbered::<u32>(&format!("/proc/{process}/fd")) {
+            let descriptor = format!("/proc/{process}/fd/{number}");
+            let is_there = |metadata: &fs::Metadata| metadata.is_file() && devices.contains(&metadata.dev());
+            if fs::metadata(&descriptor).is_ok_and(|metadata| is_there(&metadata)) {
+                open.extend(fs::read_link(descriptor));
+            }
+        }
+    }
+    let mut open: Vec<PathBuf> = open.into_iter().collect();
+    open.sort();
+    open
+}
