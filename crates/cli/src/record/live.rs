@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use foresee::child::Signals;
-use foresee::fanotify::{Counts, Recorder, Transfer, Whose};
+use foresee::fanotify::{Counts, QUEUED_MAX, Recorder, Transfer, Whose};
 use foresee::supervisor::TransferSeen;
 
 use super::output::Output;
@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::say::say;
 use crate::text::{bytes, count, time};
 
-/// How long a Ctrl-C may go unseen.
+/// So often what was seen is written down, and Ctrl-C is seen. [`QUEUED_MAX`] transfers take 0.3 s at least.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// Files named in a message; the others are counted.
 const NAMED_MAX: usize = 3;
@@ -44,20 +44,12 @@ pub fn main(trace: &Path, whose: Whose) -> Result<u8, String> {
         say(format_args!("what they had open before is not seen, unless they open it again: {files}"));
     }
     let (begun, progress, mut total) = (Instant::now(), Progress::new(), Total::default());
-    let mut looked = begun;
-    loop {
-        match recorder.transfers.recv_timeout(LOOKS_EVERY) {
-            Ok(transfer) => total.take(&transfer, &mut output),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+    while !take_all(&recorder.transfers, &mut total, &mut output) {
+        if signals.came() || output.has_failed() {
+            recorder.stop();
         }
-        if looked.elapsed() >= LOOKS_EVERY {
-            looked = Instant::now();
-            if signals.came() || output.has_failed() {
-                recorder.stop();
-            }
-            progress.tell(|| format!("{}{}", total.in_words(), failings(&recorder.counts)));
-        }
+        progress.tell(|| format!("{}{}", total.in_words(), failings(&recorder.counts)));
+        std::thread::sleep(LOOKS_EVERY);
     }
     progress.clear();
     let counts = recorder.counts.clone();
@@ -66,6 +58,17 @@ pub fn main(trace: &Path, whose: Whose) -> Result<u8, String> {
     let (took, total) = (time(begun.elapsed()), total.in_words());
     say(format_args!("{took}; {total}{}; in {}", failings(&counts), trace.display()));
     Ok(0)
+}
+
+/// Writes down what was seen, as much as may have come meanwhile; whether the recording is over.
+fn take_all(transfers: &Receiver<Transfer>, total: &mut Total, output: &mut Output) -> bool {
+    for _ in 0..QUEUED_MAX {
+        match transfers.try_recv() {
+            Ok(transfer) => total.take(&transfer, output),
+            Err(error) => return error == TryRecvError::Disconnected,
+        }
+    }
+    false
 }
 
 /// Whoever reads waits for us: a terminal must not stop us.

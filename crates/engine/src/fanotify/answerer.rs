@@ -6,15 +6,15 @@
 
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use super::call::{self, Span};
-use super::connector::Connector;
+use super::call::{self, Calls, Span};
+use super::connector::{Change, Connector};
 use super::family::Family;
 use super::group::{Access, Buffer, Group};
 use super::{Counts, Transfer};
@@ -27,9 +27,12 @@ pub struct Answerer {
     pub begun: Instant,
     pub transfers: SyncSender<Transfer>,
     pub counts: Arc<Counts>,
-    /// At its end we end.
-    pub stopped: UnixStream,
+    /// Whether to stop.
+    pub stopped: Arc<AtomicBool>,
 }
+
+/// So long nobody looks whether to stop, if nothing else is to be done.
+const STOPS_WITHIN: Duration = Duration::from_millis(50);
 
 /// What was seen of somebody while he waited.
 struct Seen {
@@ -44,26 +47,29 @@ impl Answerer {
     /// # Errors
     /// If the kernel does not tell any more who waits.
     pub fn run(mut self) -> io::Result<()> {
-        // SAFETY: takes no pointers; 0 is this thread alone. It is quicker to answer; without it, it answers all the same.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-        let mut buffer = Buffer::new();
-        while !self.family.is_gone() && !self.wait() {
+        let (mut buffer, mut calls) = (Buffer::new(), Calls::default());
+        while !self.family.is_gone() && !self.stopped.load(Relaxed) {
+            self.wait();
             let accesses: Vec<Access<'_>> = self.group.take(&mut buffer)?.collect();
             // Who waits was born before that.
             while let Some(change) = self.connector.next() {
-                if change == super::connector::Change::Missed {
+                if change == Change::Missed {
                     self.counts.births_missed.fetch_add(1, Relaxed);
                 }
                 self.family.take(change);
             }
+            // Who is not recorded goes on at once. The others go on together: each answer wakes all who wait, who would each time
+            // look for theirs in vain.
             let mut seen = Vec::with_capacity(accesses.len());
-            for mut access in accesses {
-                let what = see(&mut self.family, self.begun, &access);
-                access.answer();
+            for access in accesses {
                 if access.file.is_none() {
                     self.counts.refused.fetch_add(1, Relaxed);
                 }
+                let what = see(&mut self.family, &mut calls, self.begun, &access);
                 seen.extend(what.map(|what| (access, what)));
+            }
+            for (access, _) in &mut seen {
+                access.answer();
             }
             for (access, Seen { time, process, span: Span { write, offset, bytes } }) in seen {
                 let Some(path) = name(&access) else { continue };
@@ -76,19 +82,18 @@ impl Answerer {
         Ok(())
     }
 
-    /// Sleeps until something is to be done; whether that is to stop.
-    fn wait(&self) -> bool {
+    /// Sleeps until something is to be done.
+    fn wait(&self) {
         let polled = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut all = [polled(self.group.fd()), polled(self.connector.fd()), polled(self.stopped.as_raw_fd())];
+        let mut both = [polled(self.group.fd()), polled(self.connector.fd())];
         // SAFETY: the structures live through the call. Where it fails, we look once more than needed.
-        unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, -1) };
-        all[2].revents != 0
+        unsafe { libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, STOPS_WITHIN.as_millis() as i32) };
     }
 }
 
-fn see(family: &mut Family, begun: Instant, access: &Access<'_>) -> Option<Seen> {
+fn see(family: &mut Family, calls: &mut Calls, begun: Instant, access: &Access<'_>) -> Option<Seen> {
     let process = family.process_of(access.thread)?;
-    let span = call::span(access.thread, access.file.as_ref()?, access.range?)?;
+    let span = call::span(calls, access.thread, access.file.as_ref()?, access.range?)?;
     Some(Seen { time: begun.elapsed(), process, span })
 }
 

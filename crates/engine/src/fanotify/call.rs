@@ -1,11 +1,11 @@
 //! What a thread that waits is about to do with the bytes: the kernel asks alike for reads, writes and mappings.
 //!
-//! `/proc/THREAD/syscall` tells the system call it is in, 1.5 us a look. A call that is not known to write or to do neither counts
+//! `/proc/THREAD/syscall` tells the system call it is in. A call that is not known to write or to do neither counts
 //! as a read; so do requests of io_uring and libaio, of which nothing tells what they are.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use super::group::Range;
 
@@ -13,6 +13,9 @@ use super::group::Range;
 const PAGE_BYTES: u64 = 4096;
 /// So often it is asked about a thread that is still on its way to sleep.
 const LOOKS_MAX: usize = 1000;
+
+/// Threads whose files are kept open at one time, of the 1,024 descriptors there may be.
+const FILES_MAX: usize = 128;
 
 /// What a record says of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +34,46 @@ struct Call {
     arguments: [u64; 6],
 }
 
+/// Looks at the calls threads wait in.
+#[derive(Default)]
+pub struct Calls {
+    /// What tells a thread's call, kept open: to look again is a third of the price. It ends with the thread, whoever gets its number.
+    files: HashMap<u32, File>,
+}
+
+impl Calls {
+    /// The call a thread waits in.
+    fn of(&mut self, thread: u32) -> Option<Call> {
+        // A number, six arguments and two more, of 18 characters at most: one read gets all.
+        let mut buffer = [0; 256];
+        for _ in 0..LOOKS_MAX {
+            let length = self.look(thread, &mut buffer)?;
+            let text = str::from_utf8(&buffer[..length]).ok()?;
+            if !text.starts_with("running") {
+                return Call::parse(text);
+            }
+            std::thread::yield_now();
+        }
+        None
+    }
+
+    fn look(&mut self, thread: u32, buffer: &mut [u8]) -> Option<usize> {
+        if let Some(length) = self.files.get(&thread).and_then(|file| file.read_at(buffer, 0).ok()) {
+            return Some(length);
+        }
+        if self.files.len() >= FILES_MAX {
+            self.files.clear();
+        }
+        let file = File::open(format!("/proc/{thread}/syscall")).ok()?;
+        let length = file.read_at(buffer, 0).ok()?;
+        self.files.insert(thread, file);
+        Some(length)
+    }
+}
+
 /// What this thread does with these bytes of the file; None if it neither reads nor writes any.
-pub fn span(thread: u32, file: &File, range: Range) -> Option<Span> {
-    let call = Call::of(thread);
+pub fn span(calls: &mut Calls, thread: u32, file: &File, range: Range) -> Option<Span> {
+    let call = calls.of(thread);
     let metadata = file.metadata().ok()?;
     let size = metadata.len();
     match call.as_ref().map_or(Doing::Reads, |call| call.doing(thread, &metadata)) {
@@ -69,20 +109,6 @@ struct Descriptor {
 }
 
 impl Call {
-    /// The call a thread waits in.
-    fn of(thread: u32) -> Option<Call> {
-        let mut text = String::with_capacity(256);
-        for _ in 0..LOOKS_MAX {
-            text.clear();
-            File::open(format!("/proc/{thread}/syscall")).and_then(|mut file| file.read_to_string(&mut text)).ok()?;
-            if !text.starts_with("running") {
-                break;
-            }
-            std::thread::yield_now();
-        }
-        Call::parse(&text)
-    }
-
     fn parse(text: &str) -> Option<Call> {
         let mut words = text.split_ascii_whitespace();
         let number = words.next()?.parse().ok()?;
@@ -154,6 +180,20 @@ mod tests {
         assert!(Call::parse("-1 0x7ffd08 0x430bc3\n").is_none(), "in no call: a thread of the kernel's");
         assert!(Call::parse("running\n").is_none());
         assert!(Call::parse("").is_none());
+    }
+
+    #[test]
+    fn a_thread_s_call_is_looked_at_again_and_again() {
+        let mut calls = Calls::default();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let sleeps =
+            |calls: &mut Calls| calls.of(child.id()).is_some_and(|call| call.number == libc::SYS_clock_nanosleep);
+        // It begins as us, and waits for its loader.
+        while !sleeps(&mut calls) {}
+        assert!(sleeps(&mut calls));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(calls.of(child.id()).is_none(), "it has ended");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! - **In whole pages**, for the kernel rounds, and not beyond the end of the file. Reads that begin at its end are left out.
 //! - **A mapping is one read of all that is mapped**, when it is mapped; so is what a program is loaded from. Page faults are
 //!   not told: how much of it is touched, and when, is not known.
-//! - **Writes are told apart** by the system call ([`call`]).
+//! - **Writes are told apart** by the system call.
 //! - **Files opened before are not seen**: whether a descriptor's reads are asked about is settled when it is opened.
 //! - **How long it took is not known**, nor from where in the program it came.
 
@@ -25,10 +25,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ use family::Family;
 use group::Group;
 
 /// Transfers that wait to be taken; more are lost. Some 12 MiB.
-const QUEUED_MAX: usize = 65_536;
+pub const QUEUED_MAX: usize = 65_536;
 
 /// Whose transfers are recorded.
 pub enum Whose {
@@ -81,7 +81,8 @@ pub struct Counts {
 
 /// A recording under way.
 pub struct Recorder {
-    /// Each transfer, until the recording ends.
+    /// Each transfer, until the recording ends. Who waits for one here must be woken for it, which costs those who read some
+    /// microseconds each; better look from time to time.
     pub transfers: Receiver<Transfer>,
     /// What did not go as it should.
     pub counts: Arc<Counts>,
@@ -89,7 +90,7 @@ pub struct Recorder {
     pub places: Vec<PathBuf>,
     /// What the processes had open before, so that reading it is not seen.
     pub open_before: Vec<PathBuf>,
-    stop: UnixStream,
+    stopped: Arc<AtomicBool>,
     answerer: JoinHandle<io::Result<()>>,
 }
 
@@ -113,18 +114,25 @@ impl Recorder {
         let (transfers, taken) = sync_channel(QUEUED_MAX);
         let counts = Arc::new(Counts::default());
         let failed = |error| format!("cannot record: {error}");
-        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
+        let stopped = Arc::new(AtomicBool::new(false));
         let begun = Instant::now();
-        let answerer = Answerer { group, connector, family, begun, transfers, counts: Arc::clone(&counts), stopped };
+        let answerer = Answerer {
+            group,
+            connector,
+            family,
+            begun,
+            transfers,
+            counts: Arc::clone(&counts),
+            stopped: Arc::clone(&stopped),
+        };
         let thread = std::thread::Builder::new().name("answerer".to_owned());
         let answerer = thread.spawn(|| answerer.run()).map_err(failed)?;
-        Ok(Recorder { transfers: taken, counts, places, open_before, stop, answerer })
+        Ok(Recorder { transfers: taken, counts, places, open_before, stopped, answerer })
     }
 
     /// Lets everybody go on as before; what was seen until then can still be taken.
     pub fn stop(&self) {
-        // Whoever is on the other end sees the end of it.
-        let _ = self.stop.shutdown(std::net::Shutdown::Both);
+        self.stopped.store(true, Relaxed);
     }
 
     /// Waits for the end. To be called when there are no more transfers to take.
