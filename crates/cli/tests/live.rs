@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foresee_sim::trace::{Request, Span, open};
 use support::process::{how, kill};
-use support::{Place, end, have, is_root, library::root, lines_of, wait_until};
+use support::{Place, binary, end, have, is_root, library::root, lines_of, wait_until};
 
 /// A recorder under way; killed if the test fails.
 struct Live {
@@ -250,5 +250,9 @@ fn what_cannot_be_recorded_is_said_with_its_remedy() {
     assert!(!kernel_tells || gone.contains("--pid 4194304: there is no such process"), "{gone}");
     let proc = record(&["--system", "/proc"]).with(2).err();
     assert!(!kernel_tells || (proc.contains("--system /proc") && proc.contains("ext4")), "{proc}");
+    // A few descriptors would do for a while; then the kernel would refuse what others read.
+    let few = format!("ulimit -n 100; exec {} record --system . -o t", binary().display());
+    let few = end(place.plain(&["sh", "-c", &few]), b"").with(2).err();
+    assert!(few.contains("100 descriptors") && few.contains("ulimit -Hn 1024"), "{few}");
     assert_eq!((place.path("t").exists(), unfinished(&place)), (false, 0));
 }

@@ -108,6 +108,11 @@ impl DescriptorLimit {
         }
         DescriptorLimit(before)
     }
+
+    /// How many we may have open now.
+    pub fn ours(&self) -> u64 {
+        self.0.rlim_max
+    }
 }
 
 /// Starts the program with these variables added to its environment.

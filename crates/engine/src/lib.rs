@@ -5,7 +5,8 @@
 //! ([`host`]) carries it out. Hints come from the command's words ([`hints`]), from a recorded run ([`profile`]), and from
 //! what the program tells the kernel.
 //!
-//! [`stripe`] stands beside all that: one file dealt out over several disks.
+//! Two stand beside all that: [`stripe`], one file dealt out over several disks, and [`fanotify`], which records what any process
+//! reads.
 
 pub mod account;
 pub mod child;

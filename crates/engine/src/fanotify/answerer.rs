@@ -21,7 +21,8 @@ use super::{Counts, Transfer};
 
 /// See above.
 pub struct Answerer {
-    pub group: Group,
+    /// Nobody else may keep it: at its end all who wait go on.
+    pub group: Arc<Group>,
     pub connector: Connector,
     pub family: Family,
     pub begun: Instant,

@@ -14,7 +14,7 @@ const PAGE_BYTES: u64 = 4096;
 /// So often it is asked about a thread that is still on its way to sleep.
 const LOOKS_MAX: usize = 1000;
 
-/// Threads whose files are kept open at one time, of the 1,024 descriptors there may be.
+/// Threads whose files are kept open at one time.
 const FILES_MAX: usize = 128;
 
 /// What a record says of the bytes.

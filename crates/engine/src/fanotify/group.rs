@@ -17,7 +17,7 @@ const FAN_EVENT_INFO_TYPE_RANGE: u8 = 6;
 /// Bytes of an event before its first record, and of a record that tells a range.
 const METADATA_BYTES: usize = 24;
 const RANGE_BYTES: usize = 24;
-/// Some 340 events are taken at once. Each brings a descriptor, of which there are 1,024 by default.
+/// Some 340 events are taken at once. Each brings a descriptor.
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// What is taken from the kernel at one time.

@@ -33,6 +33,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::child::DescriptorLimit;
 use answerer::Answerer;
 use connector::Connector;
 use family::Family;
@@ -40,6 +41,9 @@ use group::Group;
 
 /// Transfers that wait to be taken; more are lost. Some 12 MiB.
 pub const QUEUED_MAX: usize = 65_536;
+
+/// Descriptors we need at most: 340 for those who wait, 128 for their calls, and our own.
+const DESCRIPTORS_MIN: u64 = 1024;
 
 /// Whose transfers are recorded.
 pub enum Whose {
@@ -100,34 +104,53 @@ impl Recorder {
     /// # Errors
     /// If there is no such process, or the kernel does not tell us: what is needed for that.
     pub fn start(whose: Whose) -> Result<Self, String> {
-        let group = Group::new().map_err(|error| unavailable(&error))?;
+        // Where we have no room for a file, the kernel refuses the access.
+        let ours = DescriptorLimit::raise().ours();
+        if ours < DESCRIPTORS_MIN {
+            let remedy = format!("allow {DESCRIPTORS_MIN} ('ulimit -Hn {DESCRIPTORS_MIN}')");
+            return Err(format!("{ours} descriptors are too few to record: {remedy}"));
+        }
+        let group = Arc::new(Group::new().map_err(|error| unavailable(&error))?);
         let connector = Connector::new().map_err(|error| {
             let needed = "it does so outside of containers, if built with CONFIG_PROC_EVENTS";
             format!("the kernel does not tell which processes begin and end ({error}); {needed}")
         })?;
-        let (family, places) = match &whose {
-            Whose::Processes(processes) => (family_of(processes)?, mark_local(&group)?),
-            Whose::Everybody(places) if places.is_empty() => (Family::everybody(), mark_local(&group)?),
-            Whose::Everybody(places) => (Family::everybody(), mark(&group, places)?),
+        let family = match &whose {
+            Whose::Processes(processes) => family_of(processes)?,
+            Whose::Everybody(_) => Family::everybody(),
         };
-        let open_before = open_files(family.processes(), &places);
+        let processes: Vec<u32> = family.processes().collect();
         let (transfers, taken) = sync_channel(QUEUED_MAX);
-        let counts = Arc::new(Counts::default());
-        let failed = |error| format!("cannot record: {error}");
-        let stopped = Arc::new(AtomicBool::new(false));
-        let begun = Instant::now();
+        let (counts, stopped) = (Arc::new(Counts::default()), Arc::new(AtomicBool::new(false)));
         let answerer = Answerer {
-            group,
+            group: Arc::clone(&group),
             connector,
             family,
-            begun,
+            begun: Instant::now(),
             transfers,
             counts: Arc::clone(&counts),
             stopped: Arc::clone(&stopped),
         };
         let thread = std::thread::Builder::new().name("answerer".to_owned());
-        let answerer = thread.spawn(|| answerer.run()).map_err(failed)?;
-        Ok(Recorder { transfers: taken, counts, places, open_before, stopped, answerer })
+        let answerer = thread.spawn(|| answerer.run()).map_err(|error| format!("cannot record: {error}"))?;
+        let mut recorder =
+            Recorder { transfers: taken, counts, places: Vec::new(), open_before: Vec::new(), stopped, answerer };
+        // From the first mark on somebody may wait, even for us to find the second.
+        let marked = match whose {
+            Whose::Everybody(places) if !places.is_empty() => mark(&group, places),
+            _ => mark_local(&group),
+        };
+        match marked {
+            Ok(places) => {
+                recorder.open_before = open_files(&processes, &places);
+                recorder.places = places;
+                Ok(recorder)
+            }
+            Err(error) => {
+                recorder.stop();
+                recorder.finish().and(Err(error))
+            }
+        }
     }
 
     /// Lets everybody go on as before; what was seen until then can still be taken.
@@ -189,8 +212,8 @@ fn mark_local(group: &Group) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-fn mark(group: &Group, places: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    for place in places {
+fn mark(group: &Group, places: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+    for place in &places {
         group.mark(place).map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => unavailable(&error),
             Some(libc::EOPNOTSUPP) => {
@@ -202,11 +225,11 @@ fn mark(group: &Group, places: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             _ => format!("--system {}: {error}", place.display()),
         })?;
     }
-    Ok(places.to_vec())
+    Ok(places)
 }
 
 /// The files on these places' file systems that these processes have open.
-fn open_files(processes: impl Iterator<Item = u32>, places: &[PathBuf]) -> Vec<PathBuf> {
+fn open_files(processes: &[u32], places: &[PathBuf]) -> Vec<PathBuf> {
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let devices: HashSet<u64> = places.iter().flat_map(|place| device(place)).collect();
     let mut open = HashSet::new();

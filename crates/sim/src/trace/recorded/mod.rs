@@ -9,7 +9,7 @@
 //! offset   INT64               the first byte
 //! length   INT64               how many bytes
 //! site     INT64               a signature of the call site, bit for bit an unsigned number; 0: unknown
-//! took_ns  INT64               how long the read took; of a write 0
+//! took_ns  INT64               how long the read took; 0 of a write, or unknown
 //! write    INT32               1: these bytes were written; 0: they were read
 //! ```
 //!
