@@ -13,7 +13,6 @@ use super::group::Range;
 const PAGE_BYTES: u64 = 4096;
 /// So often it is asked about a thread that is still on its way to sleep.
 const LOOKS_MAX: usize = 1000;
-
 /// Threads whose files are kept open at one time.
 const FILES_MAX: usize = 128;
 
