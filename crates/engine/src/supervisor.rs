@@ -673,17 +673,21 @@ impl<'a> Supervisor<'a> {
 
     /// Processes that are gone give their slots, and their counts, back.
     fn retire_dead(&mut self) {
-        for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
-            let Some(pid) = self.region.owner(slot) else { continue };
-            if is_dead(pid) {
-                self.count_in(slot, self.processes.program(pid));
-                self.processes.programs().release(slot);
-                self.region.release(slot);
-                if let Some(ordinal) = self.processes.forget(pid) {
-                    self.ended(ordinal);
-                }
-                self.habits.retain(|key, _| key.0 != slot);
+        let owned = (0..foresee_ring::PROCESS_SLOTS as u32).filter_map(|slot| Some((slot, self.region.owner(slot)?)));
+        let dead: Vec<(u32, u32)> = owned.filter(|&(_, pid)| is_dead(pid)).collect();
+        if dead.is_empty() {
+            return;
+        }
+        // What they posted last may have come since the ring was looked at: it would be nobody's.
+        self.drain();
+        for (slot, pid) in dead {
+            self.count_in(slot, self.processes.program(pid));
+            self.processes.programs().release(slot);
+            self.region.release(slot);
+            if let Some(ordinal) = self.processes.forget(pid) {
+                self.ended(ordinal);
             }
+            self.habits.retain(|key, _| key.0 != slot);
         }
     }
 
@@ -693,14 +697,19 @@ impl<'a> Supervisor<'a> {
         self.processes.programs().count(slot, program, process.counters());
     }
 
-    /// Takes in what the programs have posted by now.
-    fn catch_up(&mut self) {
+    /// Takes all in that is in the ring by now.
+    fn drain(&mut self) {
         // A slot holds a record, or up to four segments.
         for _ in 0..4 * foresee_ring::SLOTS / RECORDS_AT_ONCE {
             if self.take_records() == 0 {
                 break;
             }
         }
+    }
+
+    /// Takes in what the programs have posted, and the host has done, by now.
+    fn catch_up(&mut self) {
+        self.drain();
         self.take_reports();
         for slot in 0..foresee_ring::PROCESS_SLOTS as u32 {
             if let Some(pid) = self.region.owner(slot) {
