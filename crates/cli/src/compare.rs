@@ -130,6 +130,7 @@ fn run_foreseen(running: &Running, workshop: &Workshop, learn: bool) -> Result<M
         foresee.arg("--advice").arg(&advised.path);
     }
     foresee.args((!learn).then_some("--no-learn")).args(running.no_words.then_some("--no-words"));
+    foresee.args(running.no_listings.then_some("--no-listings"));
     if let Some(bytes) = running.memory {
         foresee.args(["--memory", &bytes.to_string()]);
     }

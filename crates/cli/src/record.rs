@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 /// Options that say something of a command that is run.
-const OF_COMMANDS: [&str; 6] = ["no_learn", "no_words", "memory", "policy", "advice", "report"];
+const OF_COMMANDS: [&str; 7] = ["no_learn", "no_words", "no_listings", "memory", "policy", "advice", "report"];
 
 /// Writes down what is read and written; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {

@@ -24,6 +24,10 @@ pub struct Running {
     #[arg(long)]
     pub no_words: bool,
 
+    /// Guess nothing from the order in which a directory's files are read
+    #[arg(long)]
+    pub no_listings: bool,
+
     /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the machine has
     #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
     pub memory: Option<u64>,
@@ -59,6 +63,7 @@ impl Running {
             policy: self.policy.clone().unwrap_or_else(|| default_policy(self.advice.is_some())),
             store: store.filter(|_| !self.no_learn),
             words: !self.no_words,
+            listings: !self.no_listings,
             advice: self.advice.as_ref().map(|it| it.advice.clone()),
             memory_bytes: self.memory,
             uring: may_use_uring(),

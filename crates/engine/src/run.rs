@@ -29,6 +29,8 @@ pub struct Run<'a> {
     pub store: Option<&'a Store>,
     /// Take hints from the command's words.
     pub words: bool,
+    /// Guess what comes next where a directory's files are read in its order.
+    pub listings: bool,
     /// What is advised for programs that do not advise by themselves.
     pub advice: Option<AdviceFile>,
     /// Bytes of page cache to reckon with; None: what the system has.
@@ -108,6 +110,7 @@ impl Run<'_> {
             host: PageCache::new(self.uring).map_err(own("the page-cache host"))?,
             words: words.unwrap_or_default(),
             profile: recorded,
+            listings: self.listings,
             advice: self.advice,
             trace: self.trace,
             log: self.log,

@@ -11,6 +11,7 @@
 //! the manager and everything it answers can be logged, and replayed.
 
 mod advising;
+mod listing;
 mod sharing;
 
 use std::collections::HashMap;
@@ -26,8 +27,8 @@ use foresee_manager::{
 use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::account::ProgramAccount;
-use crate::hints::{Found, Library, Walk, Words};
-use crate::host::{BLOCK_BYTES, Memory, PageCache, Report, Share, blocks, resident_pages};
+use crate::hints::{Found, Library, Listings, Walk, Words};
+use crate::host::{BLOCK_BYTES, Memory, PageCache, Purpose, Report, Share, blocks, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
 use crate::programs::ProgramId;
@@ -117,6 +118,8 @@ pub struct Setup<'a> {
     pub words: Words,
     /// What an earlier run read.
     pub profile: Option<Profile>,
+    /// Guess what comes next where a directory's files are read in its order.
+    pub listings: bool,
     /// What is advised for programs that do not advise by themselves.
     pub advice: Option<AdviceFile>,
     /// Where reads and writes are to be told.
@@ -151,6 +154,8 @@ pub struct Supervisor<'a> {
     names_only: bool,
     words_are_guesses: bool,
     library: Library,
+    /// None if nothing is to be guessed from them.
+    listings: Option<Listings>,
     file_advice: FileAdvice,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
@@ -219,6 +224,7 @@ impl<'a> Supervisor<'a> {
             names_only: setup.words.names_only,
             words_are_guesses,
             library: Library::default(),
+            listings: None,
             file_advice: FileAdvice::default(),
             profile: setup.profile,
             mapped: HashMap::new(),
@@ -245,6 +251,8 @@ impl<'a> Supervisor<'a> {
         if let Some(advice) = setup.advice {
             supervisor.file_advice.set(FIRST_RUN, advice);
         }
+        // Under such a policy reads are their program's, and what the run as a whole guessed would never come true.
+        supervisor.listings = (setup.listings && !supervisor.manager.takes_advice()).then(Listings::default);
         supervisor.follow_walk();
         supervisor.disclose_profile();
         supervisor
@@ -348,6 +356,9 @@ impl<'a> Supervisor<'a> {
                 if named {
                     self.recorder.named(file, ordinal);
                     self.tell(Event::Named { reader: RUN, file });
+                    if size == 0 {
+                        self.notice_visit(file, false);
+                    }
                 }
             }
             Seen::Named { file } => {
@@ -493,6 +504,9 @@ impl<'a> Supervisor<'a> {
         self.reference(of_program.or(disclosed_by).unwrap_or(RUN), file, (first, count), read.site, demand);
         let missed = self.manager.statistics().misses - missed_before;
         self.processes.programs().missed(program, missed);
+        if read.offset == 0 {
+            self.notice_visit(file, waited);
+        }
         // Of the last block more may be read.
         let end = (read.offset + read.bytes) / BLOCK_BYTES;
         if end > first {
@@ -576,7 +590,8 @@ impl<'a> Supervisor<'a> {
         for report in reports.drain(..) {
             match report {
                 Report::Event(event) => self.tell(event),
-                Report::Listed(path, entries) => self.walk.listed(&path, entries),
+                Report::Listed(Purpose::Walk, path, entries) => self.walk.listed(&path, entries),
+                Report::Listed(Purpose::Order, path, entries) => self.take_listing(&path, entries),
             }
         }
         self.reports = reports;
@@ -591,7 +606,7 @@ impl<'a> Supervisor<'a> {
             return;
         }
         while let Some(directory) = self.walk.next_listing() {
-            self.host.list(directory);
+            self.host.list(Purpose::Walk, directory);
         }
         while self.manager.open_hints() < WALK_AHEAD_MAX
             && let Some(found) = self.walk.next_found()

@@ -340,6 +340,8 @@ words! {
         Arguments = "arguments",
         /// A recorded run of the same command. Nobody said it: somebody watched, so it is a guess.
         Profile = "profile",
+        /// The order of a directory's files, which its readers have followed so far: a guess as well.
+        Listing = "listing",
         /// posix_fadvise, readahead, madvise.
         Advice = "advice",
         /// The hint library.
@@ -354,7 +356,7 @@ impl Source {
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
-            Source::Profile | Source::Readahead => Class::Guessed,
+            Source::Profile | Source::Listing | Source::Readahead => Class::Guessed,
         }
     }
 
@@ -365,7 +367,7 @@ impl Source {
         match self {
             Source::Command => initial.saturating_mul(4),
             Source::Arguments => 0,
-            Source::Profile | Source::Advice | Source::Library | Source::Readahead => initial,
+            Source::Profile | Source::Listing | Source::Advice | Source::Library | Source::Readahead => initial,
         }
     }
 }

@@ -312,6 +312,11 @@ impl Manager {
         self.hints.len()
     }
 
+    /// Who disclosed anything of this file, as long as its reader is there.
+    pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
+        self.hints.sources_of(file)
+    }
+
     /// Blocks disclosed through this source that were read, and that were passed over: (consumed, skipped), all readers'.
     pub fn accuracy(&self, source: Source) -> (u64, u64) {
         self.hints.accuracy(source)

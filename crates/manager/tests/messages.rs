@@ -169,5 +169,8 @@ fn malformed_lines_say_why() {
     }
     assert!("fetch-done fetch=1".parse::<Action>().is_err(), "an event is no action");
     let error = "rumour".parse::<Source>().expect_err("no source");
-    assert_eq!(error.to_string(), "'rumour' is none of: command, arguments, profile, advice, library, readahead");
+    assert_eq!(
+        error.to_string(),
+        "'rumour' is none of: command, arguments, profile, listing, advice, library, readahead"
+    );
 }

@@ -100,6 +100,7 @@ pub fn main() -> Result<u8, String> {
         host,
         words: Default::default(),
         profile: None,
+        listings: false,
         advice: None,
         trace: None,
         log: None,

@@ -15,6 +15,7 @@ pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String>
     let mut run = running.run(None);
     run.policy = "lru".parse()?;
     run.words = false;
+    run.listings = false;
     run.trace = Some(Box::new(|transfer| output.borrow_mut().take(&transfer)));
     let ran = match run.go() {
         Ok(ran) => ran,

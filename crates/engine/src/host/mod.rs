@@ -14,4 +14,4 @@ pub use memory::Memory;
 pub use pagecache::{PageCache, Report};
 pub use residency::{BLOCK_BYTES, blocks, drop_pages, resident_pages, resident_runs};
 pub use share::Share;
-pub use workers::{Listed, open_to_read};
+pub use workers::{Listed, Purpose, open_to_read};

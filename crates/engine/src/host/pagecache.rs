@@ -21,7 +21,7 @@ use super::doorbell::Doorbell;
 use super::residency::{BLOCK_BYTES, can_ask, drop_blocks};
 use super::scratch::Scratch;
 use super::uring::Uring;
-use super::workers::{Done, Listed, Workers};
+use super::workers::{Done, Listed, Purpose, Workers};
 use crate::names::Names;
 
 /// Files kept open for reading ahead, of those that nothing is being read from. The rest of the descriptors is for those
@@ -37,8 +37,8 @@ const DEVICES_MAX: usize = 1024;
 pub enum Report {
     /// Something for the manager.
     Event(Event),
-    /// A directory was listed for a walk.
-    Listed(PathBuf, io::Result<Vec<Listed>>),
+    /// A directory was listed.
+    Listed(Purpose, PathBuf, io::Result<Vec<Listed>>),
 }
 
 #[derive(Default)]
@@ -105,9 +105,9 @@ impl PageCache {
         DeviceId(at as u16)
     }
 
-    /// Lists a directory for a walk; the answer comes as [`Report::Listed`].
-    pub fn list(&self, directory: &Path) {
-        self.workers.list(directory.to_owned());
+    /// Lists a directory; the answer comes as [`Report::Listed`].
+    pub fn list(&self, purpose: Purpose, directory: &Path) {
+        self.workers.list(purpose, directory.to_owned());
     }
 
     /// Starts what the manager asked for.
@@ -199,7 +199,7 @@ impl PageCache {
                     }
                 }
                 Done::Opened(file, Err(_)) => _ = self.to_drop.remove(&file),
-                Done::Listed(path, result) => reports.push(Report::Listed(path, result)),
+                Done::Listed(purpose, path, result) => reports.push(Report::Listed(purpose, path, result)),
                 Done::Looked(file, Ok(found)) => {
                     let device = self.device(found.dev);
                     let blocks = if found.file.is_some() { found.size.div_ceil(BLOCK_BYTES) } else { 0 };

@@ -19,6 +19,19 @@ use crate::pool::{Pool, lock};
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
 const THREADS_MAX: usize = 64;
 
+/// Entries of a directory that is listed for its order. Listing a larger one costs more than it gains before it pays; 64 of
+/// this size (see [`crate::hints`]) are some 100 MB of names.
+const ORDER_ENTRIES_MAX: usize = 1 << 15;
+
+/// What a directory is listed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is walked: all that is in it.
+    Walk,
+    /// Its files are read one after the other; an error if there are too many to follow.
+    Order,
+}
+
 /// What a name led to.
 #[derive(Debug)]
 pub struct Found {
@@ -51,7 +64,7 @@ pub enum Done {
     /// A name was looked up.
     Looked(FileId, io::Result<Found>),
     /// A directory was listed, in the order the file system gives.
-    Listed(PathBuf, io::Result<Vec<Listed>>),
+    Listed(Purpose, PathBuf, io::Result<Vec<Listed>>),
     /// A range was fetched: the bytes that came.
     Fetched(FetchId, io::Result<u64>),
     /// A file that was closed meanwhile, or never open here, is open.
@@ -60,7 +73,7 @@ pub enum Done {
 
 enum Task {
     Look(FileId, PathBuf),
-    List(PathBuf),
+    List(Purpose, PathBuf),
     Fetch { fetch: FetchId, file: Arc<File>, bytes: Range<u64> },
     Reopen { fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64> },
     Open(FileId, PathBuf),
@@ -92,8 +105,8 @@ impl Workers {
     }
 
     /// Lists a directory.
-    pub fn list(&self, path: PathBuf) {
-        self.pool.add(Task::List(path));
+    pub fn list(&self, purpose: Purpose, path: PathBuf) {
+        self.pool.add(Task::List(purpose, path));
     }
 
     /// Brings a range of an open file.
@@ -126,9 +139,9 @@ impl Drop for Workers {
 fn run(task: Task, scratch: &Scratch, done: impl Fn(Done)) {
     match task {
         Task::Look(file, path) => done(Done::Looked(file, look(&path))),
-        Task::List(path) => {
-            let listed = list(&path);
-            done(Done::Listed(path, listed));
+        Task::List(purpose, path) => {
+            let listed = list(purpose, &path);
+            done(Done::Listed(purpose, path, listed));
         }
         Task::Fetch { fetch, file, bytes } => done(Done::Fetched(fetch, scratch.fetch(&file, &bytes))),
         Task::Reopen { fetch, file, path, bytes } => {
@@ -166,7 +179,7 @@ fn look(path: &Path) -> io::Result<Found> {
     let file = if readable { open_to_read(path).ok().map(Arc::new) } else { None };
     if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
-        list(path)?;
+        list(Purpose::Walk, path)?;
     }
     let place = file.as_deref().map_or(0, place_of);
     Ok(Found { file, dev, ino, size, place })
@@ -193,12 +206,15 @@ fn is_stored(path: &Path) -> bool {
     }
 }
 
-fn list(path: &Path) -> io::Result<Vec<Listed>> {
-    std::fs::read_dir(path)?
-        .map(|entry| {
-            let entry = entry?;
-            let kind = entry.file_type()?;
-            Ok(Listed { path: entry.path(), is_directory: kind.is_dir(), is_file: kind.is_file() })
-        })
-        .collect()
+fn list(purpose: Purpose, path: &Path) -> io::Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        if purpose == Purpose::Order && listed.len() >= ORDER_ENTRIES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        listed.push(Listed { path: entry.path(), is_directory: kind.is_dir(), is_file: kind.is_file() });
+    }
+    Ok(listed)
 }

@@ -297,6 +297,12 @@ impl Hints {
         })
     }
 
+    /// Who disclosed anything of this file.
+    pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
+        let of_file = self.of_file.get(&file.0).map_or(&[][..], Vec::as_slice);
+        of_file.iter().filter_map(|&id| Some(self.sequence(id)?.source))
+    }
+
     /// Blocks that the reader will have read before this use; None if it has passed it, or the sequence is no more.
     pub fn until(&self, next: Use) -> Option<u64> {
         self.sequence(next.sequence)?.until(next.when)

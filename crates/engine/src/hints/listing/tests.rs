@@ -1,0 +1,184 @@
+//! Programs that read the files of a directory, and what is told of them.
+
+use super::*;
+use proptest::prelude::*;
+
+const WAITED: bool = true;
+
+fn directory(names: &[String]) -> Vec<Listed> {
+    let entry = |name| Listed { path: Path::new("/d").join(name), is_directory: false, is_file: true };
+    names.iter().map(entry).collect()
+}
+
+/// A reader of `/d`, and what it is told: names, in the order of telling, and how often all was withdrawn.
+#[derive(Default)]
+struct Reader {
+    listings: Listings,
+    names: Vec<String>,
+    asked: usize,
+    told: Vec<String>,
+    withdrawn: usize,
+}
+
+impl Reader {
+    fn of(names: &[&str]) -> Self {
+        Reader { names: names.iter().map(|&name| name.to_owned()).collect(), ..Reader::default() }
+    }
+
+    /// As many files, listed from the last to the first.
+    fn of_files(count: usize) -> Self {
+        Reader { names: (0..count).rev().map(|number| format!("f{number:04}")).collect(), ..Reader::default() }
+    }
+
+    fn visit(&mut self, name: &str, waited: bool) {
+        self.listings.visited(&Path::new("/d").join(name), waited);
+        while let Some(path) = self.listings.next_listing() {
+            assert_eq!(path, Path::new("/d"));
+            self.asked += 1;
+            self.listings.listed(&path, Ok(directory(&self.names)));
+        }
+        if self.listings.take_withdrawn() {
+            self.withdrawn += 1;
+            self.told.clear();
+        }
+        let told = std::iter::from_fn(|| self.listings.next_found());
+        self.told.extend(told.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()));
+    }
+
+    fn visit_all(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.visit(name, WAITED));
+    }
+}
+
+#[test]
+fn three_neighbours_are_a_run_in_either_order() {
+    let mut sorted = Reader::of_files(100);
+    sorted.visit_all(&["f0010", "f0011"]);
+    assert_eq!((sorted.asked, sorted.told.len()), (0, 0));
+    sorted.visit("f0012", WAITED);
+    assert_eq!(sorted.told, ["f0013", "f0014", "f0015", "f0016", "f0017", "f0018"]);
+    let mut listed = Reader::of_files(100);
+    listed.visit_all(&["f0012", "f0011", "f0010"]);
+    assert_eq!(listed.told[..2], ["f0009", "f0008"]);
+    // Each file read lets it tell of two more, and of the one that is read no longer.
+    listed.visit("f0009", WAITED);
+    assert_eq!((listed.told.len(), listed.asked, listed.withdrawn), (9, 1, 0));
+}
+
+#[test]
+fn what_is_in_memory_is_left_alone() {
+    let mut reader = Reader::of_files(100);
+    for number in 0..50 {
+        reader.visit(&format!("f{number:04}"), !WAITED);
+    }
+    assert_eq!((reader.asked, reader.told.len()), (0, 0));
+}
+
+#[test]
+fn a_run_ends_with_its_order() {
+    let mut reader = Reader::of_files(100);
+    reader.visit_all(&["f0010", "f0011", "f0012", "f0050"]);
+    assert_eq!((reader.withdrawn, reader.told.len()), (1, 0));
+    reader.visit_all(&["f0051", "f0052"]);
+    assert_eq!(reader.told[0], "f0053");
+    // Before the run's beginning nothing was read.
+    reader.visit("f0001", WAITED);
+    assert_eq!((reader.withdrawn, reader.told.len()), (2, 0));
+}
+
+#[test]
+fn threads_that_share_the_work_keep_the_order_roughly() {
+    let mut reader = Reader::of_files(100);
+    reader.visit_all(&[
+        "f0000", "f0001", "f0002", "f0005", "f0003", "f0004", "f0009", "f0007", "f0008", "f0006", "f0006",
+    ]);
+    assert_eq!(reader.withdrawn, 0);
+    assert_eq!(reader.told.last().unwrap(), "f0029", "ten were read: twenty beyond the last of them");
+    reader.visit("f0019", WAITED);
+    assert_eq!(reader.withdrawn, 1, "nine were passed over");
+}
+
+#[test]
+fn other_kinds_of_files_are_passed_over() {
+    let mut reader = Reader::of(&["a.c", "a.h", "b.c", "b.h", "c.c", "c.h", "d.c", "d.h", "e.c", "e.h"]);
+    reader.visit_all(&["a.c", "b.c", "c.c"]);
+    assert_eq!(reader.told, ["d.c", "e.c"]);
+    reader.visit_all(&["a.h", "d.c"]);
+    assert_eq!((reader.withdrawn, &reader.told[..]), (0, &["d.c".to_owned(), "e.c".to_owned()][..]));
+}
+
+#[test]
+fn a_second_pass_is_a_run_again() {
+    let mut reader = Reader::of_files(5);
+    let names = ["f0000", "f0001", "f0002", "f0003", "f0004"];
+    reader.visit_all(&names);
+    assert_eq!(reader.told, names[3..]);
+    reader.visit_all(&names);
+    assert_eq!(reader.told, [&names[3..], &names[3..]].concat());
+    assert_eq!((reader.asked, reader.withdrawn), (1, 0));
+}
+
+#[test]
+fn what_cannot_be_listed_is_asked_for_once() {
+    let mut listings = Listings::default();
+    for number in 0..100 {
+        listings.visited(Path::new(&format!("/d/f{number:03}")), WAITED);
+        if let Some(path) = listings.next_listing() {
+            assert_eq!(number, 2);
+            listings.listed(&path, Err(io::ErrorKind::FileTooLarge.into()));
+        }
+        assert_eq!(listings.next_found(), None);
+    }
+}
+
+#[test]
+fn few_directories_are_watched_at_one_time() {
+    let mut listings = Listings::default();
+    for number in 0..10 * DIRECTORIES_MAX {
+        listings.visited(Path::new(&format!("/{number}/f")), WAITED);
+    }
+    assert_eq!(listings.directories.len(), DIRECTORIES_MAX);
+    let last = format!("/{}", 10 * DIRECTORIES_MAX - 1);
+    assert!(listings.directories.contains_key(Path::new(&last)) && !listings.directories.contains_key(Path::new("/0")));
+}
+
+proptest! {
+    /// Whoever reads all in one of the orders is told of each file after the third, once, and before it comes to it; of no
+    /// more than twice what it has read.
+    #[test]
+    fn a_run_tells_of_all_that_comes(
+        names in prop::collection::hash_set("[a-d]{1,3}[.]?[ab]?", 4..60), sorts in any::<bool>(), from in 0..3_usize,
+    ) {
+        let mut order: Vec<String> = names.into_iter().collect();
+        let mut listed = order.clone();
+        if sorts {
+            order.sort();
+            // In no part the same order.
+            listed = order.iter().rev().cloned().collect();
+        }
+        let mut reader = Reader { names: listed, ..Reader::default() };
+        for (at, name) in order.iter().enumerate().skip(from) {
+            let read = at + 1 - from;
+            let expected = if read > NEIGHBOURS_MIN { 1 } else { 0 };
+            prop_assert_eq!(reader.told.iter().filter(|it| *it == name).count(), expected);
+            reader.visit(name, WAITED);
+            prop_assert!(reader.told.len() <= read.saturating_sub(NEIGHBOURS_MIN) + 2 * read);
+        }
+        prop_assert_eq!(reader.withdrawn, 0);
+    }
+
+    /// Whatever is read: what is told and not withdrawn lies ahead of a run, which earned it.
+    #[test]
+    fn no_order_tells_little(visits in prop::collection::vec(0..500_usize, 1..200)) {
+        let mut reader = Reader::of_files(500);
+        for (at, number) in visits.iter().enumerate() {
+            reader.visit(&format!("f{number:04}"), WAITED);
+            prop_assert!(reader.told.len() <= 3 * (at + 1));
+        }
+        let runs = |by: i64| {
+            let numbers: Vec<i64> = visits.iter().map(|&it| it as i64).collect();
+            numbers.windows(3).filter(|it| it[0] + by == it[1] && it[1] + by == it[2]).count()
+        };
+        prop_assert!(runs(1) + runs(-1) > 0 || reader.told.is_empty() && reader.withdrawn == 0);
+    }
+}
