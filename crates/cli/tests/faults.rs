@@ -2,117 +2,21 @@
 
 mod support;
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Stdio};
+use std::fs;
 
-use serde_json::Value;
-use support::{Ended, Place, Under, binary, cool, end, have, is_root, lines_of, process, wait_until};
+use support::{Device, Ended, Place, Under, end, have, lines_of, process, wait_until};
 
-/// A slow device, with a file system on it that is mounted; gone with this.
-struct Device {
-    place: Place,
-    mount: PathBuf,
-    control: PathBuf,
-    server: Child,
-    /// Its end ends the server.
-    lifeline: Option<ChildStdin>,
-}
-
-impl Device {
-    /// A device with files of a few hundred KiB each, `f0` to `f5`, where such a device can be had.
-    fn new() -> Option<Self> {
-        let can_open = |path: &str| {
-            let opened = File::options().read(true).write(true).open(path);
-            opened.inspect_err(|error| eprintln!("skipped: {path}: {error}")).is_ok()
-        };
-        if !is_root() || !can_open("/dev/fuse") || !can_open("/dev/loop-control") || !have("mkfs.ext4") {
-            return None;
-        }
-        let slowdisk = binary().with_file_name("slowdisk");
-        assert!(slowdisk.is_file(), "{} is missing: run `cargo build -p foresee-slowdisk` first", slowdisk.display());
-        let place = Place::new();
-        place.write("setup", "for i in 0 1 2 3 4 5; do cp f$i $SLOWDISK_MOUNT; done");
-        for file in 0..6 {
-            place.write(format!("f{file}"), lines_of(file, 10_000));
-        }
-        let mut command = place.command(slowdisk);
-        command.args(["run", "-q", "--size", "64M", "--model", "off", "--setup", "sh ./setup", "--"]);
-        // It is no process of a test's.
-        command.env_remove("XDG_CACHE_HOME");
-        command.args(["sh", "-c", "echo $SLOWDISK_MOUNT; echo $SLOWDISK_CONTROL; cat"]);
-        let mut server = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
-        let mut path = || PathBuf::from(lines.next().expect("slowdisk says where its device is").unwrap());
-        let (mount, control) = (path(), path());
-        let lifeline = server.stdin.take();
-        Some(Device { place, mount, control, server, lifeline })
-    }
-
-    fn tell(&self, line: &str) {
-        fs::write(&self.control, line).unwrap_or_else(|error| panic!("{line}: {error}"));
-    }
-
-    /// A line of the control file.
-    fn says(&self, key: &str) -> u64 {
-        let text = fs::read_to_string(&self.control).unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {key} in {text}")).parse().unwrap()
-    }
-
-    /// The device's sector where a page of a file lies.
-    fn sector(&self, name: &str, page: u64) -> u64 {
-        /// `FIBMAP` of linux/fs.h: a block of the file in, the device's block out.
-        const FIBMAP: libc::Ioctl = 1;
-        let words = ["stat", "-f", "-c", "%S", self.mount.to_str().unwrap()];
-        let block_bytes: u64 = end(self.place.plain(&words), b"").with(0).out().trim().parse().unwrap();
-        let file = File::open(self.mount.join(name)).unwrap();
-        let mut block = (page * 4096 / block_bytes) as libc::c_int;
-        // SAFETY: the call reads and writes the integer it is given.
-        let result = unsafe { libc::ioctl(file.as_raw_fd(), FIBMAP, &raw mut block) };
-        assert!(result == 0 && block > 0, "FIBMAP: {}", std::io::Error::last_os_error());
-        block as u64 * block_bytes / 512
-    }
-
-    fn make_cold(&self) {
-        cool(&self.mount);
-    }
-
-    /// Paths on the device.
-    fn words(&self, program: &[&str], names: &[&str]) -> Vec<String> {
-        let paths = names.iter().map(|name| self.mount.join(name).display().to_string());
-        program.iter().map(|word| (*word).to_owned()).chain(paths).collect()
-    }
-
-    fn plain(&self, words: &[String]) -> Ended {
-        self.make_cold();
-        end(self.place.plain(words), b"")
-    }
-
-    fn foreseen(&self, options: &[&str], words: &[String]) -> (Ended, Value) {
-        self.make_cold();
-        self.place.account(options, words)
-    }
-}
-
-impl Drop for Device {
-    fn drop(&mut self) {
-        self.lifeline.take();
-        let ended = self.server.wait();
-        if !std::thread::panicking() {
-            assert!(ended.unwrap().success(), "slowdisk leaves as it should");
-        }
-    }
+/// A device with files of a few hundred KiB each, `f0` to `f5`.
+fn device() -> Option<Device> {
+    let files = |place: &Place| (0..6).for_each(|file| _ = place.write(format!("f{file}"), lines_of(file, 10_000)));
+    Device::new(files, "for i in 0 1 2 3 4 5; do cp f$i $SLOWDISK_MOUNT; done")
 }
 
 const NAMES: [&str; 6] = ["f0", "f1", "f2", "f3", "f4", "f5"];
 
 #[test]
 fn a_broken_place_is_the_same_to_all() {
-    let Some(device) = Device::new() else { return };
+    let Some(device) = device() else { return };
     device.tell("network latency=500us jitter=0% servers=0");
     // Knowing nothing, from words, and from a profile that was made while all was well.
     let words = device.words(&["cat"], &NAMES);
@@ -160,7 +64,7 @@ fn read_when_told(device: &Device, io: &str, meanwhile: impl Fn()) -> Ended {
 
 #[test]
 fn an_error_that_a_read_ahead_met_is_forgotten() {
-    let Some(device) = Device::new() else { return };
+    let Some(device) = device() else { return };
     let sector = device.sector("f4", 20);
     for io in ["", "threads"] {
         // Only the read ahead fails; all is well when the program reads for itself.
@@ -192,7 +96,7 @@ fn errors_that_come_and_go_under_mapped_and_direct_reads() {
     if !have("python3") {
         return;
     }
-    let Some(device) = Device::new() else { return };
+    let Some(device) = device() else { return };
     let program = "
 import mmap, sys
 for name in sys.argv[1:]:
@@ -224,7 +128,7 @@ for name in sys.argv[1:]:
 
 #[test]
 fn late_and_out_of_order_is_still_right() {
-    let Some(device) = Device::new() else { return };
+    let Some(device) = device() else { return };
     let words = device.words(&["cat"], &NAMES);
     let whole = device.plain(&words).with(0);
     for line in
@@ -244,7 +148,7 @@ fn late_and_out_of_order_is_still_right() {
 
 #[test]
 fn foresee_ends_with_its_program_whatever_is_still_under_way() {
-    let Some(device) = Device::new() else { return };
+    let Some(device) = device() else { return };
     let words = device.words(&["sh", "-c", "cat \"$@\" | head -n 1", "sh"], &NAMES);
     let first = device.plain(&words).with(0);
     assert_eq!(device.foreseen(&[], &words).0, first);

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Place, Same};
+use support::{Device, Ended, Place};
 
 const FILES: u64 = 200;
 const BLOCKS: u64 = 2;
@@ -11,19 +11,27 @@ const UNTOLD: [&str; 2] = ["--no-learn", "--no-words"];
 /// Each file by a process of its own, in the order of names.
 const CATS: &str = "for f in d/*; do cat $f; done";
 
-fn place() -> Place {
-    let place = Place::new();
-    std::fs::create_dir(place.path("d")).unwrap();
-    (0..FILES).for_each(|file| place.write_blocks(&format!("d/f{file:03}"), BLOCKS as usize));
-    place
+/// A slow device with as many files in `d`, half of them of another kind than the others, and as many in ten folders of `t`.
+fn device() -> Option<Device> {
+    let files = |place: &Place| {
+        for file in 0..FILES {
+            place.write(format!("d/f{file:03}"), vec![file as u8; (BLOCKS * 4096) as usize]);
+            place.write(format!("k/f{file:03}.{}", file % 2), vec![file as u8; (BLOCKS * 4096) as usize]);
+            place.write(format!("t/{}/f{file:03}", file % 10), vec![file as u8; (BLOCKS * 4096) as usize]);
+        }
+    };
+    let device = Device::new(files, "cp -r d k t $SLOWDISK_MOUNT")?;
+    device.tell("network latency=1ms jitter=0% servers=0");
+    Some(device)
 }
 
-/// The account of a script on cold files.
-fn account(place: &Place, options: &[&str], script: &str) -> Value {
-    place.make_cold();
-    let (ended, account) = place.account(options, &["sh", "-c", script]);
-    ended.with(0);
-    account
+fn words(device: &Device, script: &str) -> Vec<String> {
+    ["sh", "-c", &format!("cd {}; {script}", device.mount.display())].map(str::to_owned).to_vec()
+}
+
+/// A script on cold files, foreseen.
+fn foreseen(device: &Device, options: &[&str], script: &str) -> (Ended, Value) {
+    device.foreseen(options, &words(device, script))
 }
 
 fn listing(account: &Value, outcome: &str) -> u64 {
@@ -34,72 +42,60 @@ fn hints(account: &Value) -> u64 {
     account["manager"]["hints"].as_u64().unwrap()
 }
 
-/// Whether any read had to wait for the disk; says so if not, for then nothing is to be guessed.
-fn waited(account: &Value) -> bool {
-    let waited = account["stall_s"].as_f64().unwrap() > 0.0;
-    if !waited {
-        eprintln!("skipped: no read waited for the disk");
-    }
-    waited
+/// All but the first few of so many files were guessed, as nothing else was, and read.
+#[track_caller]
+fn assert_guessed(account: &Value, files: u64) {
+    assert!((files * 9 / 10..files).contains(&hints(account)), "{account:#}");
+    let of = |outcome| listing(account, outcome);
+    assert_eq!((of("wasted"), of("timely") + of("late") + of("cancelled")), (0, of("fetched")), "{account:#}");
+    assert_eq!(account["prefetched"]["guessed"]["fetched"], of("fetched"), "{account:#}");
+    assert_eq!(account["prefetched"]["told"]["fetched"], 0, "{account:#}");
+    assert!(of("timely") + of("late") > files * BLOCKS / 2, "{account:#}");
 }
 
 #[test]
 fn files_in_the_order_of_names_or_of_the_listing() {
-    let place = place();
-    for script in [CATS, "find d -type f | xargs cat", "cd d; find . -name 'f*' | while read f; do cat $f; done"] {
-        Same::script(&place, script).check().with(0);
-        let account = account(&place, &UNTOLD, script);
-        if !waited(&account) {
-            return;
-        }
-        assert!(2 * hints(&account) > FILES && hints(&account) < FILES, "{script}: {account:#}");
-        assert_eq!(listing(&account, "wasted"), 0, "{script}: {account:#}");
-        assert!(2 * listing(&account, "fetched") > FILES * BLOCKS, "{script}: {account:#}");
-        assert_eq!(account["prefetched"]["guessed"]["fetched"], listing(&account, "fetched"), "{account:#}");
-        assert_eq!(account["prefetched"]["told"]["fetched"], 0, "{account:#}");
+    let Some(device) = device() else { return };
+    for script in [CATS, "find d -type f | xargs cat", "cd d; find . -type f | while read f; do cat $f; done"] {
+        let (ended, account) = foreseen(&device, &UNTOLD, script);
+        assert_eq!(ended, device.plain(&words(&device, script)).with(0));
+        assert_guessed(&account, FILES);
     }
-}
-
-#[test]
-fn read_ahead_in_time() {
-    let place = place();
-    let account = account(&place, &UNTOLD, "for f in d/*; do sleep 0.005; cat $f; done");
-    if waited(&account) {
-        assert!(10 * listing(&account, "timely") > 9 * (FILES - 10) * BLOCKS, "{account:#}");
-    }
-}
-
-#[test]
-fn files_in_no_order() {
-    let place = place();
-    let script =
-        format!("n=0; while [ $n -lt {FILES} ]; do cat d/f$(printf %03d $((n * 37 % {FILES}))); n=$((n + 1)); done");
-    let account = account(&place, &UNTOLD, &script);
-    assert!(listing(&account, "fetched") <= 6 * BLOCKS, "a run by chance tells of six files: {account:#}");
 }
 
 #[test]
 fn some_files_of_each_kind() {
-    let place = place();
-    (0..FILES).for_each(|file| place.write_blocks(&format!("d/f{file:03}.other"), BLOCKS as usize));
-    let account = account(&place, &UNTOLD, "for f in d/*.other; do cat $f; done");
-    if waited(&account) {
-        assert!(2 * hints(&account) > FILES && hints(&account) < FILES, "{account:#}");
-        assert_eq!(listing(&account, "wasted"), 0, "{account:#}");
-    }
+    let Some(device) = device() else { return };
+    let (_, account) = foreseen(&device, &UNTOLD, "for f in k/*.1; do cat $f; done");
+    assert_guessed(&account, FILES / 2);
+}
+
+#[test]
+fn one_directory_after_the_other() {
+    let Some(device) = device() else { return };
+    let (_, account) = foreseen(&device, &UNTOLD, "for f in t/*/*; do cat $f; done");
+    assert!(hints(&account) >= FILES * 3 / 4, "all but the first of each: {account:#}");
+    assert_eq!(listing(&account, "wasted"), 0, "{account:#}");
+}
+
+#[test]
+fn files_in_no_order() {
+    let Some(device) = device() else { return };
+    let script = format!("for n in $(seq 0 {}); do cat d/f$(printf %03d $((n * 37 % {FILES}))); done", FILES - 1);
+    let (_, account) = foreseen(&device, &UNTOLD, &script);
+    assert!(listing(&account, "fetched") <= 6 * BLOCKS, "a run by chance tells of six files: {account:#}");
 }
 
 #[test]
 fn what_is_known_need_not_be_guessed() {
-    let place = place();
-    assert_eq!(hints(&account(&place, &[&UNTOLD[..], &["--no-listings"]].concat(), CATS)), 0);
-    let files: Vec<String> = (0..FILES).map(|file| format!("d/f{file:03}")).collect();
-    let words: Vec<&str> = std::iter::once("cat").chain(files.iter().map(String::as_str)).collect();
-    place.make_cold();
-    let (ended, told) = place.account(&["--no-learn"], &words);
-    ended.with(0);
-    account(&place, &["--no-words"], CATS);
-    let recorded = account(&place, &["--no-words"], CATS);
+    let Some(device) = device() else { return };
+    let (_, unguessed) = foreseen(&device, &["--no-learn", "--no-words", "--no-listings"], CATS);
+    assert_eq!(hints(&unguessed), 0);
+    let names: Vec<String> = (0..FILES).map(|file| format!("d/f{file:03}")).collect();
+    let told = device.words(&["cat"], &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let (_, told) = device.foreseen(&["--no-learn"], &told);
+    foreseen(&device, &["--no-words"], CATS);
+    let (_, recorded) = foreseen(&device, &["--no-words"], CATS);
     for account in [told, recorded] {
         assert!(hints(&account) >= FILES, "{account:#}");
         assert_eq!(listing(&account, "fetched"), 0, "{account:#}");

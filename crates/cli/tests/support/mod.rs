@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a place of their own, and programs run in it to their end, with and without foresee.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
+pub mod device;
 pub mod library;
 pub mod process;
 pub mod same;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+pub use device::Device;
 pub use process::{Ended, end, wait_until};
 pub use same::{Same, same};
 pub use under::Under;

@@ -6,8 +6,11 @@
 //! those were read. With a visit elsewhere, or too many files passed over, it ends, and what it told is withdrawn. Where all
 //! visits are to names of one kind (`*.c`), those of other kinds are not passed over: they are not in its way.
 //!
-//! The directory is listed once it has had visits enough, by a thread, and only where one waited for its device: a program
-//! that finds all in memory has nothing to gain. All this is a guess, and has the window of one.
+//! A run that came to the end of its directory goes on in the next one whose first file is read, whichever that is: so much is
+//! known of a walk. One that ended before says how far the next one may look: no further than that, until it is past it.
+//!
+//! The directory is listed once it has had visits enough, by a thread, and only where [`WAITS_MIN`] waited for their device: a
+//! program that finds all in memory has nothing to gain. All this is a guess, and has the window of one.
 
 mod names;
 mod run;
@@ -18,12 +21,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use names::Names;
-use run::{Run, Visit};
+use run::{Habit, Run, Visit};
 
 use crate::host::Listed;
 
 /// Visits to neighbours that are a run: of three files read in a random order of a thousand, one in 170,000 is one by chance.
 const NEIGHBOURS_MIN: usize = 3;
+/// Of these visits, those that waited for their device: one alone may have waited for a processor.
+const WAITS_MIN: usize = 2;
 /// Files that a run may pass over: threads that share the work are some files out of order.
 const HOLES_MAX: usize = 8;
 /// Files told of and not yet come to: twice as many as the manager looks up at once.
@@ -41,9 +46,11 @@ enum Listing {
 
 struct Directory {
     listing: Listing,
-    /// The last visits.
-    recent: VecDeque<Box<OsStr>>,
+    /// The last visits, and whether each waited.
+    recent: VecDeque<(Box<OsStr>, bool)>,
     run: Option<Run>,
+    /// How the directory before was read to its end, as this one was begun.
+    habit: Option<Habit>,
     visited: u64,
 }
 
@@ -52,6 +59,12 @@ struct Directory {
 pub struct Listings {
     directories: HashMap<PathBuf, Directory>,
     visits: u64,
+    /// Where a run last began or went on.
+    current: PathBuf,
+    /// How the last run was read, if it came to its end.
+    habit: Option<Habit>,
+    /// How many files the last run read, if it did not.
+    last_read: Option<usize>,
     unlisted: Vec<PathBuf>,
     found: VecDeque<PathBuf>,
     is_withdrawn: bool,
@@ -61,33 +74,80 @@ impl Listings {
     /// A file was read from its beginning; `waited` says whether the program had to wait for that.
     pub fn visited(&mut self, file: &Path, waited: bool) {
         let (Some(path), Some(name)) = (file.parent(), file.file_name()) else { return };
+        let habit = self.habit.clone();
         let directory = self.directory(path);
-        if directory.recent.back().is_some_and(|last| **last == *name) {
+        if directory.recent.back().is_some_and(|(last, _)| **last == *name) {
             return;
         }
-        directory.recent.push_back(name.into());
+        if directory.recent.is_empty() {
+            directory.habit = habit;
+        }
+        directory.recent.push_back((name.into(), waited));
         if directory.recent.len() > NEIGHBOURS_MIN {
             directory.recent.pop_front();
         }
+        let waits = directory.recent.iter().filter(|(_, waited)| *waited).count();
+        let waits_enough = waits >= WAITS_MIN.min(directory.recent.len());
         match &directory.listing {
-            Listing::Unasked if waited && directory.recent.len() == NEIGHBOURS_MIN => {
+            Listing::Unasked
+                if waits_enough && (directory.habit.is_some() || directory.recent.len() == NEIGHBOURS_MIN) =>
+            {
                 directory.listing = Listing::Asked;
                 self.unlisted.push(path.to_owned());
             }
             Listing::Known(names) => {
                 let visit = directory.run.as_mut().map(|run| run.visit(names, name));
-                let found = || if waited { Run::find(names, &directory.recent) } else { None };
+                let found = || if waits_enough { Run::find(names, &directory.recent) } else { None };
                 let left = match visit {
-                    Some(Visit::InOrder) => None,
-                    Some(Visit::Aside) => found().and_then(|run| directory.run.replace(run)),
+                    Some(Visit::InOrder) => return self.go_on(path),
+                    Some(Visit::Aside) => match found() {
+                        Some(run) => directory.run.replace(run),
+                        None => return,
+                    },
                     Some(Visit::OutOfOrder) | None => std::mem::replace(&mut directory.run, found()),
                 };
-                if left.is_some_and(|run| run.has_unread()) {
-                    self.withdraw();
+                if let Some(run) = left {
+                    self.gave_out(run.read());
+                    if run.has_unread() {
+                        self.withdraw();
+                    }
                 }
-                self.tell(path);
+                self.begin(path);
             }
             _ => {}
+        }
+    }
+
+    /// A run may have begun in this directory. One that was elsewhere, and not at its end, is taken to be over.
+    fn begin(&mut self, path: &Path) {
+        let Some(Directory { run: Some(_), .. }) = self.directories.get(path) else { return };
+        if self.current != path {
+            let left = self.directories.get(&self.current).and_then(|directory| directory.run.as_ref());
+            if let Some(read) = left.map(Run::read) {
+                self.gave_out(read);
+            }
+        }
+        self.go_on(path);
+    }
+
+    /// A run did not come to its directory's end: the next one may be as short.
+    fn gave_out(&mut self, read: usize) {
+        (self.habit, self.last_read) = (None, Some(read));
+    }
+
+    /// The run in this directory has begun or gone on.
+    fn go_on(&mut self, path: &Path) {
+        if self.current != path {
+            self.current = path.to_owned();
+        }
+        let Some(directory) = self.directories.get_mut(path) else { return };
+        let (Listing::Known(names), Some(run)) = (&directory.listing, &mut directory.run) else { return };
+        while let Some(name) = run.tell(names, self.last_read) {
+            self.found.push_back(path.join(name));
+        }
+        if let Some(habit) = run.ended(names) {
+            (self.habit, self.last_read) = (Some(habit), None);
+            directory.run = None;
         }
     }
 
@@ -98,7 +158,8 @@ impl Listings {
                 let oldest = self.directories.iter().min_by_key(|(_, it)| it.visited).map(|(path, _)| path.clone());
                 oldest.map(|path| self.directories.remove(&path));
             }
-            let new = Directory { listing: Listing::Unasked, recent: VecDeque::new(), run: None, visited: 0 };
+            let new =
+                Directory { listing: Listing::Unasked, recent: VecDeque::new(), run: None, habit: None, visited: 0 };
             self.directories.insert(path.to_owned(), new);
         }
         let directory = self.directories.get_mut(path).unwrap_or_else(|| unreachable!("it was just put there"));
@@ -118,20 +179,17 @@ impl Listings {
             Ok(entries) => {
                 let files = entries.iter().filter(|entry| entry.is_file);
                 let names = Names::new(files.filter_map(|file| Some(file.path.file_name()?.into())).collect());
-                directory.run = Run::find(&names, &directory.recent);
+                let alike = directory.habit.take().and_then(|habit| Run::go_on(habit, &names, &directory.recent));
+                directory.run = alike.or_else(|| Run::find(&names, &directory.recent));
                 Listing::Known(names)
             }
             Err(_) => Listing::Refused,
         };
-        self.tell(path);
-    }
-
-    fn tell(&mut self, path: &Path) {
-        if let Some(Directory { listing: Listing::Known(names), run: Some(run), .. }) = self.directories.get_mut(path) {
-            while let Some(name) = run.tell(names) {
-                self.found.push_back(path.join(name));
-            }
+        if directory.run.is_none() {
+            // The directory before says nothing of the next ones.
+            self.habit = None;
         }
+        self.begin(path);
     }
 
     /// What was told is one sequence, whatever directories it is of.

@@ -17,6 +17,18 @@ pub enum Visit {
     OutOfOrder,
 }
 
+fn visits(recent: &VecDeque<(Box<OsStr>, bool)>) -> impl Iterator<Item = &OsStr> {
+    recent.iter().map(|(name, _)| &**name)
+}
+
+/// How a run was read that came to the end of its directory: the next directory may be read alike.
+#[derive(Debug, Clone)]
+pub struct Habit {
+    order: Order,
+    kind: Option<Kind>,
+    read: usize,
+}
+
 /// A run, as places in its order:
 ///
 /// ```text
@@ -32,24 +44,51 @@ pub struct Run {
     told: usize,
     out: usize,
     read: usize,
+    /// Read in the directories before it.
+    read_before: usize,
     /// Passed over so far.
     holes: Vec<usize>,
 }
 
 impl Run {
     /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of one kind.
-    pub fn find(names: &Names, recent: &VecDeque<Box<OsStr>>) -> Option<Run> {
+    pub fn find(names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>) -> Option<Run> {
         if recent.len() < NEIGHBOURS_MIN {
             return None;
         }
-        let kind = Some(Kind::of(&recent[0])).filter(|kind| recent.iter().all(|name| kind.has(name)));
+        let kind = Some(Kind::of(&recent[0].0)).filter(|kind| visits(recent).all(|name| kind.has(name)));
         [None, kind].into_iter().find_map(|kind| {
-            let are_in = |order: &Order| names.are_neighbours(*order, kind.as_ref(), recent.iter().map(|it| &**it));
+            let are_in = |order: &Order| names.are_neighbours(*order, kind.as_ref(), visits(recent));
             let order = Order::ALL.into_iter().find(are_in)?;
-            let (start, end) = (names.find(order, recent.front()?)?, names.find(order, recent.back()?)?);
-            let read = recent.len();
-            Some(Run { order, kind, start, next: end + 1, told: end + 1, out: 0, read, holes: Vec::new() })
+            let (start, end) = (names.find(order, &recent.front()?.0)?, names.find(order, &recent.back()?.0)?);
+            let habit = Habit { order, kind, read: 0 };
+            Some(Run::new(habit, start, end + 1, recent.len()))
         })
+    }
+
+    /// The run that goes on in this directory as it did in the one before it, if the visits are the first files of it.
+    pub fn go_on(habit: Habit, names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>) -> Option<Run> {
+        let (start, first) = names.next(habit.order, 0, habit.kind.as_ref())?;
+        let begins = visits(recent).next() == Some(first);
+        let are_neighbours = names.are_neighbours(habit.order, habit.kind.as_ref(), visits(recent));
+        let end = names.find(habit.order, &recent.back()?.0)?;
+        (begins && are_neighbours).then(|| Run::new(habit, start, end + 1, recent.len()))
+    }
+
+    fn new(Habit { order, kind, read: read_before }: Habit, start: usize, next: usize, read: usize) -> Self {
+        Run { order, kind, start, next, told: next, out: 0, read, read_before, holes: Vec::new() }
+    }
+
+    /// How it was read, if it has come to its directory's end.
+    pub fn ended(&self, names: &Names) -> Option<Habit> {
+        let is_over = names.next(self.order, self.next, self.kind.as_ref()).is_none();
+        let habit = || Habit { order: self.order, kind: self.kind.clone(), read: self.read_before + self.read };
+        is_over.then(habit)
+    }
+
+    /// Files of this directory that were read.
+    pub fn read(&self) -> usize {
+        self.read
     }
 
     /// A file was read.
@@ -87,9 +126,12 @@ impl Run {
         Visit::InOrder
     }
 
-    /// The next file to be told of, as far ahead as the run may look by now.
-    pub fn tell<'a>(&mut self, names: &'a Names) -> Option<&'a OsStr> {
-        if self.out >= (2 * self.read).min(AHEAD_MAX) {
+    /// The next file to be told of, as far ahead as the run may look by now. Where the last one gave out, it stops until it
+    /// has come further.
+    pub fn tell<'a>(&mut self, names: &'a Names, last_read: Option<usize>) -> Option<&'a OsStr> {
+        let earned = (2 * (self.read_before + self.read)).min(AHEAD_MAX);
+        let left = last_read.filter(|&last| self.read <= last).map_or(AHEAD_MAX, |last| last - self.read);
+        if self.out >= earned.min(left) {
             return None;
         }
         let (at, name) = names.next(self.order, self.told, self.kind.as_ref())?;

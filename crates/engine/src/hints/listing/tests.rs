@@ -75,12 +75,25 @@ fn what_is_in_memory_is_left_alone() {
 }
 
 #[test]
+fn one_wait_may_be_for_a_processor() {
+    let mut reader = Reader::of_files(100);
+    for number in 0..50 {
+        reader.visit(&format!("f{number:04}"), number % 3 == 0);
+    }
+    assert_eq!(reader.asked, 0);
+    reader.visit("f0050", WAITED);
+    assert_eq!((reader.asked, reader.told.len()), (1, 6));
+}
+
+#[test]
 fn a_run_ends_with_its_order() {
     let mut reader = Reader::of_files(100);
     reader.visit_all(&["f0010", "f0011", "f0012", "f0050"]);
     assert_eq!((reader.withdrawn, reader.told.len()), (1, 0));
     reader.visit_all(&["f0051", "f0052"]);
-    assert_eq!(reader.told[0], "f0053");
+    assert_eq!(reader.told.len(), 0, "the last run was no longer than this one is yet");
+    reader.visit("f0053", WAITED);
+    assert_eq!(reader.told[0], "f0054");
     // Before the run's beginning nothing was read.
     reader.visit("f0001", WAITED);
     assert_eq!((reader.withdrawn, reader.told.len()), (2, 0));
@@ -116,6 +129,63 @@ fn a_second_pass_is_a_run_again() {
     reader.visit_all(&names);
     assert_eq!(reader.told, [&names[3..], &names[3..]].concat());
     assert_eq!((reader.asked, reader.withdrawn), (1, 0));
+}
+
+/// A reader of several directories of as many files, `/t/00/f0` and so on.
+struct Walker {
+    listings: Listings,
+    files: usize,
+    asked: usize,
+}
+
+impl Walker {
+    fn of_files(files: usize) -> Self {
+        Walker { listings: Listings::default(), files, asked: 0 }
+    }
+
+    /// Reads a file; returns how many are told of then, and that they are in this directory.
+    fn visit(&mut self, folder: usize, file: usize) -> usize {
+        let folder = PathBuf::from(format!("/t/{folder:02}"));
+        self.listings.visited(&folder.join(format!("f{file}")), WAITED);
+        while let Some(path) = self.listings.next_listing() {
+            let names = (0..self.files).map(|file| path.join(format!("f{file}")));
+            let entries = names.map(|path| Listed { path, is_directory: false, is_file: true });
+            self.asked += 1;
+            self.listings.listed(&path, Ok(entries.collect()));
+        }
+        let told = std::iter::from_fn(|| self.listings.next_found());
+        told.inspect(|path| assert!(path.starts_with(&folder))).count()
+    }
+}
+
+#[test]
+fn a_walk_goes_on_in_the_next_directory() {
+    let mut walker = Walker::of_files(9);
+    let of_first: Vec<usize> = (0..9).map(|file| walker.visit(0, file)).collect();
+    assert_eq!(of_first, [0, 0, 6, 0, 0, 0, 0, 0, 0], "the rest, once three were read");
+    for folder in 1..20 {
+        assert_eq!((0..9).map(|file| walker.visit(folder, file)).sum::<usize>(), 8, "all but the first");
+    }
+    // Not the first file: nothing is known, nor of the directories after it.
+    assert_eq!((walker.visit(30, 4), walker.visit(31, 0), walker.asked), (0, 0, 21));
+}
+
+#[test]
+fn some_files_of_each_directory_are_the_habit_soon() {
+    let mut walker = Walker::of_files(100);
+    assert_eq!((0..5).map(|file| walker.visit(0, file)).sum::<usize>(), 6 + 2 * 3);
+    for folder in 1..20 {
+        assert_eq!((0..5).map(|file| walker.visit(folder, file)).sum::<usize>(), 2);
+    }
+    assert_eq!(walker.visit(19, 5), 2 * 6, "further than the last one");
+}
+
+#[test]
+fn runs_side_by_side() {
+    let mut walker = Walker::of_files(100);
+    let told: usize = (0..100).map(|file| walker.visit(0, file) + walker.visit(1, file)).sum();
+    // As the second began, the first one seemed to be over after three files: the second looks further once it has read four.
+    assert_eq!(told, 97 + 96);
 }
 
 #[test]
