@@ -1,7 +1,7 @@
 """make bench-listing: programs that say nothing and read the files of a directory, with and without foresee, in turn.
 
-Some follow the directory's order, by which foresee guesses what comes next; some do not, and must not pay for it. Neither the command's
-words nor an earlier run are gone by. Raw results go to bench/results/listing-*.json; needs what bench/run.py needs.
+Some follow the directory's order, by which foresee guesses what comes next; some do not, and must not pay for it. Neither the
+command's words nor an earlier run are gone by. Raw results go to bench/results/listing-*.json; needs what bench/run.py needs.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def python(program):
 
 # name, goal on network storage, the command (in the slow directory); goals of those that gain nothing are the cost allowed
 JOBS = [
-    ("find | xargs cat", 4.0, ["sh", "-c", "find files -type f | xargs cat"]),
+    ("find, xargs cat", 4.0, ["sh", "-c", "find files -type f | xargs cat"]),
     ("python, listdir", 4.0, python("for name in os.listdir('files'): read('files/' + name)")),
     ("python, sorted", 4.0, python("for name in sorted(os.listdir('files')): read('files/' + name)")),
     ("python, sorted, every other kind", 4.0,
@@ -64,7 +64,7 @@ def populate(root):
     """Everything is made from a seed."""
     rng = random.Random(11)
     paths = [f"files/f{number:04d}.{'txt' if number % 2 else 'dat'}" for number in range(FILES)]
-    paths += [f"tree/d{number % FOLDERS:02d}/f{number:04d}" for number in range(FILES)]
+    paths += [f"tree/d{number * FOLDERS // FILES:02d}/f{number:04d}" for number in range(FILES)]
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(rng.randbytes(rng.randrange(*BYTES)))

@@ -4,10 +4,10 @@
 //! A *visit* is a read of a file's beginning, whichever process reads. [`NEIGHBOURS_MIN`] visits to neighbours, in one of the
 //! two orders, are a *run*. It tells of the files that come next, twice as many as were read: six at first, eighteen when
 //! those were read. With a visit elsewhere, or too many files passed over, it ends, and what it told is withdrawn. Where all
-//! visits are to names of one kind (`*.c`), those of other kinds are not passed over: they are not in its way.
+//! visits so far are to names of one kind (`*.c`), those of other kinds do not count as passed over, until one is read.
 //!
 //! A run that came to the end of its directory goes on in the next one whose first file is read, whichever that is: so much is
-//! known of a walk. One that ended before says how far the next one may look: no further than that, until it is past it.
+//! known of a walk. One that ended before says how far the next one may look: no further than that, until it is well past it.
 //!
 //! The directory is listed once it has had visits enough, by a thread, and only where [`WAITS_MIN`] waited for their device: a
 //! program that finds all in memory has nothing to gain. All this is a guess, and has the window of one.
@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use names::Names;
+use names::{Kind, Names};
 use run::{Habit, Run, Visit};
 
 use crate::host::Listed;
@@ -48,6 +48,8 @@ struct Directory {
     listing: Listing,
     /// The last visits, and whether each waited.
     recent: VecDeque<(Box<OsStr>, bool)>,
+    /// The kind of all visits, as long as they are of one.
+    kind: Option<Kind>,
     run: Option<Run>,
     /// How the directory before was read to its end, as this one was begun.
     habit: Option<Habit>,
@@ -80,8 +82,9 @@ impl Listings {
             return;
         }
         if directory.recent.is_empty() {
-            directory.habit = habit;
+            (directory.habit, directory.kind) = (habit, Some(Kind::of(name)));
         }
+        directory.kind = directory.kind.take().filter(|kind| kind.has(name));
         directory.recent.push_back((name.into(), waited));
         if directory.recent.len() > NEIGHBOURS_MIN {
             directory.recent.pop_front();
@@ -97,7 +100,8 @@ impl Listings {
             }
             Listing::Known(names) => {
                 let visit = directory.run.as_mut().map(|run| run.visit(names, name));
-                let found = || if waits_enough { Run::find(names, &directory.recent) } else { None };
+                let found =
+                    || if waits_enough { Run::find(names, &directory.recent, directory.kind.clone()) } else { None };
                 let left = match visit {
                     Some(Visit::InOrder) => return self.go_on(path),
                     Some(Visit::Aside) => match found() {
@@ -158,8 +162,8 @@ impl Listings {
                 let oldest = self.directories.iter().min_by_key(|(_, it)| it.visited).map(|(path, _)| path.clone());
                 oldest.map(|path| self.directories.remove(&path));
             }
-            let new =
-                Directory { listing: Listing::Unasked, recent: VecDeque::new(), run: None, habit: None, visited: 0 };
+            let (listing, recent) = (Listing::Unasked, VecDeque::new());
+            let new = Directory { listing, recent, kind: None, run: None, habit: None, visited: 0 };
             self.directories.insert(path.to_owned(), new);
         }
         let directory = self.directories.get_mut(path).unwrap_or_else(|| unreachable!("it was just put there"));
@@ -180,7 +184,7 @@ impl Listings {
                 let files = entries.iter().filter(|entry| entry.is_file);
                 let names = Names::new(files.filter_map(|file| Some(file.path.file_name()?.into())).collect());
                 let alike = directory.habit.take().and_then(|habit| Run::go_on(habit, &names, &directory.recent));
-                directory.run = alike.or_else(|| Run::find(&names, &directory.recent));
+                directory.run = alike.or_else(|| Run::find(&names, &directory.recent, directory.kind.clone()));
                 Listing::Known(names)
             }
             Err(_) => Listing::Refused,

@@ -11,7 +11,7 @@ use super::{AHEAD_MAX, HOLES_MAX, NEIGHBOURS_MIN};
 pub enum Visit {
     /// It goes on.
     InOrder,
-    /// It neither goes on nor ends: a file read again, or one of another kind.
+    /// It neither goes on nor ends: a file read again, or one that was not there when the directory was listed.
     Aside,
     /// The order does not hold.
     OutOfOrder,
@@ -51,12 +51,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of one kind.
-    pub fn find(names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>) -> Option<Run> {
+    /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of this kind.
+    pub fn find(names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>, kind: Option<Kind>) -> Option<Run> {
         if recent.len() < NEIGHBOURS_MIN {
             return None;
         }
-        let kind = Some(Kind::of(&recent[0].0)).filter(|kind| visits(recent).all(|name| kind.has(name)));
         [None, kind].into_iter().find_map(|kind| {
             let are_in = |order: &Order| names.are_neighbours(*order, kind.as_ref(), visits(recent));
             let order = Order::ALL.into_iter().find(are_in)?;
@@ -93,10 +92,10 @@ impl Run {
 
     /// A file was read.
     pub fn visit(&mut self, names: &Names, name: &OsStr) -> Visit {
-        let place = match names.find(self.order, name) {
-            Some(place) if self.kind.as_ref().is_none_or(|kind| kind.has(name)) => place,
-            _ => return Visit::Aside,
-        };
+        let Some(place) = names.find(self.order, name) else { return Visit::Aside };
+        if self.kind.as_ref().is_some_and(|kind| !kind.has(name)) {
+            return Visit::OutOfOrder;
+        }
         if place < self.next {
             let hole = self.holes.iter().position(|&hole| hole == place);
             return match hole.map(|hole| self.holes.swap_remove(hole)) {
@@ -127,10 +126,11 @@ impl Run {
     }
 
     /// The next file to be told of, as far ahead as the run may look by now. Where the last one gave out, it stops until it
-    /// has come further.
+    /// has come as much further as makes a run.
     pub fn tell<'a>(&mut self, names: &'a Names, last_read: Option<usize>) -> Option<&'a OsStr> {
         let earned = (2 * (self.read_before + self.read)).min(AHEAD_MAX);
-        let left = last_read.filter(|&last| self.read <= last).map_or(AHEAD_MAX, |last| last - self.read);
+        let last_read = last_read.filter(|&last| self.read < last + NEIGHBOURS_MIN);
+        let left = last_read.map_or(AHEAD_MAX, |last| last.saturating_sub(self.read));
         if self.out >= earned.min(left) {
             return None;
         }
