@@ -11,6 +11,7 @@
 //! the manager and everything it answers can be logged, and replayed.
 
 mod advising;
+mod attention;
 mod listing;
 mod sharing;
 
@@ -24,7 +25,7 @@ use foresee_manager::{
     Action, AdviceFile, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source,
     State, Time, Trust, Want, write_entry,
 };
-use foresee_ring::{Attention, Consumer, Next, PATH_BYTES_MAX, Region, ticks};
+use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::account::ProgramAccount;
 use crate::hints::{Found, Library, Listings, Walk, Words};
@@ -34,6 +35,7 @@ use crate::profile::{Profile, Recorder};
 use crate::programs::ProgramId;
 use crate::watch::{Disclosure, Processes, Read, Seen};
 use advising::FileAdvice;
+use attention::Habit;
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
@@ -57,16 +59,12 @@ const HOLE_GRACE: Duration = Duration::from_millis(100);
 /// a quiet program is noticed; 100 wake-ups a second cost half a percent of a processor.
 const SLEEP_MIN: Duration = Duration::from_micros(500);
 const SLEEP_MAX: Duration = Duration::from_millis(10);
-/// Reads of one descriptor that all found their blocks here, after which it is only sampled.
-const QUIET_AFTER: u32 = 1024;
 /// Blocks whose residency is checked at one time, and in one question: 128 system calls of a microsecond at most. The kernel
 /// gives pages up in order of age, so that neighbours go together.
 const CHECKED_AT_ONCE: u64 = 4096;
 const CHECKED_TOGETHER: u64 = 32;
 /// Disclosures that may be open before a walk waits for the program: some ten times what is looked up ahead.
 const WALK_AHEAD_MAX: usize = 4096;
-/// Descriptors whose habits are known at one time.
-const HABITS_MAX: usize = 65_536;
 /// What a disclosure may cost before any of it came true: 256 KiB, or 64 names (a known program's words: four times that, which
 /// costs a hard disk 0.2 s if they are wrong; an unknown one's: two names).
 pub const INITIAL_BLOCKS: u64 = 64;
@@ -126,18 +124,6 @@ pub struct Setup<'a> {
     pub trace: Option<TraceSink<'a>>,
     /// Where events and actions are to be told.
     pub log: Option<LogSink<'a>>,
-}
-
-/// How often one use of a descriptor found what it read.
-struct Habit {
-    hits: u32,
-    wish: Attention,
-}
-
-impl Default for Habit {
-    fn default() -> Self {
-        Habit { hits: 0, wish: Attention::Every }
-    }
 }
 
 /// The supervisor of one run.
@@ -536,51 +522,6 @@ impl<'a> Supervisor<'a> {
 
     fn reference(&mut self, reader: ReaderId, file: FileId, (first, count): (u64, u64), site: u64, demand: Demand) {
         self.tell(Event::Reference { reader, site: Site(site), file, first, count, demand });
-    }
-
-    /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
-    fn notice_habit(&mut self, (slot, fd, generation): (Option<u32>, i32, u32), hit: bool) {
-        let Some(slot) = slot else { return };
-        // Where all reads are told, or tell which page goes next, none is left out.
-        if self.trace.is_some() || self.manager.takes_advice() {
-            return;
-        }
-        let chooses = self.is_choosing();
-        if self.habits.len() >= HABITS_MAX {
-            self.habits.clear();
-        }
-        let habit = self.habits.entry((slot, fd, generation)).or_default();
-        habit.hits = if hit { habit.hits + 1 } else { 0 };
-        let wish = match habit.wish {
-            Attention::Every if habit.hits >= QUIET_AFTER && !chooses => Attention::Sampled,
-            Attention::Sampled if !hit => Attention::Located,
-            // Its position is known again by now.
-            Attention::Located => Attention::Every,
-            same => same,
-        };
-        if wish != habit.wish {
-            habit.wish = wish;
-            if let Some(process) = self.region.process(slot) {
-                process.set_attention(fd, generation, wish);
-            }
-        }
-    }
-
-    /// Whether which page goes is decided by how all of them are read, and some have gone. From the first that goes on, no read is
-    /// left out: a loop whose hits are not told looks as if it were over.
-    fn is_choosing(&mut self) -> bool {
-        if !self.chooses && self.manager.uses_sites() && self.manager.statistics().evictions > 0 {
-            self.chooses = true;
-            for (&(slot, fd, generation), habit) in
-                self.habits.iter_mut().filter(|(_, it)| it.wish == Attention::Sampled)
-            {
-                habit.wish = Attention::Located;
-                if let Some(process) = self.region.process(slot) {
-                    process.set_attention(fd, generation, habit.wish);
-                }
-            }
-        }
-        self.chooses
     }
 
     fn take_reports(&mut self) -> usize {
