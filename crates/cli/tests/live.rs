@@ -154,7 +154,13 @@ fn everybodys_reads_writes_and_mappings_are_recorded_until_ctrl_c() {
     live.signal(libc::SIGINT);
     let (how, said) = live.finish();
     assert_eq!((how.as_str(), unfinished(&place)), ("status 0", 0), "{said}");
-    assert!(said.contains("reads and 2 writes") && !said.contains("lost") && said.ends_with("in t\n"), "{said}");
+    // Whatever else writes to this file system meanwhile is counted too.
+    let writes = said
+        .split(" writes")
+        .next()
+        .and_then(|before| before.rsplit(' ').next())
+        .and_then(|it| it.replace(',', "").parse().ok());
+    assert!(writes >= Some(2) && !said.contains("lost") && said.ends_with("in t\n"), "{said}");
     let (page, last) = (4096, SIZE / 4096 * 4096);
     let expected = [
         (true, false, page, page),
