@@ -20,7 +20,7 @@
 //! hooks/      the functions, by what they do
 //! hints.rs    what the hint library discloses; advice.rs: what it advises
 //! calls.rs    how they are posted: they are the program's own wish, so they may wait
-//! sites/      from where in the program a read is made
+//! sites/      from where in the program a read or a write is made
 //! ```
 //!
 //! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a destructor lives in

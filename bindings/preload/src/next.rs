@@ -77,10 +77,10 @@ macro_rules! missing {
 missing!(c_int = -1, isize = -1, i64 = -1, *mut c_void = null_mut());
 
 /// Stands in front of one function, or of several that differ in name only:
-/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself. With `reads` before the names
+/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself. With `sited` before the names
 /// it is a function whose callers are looked for: where its frame begins is noted as it is entered (`sites/entry.rs`).
 macro_rules! hook {
-    (reads [$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
+    (sited [$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
         $(
             #[cfg(target_arch = "x86_64")]
             const _: () = {

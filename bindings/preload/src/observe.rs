@@ -110,7 +110,7 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
             OFFSET_CURRENT if !is_known => sys::position(fd).saturating_sub(len),
             offset => offset,
         };
-        let record = Record::Wrote { fd, generation: file.generation(), offset, len };
+        let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: sites::signature() };
         post(region, record, &[]);
     }
 }

@@ -81,12 +81,14 @@ unsafe extern "C-unwind" fn reading(fd: c_int, into: *mut c_void, bytes: usize) 
 
 crate::sites::enter!(entered_read(fd: c_int, into: *mut c_void, bytes: usize), isize, reading);
 
-unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, bytes: usize) -> isize {
+unsafe extern "C-unwind" fn writing(fd: c_int, from: *const c_void, bytes: usize) -> isize {
     // SAFETY: the caller's promise of `write`.
     let wrote = result(unsafe { cancellable(libc::SYS_write, fd, from as usize, bytes) });
     observe::wrote(fd, OFFSET_CURRENT, wrote);
     wrote
 }
+
+crate::sites::enter!(entered_write(fd: c_int, from: *const c_void, bytes: usize), isize, writing);
 
 unsafe extern "C-unwind" fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64 {
     // SAFETY: moves the position only.
@@ -144,7 +146,7 @@ pub(crate) fn apply() {
     SET_CANCEL_TYPE.store(set_cancel_type, Relaxed);
     let ours = [
         (&entry::READ, entered_read as *const () as usize),
-        (&entry::WRITE, write as *const () as usize),
+        (&entry::WRITE, entered_write as *const () as usize),
         (&entry::LSEEK, lseek as *const () as usize),
     ];
     for (entry, to) in ours {

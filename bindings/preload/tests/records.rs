@@ -68,7 +68,7 @@ fn every_kind_of_read_and_write() {
         let wrote: Vec<(i64, u64)> = said
             .iter()
             .filter_map(|said| match said.record {
-                Record::Wrote { fd, generation, offset, len } if out.contains(&(fd, generation)) => {
+                Record::Wrote { fd, generation, offset, len, .. } if out.contains(&(fd, generation)) => {
                     Some((offset as i64, len))
                 }
                 _ => None,

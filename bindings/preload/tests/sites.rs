@@ -11,13 +11,15 @@ use foresee_ring::Record;
 
 const MODES: [&str; 2] = ["scan", "exact"];
 
-/// The signatures of reads, by how many bytes were asked for.
+/// The signatures of reads and writes, by how many bytes they were to be.
 fn sites(said: &[Said]) -> BTreeMap<u32, BTreeSet<u32>> {
     let mut sites = BTreeMap::<u32, BTreeSet<u32>>::new();
     for said in said {
-        if let Record::Read { asked, site, .. } = said.record {
-            sites.entry(asked).or_default().insert(site);
-        }
+        match said.record {
+            Record::Read { asked, site, .. } => sites.entry(asked).or_default().insert(site),
+            Record::Wrote { len, site, .. } => sites.entry(len as u32).or_default().insert(site),
+            _ => continue,
+        };
     }
     sites
 }
@@ -35,8 +37,8 @@ fn run(program: &Path, arguments: &[&str], mode: &str, directory: &Path) -> BTre
     sites(&said)
 }
 
-/// Five ways through one wrapper, in two orders, at other addresses each time; with frame pointers, without, and without a
-/// build id.
+/// Five ways through one wrapper, and two to write, in two orders, at other addresses each time; with frame pointers, without,
+/// and without a build id.
 #[test]
 fn signatures_tell_ways_apart_and_outlive_the_run() {
     let directory = with_data();
@@ -47,7 +49,7 @@ fn signatures_tell_ways_apart_and_outlive_the_run() {
         for mode in MODES {
             let once = run(&program, &["1"], mode, &directory);
             let again = run(&program, &["2"], mode, &directory);
-            assert_eq!(once.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5], "{mode}");
+            assert_eq!(once.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7], "{mode}");
             for (way, sites) in &once {
                 assert!(!sites.contains(&0), "{options:?} {mode}: unknown");
                 for (other, theirs) in once.iter().filter(|(other, _)| *other != way) {

@@ -361,10 +361,10 @@ impl<'a> Supervisor<'a> {
                 }
                 self.take_read(ordinal, program, &read, began, took);
             }
-            Seen::Wrote { file, offset, bytes } => {
+            Seen::Wrote { file, offset, bytes, site } => {
                 let time = self.time_of(ticks);
                 if let Some(trace) = &mut self.trace {
-                    let (path, write, site, took) = (self.names.path(file), true, 0, Duration::ZERO);
+                    let (path, write, took) = (self.names.path(file), true, Duration::ZERO);
                     trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
                 }
                 if let Some(size) = self.sizes.get_mut(&file) {
@@ -374,7 +374,7 @@ impl<'a> Supervisor<'a> {
                 if let Some(reader) = self.reader_of_program(program, file)
                     && let Some(written) = blocks(offset, bytes)
                 {
-                    self.reference(reader, file, written, 0, Demand::Observed);
+                    self.reference(reader, file, written, site, Demand::Observed);
                 }
             }
             Seen::Mapped { file } => {

@@ -280,6 +280,8 @@ records! {
         offset: u64,
         /// Bytes written.
         len: u64,
+        /// Where in the program it was called from; 0 is unknown.
+        site: u32,
     }
     /// A file was mapped into memory.
     14 Mapped {

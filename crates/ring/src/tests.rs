@@ -62,7 +62,7 @@ fn samples() -> Vec<Record> {
         Record::Duplicated { from: 1, to: 2, generation },
         Record::Seeked { fd, generation, offset },
         Record::Read { fd, generation, offset, asked: 5, got: -9, took: Took::from_ticks(1 << 20), site: 6 },
-        Record::Wrote { fd, generation, offset, len },
+        Record::Wrote { fd, generation, offset, len, site: 7 },
         Record::Mapped { fd, generation, prot: 5, addr, offset, len },
         Record::Loaded { addr },
         Record::Advised { fd, generation, advice: Advice::NoReuse, offset, len },

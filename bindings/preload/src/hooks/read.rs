@@ -10,7 +10,7 @@ use crate::observe;
 use crate::patch::entry::READ;
 
 hook! {
-    reads [read](fd: c_int, into: *mut c_void, bytes: usize) -> isize, next => {
+    sited [read](fd: c_int, into: *mut c_void, bytes: usize) -> isize, next => {
         if READ.is_patched() {
             return next(fd, into, bytes);
         }
@@ -19,7 +19,7 @@ hook! {
 }
 
 hook! {
-    reads [__read_chk](fd: c_int, into: *mut c_void, bytes: usize, room: usize) -> isize, next => {
+    sited [__read_chk](fd: c_int, into: *mut c_void, bytes: usize, room: usize) -> isize, next => {
         if READ.is_patched() {
             return next(fd, into, bytes, room);
         }
@@ -28,38 +28,38 @@ hook! {
 }
 
 hook! {
-    reads [pread, pread64](fd: c_int, into: *mut c_void, bytes: usize, offset: off_t) -> isize, next => {
+    sited [pread, pread64](fd: c_int, into: *mut c_void, bytes: usize, offset: off_t) -> isize, next => {
         observe::read(fd, offset as u64, bytes, || next(fd, into, bytes, offset))
     }
 }
 
 hook! {
-    reads [__pread_chk, __pread64_chk](fd: c_int, into: *mut c_void, bytes: usize, offset: off_t, room: usize) -> isize, next => {
+    sited [__pread_chk, __pread64_chk](fd: c_int, into: *mut c_void, bytes: usize, offset: off_t, room: usize) -> isize, next => {
         observe::read(fd, offset as u64, bytes, || next(fd, into, bytes, offset, room))
     }
 }
 
 hook! {
-    reads [readv](fd: c_int, parts: *const iovec, count: c_int) -> isize, next => {
+    sited [readv](fd: c_int, parts: *const iovec, count: c_int) -> isize, next => {
         vector(fd, OFFSET_CURRENT, parts, count, || next(fd, parts, count))
     }
 }
 
 hook! {
-    reads [preadv, preadv64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
+    sited [preadv, preadv64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
         vector(fd, offset as u64, parts, count, || next(fd, parts, count, offset))
     }
 }
 
 hook! {
-    reads [preadv2, preadv64v2](fd: c_int, parts: *const iovec, count: c_int, offset: off_t, flags: c_int) -> isize, next => {
+    sited [preadv2, preadv64v2](fd: c_int, parts: *const iovec, count: c_int, offset: off_t, flags: c_int) -> isize, next => {
         let at = if offset < 0 { OFFSET_CURRENT } else { offset as u64 };
         vector(fd, at, parts, count, || next(fd, parts, count, offset, flags))
     }
 }
 
 hook! {
-    reads [sendfile, sendfile64](to: c_int, from: c_int, offset: *mut off_t, bytes: usize) -> isize, next => {
+    sited [sendfile, sendfile64](to: c_int, from: c_int, offset: *mut off_t, bytes: usize) -> isize, next => {
         let sent = observe::read_found(from, || {
             let sent = next(to, from, offset, bytes);
             (sent, began(offset, sent), bytes)
@@ -70,7 +70,7 @@ hook! {
 }
 
 hook! {
-    reads [copy_file_range](
+    sited [copy_file_range](
         from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, bytes: usize, flags: u32
     ) -> isize, next => {
         let copied = observe::read_found(from, || {

@@ -10,7 +10,7 @@ use crate::observe;
 use crate::patch::entry::WRITE;
 
 hook! {
-    [write](fd: c_int, from: *const c_void, bytes: usize) -> isize, next => {
+    sited [write](fd: c_int, from: *const c_void, bytes: usize) -> isize, next => {
         let wrote = next(fd, from, bytes);
         if !WRITE.is_patched() {
             observe::wrote(fd, OFFSET_CURRENT, wrote);
@@ -20,7 +20,7 @@ hook! {
 }
 
 hook! {
-    [pwrite, pwrite64](fd: c_int, from: *const c_void, bytes: usize, offset: off_t) -> isize, next => {
+    sited [pwrite, pwrite64](fd: c_int, from: *const c_void, bytes: usize, offset: off_t) -> isize, next => {
         let wrote = next(fd, from, bytes, offset);
         observe::wrote(fd, offset as u64, wrote);
         wrote
@@ -28,7 +28,7 @@ hook! {
 }
 
 hook! {
-    [writev](fd: c_int, parts: *const iovec, count: c_int) -> isize, next => {
+    sited [writev](fd: c_int, parts: *const iovec, count: c_int) -> isize, next => {
         let wrote = next(fd, parts, count);
         observe::wrote(fd, OFFSET_CURRENT, wrote);
         wrote
@@ -36,7 +36,7 @@ hook! {
 }
 
 hook! {
-    [pwritev, pwritev64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
+    sited [pwritev, pwritev64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
         let wrote = next(fd, parts, count, offset);
         observe::wrote(fd, offset as u64, wrote);
         wrote

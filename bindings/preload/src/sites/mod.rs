@@ -1,4 +1,4 @@
-//! Which place in the program a read comes from: a *call-site signature* (004 section 4.3), 32 bits that are the same in every
+//! Which place in the program a read or a write comes from: a *call-site signature* (004 section 4.3), 32 bits that are the same in every
 //! run of the program.
 //!
 //! The address that called `read` says next to nothing: programs read through wrappers. So the signature is made of the chain

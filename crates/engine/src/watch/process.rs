@@ -105,6 +105,8 @@ pub enum Seen {
         offset: u64,
         /// How many bytes.
         bytes: u64,
+        /// The call site, or 0.
+        site: u64,
     },
     /// A file was mapped: it is read without calls.
     Mapped {
@@ -318,9 +320,9 @@ impl Process {
                 let (ticks, site) = (took.ticks(), u64::from(site));
                 (bytes > 0).then_some(Seen::Read(Read { file, offset, bytes, ticks, site, descriptor }))
             }
-            Record::Wrote { fd, generation, offset, len } => {
+            Record::Wrote { fd, generation, offset, len, site } => {
                 let (file, offset) = self.advance(fd, generation, offset, len)?;
-                Some(Seen::Wrote { file, offset, bytes: len })
+                Some(Seen::Wrote { file, offset, bytes: len, site: u64::from(site) })
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
                 let file = self.open_file(fd, generation)?.file?;
