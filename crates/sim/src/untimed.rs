@@ -42,6 +42,8 @@ pub struct Outcome {
     pub misses: u64,
     /// Of a sampled trace: twice the standard error of `misses`. 0 for a whole one.
     pub misses_error: u64,
+    /// Why a sample does not tell of this policy, and `misses_error` is too small; None where it does, or the trace is whole.
+    pub untold: Option<&'static str>,
     /// How the policy classified references, if it does.
     pub patterns: Option<Patterns>,
     /// All the manager counted; of a sampled trace, in the sample.
@@ -85,7 +87,8 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     let (misses, misses_error) = missed.estimate(sample);
     let (requests, references) = (sample.requests, sample.references);
     let (misses, cache_blocks) = (misses.min(references), cell.cache_blocks);
-    Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, ..of_sample }
+    let untold = if cell.policy.is_offline() { None } else { cell.policy.build().unlike_a_part() };
+    Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, untold, ..of_sample }
 }
 
 /// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at each, at what the manager did for it and at
@@ -134,6 +137,7 @@ pub fn run_watched(
         hits: statistics.hits + statistics.late_hits,
         misses: statistics.misses,
         misses_error: 0,
+        untold: None,
         patterns: manager.patterns(),
         statistics,
         took,

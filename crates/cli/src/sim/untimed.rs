@@ -36,6 +36,7 @@ fn row(outcome: &Outcome) -> Value {
         "hits": outcome.hits,
         "misses": outcome.misses,
         "misses_error": outcome.misses_error,
+        "untold": outcome.untold,
         "miss_ratio": outcome.miss_ratio(),
         "run_s": outcome.took.as_secs_f64(),
         "cpu_s": outcome.cpu.as_secs_f64(),
@@ -54,6 +55,7 @@ fn unlimited(trace: &Trace) -> Value {
         "hits": references.saturating_sub(misses),
         "misses": misses,
         "misses_error": 0,
+        "untold": null,
         "miss_ratio": misses as f64 / references.max(1) as f64,
         "run_s": 0.0,
         "cpu_s": 0.0,
@@ -99,5 +101,10 @@ fn table(trace: &Trace, outcomes: &[Outcome], sizes: &[u64]) -> String {
     let best = format!("{:.2}%", percent(distinct));
     let _ =
         writeln!(text, "{:<width$}{best:>width_of$}  {} misses", "unlimited", count(distinct), width_of = columns[0].1);
+    for outcome in policies {
+        if let Some(reason) = outcome.untold {
+            let _ = writeln!(text, "A sample does not tell of {}: {reason}.", outcome.policy);
+        }
+    }
     text
 }

@@ -96,6 +96,10 @@ impl Policy for Lfu {
         self.part(page, self.pages[page]);
     }
 
+    fn unlike_a_part(&self) -> Option<&'static str> {
+        Some("newcomers have one page to themselves, however large the memory")
+    }
+
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         let levels = self.levels.oldest_first(&self.ascending);
         levels.flat_map(|level| self.pages.oldest_first(&self.levels[level].pages)).find(|&page| context.table.can_go(page))

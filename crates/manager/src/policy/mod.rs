@@ -319,6 +319,11 @@ pub trait Policy {
         None
     }
 
+    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not.
+    fn unlike_a_part(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it matters to it from where in a program a read comes.
     fn uses_sites(&self) -> bool {
         false

@@ -49,6 +49,10 @@ impl Policy for Sieve {
         self.pages.remove(&mut self.queue, page);
     }
 
+    fn unlike_a_part(&self) -> Option<&'static str> {
+        Some("newcomers at the hand are sifted by the next few misses, however large the memory")
+    }
+
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         // In the second round nothing is visited any more: who is not found then cannot go.
         for _ in 0..2 * self.queue.len() {
