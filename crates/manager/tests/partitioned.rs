@@ -39,6 +39,8 @@ enum Slip {
     OwnSampleCounts,
     JumpStaysLoop,
     NothingIsOverdue,
+    NothingTurns,
+    PeriodsAreExact,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,6 +56,8 @@ enum Class {
 struct Page {
     block: Block,
     class: Class,
+    /// The site or file.
+    group: u64,
     reader: u32,
     read: u64,
 }
@@ -79,6 +83,13 @@ enum Classes {
 }
 
 impl Classes {
+    fn group(&self, read: Read) -> u64 {
+        match self {
+            Classes::Pcc { .. } => read.site,
+            Classes::Ubm { .. } => u64::from(read.block.file.0),
+        }
+    }
+
     fn period(&self, group: u64) -> u64 {
         match self {
             Classes::Pcc { sites, .. } => sites.iter().find(|it| it.0 == group).map_or(0, |it| it.3),
@@ -214,6 +225,10 @@ struct Model {
     slip: Slip,
     /// Periods after which a looping page is overdue.
     overdue: u64,
+    /// What was read in sequence turns with its group.
+    follow: bool,
+    /// Periods of the same power of two are one length.
+    alike: bool,
     classes: Classes,
     pages: Vec<Page>,
     /// Sequential blocks read last, as many as are spared.
@@ -224,9 +239,13 @@ struct Model {
 }
 
 impl Model {
-    fn new(classes: Classes, overdue: u64, spared: usize, capacity: usize, slip: Slip) -> Self {
+    fn new(name: &str, classes: Classes, capacity: usize, slip: Slip) -> Self {
+        let overdue = if name.contains("overdue=1e9") { 1 << 40 } else { 3 };
+        let has = |parameter: &str| name.starts_with("pcc") && !name.contains(&format!("{parameter}=0"));
+        let (follow, alike) = (has("follow"), has("alike"));
+        let spared = if name.contains("spared=0.25") { capacity / 4 } else { 0 };
         let (pages, fresh, depths) = (Vec::new(), Vec::new(), Depths::new(capacity));
-        Model { capacity, slip, overdue, classes, pages, fresh, spared, depths, now: 0 }
+        Model { capacity, slip, overdue, follow, alike, classes, pages, fresh, spared, depths, now: 0 }
     }
 
     /// What the read gives up.
@@ -243,13 +262,26 @@ impl Model {
         self.now += 1;
         let class = self.classes.refer(self.now, read, self.slip);
         self.depths.refer(read.block, class == Class::Other);
-        self.pages.push(Page { block: read.block, class, reader: read.reader, read: self.now });
+        let group = self.classes.group(read);
+        if matches!(class, Class::Looping(_)) && self.follow && self.slip != Slip::NothingTurns {
+            let turned = |page: &&mut Page| page.class == Class::Sequential && page.group == group;
+            for page in self.pages.iter_mut().filter(turned) {
+                page.class = class;
+                self.fresh.retain(|&it| it != page.block);
+            }
+        }
+        self.pages.push(Page { block: read.block, class, group, reader: read.reader, read: self.now });
         self.fresh.retain(|&it| it != read.block && Some(it) != gone);
         self.fresh.extend((class == Class::Sequential).then_some(read.block));
         if self.fresh.len() > self.spared {
             self.fresh.remove(0);
         }
         gone
+    }
+
+    fn length(&self, group: u64) -> u64 {
+        let period = self.classes.period(group);
+        if self.alike && self.slip != Slip::PeriodsAreExact { u64::from(period.max(1).ilog2()) } else { period }
     }
 
     fn victim(&self, reader: u32) -> usize {
@@ -267,22 +299,20 @@ impl Model {
         };
         let looping = |page: &Page| match page.class {
             Class::Looping(group) => {
-                let (period, read) = (self.classes.period(group), page.read);
+                let (length, read) = (self.length(group), page.read);
                 Some(match self.slip {
-                    Slip::LoopIsLru => (period, u64::MAX - read),
-                    Slip::ShortestLoopFirst => (u64::MAX - period, read),
-                    _ => (period, read),
+                    Slip::LoopIsLru => (length, u64::MAX - read),
+                    Slip::ShortestLoopFirst => (u64::MAX - length, read),
+                    _ => (length, read),
                 })
             }
             _ => None,
         };
         let other = |page: &Page| (page.class == Class::Other).then_some((u64::MAX - page.read, 0));
-        let longest = self.pages.iter().filter_map(|page| looping(page).map(|_| page)).map(|page| match page.class {
-            Class::Looping(group) => self.classes.period(group),
-            _ => 0,
-        });
+        let loops = self.pages.iter().filter(|page| matches!(page.class, Class::Looping(_)));
+        let longest = loops.max_by_key(|page| (self.length(page.group), page.read));
         let others = self.pages.iter().filter(|page| page.class == Class::Other).count();
-        let worth = longest.max().map_or(f64::INFINITY, |period| 1.0 / period as f64);
+        let worth = longest.map_or(f64::INFINITY, |page| 1.0 / self.classes.period(page.group) as f64);
         let other_first = self.slip == Slip::NoGain || self.depths.gain(others) < worth;
         // The first that was overdue goes before all of them.
         let overdue = |page: &Page| match page.class {
@@ -309,11 +339,11 @@ fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
     let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
     let (name, classes) = match choice {
         0 => (
-            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9",
+            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,reread=1,follow=0,alike=0,spared=0,overdue=1e9",
             pcc(3, 1, u64::MAX, 1e9, 1.0),
         ),
         1 => (
-            "pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0.25",
+            "pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,reread=1,alike=0,spared=0.25",
             pcc(4, 3, u64::MAX, 1e9, 1.0),
         ),
         2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5,reread=0.3,spared=0", pcc(3, 1, 24, 0.5, 0.3)),
@@ -321,9 +351,7 @@ fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
         _ => ("ubm:threshold=1,spared=0.25", ubm(1)),
     };
     let config = Config::new(capacity as u64, name.parse().expect("a policy"));
-    let overdue = if name.contains("overdue") { 1 << 40 } else { 2 };
-    let spared = if name.contains("spared=0.25") { capacity / 4 } else { 0 };
-    (Manager::new(&config), Model::new(classes, overdue, spared, capacity, slip))
+    (Manager::new(&config), Model::new(name, classes, capacity, slip))
 }
 
 /// Where the two first give up different blocks, if they do.
@@ -375,6 +403,8 @@ fn the_comparison_would_notice() {
         Slip::OwnSampleCounts,
         Slip::JumpStaysLoop,
         Slip::NothingIsOverdue,
+        Slip::NothingTurns,
+        Slip::PeriodsAreExact,
     ] {
         assert!(notices(slip), "{slip:?} goes unnoticed");
     }

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The parameters' defaults are for machines of today. The paper's runs:
-//! `by_hash=0,halve_at=0,irregular=1e9,reread=1,spared=0,overdue=1e9`.
+//! `by_hash=0,halve_at=0,irregular=1e9,reread=1,follow=0,alike=0,spared=0,overdue=1e9`.
 
-use super::partitioned::{OTHER, OVERDUE, Partitioned, Rules, SPARED, Sites};
+use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, SPARED, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
 
 pub(super) static SPEC: Spec = Spec {
@@ -39,7 +39,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "halve_at",
             help: "blocks counted of a site when its counts are halved, so that it can change; 0: never, as in the paper",
-            domain: Domain::Number { default: 4096.0, min: 0.0, max: 1e9 },
+            domain: Domain::Number { default: 65_536.0, min: 0.0, max: 1e9 },
         },
         Parameter {
             name: "irregular",
@@ -56,6 +56,16 @@ pub(super) static SPEC: Spec = Spec {
             name: "per_process",
             help: "1: a call site is learned for each process by itself; 0: once, as in the paper",
             domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
+        },
+        Parameter {
+            name: "follow",
+            help: "1: what a site has read in sequence is looping as soon as the site is; 0: it stays sequential, as in the paper",
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+        },
+        Parameter {
+            name: "alike",
+            help: "1: loops with periods of the same power of two are of one length; 0: the longer period goes first, as in the paper",
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
         SPARED,
         OVERDUE,
@@ -75,5 +85,10 @@ fn pcc(values: &Values) -> impl Policy + use<> {
         reread: values.get("reread"),
         per_process: values.get("per_process") >= 0.5,
     };
-    Partitioned::new(Sites::new(rules), values)
+    let loops = Loops {
+        overdue: values.get(OVERDUE.name),
+        alike: values.get("alike") >= 0.5,
+        follow: values.get("follow") >= 0.5,
+    };
+    Partitioned::new(Sites::new(rules), loops, values)
 }

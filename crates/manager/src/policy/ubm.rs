@@ -1,6 +1,6 @@
 //! `ubm`: each file's pattern decides in which partition its pages are (004 section 3.2); the cache is that of `pcc`.
 
-use super::partitioned::{Files, OTHER, OVERDUE, Partitioned, SPARED};
+use super::partitioned::{Files, Loops, OTHER, OVERDUE, Partitioned, SPARED};
 use super::{Domain, Parameter, Spec};
 
 pub(super) static SPEC: Spec = Spec {
@@ -19,6 +19,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     build: |values| {
         let files = Files::new(values.get("threshold") as u64);
-        Box::new(Partitioned::new(files, values))
+        let loops = Loops { overdue: values.get(OVERDUE.name), alike: false, follow: false };
+        Box::new(Partitioned::new(files, loops, values))
     },
 };

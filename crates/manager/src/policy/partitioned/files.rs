@@ -70,13 +70,13 @@ impl Classify for Files {
         let again = known.refer(now, block.index, self.threshold);
         let group = (u64::from(file), 0);
         let class = if known.looped > 0 {
-            Class::Looping { group, period: known.period }
+            Class::Looping { period: known.period }
         } else if known.next - known.first >= self.threshold {
             Class::Sequential
         } else {
             Class::Other
         };
-        Verdict { class, renewed: again.then_some((group, known.period)) }
+        Verdict { class, group, renewed: again.then_some((group, known.period)) }
     }
 }
 

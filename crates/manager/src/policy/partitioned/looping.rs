@@ -1,11 +1,15 @@
 //! Pages that are read again and again: those of the longest loop go first, and the newest first among loops of one length.
 //!
+//! Loops are *alike*, of one length, if their periods have the same power of two. A period is an average that a single late block
+//! moves by half. Several sites that read the same blocks, as the searches of one program do, would else give up each other's
+//! pages in turns, whichever seems the longest at the moment, and none would keep a part of the loop. The paper compares periods exactly.
+//!
 //! Before them goes what is *overdue*: not read for so many of its periods. Its loop is over, and under MRU it would stay for ever,
 //! where the next one's pages are newer. The paper knows no such thing.
 
 use std::collections::BTreeSet;
 
-use super::Group;
+use super::{Group, Loops};
 use crate::ids::Page;
 use crate::policy::list::{Chain, Links};
 use crate::table::FastMap;
@@ -18,12 +22,11 @@ struct Loop {
 
 /// The looping partition.
 pub(super) struct Looping {
-    /// Periods after which a page is overdue.
-    overdue: f64,
+    rules: Loops,
     loops: FastMap<Group, Loop>,
     /// Every group with the reference at which its oldest page is overdue.
     deadlines: BTreeSet<(u64, Group)>,
-    /// Every group with its period and the last reference to its newest page: the last one's newest page goes first.
+    /// Every group with its length and the last reference to its newest page: the last one's newest page goes first.
     order: BTreeSet<(u64, u64, Group)>,
     links: Links,
     /// The group of each page, and its last reference.
@@ -32,9 +35,9 @@ pub(super) struct Looping {
 }
 
 impl Looping {
-    pub fn new(overdue: f64) -> Self {
+    pub fn new(rules: Loops) -> Self {
         Looping {
-            overdue,
+            rules,
             loops: FastMap::default(),
             deadlines: BTreeSet::new(),
             order: BTreeSet::new(),
@@ -51,13 +54,14 @@ impl Looping {
     /// Where a group stands in the order.
     fn rank(&self, group: Group, it: &Loop) -> Option<(u64, u64, Group)> {
         let newest = self.links.newest_first(&it.pages).next()?;
-        Some((it.period, self.pages[newest as usize].1, group))
+        let length = if self.rules.alike { u64::from(it.period.max(1).ilog2()) } else { it.period };
+        Some((length, self.pages[newest as usize].1, group))
     }
 
     /// When a group's oldest page is overdue.
     fn deadline(&self, group: Group, it: &Loop) -> Option<(u64, Group)> {
         let oldest = self.links.oldest_first(&it.pages).next()?;
-        let after = (it.period as f64 * self.overdue) as u64;
+        let after = (it.period as f64 * self.rules.overdue) as u64;
         Some((self.pages[oldest as usize].1.saturating_add(after), group))
     }
 
@@ -76,12 +80,12 @@ impl Looping {
         }
     }
 
-    /// A page was read at `now`, a number greater than all before.
-    pub fn push(&mut self, page: Page, group: Group, period: u64, now: u64) {
+    /// A page was read at `at`, after all others of its group.
+    pub fn push(&mut self, page: Page, group: Group, period: u64, at: u64) {
         if page as usize >= self.pages.len() {
             self.pages.resize(page as usize + 1, ((0, 0), 0));
         }
-        self.pages[page as usize] = (group, now);
+        self.pages[page as usize] = (group, at);
         self.len += 1;
         self.change(group, |this, it| {
             it.period = period;
@@ -101,9 +105,10 @@ impl Looping {
         }
     }
 
-    /// The longest period.
+    /// The period of the loop whose pages go first.
     pub fn longest(&self) -> Option<u64> {
-        self.order.last().map(|&(period, ..)| period)
+        let &(.., group) = self.order.last()?;
+        Some(self.loops.get(&group)?.period)
     }
 
     /// A page that is overdue now, the first that was.

@@ -23,6 +23,9 @@
 //! ```
 //!
 //! # Where this differs from the paper
+//! - **What a site has read in sequence turns with it** (`follow`). A loop's first pass is sequential, and so is a part of the next; when
+//!   the site is seen to loop, the paper leaves those pages sequential. They would go first, although the loop comes to them next: a
+//!   program of few passes loses as many blocks as there are pages.
 //! - It discards sequential blocks at once and keeps one a process; its results (5.3.3, 5.4.1) need what is said above.
 //! - The marginal gain of other pages is that of their LRU queue whatever policy holds them, and read off a whole queue of
 //!   ghosts (`estimate/recency.rs`).
@@ -40,7 +43,7 @@ use crate::policy::Lesson;
 pub(super) use files::Files;
 use looping::Looping;
 use other::Other;
-use sequential::Sequential;
+use sequential::{Read, Sequential};
 pub(super) use sites::{Rules, Sites};
 use unread::Unread;
 
@@ -55,7 +58,7 @@ pub(super) const SPARED: Parameter = Parameter {
 pub(super) const OVERDUE: Parameter = Parameter {
     name: "overdue",
     help: "a looping page that was not read for so many periods goes before others; 1e9: it does not, as in the paper",
-    domain: Domain::Number { default: 2.0, min: 1.0, max: 1e9 },
+    domain: Domain::Number { default: 3.0, min: 1.0, max: 1e9 },
 };
 /// What holds the pages of no pattern.
 pub(super) const OTHER: Parameter = Parameter {
@@ -71,7 +74,7 @@ pub(super) type Group = (u64, u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Sequential,
-    Looping { group: Group, period: u64 },
+    Looping { period: u64 },
     Other,
 }
 
@@ -79,6 +82,8 @@ pub(super) enum Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub class: Class,
+    /// What that is known of.
+    pub group: Group,
     /// A group whose period is another now.
     pub renewed: Option<(Group, u64)>,
 }
@@ -102,6 +107,17 @@ pub(super) trait Classify {
     fn taught(&mut self, _lesson: Lesson) {}
 }
 
+/// How loops are held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loops {
+    /// Periods after which a page is overdue.
+    pub overdue: f64,
+    /// Loops with periods of the same power of two are of one length.
+    pub alike: bool,
+    /// What a group has read in sequence is looping as soon as the group is.
+    pub follow: bool,
+}
+
 /// The partition a page is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -115,6 +131,7 @@ enum Place {
 /// The partitioned cache.
 pub(super) struct Partitioned<C> {
     classifier: C,
+    follow: bool,
     /// References so far.
     now: u64,
     patterns: Patterns,
@@ -127,14 +144,15 @@ pub(super) struct Partitioned<C> {
 
 impl<C: Classify> Partitioned<C> {
     /// A cache of what `classifier` tells apart.
-    pub fn new(classifier: C, values: &Values) -> Self {
+    pub fn new(classifier: C, loops: Loops, values: &Values) -> Self {
         Partitioned {
             classifier,
+            follow: loops.follow,
             now: 0,
             patterns: Patterns::default(),
             places: Vec::new(),
             sequential: Sequential::new(values.get(SPARED.name)),
-            looping: Looping::new(values.get(OVERDUE.name)),
+            looping: Looping::new(loops),
             other: Other::new(values.policy(OTHER.name)),
             unread: Unread::default(),
         }
@@ -146,11 +164,16 @@ impl<C: Classify> Partitioned<C> {
         Context { capacity: context.capacity.saturating_sub(held).max(1), ..*context }
     }
 
-    fn classify(&mut self, block: Block, access: &Access, context: &Context<'_>) -> Class {
+    fn classify(&mut self, block: Block, access: &Access, context: &Context<'_>) -> Verdict {
         self.now += 1;
-        let Verdict { class, renewed } = self.classifier.refer(self.now, block, access);
+        let verdict @ Verdict { class, group, renewed } = self.classifier.refer(self.now, block, access);
         if let Some((group, period)) = renewed {
             self.looping.renew(group, period);
+        }
+        if let Class::Looping { period } = class
+            && self.follow
+        {
+            self.turn(group, period);
         }
         *match class {
             Class::Sequential => &mut self.patterns.sequential,
@@ -158,16 +181,26 @@ impl<C: Classify> Partitioned<C> {
             Class::Other => &mut self.patterns.other,
         } += 1;
         self.other.count(block, class == Class::Other, context.capacity);
-        class
+        verdict
     }
 
-    fn put(&mut self, page: Page, class: Class, access: &Access, context: &Context<'_>) {
+    /// This group loops: what it has read in sequence since it did so last is a part of that. A page turns once a reference at most.
+    fn turn(&mut self, group: Group, period: u64) {
+        while let Some((page, at)) = self.sequential.oldest_of(group) {
+            self.sequential.remove(page);
+            self.looping.push(page, group, period, at);
+            self.places[page as usize] = Place::Looping;
+        }
+    }
+
+    fn put(&mut self, page: Page, verdict: Verdict, access: &Access, context: &Context<'_>) {
+        let Verdict { class, group, .. } = verdict;
         self.places[page as usize] = match class {
             Class::Sequential => {
-                self.sequential.push(page, access.reader, context.capacity);
+                self.sequential.push(page, Read { reader: access.reader, group, at: self.now }, context.capacity);
                 Place::Sequential
             }
-            Class::Looping { group, period } => {
+            Class::Looping { period } => {
                 self.looping.push(page, group, period, self.now);
                 Place::Looping
             }
@@ -199,17 +232,17 @@ impl<C: Classify> Policy for Partitioned<C> {
             self.places[page as usize] = Place::Unread;
             return;
         };
-        let class = self.classify(context.table.block(page), access, context);
-        self.put(page, class, access, context);
+        let verdict = self.classify(context.table.block(page), access, context);
+        self.put(page, verdict, access, context);
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        let class = self.classify(context.table.block(page), access, context);
-        if class == Class::Other && self.places[page as usize] == Place::Other {
+        let verdict = self.classify(context.table.block(page), access, context);
+        if verdict.class == Class::Other && self.places[page as usize] == Place::Other {
             self.other.referenced(page, &self.rest(context), access);
         } else {
             self.take(page, context);
-            self.put(page, class, access, context);
+            self.put(page, verdict, access, context);
         }
     }
 

@@ -1,9 +1,12 @@
-//! Pages read in sequence and not to be read again: a stack a reader, on which each page comes after a while.
+//! Pages read in sequence and not to be read again: a stack a reader, on which each page comes after a while. They are known by their
+//! group too, for it may turn out to loop.
 
 use std::collections::BTreeMap;
 
+use super::Group;
 use crate::ids::{Page, ReaderId};
 use crate::policy::list::{Chain, Links, List};
+use crate::table::FastMap;
 
 /// The sequential partition.
 pub(super) struct Sequential {
@@ -16,8 +19,19 @@ pub(super) struct Sequential {
     /// Readers that have pages on stacks, and theirs.
     own: BTreeMap<ReaderId, Chain>,
     links: Links,
-    /// Whose each page is, and whether it is fresh.
-    pages: Vec<(ReaderId, bool)>,
+    /// Groups that have pages here, and theirs.
+    groups: FastMap<Group, Chain>,
+    group_links: Links,
+    /// Each page's last reference, and whether it is fresh.
+    pages: Vec<(Read, bool)>,
+}
+
+/// A page's last reference.
+#[derive(Clone, Copy)]
+pub(super) struct Read {
+    pub reader: ReaderId,
+    pub group: Group,
+    pub at: u64,
 }
 
 impl Sequential {
@@ -28,6 +42,8 @@ impl Sequential {
             stacked: List::default(),
             own: BTreeMap::new(),
             links: Links::default(),
+            groups: FastMap::default(),
+            group_links: Links::default(),
             pages: Vec::new(),
         }
     }
@@ -36,23 +52,38 @@ impl Sequential {
         self.fresh.len() + self.stacked.len()
     }
 
-    pub fn push(&mut self, page: Page, reader: ReaderId, capacity: u64) {
+    /// A page was read, after all others here.
+    pub fn push(&mut self, page: Page, read: Read, capacity: u64) {
         if page as usize >= self.pages.len() {
-            self.pages.resize(page as usize + 1, (reader, false));
+            self.pages.resize(page as usize + 1, (read, false));
         }
-        self.pages[page as usize] = (reader, true);
+        self.pages[page as usize] = (read, true);
+        self.group_links.push_newest(self.groups.entry(read.group).or_default(), page);
         self.fresh.push_newest(page);
         while self.fresh.len() > (self.spared * capacity as f64) as u64 {
             let Some(page) = self.fresh.oldest_first().next() else { return };
             self.fresh.remove(page);
             self.stacked.push_newest(page);
-            self.pages[page as usize].1 = false;
-            self.links.push_newest(self.own.entry(self.pages[page as usize].0).or_default(), page);
+            let (read, is_fresh) = &mut self.pages[page as usize];
+            *is_fresh = false;
+            self.links.push_newest(self.own.entry(read.reader).or_default(), page);
         }
     }
 
+    /// The oldest page of a group, and when it was read.
+    pub fn oldest_of(&self, group: Group) -> Option<(Page, u64)> {
+        let page = self.groups.get(&group)?.oldest()?;
+        Some((page, self.pages[page as usize].0.at))
+    }
+
     pub fn remove(&mut self, page: Page) {
-        let (reader, is_fresh) = self.pages[page as usize];
+        let (Read { reader, group, .. }, is_fresh) = self.pages[page as usize];
+        if let Some(chain) = self.groups.get_mut(&group) {
+            self.group_links.remove(chain, page);
+            if chain.is_empty() {
+                self.groups.remove(&group);
+            }
+        }
         if is_fresh {
             return self.fresh.remove(page);
         }
@@ -67,9 +98,8 @@ impl Sequential {
 
     /// The newest page on the stack of who needs one, else the newest on any; else the oldest that is on none.
     pub fn victim(&self, misser: Option<ReaderId>, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let own = misser
-            .and_then(|misser| self.own.get(&misser))
-            .and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));
+        let own = misser.and_then(|misser| self.own.get(&misser));
+        let own = own.and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));
         let stacked = || self.stacked.newest_first().find(|&page| can_go(page));
         own.or_else(stacked).or_else(|| self.fresh.oldest_first().find(|&page| can_go(page)))
     }
@@ -83,13 +113,14 @@ mod tests {
     fn the_newest_of_the_older_ones_goes() {
         let mut pages = Sequential::new(0.2);
         let reader = ReaderId(1);
-        (0..6).for_each(|page| pages.push(page, reader, 10));
+        (0..6).for_each(|page| pages.push(page, Read { reader, group: (1, 0), at: u64::from(page) }, 10));
+        assert_eq!(pages.oldest_of((1, 0)), Some((0, 0)));
         let mut gone = Vec::new();
         while let Some(page) = pages.victim(Some(reader), |_| true) {
             pages.remove(page);
             gone.push(page);
         }
         assert_eq!(gone, [3, 2, 1, 0, 4, 5]);
-        assert_eq!(pages.len(), 0);
+        assert_eq!((pages.len(), pages.oldest_of((1, 0))), (0, None));
     }
 }

@@ -81,10 +81,10 @@ struct Known {
 }
 
 impl Known {
-    fn class(&self, group: Group, rules: &Rules) -> Class {
+    fn class(&self, rules: &Rules) -> Class {
         if self.looping > self.sequential {
             match self.spread as f64 <= self.period as f64 * rules.irregular {
-                true => Class::Looping { group, period: self.period },
+                true => Class::Looping { period: self.period },
                 false => Class::Other,
             }
         } else if self.sequential >= rules.threshold_blocks
@@ -169,7 +169,7 @@ impl Classify for Sites {
         let mut class = Class::Other;
         if let Some(known) = self.sites.get_mut(&group) {
             known.used = now;
-            class = known.class(group, &self.rules);
+            class = known.class(&self.rules);
         }
         let before = self.samples.remove(&block.key());
         let mut renewed = None;
@@ -197,12 +197,12 @@ impl Classify for Sites {
         }
         // A page's period is its site's as it is now.
         if let Some((renewed, period)) = renewed
-            && let Class::Looping { group, .. } = class
+            && let Class::Looping { .. } = class
             && group == renewed
         {
-            class = Class::Looping { group, period };
+            class = Class::Looping { period };
         }
-        Verdict { class, renewed }
+        Verdict { class, group, renewed }
     }
 
     /// What is learned of processes apart does not outlive them.
