@@ -69,7 +69,6 @@ enum Classes {
         sample: u64,
         halve_at: u64,
         irregular: f64,
-        reread: f64,
         /// Site, Seq, Loop, period, spread, references since a sample.
         sites: Vec<(u64, u64, u64, u64, u64, u64)>,
         /// Block, site, when.
@@ -99,7 +98,7 @@ impl Classes {
 
     fn refer(&mut self, now: u64, read: Read, slip: Slip) -> Class {
         match self {
-            Classes::Pcc { threshold, sample, halve_at, irregular, reread, sites, samples } => {
+            Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples } => {
                 let find = |sites: &mut Vec<(u64, u64, u64, u64, u64, u64)>, site: u64| {
                     sites.iter().position(|it| it.0 == site).unwrap_or_else(|| {
                         sites.push((site, 0, 0, 0, 0, 0));
@@ -107,14 +106,15 @@ impl Classes {
                     })
                 };
                 let own = find(sites, read.site);
-                let class = |it: &(u64, u64, u64, u64, u64, u64)| match *it {
-                    (site, seq, looped, period, spread, _) if looped > seq => {
-                        if spread as f64 <= *irregular * period as f64 { Class::Looping(site) } else { Class::Other }
-                    }
-                    (_, seq, looped, ..) if seq >= *threshold && looped as f64 <= *reread * seq as f64 => {
+                let class = |&(site, seq, looped, period, spread, _): &(u64, u64, u64, u64, u64, u64)| {
+                    let regular = spread as f64 <= *irregular * period as f64;
+                    if looped > seq {
+                        if regular { Class::Looping(site) } else { Class::Other }
+                    } else if seq >= *threshold && (regular || looped <= seq / 20) {
                         Class::Sequential
+                    } else {
+                        Class::Other
                     }
-                    _ => Class::Other,
                 };
                 let mut found = class(&sites[own]);
                 let before = samples.iter().position(|it| it.0 == read.block).map(|at| samples.remove(at));
@@ -231,9 +231,6 @@ struct Model {
     alike: bool,
     classes: Classes,
     pages: Vec<Page>,
-    /// Sequential blocks read last, as many as are spared.
-    fresh: Vec<Block>,
-    spared: usize,
     depths: Depths,
     now: u64,
 }
@@ -243,9 +240,8 @@ impl Model {
         let overdue = if name.contains("overdue=1e9") { 1 << 40 } else { 3 };
         let has = |parameter: &str| name.starts_with("pcc") && !name.contains(&format!("{parameter}=0"));
         let (follow, alike) = (has("follow"), has("alike"));
-        let spared = if name.contains("spared=0.25") { capacity / 4 } else { 0 };
-        let (pages, fresh, depths) = (Vec::new(), Vec::new(), Depths::new(capacity));
-        Model { capacity, slip, overdue, follow, alike, classes, pages, fresh, spared, depths, now: 0 }
+        let (pages, depths) = (Vec::new(), Depths::new(capacity));
+        Model { capacity, slip, overdue, follow, alike, classes, pages, depths, now: 0 }
     }
 
     /// What the read gives up.
@@ -265,17 +261,9 @@ impl Model {
         let group = self.classes.group(read);
         if matches!(class, Class::Looping(_)) && self.follow && self.slip != Slip::NothingTurns {
             let turned = |page: &&mut Page| page.class == Class::Sequential && page.group == group;
-            for page in self.pages.iter_mut().filter(turned) {
-                page.class = class;
-                self.fresh.retain(|&it| it != page.block);
-            }
+            self.pages.iter_mut().filter(turned).for_each(|page| page.class = class);
         }
         self.pages.push(Page { block: read.block, class, group, reader: read.reader, read: self.now });
-        self.fresh.retain(|&it| it != read.block && Some(it) != gone);
-        self.fresh.extend((class == Class::Sequential).then_some(read.block));
-        if self.fresh.len() > self.spared {
-            self.fresh.remove(0);
-        }
         gone
     }
 
@@ -291,12 +279,7 @@ impl Model {
             ranks.max().map(|(_, at)| at)
         };
         let own = |page: &Page| u64::from((page.reader == reader) != (self.slip == Slip::OthersSequentialFirst));
-        let sequential = |page: &Page| {
-            (page.class == Class::Sequential).then(|| match self.fresh.contains(&page.block) {
-                true => (0, u64::MAX - page.read),
-                false => (1 + own(page), page.read),
-            })
-        };
+        let sequential = |page: &Page| (page.class == Class::Sequential).then(|| (own(page), page.read));
         let looping = |page: &Page| match page.class {
             Class::Looping(group) => {
                 let (length, read) = (self.length(group), page.read);
@@ -332,23 +315,20 @@ impl Model {
 
 /// A policy by its name, and its model.
 fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
-    let pcc = |threshold, sample, halve_at, irregular, reread| {
+    let pcc = |threshold, sample, halve_at, irregular| {
         let (sites, samples) = (Vec::new(), Vec::new());
-        Classes::Pcc { threshold, sample, halve_at, irregular, reread, sites, samples }
+        Classes::Pcc { threshold, sample, halve_at, irregular, sites, samples }
     };
     let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
     let (name, classes) = match choice {
         0 => (
-            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,reread=1,follow=0,alike=0,spared=0,overdue=1e9",
-            pcc(3, 1, u64::MAX, 1e9, 1.0),
+            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9",
+            pcc(3, 1, u64::MAX, 1e9),
         ),
-        1 => (
-            "pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,reread=1,alike=0,spared=0.25",
-            pcc(4, 3, u64::MAX, 1e9, 1.0),
-        ),
-        2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5,reread=0.3,spared=0", pcc(3, 1, 24, 0.5, 0.3)),
-        3 => ("ubm:spared=0,overdue=1e9", ubm(3)),
-        _ => ("ubm:threshold=1,spared=0.25", ubm(1)),
+        1 => ("pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,alike=0", pcc(4, 3, u64::MAX, 1e9)),
+        2 => ("pcc:threshold=3,sample=1,halve_at=24,irregular=0.5", pcc(3, 1, 24, 0.5)),
+        3 => ("ubm:overdue=1e9", ubm(3)),
+        _ => ("ubm:threshold=1", ubm(1)),
     };
     let config = Config::new(capacity as u64, name.parse().expect("a policy"));
     (Manager::new(&config), Model::new(name, classes, capacity, slip))

@@ -27,11 +27,11 @@ pub static PAPER: Paper = Paper {
 };
 
 /// UBM as the paper has it.
-const UBM: &str = "ubm:spared=0,overdue=1e9";
+const UBM: &str = "ubm:overdue=1e9";
 /// Linux's, and that of the paper's trace-driven runs.
 const BLOCK_BYTES: u64 = 4096;
 /// PCC as the paper has it.
-const PCC: &str = "pcc:by_hash=0,halve_at=0,irregular=1e9,reread=1,follow=0,alike=0,spared=0,overdue=1e9";
+const PCC: &str = "pcc:by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9";
 
 macro_rules! recorded {
     ($($name:literal = $file:literal)*) => {

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The parameters' defaults are for machines of today. The paper's runs:
-//! `by_hash=0,halve_at=0,irregular=1e9,reread=1,follow=0,alike=0,spared=0,overdue=1e9`.
+//! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9`.
 
-use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, SPARED, Sites};
+use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
 
 pub(super) static SPEC: Spec = Spec {
@@ -48,11 +48,6 @@ pub(super) static SPEC: Spec = Spec {
             domain: Domain::Number { default: 0.25, min: 0.0, max: 1e9 },
         },
         Parameter {
-            name: "reread",
-            help: "a site is sequential while at most so many of its blocks are read again for one that is not; 1: as in the paper",
-            domain: Domain::Number { default: 0.05, min: 0.0, max: 1.0 },
-        },
-        Parameter {
             name: "per_process",
             help: "1: a call site is learned for each process by itself; 0: once, as in the paper",
             domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
@@ -67,7 +62,6 @@ pub(super) static SPEC: Spec = Spec {
             help: "1: loops with periods of the same power of two are of one length; 0: the longer period goes first, as in the paper",
             domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
-        SPARED,
         OVERDUE,
         OTHER,
     ],
@@ -82,7 +76,6 @@ fn pcc(values: &Values) -> impl Policy + use<> {
         by_hash: values.get("by_hash") >= 0.5,
         halve_at_blocks: never(values.get("halve_at")),
         irregular: values.get("irregular"),
-        reread: values.get("reread"),
         per_process: values.get("per_process") >= 0.5,
     };
     let loops = Loops {

@@ -1,6 +1,6 @@
 //! `ubm`: each file's pattern decides in which partition its pages are (004 section 3.2); the cache is that of `pcc`.
 
-use super::partitioned::{Files, Loops, OTHER, OVERDUE, Partitioned, SPARED};
+use super::partitioned::{Files, Loops, OTHER, OVERDUE, Partitioned};
 use super::{Domain, Parameter, Spec};
 
 pub(super) static SPEC: Spec = Spec {
@@ -13,7 +13,6 @@ pub(super) static SPEC: Spec = Spec {
             help: "blocks in a row that are a sequence; 3 was best in 004 section 5.3.3",
             domain: Domain::Number { default: 3.0, min: 1.0, max: 1e9 },
         },
-        SPARED,
         OVERDUE,
         OTHER,
     ],

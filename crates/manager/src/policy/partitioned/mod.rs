@@ -47,13 +47,10 @@ use sequential::{Read, Sequential};
 pub(super) use sites::{Rules, Sites};
 use unread::Unread;
 
-/// Which sequential pages do not go yet.
-pub(super) const SPARED: Parameter = Parameter {
-    name: "spared",
-    help: "the share of the memory whose newest sequential pages go last among these: what is read ahead goes by the blocks read before; \
-           0 as in the paper",
-    domain: Domain::Number { default: 1.0 / 16.0, min: 0.0, max: 1.0 },
-};
+/// Where pages are read ahead, the newest sequential ones are spared, this part of the memory: what is known of a run is in the blocks read
+/// last.
+const SPARED_PART: u64 = 16;
+
 /// When a loop is over.
 pub(super) const OVERDUE: Parameter = Parameter {
     name: "overdue",
@@ -140,6 +137,8 @@ pub(super) struct Partitioned<C> {
     looping: Looping,
     other: Other,
     unread: Unread,
+    /// Pages were brought before anybody read them.
+    reads_ahead: bool,
 }
 
 impl<C: Classify> Partitioned<C> {
@@ -151,10 +150,11 @@ impl<C: Classify> Partitioned<C> {
             now: 0,
             patterns: Patterns::default(),
             places: Vec::new(),
-            sequential: Sequential::new(values.get(SPARED.name)),
+            sequential: Sequential::default(),
             looping: Looping::new(loops),
             other: Other::new(values.policy(OTHER.name)),
             unread: Unread::default(),
+            reads_ahead: false,
         }
     }
 
@@ -197,7 +197,8 @@ impl<C: Classify> Partitioned<C> {
         let Verdict { class, group, .. } = verdict;
         self.places[page as usize] = match class {
             Class::Sequential => {
-                self.sequential.push(page, Read { reader: access.reader, group, at: self.now }, context.capacity);
+                let spared = if self.reads_ahead { context.capacity / SPARED_PART } else { 0 };
+                self.sequential.push(page, Read { reader: access.reader, group, at: self.now }, spared);
                 Place::Sequential
             }
             Class::Looping { period } => {
@@ -228,6 +229,7 @@ impl<C: Classify> Policy for Partitioned<C> {
             self.places.resize(page as usize + 1, Place::None);
         }
         let Some(access) = access else {
+            self.reads_ahead = true;
             self.unread.push(page, self.now);
             self.places[page as usize] = Place::Unread;
             return;

@@ -9,10 +9,9 @@ use crate::policy::list::{Chain, Links, List};
 use crate::table::FastMap;
 
 /// The sequential partition.
+#[derive(Default)]
 pub(super) struct Sequential {
-    /// The share of the memory whose newest pages are on no stack yet.
-    spared: f64,
-    /// Those pages.
+    /// The newest pages, which are on no stack yet.
     fresh: List,
     /// All others.
     stacked: List,
@@ -35,32 +34,19 @@ pub(super) struct Read {
 }
 
 impl Sequential {
-    pub fn new(spared: f64) -> Self {
-        Sequential {
-            spared,
-            fresh: List::default(),
-            stacked: List::default(),
-            own: BTreeMap::new(),
-            links: Links::default(),
-            groups: FastMap::default(),
-            group_links: Links::default(),
-            pages: Vec::new(),
-        }
-    }
-
     pub fn len(&self) -> u64 {
         self.fresh.len() + self.stacked.len()
     }
 
-    /// A page was read, after all others here.
-    pub fn push(&mut self, page: Page, read: Read, capacity: u64) {
+    /// A page was read, after all others here; it and those before it, so many at most, are on no stack for now.
+    pub fn push(&mut self, page: Page, read: Read, spared: u64) {
         if page as usize >= self.pages.len() {
             self.pages.resize(page as usize + 1, (read, false));
         }
         self.pages[page as usize] = (read, true);
         self.group_links.push_newest(self.groups.entry(read.group).or_default(), page);
         self.fresh.push_newest(page);
-        while self.fresh.len() > (self.spared * capacity as f64) as u64 {
+        while self.fresh.len() > spared {
             let Some(page) = self.fresh.oldest_first().next() else { return };
             self.fresh.remove(page);
             self.stacked.push_newest(page);
@@ -111,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_newest_of_the_older_ones_goes() {
-        let mut pages = Sequential::new(0.2);
+        let mut pages = Sequential::default();
         let reader = ReaderId(1);
-        (0..6).for_each(|page| pages.push(page, Read { reader, group: (1, 0), at: u64::from(page) }, 10));
+        (0..6).for_each(|page| pages.push(page, Read { reader, group: (1, 0), at: u64::from(page) }, 2));
         assert_eq!(pages.oldest_of((1, 0)), Some((0, 0)));
         let mut gone = Vec::new();
         while let Some(page) = pages.victim(Some(reader), |_| true) {

@@ -10,7 +10,7 @@
 //!                                  Seq(c) += T, unless b was there of c itself
 //!
 //! classify(c):   looping      if Loop(c) > Seq(c)
-//!                sequential   else if Seq(c) >= threshold  and Loop(c) <= reread Seq(c)
+//!                sequential   else if Seq(c) >= threshold
 //!                other        else
 //! ```
 //!
@@ -28,8 +28,8 @@
 //!   anything from ten references to thousands, and MRU then throws out what is read most. So a site's mean distance from
 //!   its period is kept beside the period, and it is looping only while that is small against it; else it is `other`, which
 //!   a policy of recency does well. It is believed to be irregular at first: a new loop is believed after a dozen samples.
-//! - **A site of which some blocks are read again is not sequential** (`reread`). In the paper it is for as long as they are less than
-//!   half: a reader of a hot set then loses it until each of its blocks was read twice, because sequential pages go first.
+//!   Nor is it sequential, if it is irregular and more than a few of its blocks are read again: as in the paper it would be until half
+//!   are, and a reader of a hot set lose that until it has read each block twice, for sequential pages go first.
 //! - **Full tables** lose the older half: of sites by last use, of blocks by age. The paper evicts the site that was used
 //!   longest ago with all its blocks; one that reads gigabytes in sequence would be driven out by its own.
 
@@ -44,6 +44,9 @@ const SITES_MAX: usize = 1 << 14;
 /// Blocks sampled: the paper saw 9,000 with a period of 20, 220,000 without sampling.
 const SAMPLES_MAX: usize = 1 << 18;
 
+/// An irregular site is sequential while no more than this part of its blocks is read again.
+const REREAD_PART: u64 = 20;
+
 /// How sites are classified.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -57,8 +60,6 @@ pub(crate) struct Rules {
     pub halve_at_blocks: u64,
     /// A site is looping while its mean distance from its period is at most so many times the period.
     pub irregular: f64,
-    /// A site is sequential while at most so many of its blocks are read again for one that is not.
-    pub reread: f64,
     /// One signature in two processes is two sites.
     pub per_process: bool,
 }
@@ -82,17 +83,12 @@ struct Known {
 
 impl Known {
     fn class(&self, rules: &Rules) -> Class {
-        if self.looping > self.sequential {
-            match self.spread as f64 <= self.period as f64 * rules.irregular {
-                true => Class::Looping { period: self.period },
-                false => Class::Other,
-            }
-        } else if self.sequential >= rules.threshold_blocks
-            && self.looping as f64 <= self.sequential as f64 * rules.reread
-        {
-            Class::Sequential
-        } else {
-            Class::Other
+        let is_regular = self.spread as f64 <= self.period as f64 * rules.irregular;
+        let is_reread = self.looping > self.sequential / REREAD_PART;
+        match self.looping > self.sequential {
+            true if is_regular => Class::Looping { period: self.period },
+            false if self.sequential >= rules.threshold_blocks && (is_regular || !is_reread) => Class::Sequential,
+            _ => Class::Other,
         }
     }
 
@@ -239,7 +235,6 @@ mod tests {
         by_hash: false,
         halve_at_blocks: u64::MAX,
         irregular: f64::INFINITY,
-        reread: 1.0,
         per_process: false,
     };
 
