@@ -45,6 +45,8 @@ policies! {
     w_tinylfu
     tip1
     tip2
+    tip2_sarc
+    tip2_amp
     lru_sp
     lru_s
     alloc_lru

@@ -62,12 +62,10 @@ impl Replacement for Sarc {
     }
 
     fn victim(&self, lists: &Lists, context: &Context<'_>) -> Option<Page> {
-        let (sequential, random) = (lists.len(Class::Sequential) as f64, lists.len(Class::Random) as f64);
-        let bottom = lists.bottom_pages(context.capacity);
-        if sequential < bottom || random < bottom {
+        if lists.is_one_short(context.capacity) {
             return lists.older_to_go(context.table);
         }
-        let (first, second) = match sequential > self.desired {
+        let (first, second) = match lists.len(Class::Sequential) as f64 > self.desired {
             true => (Class::Sequential, Class::Random),
             false => (Class::Random, Class::Sequential),
         };

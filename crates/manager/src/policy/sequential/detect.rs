@@ -188,6 +188,21 @@ impl Detector {
         self.begin(page, Track { class: Class::Sequential, counter: 0, trigger, read_at: self.now }, carried);
     }
 
+    /// A page is taken for a block that is disclosed, or that a reader misses who disclosed it: it is of no run's list.
+    pub fn taken_disclosed(&mut self, page: Page) {
+        self.begin(
+            page,
+            Track { class: Class::Random, counter: 0, trigger: false, read_at: self.now },
+            Carried::default(),
+        );
+    }
+
+    /// A page is on its run's list no longer.
+    pub fn leave(&mut self, page: Page) {
+        let track = &mut self.tracks[page as usize];
+        (track.class, track.trigger) = (Class::Random, false);
+    }
+
     /// The page of the block before, if that is here.
     fn before(&self, block: Block, context: &Context<'_>) -> Option<Page> {
         let before = Block { index: block.index.checked_sub(1)?, ..block };
@@ -210,7 +225,7 @@ impl Detector {
     }
 
     /// A reader is at this page.
-    fn read(&mut self, page: Page) {
+    fn note_read(&mut self, page: Page) {
         self.tracks[page as usize].read_at = self.now;
         self.now = self.now.wrapping_add(1);
         self.last = page;
@@ -225,14 +240,14 @@ impl Detector {
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
             self.begin(page, Track { class: Class::Sequential, ..track }, carried);
-            self.read(page);
+            self.note_read(page);
             return if wanted.triggers_at(block) { self.go_on(block, carried, context) } else { None };
         }
         let run = before.filter(|&before| self.steps_to(before, context) == self.rules.threshold);
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| self.carried(before));
         self.begin(page, Track { class, ..track }, Carried::default());
-        self.read(page);
+        self.note_read(page);
         run?;
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
@@ -244,16 +259,22 @@ impl Detector {
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
-    /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.
+    /// A page's block is read, and what comes after it is not to be read ahead for that.
     #[inline]
-    pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
+    pub fn read(&mut self, page: Page, block: Block, context: &Context<'_>) {
         if self.tracks[page as usize].counter == 0 {
             self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
             if let Reach::Adapted(amp) = &mut self.rules.reach {
                 amp.of_use();
             }
         }
-        self.read(page);
+        self.note_read(page);
+    }
+
+    /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.
+    #[inline]
+    pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
+        self.read(page, block, context);
         if self.tracks[page as usize].trigger { self.go_on(block, self.carried(page), context) } else { None }
     }
 

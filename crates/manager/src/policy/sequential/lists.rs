@@ -26,10 +26,9 @@ pub enum Class {
 /// Both lists.
 pub struct Lists {
     bottom_share: f64,
-    links: Links,
+    /// And when each page came to the MRU end.
+    links: Links<u64>,
     chains: [Chain; 2],
-    /// When each page came to the MRU end.
-    stamps: Vec<u64>,
     /// References so far.
     now: u64,
     /// Sequential misses since the last hit in the bottom of RANDOM.
@@ -41,7 +40,7 @@ impl Lists {
     /// Empty lists whose bottoms are this share of the memory.
     pub fn new(bottom_share: f64) -> Self {
         let (links, chains) = (Links::default(), Default::default());
-        Lists { bottom_share, links, chains, stamps: Vec::new(), now: 0, misses: 0, bottom_hits: 0 }
+        Lists { bottom_share, links, chains, now: 0, misses: 0, bottom_hits: 0 }
     }
 
     fn chain(&self, class: Class) -> &Chain {
@@ -53,15 +52,35 @@ impl Lists {
         self.chain(class).len()
     }
 
+    /// The number of references until a page, which is on a list, came to the MRU end.
+    pub fn stamp(&self, page: Page) -> u64 {
+        self.links[page]
+    }
+
+    /// The page at a list's LRU end.
+    pub fn oldest(&self, class: Class) -> Option<Page> {
+        self.chain(class).oldest()
+    }
+
+    /// Whether one of the lists is shorter than its bottom should be.
+    pub fn is_one_short(&self, capacity: u64) -> bool {
+        self.chains.iter().any(|chain| (chain.len() as f64) < self.bottom_pages(capacity))
+    }
+
+    /// The pages of a list, from the LRU end on.
+    pub fn oldest_first(&self, class: Class) -> impl Iterator<Item = Page> + '_ {
+        self.links.oldest_first(self.chain(class))
+    }
+
     /// The page nearest to the LRU end that can go.
     pub fn oldest_to_go(&self, class: Class, table: &Table) -> Option<Page> {
-        self.links.oldest_first(self.chain(class)).find(|&page| table.can_go(page))
+        self.oldest_first(class).find(|&page| table.can_go(page))
     }
 
     /// Of the lists' LRU ends, the older one that can go.
     pub fn older_to_go(&self, table: &Table) -> Option<Page> {
         let ends = [Class::Random, Class::Sequential].map(|class| self.oldest_to_go(class, table));
-        ends.into_iter().flatten().min_by_key(|&page| self.stamps[page as usize])
+        ends.into_iter().flatten().min_by_key(|&page| self.stamp(page))
     }
 
     /// A reference more.
@@ -98,19 +117,15 @@ impl Lists {
     /// Whether a page, which is on this list, is in its bottom (section III-G).
     pub fn is_in_bottom(&self, page: Page, class: Class, capacity: u64) -> bool {
         let chain = self.chain(class);
-        let stamp = |page: Page| self.stamps[page as usize];
         let (Some(oldest), Some(newest)) = (chain.oldest(), chain.newest()) else { return false };
-        let (since_oldest, span) = (stamp(page) - stamp(oldest), stamp(newest) - stamp(oldest));
+        let (since_oldest, span) = (self.stamp(page) - self.stamp(oldest), self.stamp(newest) - self.stamp(oldest));
         since_oldest as f64 * chain.len() as f64 <= self.bottom_pages(capacity) * span as f64
     }
 
     /// Puts a page that is on no list to the MRU end of this one.
     pub fn push(&mut self, page: Page, class: Class) {
-        if page as usize >= self.stamps.len() {
-            self.stamps.resize(page as usize + 1, 0);
-        }
-        self.stamps[page as usize] = self.now;
         self.links.push_newest(&mut self.chains[class as usize], page);
+        self.links[page] = self.now;
     }
 
     /// Takes a page off the list it is on.
@@ -121,7 +136,7 @@ impl Lists {
     /// Puts a page of one list to the MRU end of the same or of the other one.
     pub fn renew(&mut self, page: Page, from: Class, to: Class) {
         if from == to && self.chain(to).newest() == Some(page) {
-            self.stamps[page as usize] = self.now;
+            self.links[page] = self.now;
             return;
         }
         self.remove(page, from);

@@ -5,6 +5,7 @@
 //!     LRU queue:            H'(n) (T_driver + T_disk)              H' at the queue's resident length n (estimate/recency)
 //!     disclosed in y reads: T_driver / (y - P)                     y beyond the horizon P = T_disk / T_hit
 //!                           T_driver + T_disk - y T_hit            within it                       (equation 9)
+//!     read ahead of a run:  2 s / L (T_driver + T_disk)            in the policies that look for runs (`runs`; 003)
 //! value of fetching ahead = (T_disk - x T_hit) / x                 read in x reads                 (equations 6, 8)
 //!     with a neighbour      as a disclosed page that is here                                       (section 5.4)
 //!
@@ -24,6 +25,11 @@
 //! becomes a ghost, whether it goes or another estimator keeps it. Pages that nobody tracks and that cannot go yet are
 //! orphans: they are looked at first.
 //!
+//! ```text
+//! here       estimators, arbitration
+//! runs       the estimator of runs: of `tip2-sarc` and `tip2-amp`
+//! ```
+//!
 //! # Where this differs from the paper
 //! - Each stream of hints has an estimator for each device, because only blocks of one T_disk are in one order (4.9).
 //! - A stream's values are scaled by its confidence: the paper's hints are accurate (section 7).
@@ -32,9 +38,12 @@
 //! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
 //! - Where T_disk is not given, it is measured, device by device.
 
+pub(super) mod runs;
+
 use std::collections::BTreeSet;
 
-use super::{Access, Ahead, Context, Domain, Need, Parameter, Policy, Spec, Values, Worth, list::List};
+use super::sequential::lists::{Class, Lists};
+use super::{Access, Ahead, Classes, Context, Domain, Need, Parameter, Policy, Spec, Stretch, Values, Worth};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -44,73 +53,64 @@ use crate::estimate::recency::{NO_TAG, Reading, Recency, Tag};
 use crate::event::Demand;
 use crate::hint::Use;
 use crate::ids::{DeviceId, Page};
+use runs::Runs;
+
+/// The parameters of cost and benefit, and those of a policy that adds to it.
+macro_rules! parameters {
+    ($($own:expr),* $(,)?) => {{
+        use $crate::policy::tip2::*;
+        &[T_HIT, T_DRIVER, T_DISK, BURST_MARGIN, MAJORANT, SEGMENT, $($own),*]
+    }};
+}
+pub(super) use parameters;
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip2",
     summary: "cost and benefit: each page where it saves most time, hints and recency in one currency",
     source: "Patterson et al., TIP-2 (000 sections 4 and 5)",
-    parameters: &[
-        Parameter {
-            name: "t_hit_us",
-            help: "what it takes to read a block that is here; the horizon is T_disk / T_hit. 0.4 us is 4 KiB on a machine of \
-                   today, 243 us are 8 KB on the paper's",
-            domain: Domain::Number { default: 0.4, min: 0.001, max: 1e6 },
-        },
-        Parameter {
-            name: "t_driver_us",
-            help: "the processor's part of a request: 580 us on the paper's machine; 15 us are assumed here",
-            domain: Domain::Number { default: 15.0, min: 0.0, max: 1e6 },
-        },
-        Parameter {
-            name: "t_disk_us",
-            help: "the device's part of a request; 0: as measured, device by device (5 ms until there is a measurement)",
-            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
-        },
-        Parameter {
-            name: "burst_margin",
-            help: "0: the horizon is T_disk / T_hit, as printed; else it is what the reader consumes in T_disk at its measured pace, \
-                   times this margin for bursts",
-            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e6 },
-        },
-        Parameter {
-            name: "majorant",
-            help: "1: the marginal hit rate looks past inflections (4.3); 0: the segment's own rate (5.2)",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
-        },
-        Parameter {
-            name: "segment",
-            help: "pages of one segment of the LRU queue; 0: a 32nd of the memory",
-            domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
-        },
-    ],
-    build: |values| Box::new(tip2(values)),
+    parameters: parameters![],
+    build: |values| Box::new(Tip2::new(values, None)),
 };
 
-fn tip2(values: &Values) -> Tip2 {
-    Tip2 {
-        hit_ns: values.get("t_hit_us") * 1e3,
-        driver_ns: values.get("t_driver_us") * 1e3,
-        disk_ns: values.get("t_disk_us") * 1e3,
-        burst_margin: values.get("burst_margin"),
-        paces: Vec::new(),
-        reading: if values.get("majorant") >= 0.5 { Reading::Majorant } else { Reading::Point },
-        segment: values.get("segment") as u64,
-        capacity: 0,
-        tracked: Vec::new(),
-        counted: BTreeSet::new(),
-        streams: Vec::new(),
-        orphans: Vec::new(),
-        queue: List::default(),
-        ghosts: Ghosts::default(),
-        recency: Recency::new(Reading::Majorant, 1, 1),
-        rates: Rates::over(1),
-    }
-}
+pub(super) const T_HIT: Parameter = Parameter {
+    name: "t_hit_us",
+    help: "what it takes to read a block that is here; the horizon is T_disk / T_hit. 0.4 us is 4 KiB on a machine of \
+           today, 243 us are 8 KB on the paper's",
+    domain: Domain::Number { default: 0.4, min: 0.001, max: 1e6 },
+};
+pub(super) const T_DRIVER: Parameter = Parameter {
+    name: "t_driver_us",
+    help: "the processor's part of a request: 580 us on the paper's machine; 15 us are assumed here",
+    domain: Domain::Number { default: 15.0, min: 0.0, max: 1e6 },
+};
+pub(super) const T_DISK: Parameter = Parameter {
+    name: "t_disk_us",
+    help: "the device's part of a request; 0: as measured, device by device (5 ms until there is a measurement)",
+    domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
+};
+pub(super) const BURST_MARGIN: Parameter = Parameter {
+    name: "burst_margin",
+    help: "0: the horizon is T_disk / T_hit, as printed; else it is what the reader consumes in T_disk at its measured pace, \
+           times this margin for bursts",
+    domain: Domain::Number { default: 0.0, min: 0.0, max: 1e6 },
+};
+pub(super) const MAJORANT: Parameter = Parameter {
+    name: "majorant",
+    help: "1: the marginal hit rate looks past inflections (4.3); 0: the segment's own rate (5.2)",
+    domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+};
+pub(super) const SEGMENT: Parameter = Parameter {
+    name: "segment",
+    help: "pages of one segment of the LRU queue; 0: a 32nd of the memory",
+    domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
+};
 
 /// What a device's request takes where nothing was measured yet: a disk of today, or a network.
 const DISK_NS_UNKNOWN: f64 = 5e6;
-/// The LRU queue's number among the estimators; streams of hints follow.
+/// The estimators' numbers: the LRU queue's, that of runs, and from there on the sequences' of hints.
 const LRU: usize = 0;
+const RUNS: usize = 1;
+const HINTED: usize = 2;
 
 const NO_STREAM: u32 = u32::MAX;
 
@@ -145,7 +145,15 @@ struct Stream {
     pages: Agenda,
 }
 
-struct Tip2 {
+/// Who declares the least value.
+#[derive(Clone, Copy, PartialEq)]
+enum Estimator {
+    Queue,
+    Runs,
+    Stream,
+}
+
+pub(super) struct Tip2 {
     hit_ns: f64,
     driver_ns: f64,
     disk_ns: f64,
@@ -161,13 +169,39 @@ struct Tip2 {
     counted: BTreeSet<Page>,
     streams: Vec<Stream>,
     orphans: Vec<Page>,
-    queue: List,
+    /// The LRU queue (RANDOM), and the list of runs (SEQ).
+    lists: Lists,
     ghosts: Ghosts,
     recency: Recency,
     rates: Rates,
+    /// What finds runs, if they are looked for.
+    runs: Option<Runs>,
 }
 
 impl Tip2 {
+    /// With runs found and read ahead, or without.
+    pub(super) fn new(values: &Values, runs: Option<Runs>) -> Self {
+        Tip2 {
+            hit_ns: values.get(T_HIT.name) * 1e3,
+            driver_ns: values.get(T_DRIVER.name) * 1e3,
+            disk_ns: values.get(T_DISK.name) * 1e3,
+            burst_margin: values.get(BURST_MARGIN.name),
+            paces: Vec::new(),
+            reading: if values.get(MAJORANT.name) >= 0.5 { Reading::Majorant } else { Reading::Point },
+            segment: values.get(SEGMENT.name) as u64,
+            capacity: 0,
+            tracked: Vec::new(),
+            counted: BTreeSet::new(),
+            streams: Vec::new(),
+            orphans: Vec::new(),
+            lists: Lists::new(runs.as_ref().map_or(0.0, |runs| runs.bottom_share)),
+            ghosts: Ghosts::default(),
+            recency: Recency::new(Reading::Majorant, 1, 1),
+            rates: Rates::over(1),
+            runs,
+        }
+    }
+
     fn times(&self, context: &Context<'_>, device: DeviceId) -> Times {
         let disk = match self.disk_ns {
             0.0 => context.access_ns(device).unwrap_or(DISK_NS_UNKNOWN),
@@ -196,7 +230,7 @@ impl Tip2 {
 
     /// The share of references that a stream's values speak for, times how far it is to be believed.
     fn weight(&self, sequence: u16, context: &Context<'_>) -> f64 {
-        self.rates.share(1 + usize::from(sequence)) * context.confidence(sequence)
+        self.rates.share(HINTED + usize::from(sequence)) * context.confidence(sequence)
     }
 
     /// The value of a page for the reader that disclosed it.
@@ -212,9 +246,9 @@ impl Tip2 {
 
     /// The page at the LRU end, and its value.
     fn queue_value(&mut self, context: &Context<'_>) -> Option<(Page, f64)> {
-        let page = self.queue.oldest_first().next()?;
+        let page = self.lists.oldest(Class::Random)?;
         let miss = self.times(context, context.device_of(page)).miss();
-        let rate = self.recency.marginal_hit_rate(self.queue.len());
+        let rate = self.recency.marginal_hit_rate(self.lists.len(Class::Random));
         Some((page, self.rates.share(LRU) * rate * miss))
     }
 
@@ -230,10 +264,21 @@ impl Tip2 {
         Some((page, self.disclosed_value(Use { sequence, when }, device, context)))
     }
 
-    /// The estimator that declares the least value: its page, its value, and whether it is the LRU queue. Ties: the LRU end
-    /// first (policies, 000.9).
-    fn least(&mut self, context: &Context<'_>) -> Option<(Page, f64, bool)> {
-        let mut least = self.queue_value(context).map(|(page, value)| (page, value, true));
+    /// The same for what was not disclosed. A list shorter than its bottom says too little of itself: the older LRU end is asked.
+    fn undisclosed(&mut self, context: &Context<'_>) -> Option<(Page, f64, Estimator)> {
+        let queue = self.queue_value(context).map(|(page, value)| (page, value, Estimator::Queue));
+        let Some(of_runs) = self.run_value(context).map(|(page, value)| (page, value, Estimator::Runs)) else { return queue };
+        let Some(of_queue) = queue else { return Some(of_runs) };
+        let runs_go = match self.lists.is_one_short(context.capacity) {
+            true => self.lists.stamp(of_runs.0) < self.lists.stamp(of_queue.0),
+            false => of_runs.1 < of_queue.1,
+        };
+        Some(if runs_go { of_runs } else { of_queue })
+    }
+
+    /// The estimator that declares the least value: its page, its value, and which it is. Ties: the LRU end first (policies, 000.9).
+    fn least(&mut self, context: &Context<'_>) -> Option<(Page, f64, Estimator)> {
+        let mut least = self.undisclosed(context);
         for at in 0..self.streams.len() {
             if self.streams[at].pages.is_empty() {
                 continue;
@@ -241,7 +286,7 @@ impl Tip2 {
             if let Some((page, value)) = self.stream_value(at, context)
                 && least.is_none_or(|(_, least, _)| value < least)
             {
-                least = Some((page, value, false));
+                least = Some((page, value, Estimator::Stream));
             }
         }
         least
@@ -274,6 +319,7 @@ impl Tip2 {
 
     fn track(&mut self, page: Page, next: Use, context: &Context<'_>) {
         self.untrack(page);
+        self.leave_run(page);
         let device = context.device_of(page);
         let found = self.streams.iter().position(|it| it.sequence == next.sequence && it.device == device);
         let at = found.unwrap_or_else(|| {
@@ -284,6 +330,17 @@ impl Tip2 {
         (tracked.stream, tracked.when) = (at as u32, next.when);
         let holds = |when: u64, page: Page| self.tracked[page as usize].is_at(at, when);
         self.streams[at].pages.push(next.when, page, holds);
+    }
+
+    fn make_known(&mut self, page: Page) {
+        if page as usize >= self.tracked.len() {
+            self.tracked.resize(page as usize + 1, Tracked::NOT);
+        }
+    }
+
+    fn is_wanted(&self, page: Page) -> bool {
+        let tracked = self.tracked[page as usize];
+        tracked.is_in_queue() || tracked.stream != NO_STREAM || self.is_in_run(page)
     }
 
     fn untrack(&mut self, page: Page) {
@@ -305,8 +362,8 @@ impl Tip2 {
         }
         self.tracked[page as usize].tag = self.recency.enter();
         match queued {
-            true => self.queue.renew(page),
-            false => self.queue.push_newest(page),
+            true => self.lists.renew(page, Class::Random, Class::Random),
+            false => self.lists.push(page, Class::Random),
         }
         self.trim_ghosts();
     }
@@ -315,17 +372,25 @@ impl Tip2 {
     fn become_ghost(&mut self, page: Page, context: &Context<'_>) {
         let tag = std::mem::replace(&mut self.tracked[page as usize].tag, NO_TAG);
         if tag != NO_TAG {
-            self.queue.remove(page);
+            self.lists.remove(page, Class::Random);
             self.ghosts.push(context.table.block(page), tag);
             self.trim_ghosts();
         }
     }
 
     fn trim_ghosts(&mut self) {
-        while self.ghosts.len() + self.queue.len() > self.capacity
+        while self.ghosts.len() + self.lists.len(Class::Random) > self.capacity
             && let Some(tag) = self.ghosts.expire()
         {
             self.recency.leave(tag);
+        }
+    }
+
+    fn refer(&mut self, estimator: usize) {
+        self.rates.refer(estimator);
+        self.lists.count_reference();
+        if let Some(runs) = &mut self.runs {
+            runs.refer(self.capacity);
         }
     }
 
@@ -334,6 +399,7 @@ impl Tip2 {
         self.untrack(page);
         match self.main_use(page, context) {
             Some(next) => self.track(page, next, context),
+            None if self.is_in_run(page) => self.renew_in_run(page),
             None => self.renew(page, false, context),
         }
     }
@@ -341,11 +407,12 @@ impl Tip2 {
     fn referenced_as(&mut self, page: Page, hinted: Option<u16>, context: &Context<'_>) {
         match hinted {
             Some(sequence) => {
-                self.rates.refer(1 + usize::from(sequence));
+                self.refer(HINTED + usize::from(sequence));
                 self.consumed(page, context);
             }
+            None if self.is_in_run(page) => self.refer(RUNS),
             None => {
-                self.rates.refer(LRU);
+                self.refer(LRU);
                 let counted = !self.counted.is_empty() && self.counted.remove(&page);
                 self.renew(page, !counted, context);
             }
@@ -362,18 +429,41 @@ impl Tip2 {
         self.recency = Recency::new(self.reading, self.capacity, segment);
         self.rates = Rates::over(self.capacity);
         while self.ghosts.expire().is_some() {}
-        for page in self.queue.oldest_first().collect::<Vec<_>>() {
+        for page in self.lists.oldest_first(Class::Random).collect::<Vec<_>>() {
             self.tracked[page as usize].tag = self.recency.enter();
         }
     }
 }
 
 impl Policy for Tip2 {
+    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        self.make_known(page);
+        self.taken_in_run(page, context, access);
+    }
+
+    fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.found_in_run(page, context, access, true);
+    }
+
+    fn lost(&mut self, page: Page, _: &Context<'_>) {
+        self.leave_run(page);
+    }
+
+    fn reads_ahead(&mut self) -> Option<Stretch> {
+        self.runs.as_mut()?.detector.next_stretch()
+    }
+
+    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
+        self.runs.as_ref().map(|_| self.lists.classes(context.capacity))
+    }
+
+    fn holds_a_part(&self) -> bool {
+        self.runs.is_none()
+    }
+
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.fit(context);
-        if page as usize >= self.tracked.len() {
-            self.tracked.resize(page as usize + 1, Tracked::NOT);
-        }
+        self.make_known(page);
         match access {
             Some(access) => {
                 access.hinted.into_iter().for_each(|sequence| self.pace(sequence).stalled());
@@ -381,6 +471,7 @@ impl Policy for Tip2 {
             }
             None => match self.main_use(page, context) {
                 Some(next) => self.track(page, next, context),
+                None if self.is_in_run(page) => {}
                 // The file system's own readahead. It stands for the read that it expects, lest that find what is here by
                 // this very guess and count as a hit at the queue's top.
                 None if context.table.state(page).is_unread() => {
@@ -401,28 +492,39 @@ impl Policy for Tip2 {
                 _ => self.pace(sequence).hit(access.now, false),
             }
         }
+        self.found_in_run(page, context, access, false);
         self.referenced_as(page, access.hinted, context);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
         self.untrack(page);
         self.counted.remove(&page);
+        if let Some(runs) = &mut self.runs {
+            runs.detector.left(page, context.table.block(page), context);
+        }
+        self.leave_run(page);
         self.become_ghost(page, context);
         self.orphans.retain(|&orphan| orphan != page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, Need { value, .. }: Need) -> Option<Page> {
+    fn victim(&mut self, context: &Context<'_>, Need { value, missing, .. }: Need) -> Option<Page> {
         self.fit(context);
-        let tracked = &self.tracked;
-        self.orphans.retain(|&page| !tracked[page as usize].is_in_queue() && tracked[page as usize].stream == NO_STREAM);
+        let mut orphans = std::mem::take(&mut self.orphans);
+        orphans.retain(|&page| !self.is_wanted(page));
+        self.orphans = orphans;
         if let Some(page) = self.orphans.iter().copied().find(|&page| context.table.can_go(page)) {
             return Some(page);
         }
-        while let Some((page, least, in_queue)) = self.least(context) {
+        while let Some((page, least, estimator)) = self.least(context) {
             if least >= value {
                 return None;
             }
-            if in_queue { self.become_ghost(page, context) } else { self.untrack(page) }
+            match estimator {
+                Estimator::Queue => self.become_ghost(page, context),
+                Estimator::Runs if self.is_nearer(page, missing, context) => return None,
+                Estimator::Runs => self.leave_run(page),
+                Estimator::Stream => self.untrack(page),
+            }
             // Who else values it: whoever disclosed it, and the LRU queue while it is in it.
             if let Some((next, saved)) = self.best_use(page, context)
                 && (saved >= value || saved > self.declared(least, context))
@@ -463,7 +565,7 @@ impl Policy for Tip2 {
     }
 
     fn sequence_ended(&mut self, sequence: u16) {
-        self.rates.forget(1 + usize::from(sequence));
+        self.rates.forget(HINTED + usize::from(sequence));
         *self.pace(sequence) = Pace::default();
         for at in 0..self.streams.len() {
             if self.streams[at].sequence != sequence {
@@ -481,154 +583,4 @@ impl Policy for Tip2 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dispatch::{DeviceLimits, Dispatch};
-    use crate::event::{Source, Want};
-    use crate::files::{Files, Known};
-    use crate::hint::{Hints, Trust};
-    use crate::ids::{Block, FileId, ReaderId, Site, Time};
-    use crate::layout::{Home, Stripe};
-    use crate::policy::Choice;
-    use crate::table::{Phase, State, Table};
-    use proptest::prelude::*;
-
-    const BLOCKS: u64 = 24;
-
-    /// The parts of a manager that a policy looks at, in the test's own hands.
-    struct Memory {
-        table: Table,
-        hints: Hints,
-        files: Files,
-        dispatch: Dispatch,
-        capacity: u64,
-    }
-
-    macro_rules! context {
-        ($memory:expr) => {
-            Context {
-                table: &$memory.table,
-                capacity: $memory.capacity,
-                hints: &$memory.hints,
-                files: &$memory.files,
-                dispatch: &$memory.dispatch,
-            }
-        };
-    }
-
-    impl Memory {
-        fn new(capacity: u64) -> Self {
-            let here = |device| Known::Here { home: Home { device: DeviceId(device), place: 0 }, blocks: BLOCKS };
-            let mut files = Files::default();
-            files.set(FileId(0), here(0));
-            files.set(FileId(1), here(1));
-            Memory {
-                table: Table::default(),
-                hints: Hints::default(),
-                files,
-                dispatch: Dispatch::new(DeviceLimits::default(), Stripe::default()),
-                capacity,
-            }
-        }
-
-        /// The victim, by looking at every page: the LRU end again and again, and of all others the least valuable.
-        fn least_valuable(&self, policy: &mut Tip2) -> Page {
-            let context = context!(self);
-            let mut queue: Vec<Page> = policy.queue.oldest_first().collect();
-            let value = |policy: &Tip2, page| policy.best_use(page, &context).map_or(0.0, |(_, value)| value);
-            let mut others: Vec<(f64, Page)> = (self.table.pages())
-                .filter(|page| !queue.contains(page))
-                .map(|page| (value(policy, page), page))
-                .collect();
-            let end = |policy: &mut Tip2, queue: &[Page]| {
-                let miss = policy.times(&context, context.device_of(*queue.first()?)).miss();
-                Some(policy.rates.share(LRU) * policy.recency.marginal_hit_rate(queue.len() as u64) * miss)
-            };
-            loop {
-                others.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let least = others.first().map_or(f64::INFINITY, |other| other.0);
-                let Some(declared) = end(policy, &queue).filter(|&declared| declared <= least) else {
-                    return others[0].1;
-                };
-                let page = queue.remove(0);
-                let next = end(policy, &queue).unwrap_or(f64::INFINITY).min(least).max(declared);
-                let saved = value(policy, page);
-                if saved <= next {
-                    return page;
-                }
-                others.push((saved, page));
-            }
-        }
-
-        fn make_room(&mut self, policy: &mut Tip2) -> Result<(), TestCaseError> {
-            while self.table.used() >= self.capacity {
-                let expected = self.least_valuable(policy);
-                let victim = policy.victim(&context!(self), Need::LESS);
-                let value = |page| policy.best_use(page, &context!(self)).map(|(_, value)| value);
-                let tie = victim.is_some_and(|victim| value(victim) == value(expected));
-                prop_assert!(victim == Some(expected) || tie, "{victim:?} goes in place of {expected}");
-                let victim = victim.unwrap_or(expected);
-                policy.left(victim, &context!(self));
-                let block = self.table.remove(victim);
-                self.hints.forgo(block, self.files.of(block.file));
-            }
-            Ok(())
-        }
-
-        fn read(&mut self, policy: &mut Tip2, reader: ReaderId, block: Block) -> Result<(), TestCaseError> {
-            let moved = self.hints.read(reader, block, 1, &self.files);
-            let hinted = moved.hinted(block.index);
-            let (site, demand) = (Site(0), Demand::Observed);
-            let access = Access { now: Time(0), reader, site, demand, hinted, first: false, next: None };
-            if let Some(page) = self.table.find(block) {
-                policy.referenced(page, &context!(self), &access);
-                return Ok(());
-            }
-            self.make_room(policy)?;
-            let page = self.table.insert(block, State::Cached, Phase::Present);
-            policy.arrived(page, &context!(self), Some(&access));
-            Ok(())
-        }
-
-        fn prefetch(&mut self, policy: &mut Tip2, block: Block) -> Result<(), TestCaseError> {
-            if self.table.find(block).is_none() && context!(self).hints.uses(block, self.files.of(FileId(0))).next().is_some() {
-                self.make_room(policy)?;
-                let page = self.table.insert(block, State::Hinted, Phase::Present);
-                policy.arrived(page, &context!(self), None);
-            }
-            Ok(())
-        }
-    }
-
-    /// A policy of the paper's times, with short segments.
-    fn policy(majorant: u8) -> Tip2 {
-        let text = format!("tip2:t_hit_us=243,t_driver_us=580,t_disk_us=1500,segment=2,majorant={majorant}");
-        tip2(&text.parse::<Choice>().expect("a policy").values)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        /// The protocol of 000 section 5.1 finds what an exact search over all pages finds (policies, 000.9).
-        #[test]
-        fn the_least_valuable_page_goes(
-            ops in proptest::collection::vec((0..10u8, 0..2u32, 0..2u32, 0..BLOCKS, 1..6u64), 1..300),
-            capacity in 2..12u64,
-            majorant in 0..2u8,
-        ) {
-            let (mut memory, mut policy) = (Memory::new(capacity), policy(majorant));
-            for (what, reader, file, index, count) in ops {
-                let (reader, block) = (ReaderId(reader), Block { file: FileId(file), index });
-                match what {
-                    0..2 => {
-                        let want = Want::Range { first: index, count };
-                        let known = memory.files.of(FileId(0));
-                        memory.hints.disclose(reader, Source::Library, block.file, want, Trust::Full, known);
-                    }
-                    2..7 => memory.read(&mut policy, reader, block)?,
-                    _ => memory.prefetch(&mut policy, block)?,
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,15 @@
+//! `tip2-amp`: `tip2-sarc`, but how far is read ahead and when is adapted stream by stream, as under `sarc-amp`.
+
+use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
+use super::sequential::detect::Rules;
+use super::sequential::{BOTTOM_SHARE, THRESHOLD};
+use super::tip2::{self, Tip2, runs::Runs};
+use super::Spec;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "tip2-amp",
+    summary: "tip2-sarc; how far each run is read ahead, and when, follows from what became of it",
+    source: "000 sections 4 and 5; 003 sections II and III; Gill, Bathen: AMP (FAST 2007)",
+    parameters: tip2::parameters![THRESHOLD, BOTTOM_SHARE, FIRST_DEGREE, DEGREE_MAX],
+    build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::adapted(values), values)))),
+};
