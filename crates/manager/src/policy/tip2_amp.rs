@@ -1,15 +1,22 @@
-//! `tip2-amp`: `tip2-sarc`, but how far is read ahead and when is adapted stream by stream, as under `sarc-amp`.
+//! `tip2-amp`: `tip2-sarc` for programs of which nothing is known: how far is read ahead and when is adapted stream by stream, as under
+//! `sarc-amp`, and a wrong guess costs little.
+//! A run begins with the least degree, and doubles it for as long as what was brought is read.
 
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{BOTTOM_SHARE, THRESHOLD};
 use super::tip2::{self, Tip2, runs::Runs};
-use super::Spec;
+use super::{Domain, Parameter, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip2-amp",
     summary: "tip2-sarc; how far each run is read ahead, and when, follows from what became of it",
     source: "000 sections 4 and 5; 003 sections II and III; Gill, Bathen: AMP (FAST 2007)",
-    parameters: tip2::parameters![THRESHOLD, BOTTOM_SHARE, FIRST_DEGREE, DEGREE_MAX],
+    parameters: tip2::parameters![
+        THRESHOLD,
+        BOTTOM_SHARE,
+        Parameter { domain: Domain::Number { default: 4.0, min: 1.0, max: 4096.0 }, ..FIRST_DEGREE },
+        DEGREE_MAX,
+    ],
     build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::adapted(values), values)))),
 };

@@ -62,9 +62,9 @@ impl Lists {
         self.chain(class).oldest()
     }
 
-    /// Whether one of the lists is shorter than its bottom should be.
-    pub fn is_one_short(&self, capacity: u64) -> bool {
-        self.chains.iter().any(|chain| (chain.len() as f64) < self.bottom_pages(capacity))
+    /// Whether one of the lists is shorter than this.
+    pub fn is_one_below(&self, pages: f64) -> bool {
+        self.chains.iter().any(|chain| (chain.len() as f64) < pages)
     }
 
     /// The pages of a list, from the LRU end on.

@@ -12,7 +12,7 @@
 //! a page is in SEQ:          from when it is taken for a block that is read ahead, or missed in a run
 //! it is disclosed:           it is the hint estimator's as soon as either picks it; read, it is the LRU queue's
 //! a read that is disclosed:  is counted as part of its run, and leads to nothing: hints see to what comes after
-//! a list shorter than delta L:  the older LRU end goes, as in SARC, lest nothing stay from which runs could be found
+//! a list shorter than delta L, or than four pages:  the older LRU end goes, lest nothing stay from which runs could be found
 //! ```
 
 use super::{NO_TAG, Tip2};
@@ -24,6 +24,10 @@ use crate::policy::{Access, Context, Stretch, Values};
 
 /// References after which what was before weighs half as much, in parts of the memory: as in the LRU queue (estimate/recency).
 const HALVED_AFTER: u64 = 4;
+
+/// Pages a list has at least before its value counts: with fewer of RANDOM, the blocks of a run would not last until they are known
+/// as one. A memory of few pages more is one LRU list.
+pub const PAGES_MIN: f64 = 4.0;
 
 /// What finds runs, and how often they are missed.
 pub struct Runs {
@@ -55,7 +59,7 @@ impl Runs {
     }
 
     /// Misses that a page more would save, a reference (equation 5).
-    fn saved_by_a_page(&self, pages: u64) -> f64 {
+    pub(super) fn saved_by_a_page(&self, pages: u64) -> f64 {
         2.0 * self.misses / self.references.max(1.0) / pages as f64
     }
 }
@@ -144,6 +148,8 @@ impl Tip2 {
             if !self.runs.as_mut().is_some_and(|runs| runs.detector.join(page, block)) {
                 continue;
             }
+            // A stream may track it still, for a read that was passed over.
+            self.untrack(page);
             let tag = std::mem::replace(&mut self.tracked[page as usize].tag, NO_TAG);
             if tag != NO_TAG {
                 self.recency.leave(tag);

@@ -8,6 +8,7 @@ use crate::hint::{Hints, Trust};
 use crate::ids::{Block, FileId, ReaderId, Site, Time};
 use crate::layout::{Home, Stripe};
 use crate::policy::Choice;
+use crate::policy::sequential::detect::Rules;
 use crate::table::{Phase, State, Table};
 use proptest::prelude::*;
 
@@ -49,27 +50,45 @@ impl Memory {
         }
     }
 
-    /// The victim, by looking at every page: the LRU end again and again, and of all others the least valuable.
+    /// Of what was not disclosed, the page to go and its value.
+    fn end(&self, policy: &mut Tip2, queue: &[Page], runs: &[Page]) -> Option<(f64, Page)> {
+        let context = context!(self);
+        let rate = policy.rates.share(LRU) * policy.recency.marginal_hit_rate(queue.len() as u64);
+        let saved = policy.runs.as_ref().map_or(0.0, |it| it.saved_by_a_page(runs.len() as u64));
+        let end = |rate: f64, pages: &[Page]| {
+            let page = *pages.first()?;
+            Some((rate * policy.times(&context, context.device_of(page)).miss(), page))
+        };
+        match (end(rate, queue), end(saved, runs)) {
+            (Some(of_queue), Some(of_runs)) => {
+                let is_short = (queue.len().min(runs.len()) as f64) < runs::PAGES_MIN;
+                let is_older = policy.lists.stamp(of_runs.1) < policy.lists.stamp(of_queue.1);
+                let runs_go = if is_short { is_older } else { of_runs.0 < of_queue.0 };
+                Some(if runs_go { of_runs } else { of_queue })
+            }
+            (of_queue, of_runs) => of_queue.or(of_runs),
+        }
+    }
+
+    /// The victim, by looking at every page: the LRU ends again and again, and of all others the least valuable.
     fn least_valuable(&self, policy: &mut Tip2) -> Page {
         let context = context!(self);
-        let mut queue: Vec<Page> = policy.lists.oldest_first(Class::Random).collect();
+        let [mut queue, mut runs] =
+            [Class::Random, Class::Sequential].map(|class| policy.lists.oldest_first(class).collect::<Vec<Page>>());
         let value = |policy: &Tip2, page| policy.best_use(page, &context).map_or(0.0, |(_, value)| value);
         let mut others: Vec<(f64, Page)> = (self.table.pages())
-            .filter(|page| !queue.contains(page))
+            .filter(|page| !queue.contains(page) && !runs.contains(page))
             .map(|page| (value(policy, page), page))
             .collect();
-        let end = |policy: &mut Tip2, queue: &[Page]| {
-            let miss = policy.times(&context, context.device_of(*queue.first()?)).miss();
-            Some(policy.rates.share(LRU) * policy.recency.marginal_hit_rate(queue.len() as u64) * miss)
-        };
         loop {
             others.sort_by(|a, b| a.0.total_cmp(&b.0));
             let least = others.first().map_or(f64::INFINITY, |other| other.0);
-            let Some(declared) = end(policy, &queue).filter(|&declared| declared <= least) else {
+            let Some((declared, page)) = self.end(policy, &queue, &runs).filter(|&(declared, _)| declared <= least) else {
                 return others[0].1;
             };
-            let page = queue.remove(0);
-            let next = end(policy, &queue).unwrap_or(f64::INFINITY).min(least).max(declared);
+            queue.retain(|&it| it != page);
+            runs.retain(|&it| it != page);
+            let next = self.end(policy, &queue, &runs).map_or(f64::INFINITY, |it| it.0).min(least).max(declared);
             let saved = value(policy, page);
             if saved <= next {
                 return page;
@@ -83,7 +102,8 @@ impl Memory {
             let expected = self.least_valuable(policy);
             let victim = policy.victim(&context!(self), Need::LESS);
             let value = |page| policy.best_use(page, &context!(self)).map(|(_, value)| value);
-            let tie = victim.is_some_and(|victim| value(victim) == value(expected));
+            let is_listed = |page: Page| policy.tracked[page as usize].is_in_queue() || policy.is_in_run(page);
+            let tie = victim.is_some_and(|victim| value(victim) == value(expected) && !is_listed(victim));
             prop_assert!(victim == Some(expected) || tie, "{victim:?} goes in place of {expected}");
             let victim = victim.unwrap_or(expected);
             policy.left(victim, &context!(self));
@@ -98,30 +118,49 @@ impl Memory {
         let hinted = moved.hinted(block.index);
         let (site, demand) = (Site(0), Demand::Observed);
         let access = Access { now: Time(0), reader, site, demand, hinted, first: false, next: None };
-        if let Some(page) = self.table.find(block) {
-            policy.referenced(page, &context!(self), &access);
-            return Ok(());
+        match self.table.find(block) {
+            Some(page) => policy.referenced(page, &context!(self), &access),
+            None => self.bring(policy, block, State::Cached, Some(&access))?,
         }
-        self.make_room(policy)?;
-        let page = self.table.insert(block, State::Cached, Phase::Present);
-        policy.arrived(page, &context!(self), Some(&access));
+        while let Some(Stretch { first, count, .. }) = policy.reads_ahead() {
+            for index in first.index..first.index + count {
+                self.bring(policy, Block { index, ..first }, State::Guessed, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bring(
+        &mut self,
+        policy: &mut Tip2,
+        block: Block,
+        state: State,
+        access: Option<&Access>,
+    ) -> Result<(), TestCaseError> {
+        if self.table.find(block).is_none() {
+            self.make_room(policy)?;
+            let page = self.table.insert(block, state, Phase::Present);
+            policy.taken(page, &context!(self), access);
+            policy.arrived(page, &context!(self), access);
+        }
         Ok(())
     }
 
     fn prefetch(&mut self, policy: &mut Tip2, block: Block) -> Result<(), TestCaseError> {
-        if self.table.find(block).is_none() && context!(self).hints.uses(block, self.files.of(FileId(0))).next().is_some() {
-            self.make_room(policy)?;
-            let page = self.table.insert(block, State::Hinted, Phase::Present);
-            policy.arrived(page, &context!(self), None);
-        }
-        Ok(())
+        let is_disclosed = self.hints.uses(block, self.files.of(FileId(0))).next().is_some();
+        if is_disclosed { self.bring(policy, block, State::Hinted, None) } else { Ok(()) }
     }
 }
 
-/// A policy of the paper's times, with short segments.
-fn policy(majorant: u8) -> Tip2 {
-    let text = format!("tip2:t_hit_us=243,t_driver_us=580,t_disk_us=1500,segment=2,majorant={majorant}");
-    Tip2::new(&text.parse::<Choice>().expect("a policy").values, None)
+/// A policy of the paper's times, with short segments; with runs, they are found at once.
+fn policy(majorant: u8, finds_runs: bool) -> Tip2 {
+    let times = format!("t_hit_us=243,t_driver_us=580,t_disk_us=1500,segment=2,majorant={majorant}");
+    let text = match finds_runs {
+        true => format!("tip2-sarc:{times},threshold=1,degree=4,group=1,trigger_offset=1,bottom_share=0"),
+        false => format!("tip2:{times}"),
+    };
+    let values = text.parse::<Choice>().expect("a policy").values;
+    Tip2::new(&values, finds_runs.then(|| Runs::new(Rules::fixed(&values), &values)))
 }
 
 proptest! {
@@ -131,10 +170,11 @@ proptest! {
     #[test]
     fn the_least_valuable_page_goes(
         ops in proptest::collection::vec((0..10u8, 0..2u32, 0..2u32, 0..BLOCKS, 1..6u64), 1..300),
-        capacity in 2..12u64,
+        capacity in 2..20u64,
         majorant in 0..2u8,
+        finds_runs: bool,
     ) {
-        let (mut memory, mut policy) = (Memory::new(capacity), policy(majorant));
+        let (mut memory, mut policy) = (Memory::new(capacity), policy(majorant, finds_runs));
         for (what, reader, file, index, count) in ops {
             let (reader, block) = (ReaderId(reader), Block { file: FileId(file), index });
             match what {
