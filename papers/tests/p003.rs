@@ -41,6 +41,22 @@ fn figure_1_has_its_floor_its_bump_and_its_remedy() {
     );
 }
 
+/// 003's rule and cost and benefit with an estimator of runs give the memory to the same pages; where they do not, 003's finds later
+/// what it has to go by.
+#[test]
+fn sarc_is_the_arbitrator_with_two_estimators() {
+    let more = |workload: &str| -> Vec<(&str, f64)> {
+        let rows = REPORT.rows.iter().filter(|row| row.experiment.starts_with(workload) && row.unit == "%");
+        rows.filter_map(|row| Some((row.cell.strip_suffix("; more under tip2-sarc")?, row.ours))).collect()
+    };
+    let spc1 = more("SPC-1: misses");
+    assert!(spc1.len() >= 2 && spc1.iter().all(|(_, more)| more.abs() <= 2.0), "{spc1:?}");
+    let figure_1 = more("Figure 1's stream");
+    assert!(figure_1.len() >= 8 && figure_1.iter().all(|(_, more)| *more <= 0.0), "{figure_1:?}");
+    let streams = more("Many streams: misses");
+    assert!(streams.len() >= 16 && streams.iter().all(|(_, more)| *more <= 2.0), "{streams:?}");
+}
+
 #[test]
 fn every_published_number_has_one_of_ours_beside_it() {
     let report = &*REPORT;

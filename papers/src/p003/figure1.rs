@@ -15,7 +15,10 @@ const OTHERS: u64 = 10;
 const DEGREES: [u64; 4] = [6, 12, 24, 48];
 
 /// Misses of the stream.
-fn misses(policy: &str, pages: u64) -> Result<u64, String> {
+///
+/// # Errors
+/// If the policy is not what it was.
+pub fn misses(policy: &str, pages: u64) -> Result<u64, String> {
     let mut manager = Manager::new(&Config::new(pages, policy.parse()?));
     let mut actions = Vec::new();
     for file in [FileId(0), FileId(1)] {

@@ -72,6 +72,8 @@ pub struct Measured {
     pub response_ns: [u64; 2],
     /// Pages brought from disk.
     pub staged_pages: u64,
+    /// Misses as the paper has them: random reads that missed, and runs that had to wait.
+    pub misses: u64,
     /// How long was measured.
     pub seconds: f64,
     /// What part of the memory sequential data have, in the mean.
@@ -291,12 +293,13 @@ impl Controller {
 
     fn result(&self, before: &(Statistics, Classes), seconds: f64) -> Measured {
         let (statistics, classes) = (self.manager.statistics(), self.classes());
-        let misses = statistics.sequential_misses - before.0.sequential_misses;
+        let sequential = statistics.sequential_misses - before.0.sequential_misses;
         let bottom_hits = classes.bottom_hits - before.1.bottom_hits;
         let pages = self.sampled.0 as f64 / self.sampled.1.max(1) as f64;
-        let ratio = 2.0 * misses as f64 * classes.bottom_pages / pages.max(1.0) / bottom_hits.max(1) as f64;
+        let ratio = 2.0 * sequential as f64 * classes.bottom_pages / pages.max(1.0) / bottom_hits.max(1) as f64;
         let sequential_percent = 100.0 * pages / self.manager.ledger().capacity as f64;
-        Measured { seconds, sequential_percent, ratio, ..self.measured }
+        let misses = self.measured.misses + sequential;
+        Measured { misses, seconds, sequential_percent, ratio, ..self.measured }
     }
 
     /// A stream makes its next request, unless the load has become too low for it.
@@ -340,7 +343,11 @@ impl Controller {
             self.open[stream].parts += 1;
             let (reader, site, demand) = (ReaderId(0), Site(0), Demand::Served(waiter));
             let file = FileId((request.unit * ARRAYS + array) as u32);
+            let before = self.manager.statistics().misses;
             self.tell(Event::Reference { reader, site, file, first, count, demand });
+            if !self.streams[stream].is_sequential() {
+                self.measured.misses += self.manager.statistics().misses - before;
+            }
         }
         self.part_done(stream);
     }

@@ -5,13 +5,15 @@ use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
 
 /// A back-end configuration: its name, its footprint in GB, and Table I's highest load for it, in scaled requests a second.
-struct Configuration {
-    name: &'static str,
+pub struct Configuration {
+    /// Its name.
+    pub name: &'static str,
     gigabytes: [f64; 3],
     highest: u64,
 }
 
-const CONFIGURATIONS: [Configuration; 2] = [
+/// Both.
+pub const CONFIGURATIONS: [Configuration; 2] = [
     Configuration { name: "cache-sensitive", gigabytes: [45.0, 45.0, 10.0], highest: 25_000 },
     Configuration { name: "cache-insensitive", gigabytes: [1443.0, 1443.0, 320.0], highest: 11_364 },
 ];
@@ -27,27 +29,30 @@ const POLICIES: [(&str, &str); 3] = [
     ("SARC", "sarc:degree=192,group=48,trigger_offset=24,threshold=24"),
 ];
 
+const CACHE_GIGABYTES: f64 = 8.0;
 const PAGES_A_GIGABYTE: f64 = (1 << 18) as f64;
 
-fn machine(configuration: &Configuration, policy: &'static str) -> Machine {
+/// With a read cache of so many of the paper's gigabytes.
+pub fn machine(configuration: &Configuration, policy: &'static str, cache_gigabytes: f64) -> Machine {
     let pages = |gigabytes: f64| (gigabytes * SCALE * PAGES_A_GIGABYTE) as u64;
     Machine {
         policy,
-        read_pages: pages(8.0),
+        read_pages: pages(cache_gigabytes),
         write_pages: pages(2.0),
         unit_pages: configuration.gigabytes.map(pages),
     }
+}
+
+/// So long at so many percent of the highest load, of which the first part does not count.
+pub fn phase(configuration: &Configuration, load: u64, seconds: u64, settles: u64) -> Phase {
+    Phase { seconds, per_second: configuration.highest as f64 * load as f64 / 100.0 * REQUESTS * SCALE, settles }
 }
 
 /// Seconds of Table I's phases, of which the first is its warm-up; a tenth of each, at least what the specification's three minutes
 /// of thirty are, does not count.
 fn phases(configuration: &Configuration, effort: Effort) -> Vec<Phase> {
     let (warm_up, measured) = if effort == Effort::Quick { (10, 5) } else { (1200, 60) };
-    let phase = |load: u64, seconds| Phase {
-        seconds,
-        per_second: configuration.highest as f64 * load as f64 / 100.0 * REQUESTS * SCALE,
-        settles: seconds / 10,
-    };
+    let phase = |load, seconds| phase(configuration, load, seconds, seconds / 10);
     std::iter::once(phase(LOADS[0], warm_up)).chain(LOADS.map(|load| phase(load, measured))).collect()
 }
 
@@ -102,7 +107,7 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
         }
     }
     let made = map(&cells, progress, |Cell { configuration, policy, seed }| {
-        run(&machine(configuration, POLICIES[*policy].1), &phases(configuration, effort), *seed)
+        run(&machine(configuration, POLICIES[*policy].1, CACHE_GIGABYTES), &phases(configuration, effort), *seed)
     });
     let made: Vec<Vec<Measured>> = made.into_iter().collect::<Result<_, String>>()?;
     let mut compared = Vec::new();

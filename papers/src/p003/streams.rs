@@ -8,17 +8,20 @@ use foresee_sim::host::{self, HostFile, Readahead, Reader, Setup, Step};
 use crate::{Effort, Progress, Random, Report, map};
 
 /// Streams, and blocks of 4 KiB each of them reads.
-const STREAMS: [(u64, u64); 4] = [(1, 20_000), (10, 5000), (100, 1000), (1000, 200)];
+pub const STREAMS: [(u64, u64); 4] = [(1, 20_000), (10, 5000), (100, 1000), (1000, 200)];
 /// Pages of memory for each stream.
-const PAGES: [u64; 4] = [8, 32, 128, 512];
+pub const PAGES: [u64; 4] = [8, 32, 128, 512];
 const DEGREES: [u64; 5] = [6, 24, 96, 192, 384];
 /// What a reader does with a block, on average; each stream has a pace of its own, from nought to twice that.
 const THINK_NS: u64 = 400_000;
 /// Between two streams' files.
 const GAP_BLOCKS: u64 = 10_000;
 
-/// Seconds until the last stream is through.
-fn elapsed_s(policy: &str, (streams, blocks): (u64, u64), pages: u64) -> Result<f64, String> {
+/// Streams of so many blocks, with so many pages each.
+///
+/// # Errors
+/// If the machine cannot be built.
+pub fn run(policy: &str, (streams, blocks): (u64, u64), pages: u64) -> Result<host::Report, String> {
     let mut random = Random::new(streams);
     let files = (0..streams).map(|stream| HostFile { device: DeviceId(0), blocks, place: stream * (blocks + GAP_BLOCKS) });
     let reader = |stream: u64| {
@@ -41,8 +44,7 @@ fn elapsed_s(policy: &str, (streams, blocks): (u64, u64), pages: u64) -> Result<
         faults: Faults::NONE,
         besides: Vec::new(),
     };
-    let report = host::run(&setup).map_err(|fault| fault.to_string())?;
-    Ok(report.elapsed_ns as f64 / 1e9)
+    host::run(&setup).map_err(|fault| fault.to_string())
 }
 
 /// Adds rows.
@@ -64,7 +66,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
             cells.extend(policies.iter().map(|(name, policy)| (name, policy, (streams, blocks), pages)));
         }
     }
-    let made = map(&cells, progress, |(_, policy, streams, pages)| elapsed_s(policy, *streams, *pages));
+    let made = map(&cells, progress, |(_, policy, streams, pages)| {
+        run(policy, *streams, *pages).map(|report| report.elapsed_ns as f64 / 1e9)
+    });
     let made: Vec<f64> = made.into_iter().collect::<Result<_, String>>()?;
     let rows = || cells.chunks(policies.len()).zip(made.chunks(policies.len()));
     let cell = |streams: u64, pages: u64| format!("{streams} streams; {} pages", (streams * pages).max(64));

@@ -102,6 +102,11 @@ impl Stream {
         (-(1.0 - self.random.share()).ln() * mean) as u64
     }
 
+    /// Whether its requests come in runs.
+    pub fn is_sequential(&self) -> bool {
+        self.kind.place == Place::Sequential
+    }
+
     /// Its next request.
     pub fn next(&mut self) -> Request {
         let Kind { unit, reads, place, .. } = *self.kind;

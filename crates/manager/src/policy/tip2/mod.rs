@@ -457,10 +457,6 @@ impl Policy for Tip2 {
         self.runs.as_ref().map(|_| self.lists.classes(context.capacity))
     }
 
-    fn holds_a_part(&self) -> bool {
-        self.runs.is_none()
-    }
-
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.fit(context);
         self.make_known(page);
