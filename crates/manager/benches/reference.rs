@@ -155,6 +155,7 @@ fn main() {
         ("lru-sp", &hits[..]),
         ("sarc", &hits[..]),
         ("tip2", &patterns),
+        ("tip2-amp", &patterns),
     ] {
         for &pattern in patterns {
             let (mut manager, bytes) = full(policy);

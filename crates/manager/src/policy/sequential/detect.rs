@@ -263,12 +263,18 @@ impl Detector {
     #[inline]
     pub fn read(&mut self, page: Page, block: Block, context: &Context<'_>) {
         if self.tracks[page as usize].counter == 0 {
-            self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
-            if let Reach::Adapted(amp) = &mut self.rules.reach {
-                amp.of_use();
-            }
+            self.first_read(page, block, context);
         }
         self.note_read(page);
+    }
+
+    /// Apart, so that what comes on every hit is small enough to be part of its caller: else the block is looked up each time.
+    #[cold]
+    fn first_read(&mut self, page: Page, block: Block, context: &Context<'_>) {
+        self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
+        if let Reach::Adapted(amp) = &mut self.rules.reach {
+            amp.of_use();
+        }
     }
 
     /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.

@@ -26,9 +26,10 @@ pub enum Class {
 /// Both lists.
 pub struct Lists {
     bottom_share: f64,
-    /// And when each page came to the MRU end.
-    links: Links<u64>,
+    links: Links,
     chains: [Chain; 2],
+    /// When each page came to the MRU end; none where no references are counted, for nobody asks for them then.
+    stamps: Vec<u64>,
     /// References so far.
     now: u64,
     /// Sequential misses since the last hit in the bottom of RANDOM.
@@ -40,7 +41,7 @@ impl Lists {
     /// Empty lists whose bottoms are this share of the memory.
     pub fn new(bottom_share: f64) -> Self {
         let (links, chains) = (Links::default(), Default::default());
-        Lists { bottom_share, links, chains, now: 0, misses: 0, bottom_hits: 0 }
+        Lists { bottom_share, links, chains, stamps: Vec::new(), now: 0, misses: 0, bottom_hits: 0 }
     }
 
     fn chain(&self, class: Class) -> &Chain {
@@ -54,7 +55,17 @@ impl Lists {
 
     /// The number of references until a page, which is on a list, came to the MRU end.
     pub fn stamp(&self, page: Page) -> u64 {
-        self.links[page]
+        self.stamps.get(page as usize).copied().unwrap_or(0)
+    }
+
+    fn set_stamp(&mut self, page: Page) {
+        if self.now == 0 {
+            return;
+        }
+        if page as usize >= self.stamps.len() {
+            self.stamps.resize(page as usize + 1, 0);
+        }
+        self.stamps[page as usize] = self.now;
     }
 
     /// The page at a list's LRU end.
@@ -124,8 +135,8 @@ impl Lists {
 
     /// Puts a page that is on no list to the MRU end of this one.
     pub fn push(&mut self, page: Page, class: Class) {
+        self.set_stamp(page);
         self.links.push_newest(&mut self.chains[class as usize], page);
-        self.links[page] = self.now;
     }
 
     /// Takes a page off the list it is on.
@@ -136,7 +147,7 @@ impl Lists {
     /// Puts a page of one list to the MRU end of the same or of the other one.
     pub fn renew(&mut self, page: Page, from: Class, to: Class) {
         if from == to && self.chain(to).newest() == Some(page) {
-            self.links[page] = self.now;
+            self.set_stamp(page);
             return;
         }
         self.remove(page, from);

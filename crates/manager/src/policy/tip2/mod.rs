@@ -388,8 +388,8 @@ impl Tip2 {
 
     fn refer(&mut self, estimator: usize) {
         self.rates.refer(estimator);
-        self.lists.count_reference();
         if let Some(runs) = &mut self.runs {
+            self.lists.count_reference();
             runs.refer(self.capacity);
         }
     }
