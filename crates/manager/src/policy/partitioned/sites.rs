@@ -46,6 +46,8 @@ const SAMPLES_MAX: usize = 1 << 18;
 
 /// An irregular site is sequential while no more than this part of its blocks is read again.
 const REREAD_PART: u64 = 20;
+/// And not before so many samples came back: then it is known whether it is irregular.
+const REREAD_SAMPLES: u64 = 16;
 
 /// How sites are classified.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +86,7 @@ struct Known {
 impl Known {
     fn class(&self, rules: &Rules) -> Class {
         let is_regular = self.spread as f64 <= self.period as f64 * rules.irregular;
-        let is_reread = self.looping > self.sequential / REREAD_PART;
+        let is_reread = self.looping > self.sequential / REREAD_PART + REREAD_SAMPLES * rules.sample;
         match self.looping > self.sequential {
             true if is_regular => Class::Looping { period: self.period },
             false if self.sequential >= rules.threshold_blocks && (is_regular || !is_reread) => Class::Sequential,
