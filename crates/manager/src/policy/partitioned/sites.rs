@@ -46,8 +46,8 @@ const SAMPLES_MAX: usize = 1 << 18;
 
 /// An irregular site is sequential while no more than this part of its blocks is read again.
 const REREAD_PART: u64 = 20;
-/// And not before so many samples came back: then it is known whether it is irregular.
-const REREAD_SAMPLES: u64 = 16;
+/// And until so many samples came back.
+const REREAD_SAMPLES: u64 = 4;
 
 /// How sites are classified.
 #[derive(Debug, Clone, Copy)]
