@@ -70,7 +70,7 @@ const ASSUMED: [&str; 16] = [
     "Falls short: SARC's ratio is 0.9 to 1.5 and LRU-Bottom's 0.5 to 1.2 where that has what it needs (cache-sensitive); where \
      it has not, SARC's is 0.3 to 1.4 and LRU-Bottom's 1 to 10. At the three lower cache-sensitive loads SARC is 1 to 2.5 % \
      behind LRU-Bottom, about as far as runs are from each other; elsewhere it is ahead of both.",
-    "Falls short: sarc-amp with 8 pages a stream (degree 6 is 2 to 3.4 times as fast: a new stream begins with 24), and with 1,000 \
-     streams of 200 blocks in ample memory (degree 384 reads each in one request). Elsewhere it is ahead of every fixed degree, or \
-     within a fifth of the best.",
+    "Falls short: sarc-amp with 8 pages a stream (degree 6 is 2.6 to 4.7 times as fast: more than a twelfth of the memory is read \
+     between two reads of a stream, and it is not found) and with 1,000 streams of 200 blocks in ample memory (1.3 and 1.5 times; \
+     degree 384 reads each in one request). Elsewhere it is ahead of every fixed degree, or within a quarter of the best.",
 ];
