@@ -110,7 +110,7 @@ impl Classes {
                     let regular = spread as f64 <= *irregular * period as f64;
                     if looped > seq {
                         if regular { Class::Looping(site) } else { Class::Other }
-                    } else if seq >= *threshold && (regular || looped <= seq / 20 + 8 * *sample) {
+                    } else if seq >= *threshold && (regular || looped <= seq / 20 + 4 * *sample) {
                         Class::Sequential
                     } else {
                         Class::Other

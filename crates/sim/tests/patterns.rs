@@ -33,14 +33,14 @@ fn a_loop_is_nearly_optimal() {
 
 /// Two programs as one site (policies, 004.10): as in the paper it does worse than LRU by far. What is irregular is left to the
 /// policy of other pages: with LRU and ARC a small cache loses a little and larger ones gain; with S3-FIFO, which does better on
-/// such a mix than either, all but the largest lose up to 6 %, and that one 2: what such a site read in sequence turns with it
+/// such a mix than either, all but the largest lose up to 6.5 %, and that one 2: what such a site read in sequence turns with it
 /// (`follow=0`: nothing), which is what loops of few passes gain by.
 #[test]
 fn one_site_that_does_everything_falls_back() {
     let Some(trace) = load("multi1.trc.gz") else { return };
     assert!(misses(&trace, PAPER, 500) > misses(&trace, "lru", 500) * 14 / 10);
     for (other, percents) in
-        [("lru", [105, 100, 100, 100]), ("arc", [105, 100, 100, 100]), ("s3fifo", [106, 106, 106, 102])]
+        [("lru", [105, 100, 100, 100]), ("arc", [105, 100, 100, 100]), ("s3fifo", [106, 106, 107, 102])]
     {
         for (blocks, percent) in [200, 500, 1000, 1500].into_iter().zip(percents) {
             let [plain, pcc] = [other.to_owned(), format!("pcc:other={other}")].map(|it| misses(&trace, &it, blocks));

@@ -47,7 +47,7 @@ const SAMPLES_MAX: usize = 1 << 18;
 /// An irregular site is sequential while no more than this part of its blocks is read again.
 const REREAD_PART: u64 = 20;
 /// And until so many samples came back.
-const REREAD_SAMPLES: u64 = 8;
+const REREAD_SAMPLES: u64 = 4;
 
 /// How sites are classified.
 #[derive(Debug, Clone, Copy)]
