@@ -140,7 +140,7 @@ def inside(arguments):
         print(f"skipped: the repeated programs, without {', '.join(missing)}", file=sys.stderr)
     for name in arguments.disks:
         cells = [(streams, kilobytes) for kilobytes in READAHEADS_KB for streams in (0, *STREAMS)]
-        raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": common.machine(disk.device), "mixed": [], "repeated": []}
+        raw = {"disk": DISKS[name], "machine": common.machine(disk.device), "mixed": [], "repeated": []}
         for streams, kilobytes in cells if wants(arguments, "mixed") else []:
             print(f"{name}: {streams} streams, readahead of {kilobytes} KiB", file=sys.stderr, flush=True)
             raw["mixed"].append(mixed(arguments, disk, DISKS[name], streams, kilobytes))
@@ -169,16 +169,22 @@ def in_vain(runs):
 def table(results):
     for path in sorted(results.glob("unhinted-*.json")):
         raw = json.loads(path.read_text())
-        print(f"\n{raw['disk']}; Linux {raw['machine']['kernel']}, medians of {raw['rounds']} runs each\n")
+        print(f"\n{raw['disk']}; Linux {raw['machine']['kernel']}")
         if raw["mixed"]:
+            print(f"\nMedians of {rounds(raw['mixed'])} runs each\n")
             print("| streams, readahead | arm | all | streams | hits at random | read | in vain |")
             print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
         for row in raw["mixed"]:
             print("\n".join(mixed_lines(row)))
         if raw["repeated"]:
-            print("\n| program, data, memory | arm | six passes | read in each pass, MiB |\n| --- | --- | ---: | --- |")
+            print(f"\nMedians of {rounds(raw['repeated'])} runs each\n")
+            print("| program, data, memory | arm | six passes | read in each pass, MiB |\n| --- | --- | ---: | --- |")
         for row in raw["repeated"]:
             print("\n".join(repeated_lines(row)))
+
+
+def rounds(rows):
+    return len(rows[0]["runs"]["plain"])
 
 
 def mixed_lines(row):
