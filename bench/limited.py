@@ -1,5 +1,6 @@
 """Programs in little memory on the slow disk: the memory control group, and the disk from within slowdisk."""
 
+import argparse
 import json
 import os
 import shlex
@@ -8,6 +9,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import common
 
 GROUP = "foresee-bench"
 # What foresee takes: its ring of 4 MiB, and itself.
@@ -80,12 +83,33 @@ def in_group(limit, act):
     return json.loads(text)
 
 
-def on_slowdisk(arguments, script):
-    """Runs the script again on a slow disk, first with --make at full speed; both with --tools, a folder for what they need."""
+def main(text, what, parts, steps):
+    """The command line of a benchmark of several `parts`. Its steps: one makes the data in a mounted folder, of packages that another one
+    keeps; one measures on the slow disk; one prints the table."""
+    make_data, inside, table = steps
+    parser = common.options(text, what)
+    common.choice(parser, f"these: {', '.join(parts)}")
+    parser.add_argument("--image", help="keep the data in this file, for the next time")
+    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
+    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
+    elif arguments.tools:
+        inside(arguments)
+    else:
+        if not arguments.table:
+            on_slowdisk(arguments)
+        table(arguments.results)
+
+
+def on_slowdisk(arguments):
+    """Runs this script again on a slow disk, first with --make at full speed; both with --tools, a folder for what they need."""
     if os.geteuid() != 0 or not Group.there_are():
         sys.exit("skipped: this needs root and a memory control group")
     with tempfile.TemporaryDirectory() as tools:
-        own = [sys.executable, script, *sys.argv[1:], "--tools", tools]
+        own = [sys.executable, str(Path(sys.argv[0]).resolve()), *sys.argv[1:], "--tools", tools]
         image = ["--image", arguments.image] if arguments.image else []
         disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", shlex.join([*own, "--make"])]
         status = subprocess.run([*disk, "--", *own]).returncode

@@ -6,7 +6,6 @@ command's words nor an earlier run are gone by. Raw results go to bench/results/
 
 import argparse
 import json
-import os
 import random
 import statistics
 import subprocess

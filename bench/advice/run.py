@@ -10,10 +10,8 @@ Raw results go to bench/results/advice-DISK.json; the table is printed at the en
 /dev/fuse, loop devices, cscope, ld, and Debian's packages of the kernel (papers/record fetches them).
 """
 
-import argparse
 import hashlib
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -30,7 +28,7 @@ import common  # noqa: E402
 import inputs  # noqa: E402
 import sources  # noqa: E402
 from common import DISKS  # noqa: E402
-from limited import Disk, FORESEE_BYTES, in_group, on_slowdisk  # noqa: E402
+from limited import Disk, FORESEE_BYTES, in_group, main  # noqa: E402
 
 PROGRAMS_BYTES = 4 << 20
 LD_BYTES = 184 << 20
@@ -243,8 +241,8 @@ def table(results):
             times = ", ".join(f"{one['elapsed_s']:.2f} s" for one in it["runs"])
             print(f"| symbols and glimpse at once | {arm} | {times} | | {it['read_bytes'] / 2**20:.0f} MiB | |")
         for arm, it in raw.get("beside", {}).items():
-            missed = sum(one["missed_blocks"] for one in it["account"]["by_program"]) >> 8
-            print(f"| symbols beside an {arm} program | unadvised | {it['elapsed_s']:.2f} s | | misses of {missed} MiB | |")
+            read = it["read_bytes"] / 2**20
+            print(f"| symbols beside {arm} reads | unadvised | {it['elapsed_s']:.2f} s | | {read:.0f} MiB, of both | |")
 
 
 def lines(row):
@@ -260,23 +258,5 @@ def lines(row):
         yield f"| {row['app']} | WRONG OUTPUT | | | | |"
 
 
-def main():
-    parser = common.options(__doc__, "application")
-    common.choice(parser, "these: symbols, texts, glimpse, sort, ld, two, beside")
-    parser.add_argument("--image", help="keep the data in this file, for the next time")
-    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
-    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.make:
-        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
-    elif arguments.tools:
-        inside(arguments)
-    else:
-        if not arguments.table:
-            on_slowdisk(arguments, __file__)
-        table(arguments.results)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "application", ["symbols", "texts", "glimpse", "sort", "ld", "two", "beside"], [make_data, inside, table])

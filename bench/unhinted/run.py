@@ -9,7 +9,6 @@ Raw results go to bench/results/unhinted-DISK.json; the table is printed at the 
 /dev/fuse, loop devices and gcc; for the repeated ones rg, cscope and Debian's sources of the kernel (papers/record fetches them).
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -27,7 +26,7 @@ sys.path.insert(0, str(HERE.parent))
 import common  # noqa: E402
 import sources  # noqa: E402
 from common import DISKS  # noqa: E402
-from limited import Disk, FORESEE_BYTES, in_group, on_slowdisk  # noqa: E402
+from limited import Disk, FORESEE_BYTES, in_group, main  # noqa: E402
 
 READAHEADS_KB = (128, 8192)
 STREAMS = (1, 8, 64)
@@ -212,23 +211,5 @@ def digest(output):
     return hashlib.sha256("\n".join(sorted(output.splitlines())).encode()).hexdigest()
 
 
-def main():
-    parser = common.options(__doc__, "load")
-    common.choice(parser, "these: mixed, rg, cscope")
-    parser.add_argument("--image", help="keep the data in this file, for the next time")
-    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
-    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.make:
-        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
-    elif arguments.tools:
-        inside(arguments)
-    else:
-        if not arguments.table:
-            on_slowdisk(arguments, __file__)
-        table(arguments.results)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "load", ["mixed", *REPEATED], [make_data, inside, table])

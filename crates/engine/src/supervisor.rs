@@ -148,7 +148,7 @@ pub struct Supervisor<'a> {
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     sizes: HashMap<FileId, u64>,
     habits: HashMap<(u32, i32, u32), Habit>,
-    /// See [`Supervisor::is_choosing`].
+    /// See [`Supervisor::begin_choosing`].
     chooses: bool,
     /// Up to where each file's residency was checked last.
     checked_to: HashMap<FileId, u64>,

@@ -29,7 +29,7 @@ impl Supervisor<'_> {
         if self.trace.is_some() || self.manager.takes_advice() {
             return;
         }
-        let chooses = self.is_choosing();
+        let chooses = self.begin_choosing();
         if self.habits.len() >= HABITS_MAX {
             self.habits.clear();
         }
@@ -52,7 +52,7 @@ impl Supervisor<'_> {
 
     /// Whether which page goes is decided by how all of them are read, and some have gone. From the first that goes on, no read is
     /// left out: a loop whose hits are not told looks as if it were over.
-    fn is_choosing(&mut self) -> bool {
+    fn begin_choosing(&mut self) -> bool {
         if !self.chooses && self.manager.uses_sites() && self.manager.statistics().evictions > 0 {
             self.chooses = true;
             for (&(slot, fd, generation), habit) in

@@ -33,15 +33,6 @@ enum Reach {
     Adapted(Amp),
 }
 
-/// What counts as one block read after the other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// A block and the next one, whenever that was (003).
-    Block,
-    /// A request and the next one, soon.
-    Request,
-}
-
 /// The part of the memory that may be referenced between two requests of a run: with more, a run of reads at random is one in
 /// `RECENT_PART` squared at most, and with less, more runs at once than that would hide one another.
 const RECENT_PART: u64 = 12;
@@ -51,7 +42,6 @@ const RECENT_MIN: u64 = 64;
 /// When something is read ahead, and how far.
 pub struct Rules {
     threshold: u8,
-    step: Step,
     reach: Reach,
     anomaly: bool,
 }
@@ -62,20 +52,19 @@ impl Rules {
         let [degree, group, trigger_offset] = [DEGREE, GROUP, TRIGGER_OFFSET].map(|it| values.get(it.name) as u64);
         Rules {
             threshold: values.get(THRESHOLD.name) as u8,
-            step: Step::Block,
             reach: Reach::Fixed { degree, group, trigger_offset },
             anomaly: values.get(ANOMALY.name) >= 0.5,
         }
     }
 
+    /// A request and the next one, soon, are a step of a run; else a block and the next one, whenever that was.
+    fn by_requests(&self) -> bool {
+        matches!(self.reach, Reach::Adapted(_))
+    }
+
     /// Those of AMP.
     pub fn adapted(values: &Values) -> Self {
-        Rules {
-            threshold: values.get(THRESHOLD.name) as u8,
-            step: Step::Request,
-            reach: Reach::Adapted(Amp::new(values)),
-            anomaly: false,
-        }
+        Rules { threshold: values.get(THRESHOLD.name) as u8, reach: Reach::Adapted(Amp::new(values)), anomaly: false }
     }
 }
 
@@ -215,12 +204,12 @@ impl Detector {
         let track = self.tracks[before as usize];
         let recent = (context.capacity / RECENT_PART).max(RECENT_MIN);
         let is_recent = u64::from(self.now.wrapping_sub(track.read_at)) <= recent;
-        if self.rules.step == Step::Block || is_recent { track.counter } else { 0 }
+        if is_recent || !self.rules.by_requests() { track.counter } else { 0 }
     }
 
     fn counter_after(&self, before: Option<Page>, context: &Context<'_>) -> u8 {
         let steps = before.map_or(0, |before| self.steps_to(before, context));
-        let is_step = self.rules.step == Step::Block || !self.in_request || before != Some(self.last);
+        let is_step = !self.rules.by_requests() || !self.in_request || before != Some(self.last);
         if is_step { steps.saturating_add(1).min(self.rules.threshold) } else { steps }
     }
 

@@ -140,9 +140,7 @@ impl Tip2 {
 
     /// What is wanted ahead and has a page already becomes as recent as what is brought, but for what is disclosed.
     fn renew_wanted(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
-        let Some(Stretch { first, count, .. }) = wanted else { return };
-        for index in first.index..first.index + count {
-            let block = Block { index, ..first };
+        for block in wanted.iter().flat_map(Stretch::blocks) {
             let Some(page) = context.table.find(block).filter(|&page| context.uses(page).next().is_none()) else { continue };
             let was_in_run = self.is_in_run(page);
             if !self.runs.as_mut().is_some_and(|runs| runs.detector.join(page, block)) {
