@@ -1,4 +1,5 @@
-//! What the library costs a read: nanoseconds per warm `pread`, plain and preloaded; medians.
+//! What the library costs a read: nanoseconds per warm `pread`, plain and preloaded; medians. What of it is finding the call site is
+//! the difference to runs without (`FORESEE_SITES=0`).
 //!
 //! `cargo build --release -p foresee-preload && cargo run --release -p foresee-preload --example read_cost`
 //!
@@ -36,13 +37,15 @@ fn main() {
     }
     let file = std::env::temp_dir().join(format!("foresee-read-cost-{}", std::process::id()));
     fs::write(&file, vec![1; FILE_BYTES]).unwrap();
-    println!("ns per pread: plain, preloaded, and what it is more");
+    println!("ns per pread: plain, preloaded, what it is more, and how much of that is finding the call site");
     for (bytes, threads) in [(64 << 10, 1), (4 << 10, 1), (64, 1), (4 << 10, 2)] {
         for mode in [Mode::Posted, Mode::Sampled, Mode::Quiet, Mode::Closing] {
-            let (plain, ours) = measure(mode, bytes, threads, &file);
+            let (plain, ours) = measure(mode, "scan", bytes, threads, &file);
             let (more, percent) = (ours - plain, (ours / plain - 1.0) * 100.0);
+            let (unsited_plain, unsited) = measure(mode, "0", bytes, threads, &file);
+            let site = more - (unsited - unsited_plain);
             println!(
-                "{bytes:>6} B, {threads} thread(s), {mode:<8?} {plain:8.1} {ours:8.1} {more:+7.1} {percent:+6.1} %"
+                "{bytes:>6} B, {threads} thread(s), {mode:<8?} {plain:8.1} {ours:8.1} {more:+7.1} {percent:+6.1} % {site:+7.1}"
             );
         }
     }
@@ -125,11 +128,12 @@ fn library() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("libforesee_preload.so")
 }
 
-fn measure(mode: Mode, bytes: usize, threads: usize, file: &Path) -> (f64, f64) {
+fn measure(mode: Mode, sites: &str, bytes: usize, threads: usize, file: &Path) -> (f64, f64) {
     let (region, ring) = ring();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["reader", &bytes.to_string(), &threads.to_string()]).arg(file);
     load(&mut command, ring);
+    command.env("FORESEE_SITES", sites);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
     let mut line = || {

@@ -57,6 +57,15 @@ mod x86_64 {
         if next.is_null() { nothing as *mut c_void } else { next }
     }
 
+    // What was found of the objects that are gone holds no longer.
+    crate::next::hook! {
+        [dlclose](handle: *mut c_void) -> c_int, next => {
+            let closed = next(handle);
+            sites::objects_change();
+            closed
+        }
+    }
+
     extern "C" fn nothing() -> *mut c_void {
         core::ptr::null_mut()
     }

@@ -8,7 +8,7 @@
 //! It is found where somebody wants it: a recording, or a policy that learns by it; else signatures are 0, unknown, and cost
 //! nothing. `FORESEE_SITES` says how:
 //!
-//! - `scan` (default): words on the stack that look like return addresses (`scan.rs`), some 150 ns. Values left over from earlier
+//! - `scan` (default): words on the stack that look like return addresses (`scan.rs`), 35 to 70 ns. Values left over from earlier
 //!   calls are taken for callers, which tells apart what is the same; what differs is not mixed up.
 //! - `exact`: the stack is unwound by the objects' own tables (`unwind.rs`). That takes some 20 KB of stack, so on any but the main
 //!   thread's, of which nobody knows how much is left, it is a scan.
@@ -17,17 +17,23 @@
 //! ```text
 //! entry.rs    where the stack stood when the program called
 //! objects.rs  where code lies: ranges of addresses, and what they are called from run to run
+//! late.rs     the same of what is loaded later
+//! known.rs    what was found before
 //! stack.rs    how far the stack may be looked at
 //! scan.rs     return addresses on it
+//! sieve.rs    words that are none
 //! unwind.rs   the same, exactly
 //! python.rs   the running Python functions
 //! ```
 
 #[cfg(target_arch = "x86_64")]
 mod entry;
+mod known;
+mod late;
 mod objects;
 mod python;
 mod scan;
+mod sieve;
 mod stack;
 #[cfg(target_arch = "x86_64")]
 mod unwind;
@@ -44,7 +50,8 @@ use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 const OFF: u8 = 0;
 const SCAN: u8 = 1;
-const EXACT: u8 = 2;
+const WIDE_SCAN: u8 = 2;
+const EXACT: u8 = 3;
 
 static MODE: AtomicU8 = AtomicU8::new(OFF);
 
@@ -54,44 +61,53 @@ const CALLS_MAX: usize = 8;
 /// The same where Python's functions say the rest: beyond, there is but the interpreter.
 const CALLS_IN_PYTHON_MAX: usize = 2;
 
-/// A chain of calls becoming a signature.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What stands for a place in a signature: what it lies in, and where.
+#[inline(always)]
+fn place_within(within: u64, at: u64) -> u64 {
+    let mixed = u128::from(0xcbf2_9ce4_8422_2325 ^ within.rotate_left(32) ^ at) * u128::from(SPREAD);
+    (mixed as u64) ^ ((mixed >> 64) as u64)
+}
+
+/// A chain of calls becoming a signature. Places are well mixed, so that it is enough to tell their order.
 #[derive(Clone, Copy)]
 struct Signature(u64);
 
 impl Signature {
-    const BEGIN: Signature = Signature(0xcbf2_9ce4_8422_2325);
+    const BEGIN: Signature = Signature(0);
 
-    /// One more caller: what it lies in, and where.
+    /// One more caller.
     #[inline(always)]
-    fn add(&mut self, within: u64, at: u64) {
-        let mixed = u128::from(self.0 ^ within.rotate_left(32) ^ at) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (mixed as u64) ^ ((mixed >> 64) as u64);
+    fn add(&mut self, place: u64) {
+        self.0 = self.0.rotate_left(11).wrapping_add(place);
     }
 
     /// 32 bits of it, never 0: that is unknown.
     #[inline(always)]
     fn bits(self) -> u32 {
-        ((self.0 ^ (self.0 >> 32)) as u32).max(1)
+        ((self.0.wrapping_mul(SPREAD) >> 32) as u32).max(1)
     }
 }
 
 /// Finds what is needed, as long as there is one thread.
 pub(crate) fn begin(wish: Option<&CStr>) {
+    let scan = if sieve::is_wide() { WIDE_SCAN } else { SCAN };
     let mode = match wish {
         Some(wish) if wish == c"0" => return,
         Some(wish) if wish == c"exact" => EXACT,
-        _ => SCAN,
+        _ => scan,
     };
     stack::begin();
     objects::begin();
     python::begin();
     if mode == EXACT && !unwind::begin() {
-        return MODE.store(SCAN, Relaxed);
+        return MODE.store(scan, Relaxed);
     }
     MODE.store(mode, Relaxed);
 }
 
-/// The program is about to load more objects.
+/// The program is about to load more objects, or has unloaded some.
 pub(crate) fn objects_change() {
     objects::change();
 }
@@ -104,7 +120,12 @@ pub(crate) fn signature() -> u32 {
         return 0;
     }
     let from = entry::stack_pointer();
-    if mode == EXACT && stack::is_roomy(from) { unwound() } else { scanned(from) }
+    match mode {
+        // SAFETY: so is the processor.
+        WIDE_SCAN => unsafe { scanned_wide(from) },
+        EXACT if stack::is_roomy(from) => unwound(),
+        _ => scanned(from),
+    }
 }
 
 /// Unwinding, where there is none.
@@ -119,10 +140,27 @@ mod unwind {
 
 #[inline(never)]
 fn scanned(from: usize) -> u32 {
+    // SAFETY: it is not wide.
+    unsafe { scanned_by::<false>(from) }
+}
+
+/// The same by wider vectors.
+///
+/// # Safety
+/// The processor has them.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[inline(never)]
+unsafe fn scanned_wide(from: usize) -> u32 {
+    // SAFETY: by the caller's promise.
+    unsafe { scanned_by::<true>(from) }
+}
+
+#[inline(always)]
+unsafe fn scanned_by<const WIDE: bool>(from: usize) -> u32 {
     let mut signature = Signature::BEGIN;
     let calls = if python::functions(&mut signature) { CALLS_IN_PYTHON_MAX } else { CALLS_MAX };
-    scan::callers(from, calls, &mut signature);
-    signature.bits()
+    // SAFETY: by the caller's promise.
+    unsafe { scan::callers::<WIDE>(from, calls, signature) }.bits()
 }
 
 #[inline(never)]

@@ -1,17 +1,18 @@
 //! Where code lies, and what it is called from one run to the next.
 //!
 //! Objects that are there when the program begins stay to its end, so their code may be looked at: they are in a table, written
-//! once. What is loaded later may be unloaded at any time by another thread. It is asked of the linker, which answers without a
-//! lock (`_dl_find_object`, glibc 2.35); of its code nothing is read, and it goes by the bytes it takes up in memory.
+//! once, and what was found of a word is true to the end. What is loaded later is another matter (`late.rs`).
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
-    AtomicBool, AtomicU64, AtomicUsize,
+    AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use super::scan;
+use super::known::Known;
+pub(super) use super::late::epoch;
+use super::{late, place_within, scan, sieve};
 use crate::{observe, sys};
 
 /// Ranges of code known: a program has one or two, and one for each library.
@@ -22,19 +23,19 @@ const RANGES: usize = 256;
 struct Range {
     begin: usize,
     end: usize,
-    /// Where its object begins, and its name from run to run.
+    /// All its object takes up, what addresses within are counted from, and its name from run to run.
+    object: Span,
     base: usize,
     name: u64,
 }
 
 impl Range {
-    #[inline(always)]
-    fn place(&self, address: usize) -> (u64, u64) {
-        (self.name, (address - self.base) as u64)
+    fn place(&self, address: usize) -> u64 {
+        place_within(self.name, (address - self.base) as u64)
     }
 }
 
-const NO_RANGE: Range = Range { begin: 0, end: 0, base: 0, name: 0 };
+const NO_RANGE: Range = Range { begin: 0, end: 0, object: Span { begin: 0, bytes: 0 }, base: 0, name: 0 };
 
 /// The table: written before it counts anything, by the one thread there is, and then only read.
 struct Table(UnsafeCell<[Range; RANGES]>, AtomicUsize);
@@ -44,15 +45,29 @@ unsafe impl Sync for Table {}
 
 static TABLE: Table = Table(UnsafeCell::new([NO_RANGE; RANGES]), AtomicUsize::new(0));
 
+/// Addresses from one on.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) begin: usize,
+    pub(super) bytes: usize,
+}
+
+impl Span {
+    #[inline(always)]
+    fn holds(self, address: usize) -> bool {
+        address.wrapping_sub(self.begin) < self.bytes
+    }
+}
+
 /// Where code lies at all: the program's own, and that of libraries. Most words of a stack are passed over by this alone.
-struct Span {
+struct Code {
     begin: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl Span {
+impl Code {
     const fn none() -> Self {
-        Span { begin: AtomicUsize::new(0), bytes: AtomicUsize::new(0) }
+        Code { begin: AtomicUsize::new(0), bytes: AtomicUsize::new(0) }
     }
 
     fn cover(&self, ranges: &[Range], is_ours: impl Fn(usize) -> bool) {
@@ -62,34 +77,21 @@ impl Span {
         self.bytes.store(ours().map(|range| range.end - begin).max().unwrap_or(0), Relaxed);
     }
 
-    fn known(&self) -> (usize, usize) {
-        (self.begin.load(Relaxed), self.bytes.load(Relaxed))
+    #[inline(always)]
+    fn span(&self) -> Span {
+        Span { begin: self.begin.load(Relaxed), bytes: self.bytes.load(Relaxed) }
     }
 }
 
-static PROGRAM: Span = Span::none();
-static LIBRARIES: Span = Span::none();
+static PROGRAM: Code = Code::none();
+static LIBRARIES: Code = Code::none();
 /// Libraries lie above this, a program and its heap below.
-const LIBRARIES_BEGIN: usize = 0x7000_0000_0000;
+pub(super) const LIBRARIES_BEGIN: usize = 0x7000_0000_0000;
 
-/// What passes over most words that are no return addresses.
-#[derive(Clone, Copy)]
-pub(super) struct Sieve {
-    program: (usize, usize),
-    libraries: (usize, usize),
-}
-
-impl Sieve {
-    #[inline(always)]
-    pub(super) fn new() -> Self {
-        Sieve { program: PROGRAM.known(), libraries: LIBRARIES.known() }
-    }
-
-    #[inline(always)]
-    pub(super) fn keeps(self, word: usize) -> bool {
-        let within = |(begin, bytes): (usize, usize)| word.wrapping_sub(begin) < bytes;
-        within(self.program) | within(self.libraries)
-    }
+/// The program is about to load more objects, or has unloaded some.
+pub(super) fn change() {
+    late::change();
+    sieve::set([PROGRAM.span(), late::around(LIBRARIES.span())]);
 }
 
 fn ranges() -> &'static [Range] {
@@ -108,9 +110,8 @@ pub(super) fn begin() {
     PROGRAM.cover(ranges, |begin| begin < LIBRARIES_BEGIN);
     LIBRARIES.cover(ranges, |begin| begin >= LIBRARIES_BEGIN);
     TABLE.1.store(ranges.len(), Release);
-    // SAFETY: the name ends with a NUL.
-    let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
-    FIND_OBJECT.store(find.expose_provenance(), Relaxed);
+    sieve::set([PROGRAM.span(), LIBRARIES.span()]);
+    late::begin();
 }
 
 struct Found {
@@ -142,19 +143,22 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_
     let within = |segment: &libc::Elf64_Phdr, address: usize| {
         address.wrapping_sub(base + segment.p_vaddr as usize) < segment.p_memsz as usize
     };
-    if segments.iter().any(|segment| segment.p_type == libc::PT_LOAD && within(segment, ours)) {
-        return 0;
-    }
+    let loaded = || segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD);
+    let is_ours = loaded().any(|segment| within(segment, ours));
+    let object_begin = base + loaded().map(|segment| segment.p_vaddr).min().unwrap_or(0) as usize;
+    let object_end = base + loaded().map(|segment| segment.p_vaddr + segment.p_memsz).max().unwrap_or(0) as usize;
+    let object = Span { begin: object_begin, bytes: object_end - object_begin };
     // SAFETY: its segments are in memory.
     let name = unsafe { name_of(info, segments) };
-    for segment in segments {
+    for segment in loaded() {
         let code = libc::PF_X | libc::PF_R;
         let begin = base + segment.p_vaddr as usize;
-        if segment.p_type == libc::PT_LOAD
-            && segment.p_flags & code == code
+        if segment.p_flags & code == code
             && let Some(range) = found.ranges.get_mut(found.count)
         {
-            *range = Range { begin, end: begin + segment.p_memsz as usize, base, name };
+            // Our own code calls nobody's read.
+            let bytes = if is_ours { 0 } else { segment.p_memsz as usize };
+            *range = Range { begin, end: begin + bytes, object, base, name };
             found.count += 1;
             found.settle();
         }
@@ -206,98 +210,59 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// What a word of the stack lies in and where, if it is a return address.
+/// What was found of words: what stands for them in a signature; 0 if they are no return addresses. Those between the objects of the
+/// table are no object's as long as nothing was loaded later, so that words of these two times are different questions.
+static PLACES: Known<1024> = Known::new();
+
+/// What stands for a word of the stack in a signature, if it is a return address.
 #[inline(always)]
-pub(super) fn caller(word: usize) -> Option<(u64, u64)> {
-    match range_of(word) {
+pub(super) fn caller(word: usize, epoch: u64) -> Option<u64> {
+    let question = word as u64 | epoch;
+    let place = PLACES.get(question).unwrap_or_else(|| meet(word, question));
+    (place != 0).then_some(place)
+}
+
+/// The same of a word not met before, or forgotten, or of what may change.
+#[inline(never)]
+fn meet(word: usize, question: u64) -> u64 {
+    if !PROGRAM.span().holds(word) && !LIBRARIES.span().holds(word) {
+        return late::place(word).unwrap_or(0);
+    }
+    let place = match find(word) {
         // SAFETY: it is code of an object that stays; of its first bytes nothing follows a call.
-        Some(range) => (word - range.begin >= 8 && unsafe { scan::follows_a_call(word) }).then(|| range.place(word)),
-        None => late(word),
+        Lies::InCode(range) if word - range.begin >= 8 && unsafe { scan::follows_a_call(word) } => range.place(word),
+        Lies::InCode(_) | Lies::InObject => 0,
+        Lies::Elsewhere if question == word as u64 => 0,
+        Lies::Elsewhere => return late::place(word).unwrap_or(0),
+    };
+    PLACES.set(question, place);
+    place
+}
+
+/// What stands for an address of code in a signature.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn place(address: usize) -> Option<u64> {
+    match find(address) {
+        Lies::InCode(range) => Some(range.place(address)),
+        Lies::InObject => None,
+        Lies::Elsewhere => late::place(address),
     }
 }
 
-/// What an address of code lies in, and where.
-pub(super) fn place(address: usize) -> Option<(u64, u64)> {
-    range_of(address).map(|range| range.place(address)).or_else(|| late(address))
+/// Where an address lies, seen from the objects of the table.
+enum Lies {
+    InCode(&'static Range),
+    InObject,
+    Elsewhere,
 }
 
-#[inline(always)]
-fn range_of(address: usize) -> Option<&'static Range> {
+fn find(address: usize) -> Lies {
     let ranges = ranges();
     let after = ranges.partition_point(|range| range.begin <= address);
-    after.checked_sub(1).and_then(|at| ranges.get(at)).filter(|range| address < range.end)
-}
-
-// ---- objects loaded later
-
-/// More than what was there at first may be loaded.
-static LATE: AtomicBool = AtomicBool::new(false);
-/// The kernel maps downwards, one thing below the other.
-const LATE_BYTES: usize = 1 << 32;
-/// The linker's `_dl_find_object`, if it has one.
-static FIND_OBJECT: AtomicUsize = AtomicUsize::new(0);
-
-/// What the linker says of an object. More follows on some machines; nothing of it is looked at.
-#[repr(C)]
-struct Object {
-    flags: u64,
-    map_begin: usize,
-    map_end: usize,
-    rest: [usize; 8],
-}
-
-/// Pages that were asked for: the page's number, the number of its place within the object, and the object's pages; all in one
-/// word, so that it is whole whoever writes it.
-const CACHE: usize = 512;
-static PAGES: [AtomicU64; CACHE] = [const { AtomicU64::new(0) }; CACHE];
-const PAGE_BITS: u32 = 12;
-const NUMBER_BITS: u32 = 36;
-const PLACE_BITS: u32 = 14;
-
-pub(super) fn change() {
-    if !LATE.swap(true, Relaxed) {
-        // They may come to lie anywhere near the others.
-        LIBRARIES.bytes.fetch_add(2 * LATE_BYTES, Relaxed);
-        LIBRARIES.begin.fetch_sub(LATE_BYTES, Relaxed);
+    let before = after.checked_sub(1).and_then(|at| ranges.get(at));
+    match before {
+        Some(range) if address < range.end => Lies::InCode(range),
+        _ if before.into_iter().chain(ranges.get(after)).any(|range| range.object.holds(address)) => Lies::InObject,
+        _ => Lies::Elsewhere,
     }
-    PAGES.iter().for_each(|page| page.store(0, Relaxed));
-}
-
-#[inline(always)]
-fn late(word: usize) -> Option<(u64, u64)> {
-    // Neither the program's and its heap's addresses, nor no address at all.
-    if !LATE.load(Relaxed) || word < LIBRARIES_BEGIN || word >> (PAGE_BITS + NUMBER_BITS) != 0 {
-        return None;
-    }
-    let number = (word >> PAGE_BITS) as u64;
-    let slot = &PAGES[number as usize % CACHE];
-    let mut known = slot.load(Relaxed);
-    if known >> (64 - NUMBER_BITS) != number {
-        known = number << (64 - NUMBER_BITS) | ask(word);
-        slot.store(known, Relaxed);
-    }
-    let place = known & ((1 << PLACE_BITS) - 1);
-    let pages = known >> PLACE_BITS & ((1 << (64 - NUMBER_BITS - PLACE_BITS)) - 1);
-    (pages > 0).then_some((pages, place << PAGE_BITS | word as u64 & ((1 << PAGE_BITS) - 1)))
-}
-
-/// Which page of an object of how many an address lies on; 0 if on none, or on one of an object larger than can be said.
-#[cold]
-fn ask(word: usize) -> u64 {
-    let find = FIND_OBJECT.load(Relaxed);
-    if find == 0 {
-        return 0;
-    }
-    let mut object = Object { flags: 0, map_begin: 0, map_end: 0, rest: [0; 8] };
-    // SAFETY: it is the linker's function of this type.
-    let find = unsafe {
-        let find = core::ptr::with_exposed_provenance::<c_void>(find);
-        core::mem::transmute::<*const c_void, extern "C" fn(usize, *mut Object) -> c_int>(find)
-    };
-    if find(word, &mut object) != 0 {
-        return 0;
-    }
-    let place = ((word >> PAGE_BITS) - (object.map_begin >> PAGE_BITS)) as u64;
-    let pages = (object.map_end.div_ceil(1 << PAGE_BITS) - (object.map_begin >> PAGE_BITS)) as u64;
-    if pages >= 1 << PLACE_BITS { 0 } else { pages << PLACE_BITS | place }
 }

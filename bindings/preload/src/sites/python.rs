@@ -9,7 +9,7 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-use super::{Signature, stack};
+use super::{Signature, place_within, stack};
 
 /// Functions that count, the innermost first: what reads is often a library's.
 const FUNCTIONS_MAX: usize = 4;
@@ -115,7 +115,7 @@ fn frames(layout: &Layout, reader: Reader, state: usize, signature: &mut Signatu
             let line =
                 line.split_at(layout.first_line & 7).1.first_chunk::<4>().map_or(0, |it| c_int::from_le_bytes(*it));
             let instruction = reader.word(frame + layout.instruction)?;
-            signature.add(items << 32 ^ line as u64, instruction.wrapping_sub(code) as u64);
+            signature.add(place_within(items << 32 ^ line as u64, instruction.wrapping_sub(code) as u64));
             functions += 1;
             TRUST.store(TRUSTED, Relaxed);
         }

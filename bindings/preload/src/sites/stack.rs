@@ -9,12 +9,13 @@ pub(super) const PAGE: usize = 4096;
 /// The kernel leaves at least 128 MiB below the main thread's stack to nobody else; more than 8 MiB of it are rarely used.
 const MAIN_STACK_BYTES: usize = 8 << 20;
 
-/// An address at the very end of the main thread's stack, where the kernel puts the program's name.
+/// The end of the main thread's stack: that of the page where the kernel puts the program's name.
 static MAIN_STACK_END: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) fn begin() {
     // SAFETY: asks only.
-    MAIN_STACK_END.store(unsafe { libc::getauxval(libc::AT_EXECFN) } as usize, Relaxed);
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as usize;
+    MAIN_STACK_END.store((name | (PAGE - 1)) + 1, Relaxed);
 }
 
 /// The stack pointer, here and now; 0 where signatures are unknown.
@@ -41,14 +42,14 @@ pub(super) fn is_roomy(pointer: usize) -> bool {
 /// Up to where the stack can be read from here without asking: to the end of the page, which is in use; of the main stack, to its end.
 #[inline(always)]
 pub(super) fn known_end(from: usize) -> usize {
-    let main_end = MAIN_STACK_END.load(Relaxed) & !7;
+    let main_end = MAIN_STACK_END.load(Relaxed);
     if main_end.wrapping_sub(from) < MAIN_STACK_BYTES { main_end } else { (from | (PAGE - 1)) + 1 }
 }
 
 /// Up to where beyond that.
 #[cold]
 pub(super) fn next_end(end: usize) -> usize {
-    if end.is_multiple_of(PAGE) && is_readable(end) { end + PAGE } else { end }
+    if is_readable(end) { end + PAGE } else { end }
 }
 
 /// Whether the page at this address can be read. The kernel looks at the signal set before it finds that it is not asked to do

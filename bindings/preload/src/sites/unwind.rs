@@ -143,8 +143,8 @@ fn walk(unwinder: &Unwinder, cache: &mut Cache, signature: &mut Signature) {
             Some(next) => at = next,
             None => return,
         }
-        if let Some((within, offset)) = objects::place(address as usize) {
-            signature.add(within, offset);
+        if let Some(place) = objects::place(address as usize) {
+            signature.add(place);
         }
     }
 }
