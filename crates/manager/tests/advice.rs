@@ -644,6 +644,26 @@ fn bad_advisers_lose_control() {
     assert!(misses(&world) * 2 < misses(&unrevoked), "{} and {}", misses(&world), misses(&unrevoked));
 }
 
+/// Who gives control up may take it back, with the record it had: only who lost it is barred. A record may be bad enough before
+/// control is lost, as that is looked at when another mistake shows.
+#[test]
+fn control_given_up_is_not_lost() {
+    let mut world = World::new("lru-sp:revoke_share=0.25,revoke_after=4", 4);
+    world.handle(mru(FOOLISH).event());
+    let read = |world: &mut World, index| {
+        let actions = world.handle(Op::Read { reader: FOOLISH, block: Block { file: own(FOOLISH, 0), index } }.event());
+        actions.iter().any(|action| matches!(action, Action::Revoked { .. }))
+    };
+    // 3 goes for 4 and 4 for 3, wrong both times: two mistakes, and five overrulings in all.
+    for index in [0, 1, 2, 3, 4, 3, 4, 5, 6] {
+        assert!(!read(&mut world, index), "{index}");
+    }
+    world.advise(FOOLISH, Advice::GiveUp);
+    assert_eq!(world.advise(FOOLISH, Advice::Manage), []);
+    assert!(read(&mut world, 5), "the next mistake");
+    assert_eq!(world.advise(FOOLISH, Advice::Manage), refused(FOOLISH, Refusal::Revoked));
+}
+
 /// A smart cycle is not punished: its placeholders end before they are used.
 #[test]
 fn good_advisers_keep_control() {

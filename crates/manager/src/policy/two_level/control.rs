@@ -49,6 +49,14 @@ struct Judged {
     mistakes: u64,
 }
 
+/// How a program's control ended.
+#[derive(Debug, Clone, Copy)]
+enum Past {
+    /// It gave it up, with this record.
+    GaveUp(Judged),
+    Lost,
+}
+
 /// Pages of one priority, in LRU order.
 struct Level {
     priority: i32,
@@ -173,7 +181,7 @@ pub(super) struct Control {
     links: Links,
     references: u64,
     /// Who gave control up, or lost it, and is not gone yet: nobody begins anew by saying so.
-    before: FastMap<u32, Judged>,
+    before: FastMap<u32, Past>,
     /// Who just did.
     revoked: Option<ReaderId>,
 }
@@ -267,6 +275,7 @@ impl Control {
         if self.revocation.is_due(manager.judged) {
             let reader = manager.reader;
             self.give_up(reader);
+            self.before.insert(reader.0, Past::Lost);
             self.revoked = Some(reader);
         }
     }
@@ -330,10 +339,11 @@ impl Control {
         if number != NONE {
             return Ok(number);
         }
-        let judged = self.before.get(&reader.0).copied().unwrap_or_default();
-        if self.revocation.is_due(judged) {
-            return Err(Refusal::Revoked);
-        }
+        let judged = match self.before.get(&reader.0) {
+            Some(Past::Lost) => return Err(Refusal::Revoked),
+            Some(&Past::GaveUp(judged)) => judged,
+            None => Judged::default(),
+        };
         let number = match self.managers.iter().position(Option::is_none) {
             Some(free) => free,
             None if self.managers.len() < MANAGERS_MAX => {
@@ -355,7 +365,7 @@ impl Control {
     fn give_up(&mut self, reader: ReaderId) {
         let Some(number) = self.numbers.remove(&reader.0) else { return };
         let Some(manager) = self.managers[number as usize].take() else { return };
-        self.before.insert(reader.0, manager.judged);
+        self.before.insert(reader.0, Past::GaveUp(manager.judged));
         for level in &manager.levels {
             for page in self.links.oldest_first(&level.chain) {
                 let record = &mut self.records[page as usize];
