@@ -126,6 +126,22 @@ fn one_page_suffices() {
     }
 }
 
+/// I2: a page goes if there is no other, however often it was used.
+#[test]
+fn the_only_page_goes() {
+    for policy in choices() {
+        for config in configs(&policy, &[8]) {
+            let mut driver = with_files(&config);
+            for _ in 0..3 {
+                driver.read(1, 0, 7, 1);
+            }
+            driver.serve(2, 0, 0, 2);
+            driver.handle(Event::Capacity { pages: 2 });
+            assert!(!driver.manager.is_present(support::block(0, 7)), "under {}", policy.as_str());
+        }
+    }
+}
+
 /// I4: the device and its queue are full of fetches ahead, as far as the policy goes; demand is sent all the same.
 #[test]
 fn demand_does_not_queue() {

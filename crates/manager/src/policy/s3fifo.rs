@@ -145,10 +145,12 @@ impl Policy for S3Fifo {
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         self.replaces = true;
-        if self.small.len() >= self.small_max(context) {
-            self.victim_of_small(context).or_else(|| self.victim_of_main(context))
-        } else {
-            self.victim_of_main(context).or_else(|| self.victim_of_small(context))
-        }
+        let small_is_full = self.small.len() >= self.small_max(context);
+        let going = if small_is_full { self.victim_of_small(context) } else { None };
+        // The small queue moves what is to stay to the main one: where there is nothing else, that goes.
+        going
+            .or_else(|| self.victim_of_main(context))
+            .or_else(|| self.victim_of_small(context))
+            .or_else(|| self.victim_of_main(context))
     }
 }
