@@ -1,10 +1,11 @@
 //! `foresee plot`: a trace in pictures.
 //!
 //! References over time, coloured by who made them and by their pattern (004's Figures 1 and 2); miss-ratio curves (Figure 11);
-//! how few files and call sites make most references (Figures 7 and 8); the cache's partitions over time.
+//! how few files and call sites make most references (Figures 7 and 8); a cache's partitions over time, under each policy that has some.
 
 mod curves;
 mod groups;
+mod partitions;
 mod patterns;
 mod references;
 
@@ -17,6 +18,7 @@ use foresee_chart::Page;
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 
+use crate::advice::Advised;
 use crate::progress::Progress;
 use crate::say::say;
 use crate::sim::policies;
@@ -40,13 +42,17 @@ pub struct Options {
     #[arg(long, value_name = "FILE.png")]
     png: Option<PathBuf>,
 
-    /// Policies of the miss-ratio curves
+    /// Policies: their miss ratios, and the partitions of those that divide the cache
     #[arg(long, short, value_name = "P,Q", default_value = "lru,arc,lirs,ubm,pcc,opt")]
     policy: String,
 
     /// The cache whose partitions are shown: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)
     #[arg(long, short, value_name = "SIZE", default_value = "10%")]
     cache: Size,
+
+    /// Let every program of the trace give the advice in this file, as for 'foresee sim'
+    #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
+    advice: Option<Advised>,
 
     #[command(flatten)]
     source: Source,
@@ -57,9 +63,12 @@ pub fn main(options: Options) -> Result<u8, String> {
     let name = options.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
     let choices = policies(&options.policy)?;
-    let trace = options.source.load(&options.trace, false)?;
+    let mut trace = options.source.load(&options.trace, false)?;
     if trace.is_empty() {
         return Err(format!("{}: holds no request to draw", options.trace.display()));
+    }
+    if let Some(advised) = &options.advice {
+        trace.advise(&advised.advice);
     }
     let progress = Progress::new();
     let page = page(&name, &trace, &choices, options.cache.blocks(&trace), &progress)?;
@@ -91,7 +100,7 @@ fn page(
     let title = format!("References by pattern, as {} sees them", patterns.policy);
     page.plot(references(trace, &ranks, &title, &patterns.names, |at, nth| patterns.of_reference(at, nth)));
     page.plot(curves::miss_ratios(trace, choices, progress));
-    page.plot(patterns::partitions(trace, cache_blocks)?);
+    partitions::partitions(trace, choices, cache_blocks, progress).into_iter().for_each(|plot| page.plot(plot));
     distribution(trace, &patterns, &mut page);
     Ok(page)
 }

@@ -40,7 +40,8 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
     let plot = |words: &[&str]| end(place.foresee(&[&["plot", "t.parquet"], words].concat()), b"");
     plot(&[]).with(0);
     let page = fs::read_to_string(place.path("t.parquet.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 5);
+    // Of the policies drawn by default, four divide the cache.
+    assert_eq!((page.matches("<svg").count(), page.matches("its partitions").count()), (8, 4));
     for text in [
         "7,201 requests",
         "References by call site",
@@ -50,7 +51,9 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
         ">looping<",
         "Miss ratios",
         ">opt<",
-        "its partitions",
+        "under arc: its partitions",
+        ">T2<",
+        ">HIR<",
         "The files referenced most",
         "/data/looped &lt;&amp;&gt; &quot;quoted&quot;",
     ] {
@@ -64,6 +67,15 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
     };
     assert!(share(&row("/data/once"), 4) > 80.0 && share(&row("/data/looped"), 5) > 60.0, "{page}");
     assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
+
+    // With advice, those who advise are told apart; where nobody does, there is nothing to divide.
+    place.write("advice", "level 0 mru\n");
+    for (words, partitions) in [(&["-p", "lru,lru-sp"][..], 0), (&["-p", "lru,lru-sp", "--advice", "advice"], 1)] {
+        plot(words).with(0);
+        let page = fs::read_to_string(place.path("t.parquet.html")).unwrap();
+        assert_eq!(page.matches("under lru-sp: its partitions").count(), partitions);
+        assert_eq!(page.matches(">reader 0<").count(), partitions);
+    }
 
     let painted = plot(&["-o", "p.html", "--png", "p.png", "-p", "lru", "-c", "100"]);
     if painted.err().contains("install DejaVu Sans") {
@@ -107,11 +119,16 @@ addEventListener("load", () => {
 });
 </script>"#;
 
+/// Every policy that divides the cache, some of them in another's place.
+const DIVIDED: &str =
+    "arc,slru,2q,lirs,s3fifo,w-tinylfu,tip2,tip2-sarc,lru-sp,sarc,lru-top,readahead:keep=arc,pcc:other=arc,ubm";
+
 #[test]
 fn a_browser_shows_the_page_whole() {
     let place = Place::new();
     trace(&place.path("t.parquet"));
-    end(place.foresee(&["plot", "t.parquet"]), b"").with(0);
+    place.write("advice", "level 0 mru\n");
+    end(place.foresee(&["plot", "t.parquet", "-p", DIVIDED, "--advice", "advice"]), b"").with(0);
     let page = fs::read_to_string(place.path("t.parquet.html")).unwrap();
     place.write("looked.html", page + LOOK);
     let browse = |browser: &str| {

@@ -19,7 +19,8 @@ use crate::hint::{Hints, Moved, Passed, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
-    Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Patterns, Policy, Stretch, Worth,
+    Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy, Stretch,
+    Worth,
 };
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
@@ -280,8 +281,8 @@ impl Manager {
         self.table.find(block).map(|page| self.table.state(page))
     }
 
-    /// The policy's partitions, and how many pages each has; none where it does not divide them.
-    pub fn partitions(&self) -> Vec<(&'static str, u64)> {
+    /// The policy's partitions; none where it does not divide its pages.
+    pub fn partitions(&self) -> Vec<Partition> {
         self.policy.partitions()
     }
 

@@ -644,6 +644,25 @@ fn bad_advisers_lose_control() {
     assert!(misses(&world) * 2 < misses(&unrevoked), "{} and {}", misses(&world), misses(&unrevoked));
 }
 
+#[test]
+fn the_pages_of_those_who_advise_are_told_apart() {
+    let mut world = World::new("lru-sp", 8);
+    let read = |world: &mut World, reader, index| {
+        world.handle(Op::Read { reader, block: Block { file: own(reader, 0), index } }.event());
+    };
+    let parts = |world: &World| {
+        let parts = world.manager.partitions();
+        parts.into_iter().map(|part| (part.name, part.pages)).collect::<Vec<_>>()
+    };
+    (0..3).for_each(|index| read(&mut world, SMART, index));
+    (0..2).for_each(|index| read(&mut world, OBLIVIOUS, index));
+    assert_eq!(parts(&world), [("not advised".to_owned(), 5)]);
+    world.handle(mru(SMART).event());
+    assert_eq!(parts(&world), [(format!("reader {SMART}"), 3), ("not advised".to_owned(), 2)]);
+    world.advise(SMART, Advice::GiveUp);
+    assert_eq!(parts(&world), [("not advised".to_owned(), 5)]);
+}
+
 /// Who gives control up may take it back, with the record it had: only who lost it is barred. A record may be bad enough before
 /// control is lost, as that is looked at when another mistake shows.
 #[test]

@@ -142,6 +142,22 @@ fn the_only_page_goes() {
     }
 }
 
+/// I1: what a policy tells of its partitions holds every page, where all that is read was missed by who reads it.
+#[test]
+fn partitions_hold_every_page() {
+    for policy in choices() {
+        let mut driver = with_files(&Config::new(8, policy.clone()));
+        for step in 0..200 {
+            let (file, index) = (step % 2, u64::from(step * step / 7) % BLOCKS);
+            driver.read(1 + step % 3, u32::from(file == 1), index, 1);
+            driver.arrive();
+            let parts = driver.manager.partitions();
+            let pages: u64 = parts.iter().map(|part| part.pages).sum();
+            assert!(parts.is_empty() || pages == driver.manager.ledger().used, "{parts:?} under {}", policy.as_str());
+        }
+    }
+}
+
 /// I4: the device and its queue are full of fetches ahead, as far as the policy goes; demand is sent all the same.
 #[test]
 fn demand_does_not_queue() {

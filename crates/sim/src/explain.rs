@@ -277,7 +277,7 @@ impl<'a> Witness<'a> {
         }
         let ledger = manager.ledger();
         let partitions: Vec<String> =
-            manager.partitions().into_iter().map(|(name, pages)| format!("{pages} {name}")).collect();
+            manager.partitions().into_iter().map(|part| format!("{} {}", part.pages, part.name)).collect();
         let partitions = if partitions.is_empty() { String::new() } else { format!(": {}", partitions.join(", ")) };
         let (used, capacity, unread) = (ledger.used, ledger.capacity, ledger.unread);
         self.say(now, format!("memory: {used} of {capacity} pages{partitions}; {unread} brought and not read yet"));

@@ -1,17 +1,10 @@
-//! The pattern of each reference, and the partitions of a cache over time, as the policy of patterns sees them: `pcc` where a
-//! trace knows call sites, else `ubm`.
+//! The pattern of each reference, as the policy of patterns sees it: `pcc` where a trace knows call sites, else `ubm`.
 
 use std::collections::HashMap;
 
-use foresee_chart::{Plot, Shape};
 use foresee_manager::Block;
 use foresee_sim::load::{Entry, Trace};
 use foresee_sim::untimed::{Cell, run_watched};
-
-use crate::text::count;
-
-/// Moments at which the partitions are looked at.
-const MOMENTS: usize = 400;
 
 /// The policy of patterns.
 fn policy(trace: &Trace) -> &'static str {
@@ -43,7 +36,7 @@ impl Patterns {
             let pattern = |index| manager.partition_of(Block { index, ..first }).map_or(u8::MAX, |it| it as u8);
             of_reference.extend((first.index..first.index + count).map(pattern));
             if names.is_empty() {
-                names = manager.partitions().iter().map(|(name, _)| (*name).to_owned()).collect();
+                names = manager.partitions().into_iter().map(|part| part.name).collect();
             }
         });
         Ok(Patterns { policy, names, of_reference, begins })
@@ -67,26 +60,4 @@ impl Patterns {
         }
         groups
     }
-}
-
-/// The partitions of a cache over time.
-pub fn partitions(trace: &Trace, cache_blocks: u64) -> Result<Plot, String> {
-    let policy = policy(trace);
-    let cell = Cell { policy: policy.parse()?, cache_blocks };
-    let every = trace.len().div_ceil(MOMENTS).max(1);
-    let (mut references, mut moments) = (0, Vec::new());
-    run_watched(trace, &cell, &|_| {}, |at, _, manager| {
-        references += trace.entry(at).count;
-        if at % every == 0 || at + 1 == trace.len() {
-            moments.push((references as f64, manager.partitions()));
-        }
-    });
-    let cache = count(cache_blocks);
-    let mut plot = Plot::new(format!("A cache of {cache} blocks under {policy}: its partitions"), "reference", "pages");
-    let names = moments.first().map_or(&[][..], |(_, partitions)| partitions);
-    for (part, (name, _)) in names.iter().enumerate() {
-        let points = moments.iter().map(|(after, partitions)| (*after, partitions[part].1 as f64));
-        plot.add(*name, Shape::Area, points.collect(), Vec::new());
-    }
-    Ok(plot)
 }

@@ -20,7 +20,7 @@
 //!   memory shrinks.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Policy, Spec};
+use super::{Access, Context, Need, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
 
@@ -109,5 +109,9 @@ impl Policy for Arc {
         let oldest = |side: usize| self.links.oldest_first(&self.pages[side]).find(|&page| context.table.can_go(page));
         let side = if from_once { ONCE } else { AGAIN };
         oldest(side).or_else(|| oldest(1 - side))
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        vec![Partition::new("T1", self.pages[ONCE].len()), Partition::new("T2", self.pages[AGAIN].len())]
     }
 }

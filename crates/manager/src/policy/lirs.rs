@@ -24,7 +24,7 @@
 //! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -144,5 +144,9 @@ impl Policy for Lirs {
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         let mut pages = self.links.oldest_first(&self.queue).chain(self.links.oldest_first(&self.low));
         pages.find(|&page| context.table.can_go(page))
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        vec![Partition::new("LIR", self.low.len()), Partition::new("HIR", self.queue.len())]
     }
 }

@@ -215,6 +215,21 @@ pub struct Classes {
     pub desired_pages: Option<f64>,
 }
 
+/// A part of the memory that a policy tells from others. A page is in one at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// What its paper calls it.
+    pub name: String,
+    /// How many pages it has.
+    pub pages: u64,
+}
+
+impl Partition {
+    pub(crate) fn new(name: impl Into<String>, pages: u64) -> Self {
+        Partition { name: name.into(), pages }
+    }
+}
+
 /// A replacement policy. It hears of pages that are here from `arrived` to `left`; those on their way are the manager's, but it may
 /// hear of them too, from `taken` to `arrived` or `lost`.
 pub trait Policy {
@@ -306,12 +321,12 @@ pub trait Policy {
     /// A reader is gone, and its advice with it. Its pages stay.
     fn reader_exited(&mut self, _reader: ReaderId) {}
 
-    /// The partitions it divides its pages into, and how many pages each has; none where it does not divide them.
-    fn partitions(&self) -> Vec<(&'static str, u64)> {
+    /// The partitions it divides its pages into, for reports; none where it does not divide them.
+    fn partitions(&self) -> Vec<Partition> {
         Vec::new()
     }
 
-    /// Which of its partitions a page that is here is in.
+    /// Which of its partitions a page that is here is in, if they go by the pattern of its last reference.
     fn partition_of(&self, _page: Page) -> Option<usize> {
         None
     }

@@ -15,7 +15,8 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::{Detector, Rules};
 use super::tip1::{Ceiling, UNREAD_SHARE};
 use super::{
-    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Patterns, Policy, Spec, Stretch, Worth,
+    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, Spec, Stretch,
+    Worth,
 };
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
@@ -155,7 +156,7 @@ impl Policy for Readahead {
         self.keep.reader_exited(reader);
     }
 
-    fn partitions(&self) -> Vec<(&'static str, u64)> {
+    fn partitions(&self) -> Vec<Partition> {
         self.keep.partitions()
     }
 

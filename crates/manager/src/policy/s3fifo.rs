@@ -20,7 +20,7 @@
 //!   paper's authors: of a loop that does not fit, M then keeps a part.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -152,5 +152,9 @@ impl Policy for S3Fifo {
             .or_else(|| self.victim_of_main(context))
             .or_else(|| self.victim_of_small(context))
             .or_else(|| self.victim_of_main(context))
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        vec![Partition::new("small", self.small.len()), Partition::new("main", self.main.len())]
     }
 }

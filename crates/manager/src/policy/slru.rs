@@ -17,7 +17,7 @@
 //!   how simulators of today run it by default.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -91,5 +91,10 @@ impl Policy for Slru {
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         let mut pages = self.segments.iter().flat_map(|segment| self.links.oldest_first(segment));
         pages.find(|&page| context.table.can_go(page))
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        let segments = self.segments.iter().enumerate();
+        segments.map(|(at, segment)| Partition::new(format!("segment {at}"), segment.len())).collect()
     }
 }

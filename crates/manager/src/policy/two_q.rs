@@ -15,7 +15,7 @@
 //! It is the paper's full version, with the sizes it recommends.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -91,5 +91,9 @@ impl Policy for TwoQ {
         };
         let mut pages = order.into_iter().flat_map(|list| self.links.oldest_first(list));
         pages.find(|&page| context.table.can_go(page))
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        vec![Partition::new("A1in", self.recent.len()), Partition::new("Am", self.lasting.len())]
     }
 }

@@ -24,7 +24,7 @@
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
 
@@ -127,5 +127,10 @@ impl Policy for WTinyLfu {
         self.take(candidate);
         self.put(candidate, PROBATION);
         Some(other)
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        let names = ["window", "probation", "protected"].iter().zip(&self.parts);
+        names.map(|(&name, part)| Partition::new(name, part.len())).collect()
     }
 }

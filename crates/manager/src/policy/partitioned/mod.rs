@@ -37,7 +37,7 @@ mod sequential;
 mod sites;
 mod unread;
 
-use super::{Access, Context, Domain, Need, Parameter, Patterns, Policy, Values};
+use super::{Access, Context, Domain, Need, Parameter, Partition, Patterns, Policy, Values};
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
 pub(super) use files::Files;
@@ -270,12 +270,12 @@ impl<C: Classify> Policy for Partitioned<C> {
         going.or_else(|| self.unread.victim(can_go))
     }
 
-    fn partitions(&self) -> Vec<(&'static str, u64)> {
+    fn partitions(&self) -> Vec<Partition> {
         vec![
-            ("sequential", self.sequential.len()),
-            ("looping", self.looping.len()),
-            ("other", self.other.len()),
-            ("unread", self.unread.len()),
+            Partition::new("sequential", self.sequential.len()),
+            Partition::new("looping", self.looping.len()),
+            Partition::new("other", self.other.len()),
+            Partition::new("unread", self.unread.len()),
         ]
     }
 

@@ -10,8 +10,8 @@
 //! A page more would save SEQ 2 s / L misses, and RANDOM 1 / delta L, for one hit was in its last delta L: above 1, SEQ should grow.
 
 use crate::ids::Page;
-use crate::policy::Classes;
 use crate::policy::list::{Chain, Links};
+use crate::policy::{Classes, Partition};
 use crate::table::Table;
 
 /// Of which list a page is.
@@ -152,6 +152,12 @@ impl Lists {
         }
         self.remove(page, from);
         self.push(page, to);
+    }
+
+    /// The lists by their names.
+    pub fn partitions(&self) -> Vec<Partition> {
+        let lists = [("SEQ", Class::Sequential), ("RANDOM", Class::Random)];
+        lists.map(|(name, class)| Partition::new(name, self.len(class))).into()
     }
 
     /// What there is to report.

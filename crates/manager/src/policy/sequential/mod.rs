@@ -22,7 +22,7 @@ pub mod amp;
 pub mod detect;
 pub mod lists;
 
-use super::{Access, Classes, Context, Domain, Need, Parameter, Policy, Stretch, Values};
+use super::{Access, Classes, Context, Domain, Need, Parameter, Partition, Policy, Stretch, Values};
 use crate::ids::Page;
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
@@ -211,5 +211,9 @@ impl<R: Replacement> Policy for Sequential<R> {
 
     fn classes(&self, context: &Context<'_>) -> Option<Classes> {
         Some(Classes { desired_pages: self.replacement.desired_pages(), ..self.lists.classes(context.capacity) })
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        self.lists.partitions()
     }
 }

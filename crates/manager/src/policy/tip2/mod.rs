@@ -43,7 +43,7 @@ pub(super) mod runs;
 use std::collections::BTreeSet;
 
 use super::sequential::lists::{Class, Lists};
-use super::{Access, Ahead, Classes, Context, Domain, Need, Parameter, Policy, Spec, Stretch, Values, Worth};
+use super::{Access, Ahead, Classes, Context, Domain, Need, Parameter, Partition, Policy, Spec, Stretch, Values, Worth};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -575,6 +575,16 @@ impl Policy for Tip2 {
                 }
             }
         }
+    }
+
+    /// By the estimator that holds them; a page of the LRU queue that is disclosed is a hinted one.
+    fn partitions(&self) -> Vec<Partition> {
+        let hinted = self.tracked.iter().filter(|tracked| tracked.stream != NO_STREAM);
+        let queued_too = hinted.clone().filter(|tracked| tracked.is_in_queue()).count() as u64;
+        let queue = self.lists.len(Class::Random) - queued_too;
+        let mut parts = vec![Partition::new("LRU queue", queue), Partition::new("hinted", hinted.count() as u64)];
+        parts.extend(self.runs.as_ref().map(|_| Partition::new("runs", self.lists.len(Class::Sequential))));
+        parts
     }
 }
 

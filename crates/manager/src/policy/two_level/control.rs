@@ -16,6 +16,7 @@ use std::collections::HashSet;
 use crate::advice::{Advice, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 use crate::event::{Order, Refusal};
 use crate::ids::{Block, FileId, Page, ReaderId};
+use crate::policy::Partition;
 use crate::policy::list::{Chain, Links};
 use crate::table::{FastMap, Table};
 
@@ -372,6 +373,13 @@ impl Control {
                 *record = Record { referenced: record.referenced, owner: record.owner, ..NOBODYS };
             }
         }
+    }
+
+    /// The pages of each program that manages its own.
+    pub fn managed(&self) -> Vec<Partition> {
+        let pages = |manager: &Manager| manager.levels.iter().map(|level| level.chain.len()).sum();
+        let part = |manager: &Manager| Partition::new(format!("reader {}", manager.reader), pages(manager));
+        self.managers.iter().flatten().map(part).collect()
     }
 
     // ---- levels

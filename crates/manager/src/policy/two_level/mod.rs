@@ -19,7 +19,7 @@ mod control;
 mod placeholders;
 
 use super::list::List;
-use super::{Access, Context, Need, Policy};
+use super::{Access, Context, Need, Partition, Policy};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
@@ -123,5 +123,12 @@ impl Policy for TwoLevel {
         assert_eq!(pages.len() as u64, self.pages.len(), "I11: the list and its length disagree");
         self.placeholders.check(&pages, context.table);
         self.control.check(&pages, context.table);
+    }
+
+    fn partitions(&self) -> Vec<Partition> {
+        let mut parts = self.control.managed();
+        let managed: u64 = parts.iter().map(|part| part.pages).sum();
+        parts.push(Partition::new("not advised", self.pages.len() - managed));
+        parts
     }
 }

@@ -1,0 +1,51 @@
+//! The partitions of a cache over time, under each policy that divides it.
+
+use foresee_chart::{Plot, Shape};
+use foresee_manager::policy::{Choice, Partition};
+use foresee_sim::cells;
+use foresee_sim::load::Trace;
+use foresee_sim::untimed::{Cell, run_watched};
+
+use crate::progress::Progress;
+use crate::text::count;
+
+/// Moments at which the partitions are looked at.
+const MOMENTS: usize = 400;
+
+/// One picture for each of these policies that divides a cache of so many blocks.
+pub fn partitions(trace: &Trace, choices: &[Choice], cache_blocks: u64, progress: &Progress) -> Vec<Plot> {
+    let pictures = cells::map(choices, &|done, total| progress.show(done, total), |policy| {
+        picture(trace, &Cell { policy: policy.clone(), cache_blocks })
+    });
+    pictures.into_iter().flatten().collect()
+}
+
+/// None where it is never divided.
+fn picture(trace: &Trace, cell: &Cell) -> Option<Plot> {
+    let every = trace.len().div_ceil(MOMENTS).max(1);
+    let (mut references, mut moments) = (0, Vec::new());
+    run_watched(trace, cell, &|_| {}, |at, _, manager| {
+        references += trace.entry(at).count;
+        if at % every == 0 || at + 1 == trace.len() {
+            moments.push((references as f64, manager.partitions()));
+        }
+    });
+    // Partitions come and go: programs begin to manage their pages.
+    let mut names: Vec<&str> = Vec::new();
+    for Partition { name, .. } in moments.iter().flat_map(|(_, parts)| parts) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if names.len() < 2 {
+        return None;
+    }
+    let (cache, policy) = (count(cell.cache_blocks), cell.policy.as_str());
+    let mut plot = Plot::new(format!("A cache of {cache} blocks under {policy}: its partitions"), "reference", "pages");
+    for name in names {
+        let pages = |parts: &[Partition]| parts.iter().find(|part| part.name == name).map_or(0, |part| part.pages);
+        let points = moments.iter().map(|(after, parts)| (*after, pages(parts) as f64));
+        plot.add(name, Shape::Area, points.collect(), Vec::new());
+    }
+    Some(plot)
+}
