@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::progress::Progress;
 use crate::report::write_json;
-use crate::sim::{policies, think};
+use crate::sim::{notes, policies, think};
 use crate::source::Source;
 use crate::text::{bytes, count, time};
 
@@ -124,6 +124,7 @@ pub fn main(options: Options) -> Result<u8, String> {
         }
         None => {
             print!("{}", table(&rows, trace.block_bytes));
+            print!("{}", notes(&trace, alone.iter(), Some(options.think)));
             println!("\n{}", advice(best.map(|best| &rows[best]), &rows, trace.block_bytes));
         }
     }
@@ -246,7 +247,7 @@ fn table(rows: &[Row<'_>], block_bytes: u64) -> String {
             let size = format!("{} blocks, {}", count(*cache_blocks), bytes(cache_blocks.saturating_mul(block_bytes)));
             let _ = writeln!(
                 text,
-                "{line}memory of {size}\n{:<width$}  {:>9}  {:>18}  {:>11}  {:>10}",
+                "{line}memory of {size}\n{:<width$}  {:>9}  {:>20}  {:>11}  {:>10}",
                 "", "elapsed", "saved", "from device", "saved"
             );
             (memory, hints) = (*cache_blocks, None);
@@ -261,15 +262,16 @@ fn table(rows: &[Row<'_>], block_bytes: u64) -> String {
             continue;
         }
         let elapsed = row.as_it_is.elapsed_ns.max(1) as f64;
-        let saved = format!("{} ({:.1} %)", signed(row.saved_ns(), |ns| time(Duration::from_nanos(ns))), {
-            100.0 * row.saved_ns() as f64 / elapsed
-        });
+        // Rounded before it is shown: -0.04 is 0.
+        let percent = (1000.0 * row.saved_ns() as f64 / elapsed).round() / 10.0 + 0.0;
+        let saved_ns = signed(row.saved_ns(), |ns| time(Duration::from_nanos(ns)));
+        let saved = format!("{saved_ns} ({percent:.1} %)");
         let (saved, saved_bytes) = match row.is_as_it_is() {
             true => (String::new(), String::new()),
             false => (saved, signed(row.saved_bytes(), bytes)),
         };
         let line = format!(
-            "  {name:<width$}{:>9}  {saved:>18}  {:>11}  {saved_bytes:>10}",
+            "  {name:<width$}{:>9}  {saved:>20}  {:>11}  {saved_bytes:>10}",
             time(Duration::from_nanos(row.report.elapsed_ns)),
             bytes(Row::device_bytes(row.report)),
         );

@@ -17,7 +17,7 @@ use foresee_sim::{device, host};
 
 use crate::sim::think;
 use crate::source::Source;
-use crate::text::{count, time};
+use crate::text::{count, many, time};
 
 /// Options of `foresee explain`.
 #[derive(Args)]
@@ -76,7 +76,7 @@ pub fn main(options: Options) -> Result<u8, String> {
         Some(Header(config)) => {
             let question = options.question(&[])?;
             let policy = config.policy.as_str().to_owned();
-            let mut witness = Witness::new(question, &policy, &[]);
+            let mut witness = Witness::new(question, &policy, &[], &[]);
             let watch = &mut |now, event, actions: &[_], manager: &_| witness.see(now, event, actions, manager);
             retrace(&options.trace, watch).map_err(|error| error.to_string())?;
             Ok(tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)), question))
@@ -85,7 +85,8 @@ pub fn main(options: Options) -> Result<u8, String> {
             let trace = options.source.load(&options.trace, options.device.is_some())?;
             let names: Vec<String> = trace.files.iter().map(|file| file.name.clone()).collect();
             let question = options.question(&names)?;
-            let mut witness = Witness::new(question, options.policy.as_str(), &names);
+            let processes = trace.processes();
+            let mut witness = Witness::new(question, options.policy.as_str(), &names, &processes);
             let cache_blocks = options.cache.blocks(&trace);
             options.run(&trace, cache_blocks, &mut witness)?;
             Ok(tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)), question))
@@ -174,12 +175,12 @@ fn tell(witness: &Witness<'_>, run: &str, question: Question) -> u8 {
     if matches!(question, Question::Block(_)) {
         let sum = witness.sum;
         println!(
-            "read {} times: {} found, {} on its way, {} missed; given up {} times, {} of them read again",
-            count(sum.found + sum.late + sum.missed),
+            "read {}: {} found, {} on its way, {} missed; given up {}, {} of them read again",
+            many(sum.found + sum.late + sum.missed, "time"),
             count(sum.found),
             count(sum.late),
             count(sum.missed),
-            count(sum.given_up),
+            many(sum.given_up, "time"),
             count(sum.regretted)
         );
     }

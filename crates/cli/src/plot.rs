@@ -108,8 +108,10 @@ fn page(
 fn summary(trace: &Trace) -> String {
     let (requests, references) = trace.whole();
     let distinct = trace.distinct_blocks();
-    let ends = (0..trace.len()).map(|at| trace.entry(at)).map(|entry| entry.time_ns.saturating_add(entry.took_ns));
-    let duration = match ends.max().unwrap_or(0) {
+    let entries = || (0..trace.len()).map(|at| trace.entry(at));
+    let begin = entries().map(|entry| entry.time_ns).min().unwrap_or(0);
+    let end = entries().map(|entry| entry.time_ns.saturating_add(entry.took_ns)).max().unwrap_or(0);
+    let duration = match end - begin {
         0 => String::new(),
         ns => format!(", in {}", time(Duration::from_nanos(ns))),
     };

@@ -1,5 +1,6 @@
 //! `foresee sim`.
 
+mod notes;
 mod timed;
 mod untimed;
 
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::advice::Advised;
 use crate::report::{write_csv, write_json};
 use crate::source::Source;
+pub use notes::notes;
 pub use timed::think;
 
 /// Options of `foresee sim`.

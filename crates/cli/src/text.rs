@@ -9,6 +9,11 @@ pub fn count(number: u64) -> String {
     groups.join(",")
 }
 
+/// One write, or 2,000 writes: `number` of them.
+pub fn many(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// Bytes in the largest binary unit that leaves a number of at least one.
 pub fn bytes(bytes: u64) -> String {
     let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
@@ -39,6 +44,7 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!((many(1, "write"), many(2000, "write")), ("1 write".to_owned(), "2,000 writes".to_owned()));
         assert_eq!(bytes(5 << 20), "5.0 MiB");
         assert_eq!(bytes(17), "17 B");
         assert_eq!(time(Duration::from_millis(1234)), "1.23 s");

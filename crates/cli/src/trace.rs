@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::damage::reading;
 use crate::sizes;
-use crate::text::{bytes, count, time};
+use crate::text::{bytes, count, many, time};
 
 /// What to do with a trace.
 #[derive(Subcommand)]
@@ -79,8 +79,15 @@ fn print(info: &foresee_sim::trace::Info) {
     println!("different blocks  {}", count(info.distinct_blocks));
     println!("asked for again   {:.1} %", 100.0 * info.reread_share);
     println!("files             {}", count(info.files));
-    println!("processes         {} with {} threads", count(info.processes), count(info.threads));
-    println!("duration          {}", time(Duration::from_nanos(info.duration_ns)));
+    println!("processes         {} with {}", count(info.processes), many(info.threads, "thread"));
+    println!("call sites        {}", if info.sites == 0 { "unknown".to_owned() } else { count(info.sites) });
+    println!("duration          {}", nanoseconds(info.duration_ns));
+    println!("requests took     {}", nanoseconds(info.took_ns));
+}
+
+/// Formats that know no time have none of 0 either.
+fn nanoseconds(ns: u64) -> String {
+    if ns == 0 { "unknown".to_owned() } else { time(Duration::from_nanos(ns)) }
 }
 
 fn print_json(info: &foresee_sim::trace::Info) {
@@ -96,7 +103,9 @@ fn print_json(info: &foresee_sim::trace::Info) {
         "files": info.files,
         "processes": info.processes,
         "threads": info.threads,
+        "sites": info.sites,
         "duration_s": info.duration_ns as f64 / 1e9,
+        "took_s": info.took_ns as f64 / 1e9,
     });
     println!("{object:#}");
 }

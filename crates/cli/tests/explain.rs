@@ -20,7 +20,7 @@ fn a_block_of_a_trace() {
         "reference 1         read by reader 0: not here",
         "reference 5         read by reader 0: here; kept while 1 other block was given up",
         "reference 7         given up under lru for block 7 of file 0: read last 2 references ago, 2 other blocks since",
-        "read 4 times: 2 found, 0 on its way, 2 missed; given up 1 times, 1 of them read again",
+        "read 4 times: 2 found, 0 on its way, 2 missed; given up 1 time, 1 of them read again",
     ] {
         assert!(text.contains(line), "no '{line}' in\n{text}");
     }

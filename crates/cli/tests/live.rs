@@ -211,6 +211,36 @@ fn processes_are_followed_with_their_children_until_all_have_ended() {
     assert_eq!(rows(&place, "t", "d/f0"), [(true, false, 0, lines_of(0, 10).len() as u64)]);
 }
 
+/// No call sites, no durations, mappings as one read: what is simulated says so, and nothing else is made of it.
+#[test]
+fn what_is_not_known_of_a_live_trace_is_said() {
+    let _alone = alone();
+    let Some(place) = place() else { return };
+    let script = "read go; for i in 1 2 3; do ./reader ./data m0:1228800 p4096:100 p819200:8192; done; ./reader ./data w20480:100";
+    let mut shell = place.plain(&["sh", "-c", script]);
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let live = Live::start(&place, &["--pid", &shell.id().to_string(), "-o", "t"]);
+    shell.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    assert_eq!(how(shell.wait().unwrap()), "status 0");
+    let (how, said) = live.finish();
+    assert!(how == "status 0" && said.contains(" reads and 1 write of "), "{how}: {said}");
+    let foresee = |words: &[&str]| end(place.foresee(words), b"").with(0).out();
+    let says = |text: &str, all: &[&str]| {
+        all.iter().for_each(|words| assert!(text.contains(words), "no '{words}' in\n{text}"));
+    };
+    says(&foresee(&["trace", "info", "t"]), &["call sites        unknown\n", "requests took     unknown\n"]);
+    says(&foresee(&["sim", "t", "-p", "lru,ubm,pcc"]), &["knows no call sites: to pcc, all its reads come from one."]);
+    says(&foresee(&["advise", "t", "-c", "100"]), &["no call sites", "no durations", "\nRecommended: "]);
+    let told = foresee(&["explain", "t", "--block", "/data:1", "-c", "1000"]);
+    // Three mappings and three reads, of as many processes.
+    says(&told, &["read by process ", "read 6 times: 5 found, 0 on its way, 1 missed"]);
+    assert!(!told.contains("call site") && !told.contains("reader 0"), "{told}");
+    foresee(&["plot", "t", "-o", "t.html"]);
+    let page = fs::read_to_string(place.path("t.html")).unwrap();
+    says(&page, &["References by process", "as ubm sees them", "/data"]);
+    assert!(!page.contains(">call site"), "call sites in a page of a trace without");
+}
+
 #[test]
 fn a_reader_outlives_a_recorder_that_is_killed() {
     let _alone = alone();

@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foresee_manager::{Action, Block, Class, Demand, Event, FileId, Manager, Site, State, Time, Want};
+use foresee_manager::{Action, Block, Class, Demand, Event, FileId, Manager, ReaderId, Site, State, Time, Want};
 
 /// What is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ pub struct Witness<'a> {
     question: Question,
     policy: &'a str,
     names: &'a [String],
+    processes: &'a [i32],
     references: u64,
     /// At which reference each block was read last; before the event that is looked at.
     read_last: HashMap<Block, u64>,
@@ -74,12 +75,14 @@ pub struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    /// A witness of a run under this policy; `names` are the files' names, by their numbers, as far as they are known.
-    pub fn new(question: Question, policy: &'a str, names: &'a [String]) -> Self {
+    /// A witness of a run under this policy; `names` are the files' names and `processes` the readers' process numbers, by their
+    /// numbers, as far as they are known.
+    pub fn new(question: Question, policy: &'a str, names: &'a [String], processes: &'a [i32]) -> Self {
         Witness {
             question,
             policy,
             names,
+            processes,
             references: 0,
             read_last: HashMap::new(),
             moment: None,
@@ -167,7 +170,7 @@ impl<'a> Witness<'a> {
             Want::Range { first, count } => holds((file, first, count), block),
         };
         if covers {
-            self.say(now, format!("disclosed by reader {reader}, {}", source.word()));
+            self.say(now, format!("disclosed by {}, {}", self.reader(reader), source.word()));
         }
     }
 
@@ -198,7 +201,7 @@ impl<'a> Witness<'a> {
                 }
             }
         };
-        self.say(now, format!("read by reader {reader}{site}: {met}"));
+        self.say(now, format!("read by {}{site}: {met}", self.reader(reader)));
         self.since.clear();
         self.others_given_up = 0;
     }
@@ -289,10 +292,18 @@ impl<'a> Witness<'a> {
             Event::Reference { reader, file, first, count, demand, .. } => {
                 let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
                 let waits = if matches!(demand, Demand::Served(_)) { ", and waits for it" } else { "" };
-                format!("reader {reader} reads {}{more}{waits}", self.name(Block { file, index: first }))
+                let who = self.reader(reader);
+                format!("{who} reads {}{more}{waits}", self.name(Block { file, index: first }))
             }
             Event::FetchDone { fetch } => format!("fetch {fetch} is done"),
             other => other.to_string(),
+        }
+    }
+
+    fn reader(&self, reader: ReaderId) -> String {
+        match self.processes.get(reader.0 as usize).filter(|&&process| process != 0) {
+            Some(process) => format!("process {process}"),
+            None => format!("reader {reader}"),
         }
     }
 
@@ -335,7 +346,7 @@ mod tests {
     fn witness(numbers: &[u64], question: Question) -> (Vec<(u64, String)>, Sum) {
         let trace = Trace::of_blocks(numbers.iter().copied(), 4096);
         let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks: 2 };
-        let mut witness = Witness::new(question, "lru", &[]);
+        let mut witness = Witness::new(question, "lru", &[], &[]);
         run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
             let (now, event) = trace.observed(at);
             witness.see(now, event, actions, manager);

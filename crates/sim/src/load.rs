@@ -208,6 +208,28 @@ impl Trace {
         })
     }
 
+    /// The process of each reader, by its number; 0 where the format knows none.
+    pub fn processes(&self) -> Vec<i32> {
+        let mut processes = Vec::new();
+        for lane in &self.lanes {
+            if lane.reader.0 as usize == processes.len() {
+                processes.push(lane.process);
+            }
+        }
+        processes
+    }
+
+    /// Whether it says from where in a program any request came.
+    pub fn knows_sites(&self) -> bool {
+        (0..self.len()).any(|at| self.entry(at).site != Site(0))
+    }
+
+    /// Whether it says when requests came, but of none how long it took.
+    pub fn knows_no_durations(&self) -> bool {
+        let has_times = (0..self.len()).any(|at| self.entry(at).time_ns != self.entry(0).time_ns);
+        has_times && (0..self.len()).all(|at| self.entry(at).took_ns == 0)
+    }
+
     /// How many different blocks there are; of a sampled trace, about how many.
     pub fn distinct_blocks(&self) -> u64 {
         let here = self.future().distinct_blocks();

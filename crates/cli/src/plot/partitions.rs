@@ -30,10 +30,10 @@ fn picture(trace: &Trace, cell: &Cell) -> Option<Plot> {
             moments.push((references as f64, manager.partitions()));
         }
     });
-    // Partitions come and go: programs begin to manage their pages.
+    // Those that ever hold a page. They come and go: programs begin to manage their pages.
     let mut names: Vec<&str> = Vec::new();
-    for Partition { name, .. } in moments.iter().flat_map(|(_, parts)| parts) {
-        if !names.contains(&name.as_str()) {
+    for Partition { name, pages } in moments.iter().flat_map(|(_, parts)| parts) {
+        if *pages > 0 && !names.contains(&name.as_str()) {
             names.push(name);
         }
     }

@@ -8,8 +8,7 @@ use foresee_sim::untimed::{Cell, run_watched};
 
 /// The policy of patterns.
 fn policy(trace: &Trace) -> &'static str {
-    let has_sites = (0..trace.len()).any(|at| trace.entry(at).site.0 != 0);
-    if has_sites { "pcc" } else { "ubm" }
+    if trace.knows_sites() { "pcc" } else { "ubm" }
 }
 
 /// The patterns of a trace's references.
@@ -39,6 +38,9 @@ impl Patterns {
                 names = manager.partitions().into_iter().map(|part| part.name).collect();
             }
         });
+        // What it never saw (pages brought ahead) needs no name.
+        let seen = of_reference.iter().map(|&it| usize::from(it)).filter(|&it| it < names.len()).max();
+        names.truncate(seen.map_or(0, |last| last + 1));
         Ok(Patterns { policy, names, of_reference, begins })
     }
 

@@ -13,7 +13,7 @@ use foresee::supervisor::TransferSeen;
 use super::output::Output;
 use crate::progress::Progress;
 use crate::say::say;
-use crate::text::{bytes, count, time};
+use crate::text::{bytes, count, many, time};
 
 /// So often what was seen is written down, and Ctrl-C is seen. [`QUEUED_MAX`] transfers take 0.3 s at least.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
@@ -89,7 +89,7 @@ impl Total {
     }
 
     fn in_words(&self) -> String {
-        format!("{} reads and {} writes of {}", count(self.reads), count(self.writes), bytes(self.bytes))
+        format!("{} and {} of {}", many(self.reads, "read"), many(self.writes, "write"), bytes(self.bytes))
     }
 }
 

@@ -12,6 +12,7 @@ use foresee_sim::timed::{Options, Think, sweep};
 use foresee_sim::{device, untimed::Cell};
 use serde_json::{Value, json};
 
+use super::notes::notes;
 use super::{Results, cells, heading};
 use crate::progress::Progress;
 use crate::text::{bytes, count, time};
@@ -50,7 +51,7 @@ pub fn run(path: &Path, trace: &Trace, options: &Options, choices: &[Choice], si
     let reports: Vec<Report> =
         reports.into_iter().collect::<Result<_, _>>().map_err(|fault| format!("--device: {fault}"))?;
     let rows = cells.iter().zip(&reports).map(|(cell, report)| row(trace, cell, report)).collect();
-    Ok((rows, heading(path, trace) + &table(&cells, &reports)))
+    Ok((rows, heading(path, trace) + &table(&cells, &reports) + &notes(trace, choices.iter(), Some(options.think))))
 }
 
 /// What was fetched ahead, whoever said so.

@@ -8,6 +8,7 @@ use foresee_sim::load::Trace;
 use foresee_sim::untimed::{Outcome, sweep};
 use serde_json::{Value, json};
 
+use super::notes::notes;
 use super::{Results, cells, heading};
 use crate::progress::Progress;
 use crate::text::count;
@@ -24,7 +25,7 @@ pub fn run(path: &Path, trace: &Trace, mut choices: Vec<Choice>, sizes: &[u64]) 
     let outcomes = sweep(trace, &cells(&choices, sizes), &|done, total| progress.show(done, total));
     progress.clear();
     let rows = outcomes.iter().map(row).chain([unlimited(trace)]).collect();
-    Ok((rows, heading(path, trace) + &table(trace, &outcomes, sizes)))
+    Ok((rows, heading(path, trace) + &table(trace, &outcomes, sizes) + &notes(trace, choices.iter(), None)))
 }
 
 fn row(outcome: &Outcome) -> Value {

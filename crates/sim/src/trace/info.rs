@@ -31,6 +31,10 @@ pub struct Info {
     pub processes: u64,
     /// Threads of all processes.
     pub threads: u64,
+    /// Call sites; 0 where none is known.
+    pub sites: u64,
+    /// What requests took in all; 0 where no durations are known.
+    pub took_ns: u64,
     /// From the first request's begin to the last one's end; 0 where the format knows no time.
     pub duration_ns: u64,
 }
@@ -47,7 +51,8 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
     let mut reader = open(path, Some(format), block_bytes)?;
     let (mut requests, mut writes, mut references, mut bytes) = (0, 0, 0, 0_u64);
     let (mut begin, mut end) = (u64::MAX, 0);
-    let (mut blocks, mut threads) = (HashSet::new(), HashSet::new());
+    let (mut blocks, mut threads, mut sites) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut took_ns: u64 = 0;
     while let Some(request) = reader.next()? {
         let numbers = request.numbers(block_bytes).map_err(|what| Error::new(path, At::Row(requests), what))?;
         requests += 1;
@@ -58,6 +63,8 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
             blocks.insert(number);
         }
         threads.insert((request.process, request.thread));
+        sites.extend(Some(request.site).filter(|&site| site != 0));
+        took_ns = took_ns.saturating_add(request.took_ns);
         begin = begin.min(request.time_ns);
         end = end.max(request.time_ns.saturating_add(request.took_ns));
     }
@@ -75,6 +82,8 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
         files: reader.names().len() as u64,
         processes: processes.len() as u64,
         threads: threads.len() as u64,
+        sites: sites.len() as u64,
+        took_ns,
         duration_ns: end.saturating_sub(begin),
     })
 }
