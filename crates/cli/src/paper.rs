@@ -1,6 +1,5 @@
 //! `foresee paper`.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,7 +7,7 @@ use foresee_papers::{Effort, Paper, REGISTRY, Report, Row, html};
 use serde_json::{Value, json};
 
 use crate::progress::Progress;
-use crate::report::write_json;
+use crate::report::{write_json, write_whole};
 use crate::say::say;
 
 /// Options of `foresee paper`.
@@ -50,8 +49,7 @@ pub fn main(options: Options) -> Result<u8, String> {
         None => print(paper, &report),
     }
     let plot = options.plot.unwrap_or_else(|| format!("paper-{number:03}.html").into());
-    fs::write(&plot, html::page(paper, &report).html())
-        .map_err(|error| format!("--plot {}: {error}", plot.display()))?;
+    write_whole("--plot", &plot, html::page(paper, &report).html().as_bytes())?;
     say(format_args!("plots: {}", plot.display()));
     Ok(0)
 }

@@ -9,7 +9,6 @@ mod partitions;
 mod patterns;
 mod references;
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use foresee_sim::size::Size;
 
 use crate::advice::Advised;
 use crate::progress::Progress;
+use crate::report::write_whole;
 use crate::say::say;
 use crate::sim::policies;
 use crate::source::Source;
@@ -73,11 +73,11 @@ pub fn main(options: Options) -> Result<u8, String> {
     let progress = Progress::new();
     let page = page(&name, &trace, &choices, options.cache.blocks(&trace), &progress)?;
     progress.clear();
-    fs::write(&page_path, page.html()).map_err(|error| format!("--output {}: {error}", page_path.display()))?;
+    write_whole("--output", &page_path, page.html().as_bytes())?;
     say(format_args!("page: {}", page_path.display()));
     if let Some(png) = &options.png {
         let painted = page.png().map_err(|error| format!("--png {}: {error}", png.display()))?;
-        fs::write(png, painted).map_err(|error| format!("--png {}: {error}", png.display()))?;
+        write_whole("--png", png, &painted)?;
         say(format_args!("picture: {}", png.display()));
     }
     Ok(0)

@@ -1,5 +1,6 @@
 //! The account of a run, for people and for programs.
 
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
@@ -136,9 +137,23 @@ fn csv_cell(value: &Value) -> String {
 }
 
 fn write(option: &str, path: &Path, text: &str) -> Result<(), String> {
-    let written = match path.as_os_str().as_encoded_bytes() {
-        b"-" => std::io::stdout().write_all(text.as_bytes()),
-        _ => std::fs::write(path, text),
-    };
+    match path.as_os_str().as_encoded_bytes() {
+        b"-" => {
+            let written = std::io::stdout().write_all(text.as_bytes());
+            written.map_err(|error| format!("{option} -: {error}"))
+        }
+        _ => write_whole(option, path, text.as_bytes()),
+    }
+}
+
+/// Writes what an option asks for to its file, whole: half of it is removed where the disk is full.
+pub fn write_whole(option: &str, path: &Path, contents: &[u8]) -> Result<(), String> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(contents).inspect_err(|_| {
+            if path.is_file() {
+                let _ = fs::remove_file(path);
+            }
+        })
+    });
     written.map_err(|error| format!("{option} {}: {error}", path.display()))
 }

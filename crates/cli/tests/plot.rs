@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use foresee_sim::trace::{Format, Request, Span, create};
-use support::{Place, end};
+use support::{Place, end, is_root};
 
 /// A program that loops over one file from one call site, reads another once from a second one, at first much of it, and jumps
 /// about in a third.
@@ -94,6 +94,25 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
     place.write("empty.trc", "*\n");
     let empty = end(place.foresee(&["plot", "empty.trc", "--format", "blocks"]), b"").with(2);
     assert!(empty.err().contains("empty.trc: holds no request"), "{empty:?}");
+}
+
+#[test]
+fn a_full_disk_has_no_half_of_a_page() {
+    let place = Place::new();
+    trace(&place.path("t.parquet"));
+    let small = place.aside("small");
+    fs::create_dir(&small).unwrap();
+    let small = small.to_str().unwrap();
+    if !is_root()
+        || end(place.plain(&["mount", "-t", "tmpfs", "-o", "size=16k", "small", small]), b"").how != "status 0"
+    {
+        eprintln!("skipped: no small file system can be mounted");
+        return;
+    }
+    let full = end(place.foresee(&["plot", "t.parquet", "-p", "lru", "-o", &format!("{small}/p.html")]), b"").with(2);
+    assert!(full.err().contains("/p.html: No space left"), "{full:?}");
+    assert_eq!(fs::read_dir(small).unwrap().count(), 0, "half a page is left");
+    end(place.plain(&["umount", small]), b"").with(0);
 }
 
 /// Looks at every text and every shape where the browser put it. What lies outside its picture, or on another text, is told.
