@@ -34,7 +34,7 @@ pub struct Options {
     cache: Size,
 
     /// All that happened to this block: FILE is a name, the end of one, or a number (a log knows numbers only)
-    #[arg(long, value_name = "FILE:INDEX", required_unless_present = "at")]
+    #[arg(long, value_name = "FILE:INDEX")]
     block: Option<String>,
 
     /// What happened at this time (1.5s, 20ms, 300us), or at the reference of this number (1200)

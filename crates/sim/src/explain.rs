@@ -262,17 +262,10 @@ impl<'a> Witness<'a> {
                     self.say(now, format!("fetched {what}{more}: {}", self.why_fetched(class, event)));
                 }
                 Action::Drop { file, first, count } => {
-                    for index in first..first + count {
-                        let block = Block { file, index };
-                        let facts = match self.read_last.get(&block) {
-                            Some(at) => {
-                                let ago = self.references - at;
-                                format!("read last {ago} {} ago", plural(ago, "reference"))
-                            }
-                            None => "never read".to_owned(),
-                        };
-                        self.say(now, format!("gave up {} under {}: {facts}", self.name(block), self.policy));
-                    }
+                    let blocks: Vec<Block> = (first..first + count).map(|index| Block { file, index }).collect();
+                    let runs = blocks.chunk_by(|one, next| self.read_last.get(one) == self.read_last.get(next));
+                    let told: Vec<String> = runs.map(|run| self.gave_up(run)).collect();
+                    told.into_iter().for_each(|text| self.say(now, text));
                 }
                 Action::Wake { .. } => self.say(now, "a reader goes on".to_owned()),
                 other => self.say(now, other.to_string()),
@@ -284,6 +277,19 @@ impl<'a> Witness<'a> {
         let partitions = if partitions.is_empty() { String::new() } else { format!(": {}", partitions.join(", ")) };
         let (used, capacity, unread) = (ledger.used, ledger.capacity, ledger.unread);
         self.say(now, format!("memory: {used} of {capacity} pages{partitions}; {unread} brought and not read yet"));
+    }
+
+    /// Neighbours that were read last at the same time.
+    fn gave_up(&self, run: &[Block]) -> String {
+        let facts = match self.read_last.get(&run[0]) {
+            Some(at) => {
+                let ago = self.references - at;
+                format!("read last {ago} {} ago", plural(ago, "reference"))
+            }
+            None => "never read".to_owned(),
+        };
+        let more = if run.len() > 1 { format!(" and {} more", run.len() - 1) } else { String::new() };
+        format!("gave up {}{more} under {}: {facts}", self.name(run[0]), self.policy)
     }
 
     /// An event as a sentence; the rarer ones as in a log.

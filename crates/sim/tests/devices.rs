@@ -116,7 +116,7 @@ fn sorting_shortens_seeks() {
 #[test]
 fn a_broken_description_names_the_remedy() {
     for (text, remedy) in [
-        ("hp9999", "there are: constant, hp2247, rz26"),
+        ("hp9999", "or one of: hp2247, rz26"),
         ("rz26:order=best", "one of fifo, sstf, scan"),
         ("rz26:bus_kb_per_s=0", "bus_kb_per_s=10000"),
         ("rz26:turned_percent=100", "turned_percent=50"),

@@ -538,7 +538,8 @@ impl std::str::FromStr for Choice {
                 setting.split_once('=').ok_or_else(|| format!("'{setting}' is not of the form parameter=value"))?;
             let at = spec.parameters.iter().position(|parameter| parameter.name == key).ok_or_else(|| {
                 let names: Vec<_> = spec.parameters.iter().map(|parameter| parameter.name).collect();
-                format!("policy {name} has no parameter '{key}'; it has: {}", names.join(", "))
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                format!("policy {name} has no parameter '{key}'; it has: {names}")
             })?;
             values[at] = spec.parameters[at]
                 .domain

@@ -113,7 +113,10 @@ impl FromStr for Choice {
         }
         let spec = disk::REGISTRY.iter().find(|spec| spec.name == name).ok_or_else(|| {
             let names: Vec<_> = disk::REGISTRY.iter().map(|spec| spec.name).collect();
-            format!("there is no device '{name}'; there are: constant, {}", names.join(", "))
+            format!(
+                "there is no device '{name}'; say servers=4,latency_us=500,mb_per_s=100, or one of: {}",
+                names.join(", ")
+            )
         })?;
         DiskChoice::new(spec, settings).map(Choice::Disk)
     }

@@ -157,7 +157,11 @@ impl Writer for RecordedWriter {
 }
 
 fn failed(path: &Path, error: &ParquetError) -> Error {
-    Error::whole(path, format!("cannot be written: {error}"))
+    // The system's own words, where it is the system that refuses.
+    match error {
+        ParquetError::External(refusal) => Error::whole(path, format!("cannot be written: {refusal}")),
+        other => Error::whole(path, format!("cannot be written: {other}")),
+    }
 }
 
 fn start(file: File) -> Result<SerializedFileWriter<Summed>, ParquetError> {
