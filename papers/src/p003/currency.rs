@@ -38,7 +38,7 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
 
     let (caches, settles, seconds) = match effort {
         Effort::Quick => (&CACHES[..1], 60, 60),
-        Effort::Full => (&CACHES[..], 1800, 600),
+        Effort::Full => (&CACHES[..], 1080, 360),
     };
     let mut cells = Vec::new();
     for configuration in &CONFIGURATIONS {

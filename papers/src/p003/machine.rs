@@ -9,7 +9,8 @@
 //!          parity are read first, but for old data that the read cache has
 //! ```
 //!
-//! What was written is in the write cache only, where reads find it: it takes no place in the read cache.
+//! What is written lies in the non-volatile memory and in the cluster's own (section IV-B), until it is on disk. The read cache is
+//! therefore smaller than that memory by the write cache's size; reads find in the write cache what was written.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -21,7 +22,7 @@ use foresee_manager::{
 use foresee_manager::policy::Classes;
 use foresee_sim::device::{self, Device};
 
-use super::workload::{PAGE_BYTES, Request, Stream};
+use super::workload::{PAGE_BYTES, Request, Workload};
 use super::write_cache::{Dirty, STRIPE_PAGES, WriteCache};
 
 /// Of the paper's machine, in parts of 1.
@@ -70,8 +71,8 @@ pub struct Measured {
     pub answered: [u64; 2],
     /// Summed, in nanoseconds.
     pub response_ns: [u64; 2],
-    /// Pages brought from disk.
-    pub staged_pages: u64,
+    /// Tracks brought from disk, or parts of them: a random read that misses stages a track of one page.
+    pub staged_tracks: u64,
     /// Misses as the paper has them: random reads that missed, and runs that had to wait.
     pub misses: u64,
     /// How long was measured.
@@ -94,8 +95,8 @@ impl Measured {
     }
 
     /// Tracks brought from disk a second.
-    pub fn staged_tracks(&self) -> f64 {
-        self.staged_pages as f64 / TRACK_PAGES as f64 / self.seconds
+    pub fn tracks_per_second(&self) -> f64 {
+        self.staged_tracks as f64 / self.seconds
     }
 
     /// Mean response of all.
@@ -144,7 +145,7 @@ struct Destage {
 struct Controller {
     manager: Manager,
     write_cache: WriteCache,
-    streams: Vec<Stream>,
+    workload: Workload,
     /// Requests a second of each business scaling unit, and streams that make any.
     per_unit: f64,
     active: usize,
@@ -217,7 +218,7 @@ impl Controller {
             Ok::<_, String>(choice.build())
         });
         let disks = disks.collect::<Result<Vec<_>, _>>()?;
-        let streams = Stream::all((per_second / UNIT_PER_SECOND).ceil() as u64, machine.unit_pages, seed);
+        let workload = Workload::new((per_second / UNIT_PER_SECOND).ceil() as u64, machine.unit_pages, seed);
         let mut controller = Controller {
             manager,
             write_cache: WriteCache::new(machine.write_pages, ARRAYS),
@@ -234,8 +235,8 @@ impl Controller {
             waiters: HashMap::new(),
             destages: HashMap::new(),
             destaging: [0; ARRAYS],
-            open: vec![Open::default(); streams.len()],
-            streams,
+            open: vec![Open::default(); workload.streams()],
+            workload,
             blocked: VecDeque::new(),
             places,
             measured: Measured::default(),
@@ -243,7 +244,7 @@ impl Controller {
         };
         controller.load(per_second);
         for stream in 0..controller.active {
-            let pause = controller.streams[stream].pause_ns(controller.per_unit);
+            let pause = controller.workload.pause_ns(stream, controller.per_unit);
             controller.schedule(pause, Occasion::Arrives { stream });
         }
         controller.schedule(0, Occasion::Sample);
@@ -307,8 +308,8 @@ impl Controller {
         if stream >= self.active {
             return;
         }
-        let request = self.streams[stream].next();
-        let next = self.now + self.streams[stream].pause_ns(self.per_unit);
+        let request = self.workload.next(stream);
+        let next = self.now + self.workload.pause_ns(stream, self.per_unit);
         self.open[stream] = Open { since: self.now, next, write: request.write, parts: 0 };
         if request.write {
             self.blocked.push_back((stream, request));
@@ -345,7 +346,7 @@ impl Controller {
             let file = FileId((request.unit * ARRAYS + array) as u32);
             let before = self.manager.statistics().misses;
             self.tell(Event::Reference { reader, site, file, first, count, demand });
-            if !self.streams[stream].is_sequential() {
+            if !self.workload.is_sequential(stream) {
                 self.measured.misses += self.manager.statistics().misses - before;
             }
         }
@@ -436,7 +437,7 @@ impl Controller {
         for action in actions {
             match action {
                 Action::Fetch { fetch, device, file, first, count, .. } => {
-                    self.measured.staged_pages += count;
+                    self.measured.staged_tracks += (first + count).div_ceil(TRACK_PAGES) - first / TRACK_PAGES;
                     let pieces = pieces(self.places[file.0 as usize / ARRAYS] + first, count);
                     self.fetches.insert(fetch, pieces.len());
                     for (disk, place, count) in pieces {
