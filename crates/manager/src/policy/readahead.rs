@@ -63,7 +63,7 @@ impl Readahead {
     }
 
     fn found(&mut self, page: Page, context: &Context<'_>) {
-        let wanted = self.detector.found(page, context.table.block(page), context);
+        let wanted = self.detector.found(page, context);
         self.join(wanted, context);
     }
 }

@@ -230,7 +230,7 @@ impl Detector {
             let carried = wanted.stream.at(block.index, wanted.end);
             self.begin(page, Track { class: Class::Sequential, ..track }, carried);
             self.note_read(page);
-            return if wanted.triggers_at(block) { self.go_on(block, carried, context) } else { None };
+            return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
         let run = before.filter(|&before| self.steps_to(before, context) == self.rules.threshold);
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
@@ -250,27 +250,28 @@ impl Detector {
 
     /// A page's block is read, and what comes after it is not to be read ahead for that.
     #[inline]
-    pub fn read(&mut self, page: Page, block: Block, context: &Context<'_>) {
+    pub fn read(&mut self, page: Page, context: &Context<'_>) {
         if self.tracks[page as usize].counter == 0 {
-            self.first_read(page, block, context);
+            self.first_read(page, context);
         }
         self.note_read(page);
     }
 
-    /// Apart, so that what comes on every hit is small enough to be part of its caller: else the block is looked up each time.
+    /// Apart, as is what a trigger leads to, so that what comes on every hit is small enough to be part of its caller.
     #[cold]
-    fn first_read(&mut self, page: Page, block: Block, context: &Context<'_>) {
-        self.tracks[page as usize].counter = self.counter_after(self.before(block, context), context);
+    fn first_read(&mut self, page: Page, context: &Context<'_>) {
+        let before = self.before(context.table.block(page), context);
+        self.tracks[page as usize].counter = self.counter_after(before, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.of_use();
         }
     }
 
     /// A reader finds a page here or on its way. Returns what is to be read ahead because of it.
-    #[inline]
-    pub fn found(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
-        self.read(page, block, context);
-        if self.tracks[page as usize].trigger { self.go_on(block, self.carried(page), context) } else { None }
+    #[inline(always)]
+    pub fn found(&mut self, page: Page, context: &Context<'_>) -> Option<Stretch> {
+        self.read(page, context);
+        self.tracks[page as usize].trigger.then(|| self.go_on(context.table.block(page), self.carried(page), context))
     }
 
     /// A reader waits for a page on its way.
@@ -290,12 +291,13 @@ impl Detector {
     }
 
     /// The trigger was read: what comes after is wanted.
-    fn go_on(&mut self, block: Block, carried: Carried, context: &Context<'_>) -> Option<Stretch> {
+    #[inline(never)]
+    fn go_on(&mut self, block: Block, carried: Carried, context: &Context<'_>) -> Stretch {
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
             Reach::Adapted(amp) => Wanted::adapted(block, amp.goes_on(carried)),
         };
-        Some(self.want(wanted, context))
+        self.want(wanted, context)
     }
 
     /// This is wanted, as far as the file goes.

@@ -26,12 +26,11 @@ pub enum Class {
 /// Both lists.
 pub struct Lists {
     bottom_share: f64,
-    links: Links,
+    /// What is noted of each page is its stamp.
+    links: Links<u32>,
     chains: [Chain; 2],
-    /// When each page came to the MRU end; none where no references are counted, for nobody asks for them then.
-    stamps: Vec<u64>,
-    /// References so far.
-    now: u64,
+    /// References so far, counted round: a page that nobody touched for four billion of them is taken for a younger one.
+    now: u32,
     /// Sequential misses since the last hit in the bottom of RANDOM.
     misses: u64,
     bottom_hits: u64,
@@ -41,7 +40,7 @@ impl Lists {
     /// Empty lists whose bottoms are this share of the memory.
     pub fn new(bottom_share: f64) -> Self {
         let (links, chains) = (Links::default(), Default::default());
-        Lists { bottom_share, links, chains, stamps: Vec::new(), now: 0, misses: 0, bottom_hits: 0 }
+        Lists { bottom_share, links, chains, now: 0, misses: 0, bottom_hits: 0 }
     }
 
     fn chain(&self, class: Class) -> &Chain {
@@ -53,19 +52,9 @@ impl Lists {
         self.chain(class).len()
     }
 
-    /// The number of references until a page, which is on a list, came to the MRU end.
-    pub fn stamp(&self, page: Page) -> u64 {
-        self.stamps.get(page as usize).copied().unwrap_or(0)
-    }
-
-    fn set_stamp(&mut self, page: Page) {
-        if self.now == 0 {
-            return;
-        }
-        if page as usize >= self.stamps.len() {
-            self.stamps.resize(page as usize + 1, 0);
-        }
-        self.stamps[page as usize] = self.now;
+    /// References since a page, which is on a list, came to the MRU end.
+    pub fn age(&self, page: Page) -> u32 {
+        self.now.wrapping_sub(self.links[page])
     }
 
     /// The page at a list's LRU end.
@@ -91,12 +80,12 @@ impl Lists {
     /// Of the lists' LRU ends, the older one that can go.
     pub fn older_to_go(&self, table: &Table) -> Option<Page> {
         let ends = [Class::Random, Class::Sequential].map(|class| self.oldest_to_go(class, table));
-        ends.into_iter().flatten().min_by_key(|&page| self.stamp(page))
+        ends.into_iter().flatten().rev().max_by_key(|&page| self.age(page))
     }
 
     /// A reference more.
     pub fn count_reference(&mut self) {
-        self.now += 1;
+        self.now = self.now.wrapping_add(1);
     }
 
     /// So many sequential misses more.
@@ -126,28 +115,33 @@ impl Lists {
     }
 
     /// Whether a page, which is on this list, is in its bottom (section III-G).
+    #[inline]
     pub fn is_in_bottom(&self, page: Page, class: Class, capacity: u64) -> bool {
         let chain = self.chain(class);
         let (Some(oldest), Some(newest)) = (chain.oldest(), chain.newest()) else { return false };
-        let (since_oldest, span) = (self.stamp(page) - self.stamp(oldest), self.stamp(newest) - self.stamp(oldest));
-        since_oldest as f64 * chain.len() as f64 <= self.bottom_pages(capacity) * span as f64
+        let [stamp, first, last] = [page, oldest, newest].map(|page| self.links[page]);
+        let (since_oldest, span) = (stamp.wrapping_sub(first), last.wrapping_sub(first));
+        f64::from(since_oldest) * chain.len() as f64 <= self.bottom_pages(capacity) * f64::from(span)
     }
 
     /// Puts a page that is on no list to the MRU end of this one.
+    #[inline]
     pub fn push(&mut self, page: Page, class: Class) {
-        self.set_stamp(page);
         self.links.push_newest(&mut self.chains[class as usize], page);
+        self.links[page] = self.now;
     }
 
     /// Takes a page off the list it is on.
+    #[inline]
     pub fn remove(&mut self, page: Page, class: Class) {
         self.links.remove(&mut self.chains[class as usize], page);
     }
 
     /// Puts a page of one list to the MRU end of the same or of the other one.
+    #[inline]
     pub fn renew(&mut self, page: Page, from: Class, to: Class) {
         if from == to && self.chain(to).newest() == Some(page) {
-            self.set_stamp(page);
+            self.links[page] = self.now;
             return;
         }
         self.remove(page, from);

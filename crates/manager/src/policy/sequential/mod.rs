@@ -77,9 +77,11 @@ pub const BOTTOM_SHARE: Parameter = Parameter {
 pub trait Replacement {
     /// A read found this page in the bottom of its class's list. `ratio` is what a page more would save sequential reads, in terms
     /// of what it would save random ones.
+    #[inline]
     fn bottom_hit(&mut self, _class: Class, _ratio: f64) {}
 
     /// A page came to the MRU end of its class's list.
+    #[inline]
     fn renewed(&mut self, _page: Page, _class: Class) {}
 
     /// A page left.
@@ -116,8 +118,8 @@ impl<R: Replacement> Sequential<R> {
     }
 
     /// What is wanted ahead and has a page already becomes as recent as what is brought (line 46).
-    fn renew_wanted(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
-        for block in wanted.iter().flat_map(Stretch::blocks) {
+    fn renew_wanted(&mut self, wanted: Stretch, context: &Context<'_>) {
+        for block in wanted.blocks() {
             let Some(page) = context.table.find(block) else { continue };
             let was = self.detector.class(page);
             if self.detector.join(page, block) {
@@ -135,8 +137,9 @@ impl<R: Replacement> Sequential<R> {
             self.replacement.bottom_hit(class, self.lists.ratio(context.capacity));
             self.lists.bottom_hit(class);
         }
-        let wanted = self.detector.found(page, context.table.block(page), context);
-        self.renew_wanted(wanted, context);
+        if let Some(wanted) = self.detector.found(page, context) {
+            self.renew_wanted(wanted, context);
+        }
         self.lists.renew(page, class, class);
         self.replacement.renewed(page, class);
     }
@@ -169,8 +172,10 @@ impl<R: Replacement> Policy for Sequential<R> {
                 self.detector.missed(page, block, context)
             }
         };
-        self.lists.count_misses(wanted.map_or(0, |stretch| stretch.misses));
-        self.renew_wanted(wanted, context);
+        if let Some(wanted) = wanted {
+            self.lists.count_misses(wanted.misses);
+            self.renew_wanted(wanted, context);
+        }
         let class = self.detector.class(page);
         self.lists.push(page, class);
         self.replacement.renewed(page, class);

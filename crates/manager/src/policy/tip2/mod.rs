@@ -270,7 +270,7 @@ impl Tip2 {
         let Some(of_runs) = self.run_value(context).map(|(page, value)| (page, value, Estimator::Runs)) else { return queue };
         let Some(of_queue) = queue else { return Some(of_runs) };
         let runs_go = match self.lists.is_one_below(self.lists.bottom_pages(context.capacity).max(runs::PAGES_MIN)) {
-            true => self.lists.stamp(of_runs.0) < self.lists.stamp(of_queue.0),
+            true => self.lists.age(of_runs.0) > self.lists.age(of_queue.0),
             false => of_runs.1 < of_queue.1,
         };
         Some(if runs_go { of_runs } else { of_queue })

@@ -105,7 +105,7 @@ impl Tip2 {
             None => runs.detector.taken_disclosed(page),
             Some(Access { hinted: Some(_), .. }) => {
                 runs.detector.taken_disclosed(page);
-                runs.detector.read(page, block, context);
+                runs.detector.read(page, context);
             }
             Some(_) => wanted = runs.detector.missed(page, block, context),
         }
@@ -120,14 +120,13 @@ impl Tip2 {
     /// A read found the page here, or on its way.
     pub(super) fn found_in_run(&mut self, page: Page, context: &Context<'_>, access: &Access, on_its_way: bool) {
         let Some(runs) = &mut self.runs else { return };
-        let block = context.table.block(page);
         if access.hinted.is_some() {
-            return runs.detector.read(page, block, context);
+            return runs.detector.read(page, context);
         }
         if on_its_way {
-            runs.detector.late(page, block, context);
+            runs.detector.late(page, context.table.block(page), context);
         }
-        let wanted = runs.detector.found(page, block, context);
+        let wanted = runs.detector.found(page, context);
         self.renew_wanted(wanted, context);
         if self.is_in_run(page) {
             self.renew_in_run(page);

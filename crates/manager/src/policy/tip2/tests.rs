@@ -62,7 +62,7 @@ impl Memory {
         match (end(rate, queue), end(saved, runs)) {
             (Some(of_queue), Some(of_runs)) => {
                 let is_short = (queue.len().min(runs.len()) as f64) < runs::PAGES_MIN;
-                let is_older = policy.lists.stamp(of_runs.1) < policy.lists.stamp(of_queue.1);
+                let is_older = policy.lists.age(of_runs.1) > policy.lists.age(of_queue.1);
                 let runs_go = if is_short { is_older } else { of_runs.0 < of_queue.0 };
                 Some(if runs_go { of_runs } else { of_queue })
             }
