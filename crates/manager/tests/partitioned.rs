@@ -41,6 +41,8 @@ enum Slip {
     NothingIsOverdue,
     NothingTurns,
     PeriodsAreExact,
+    NewestInALoop,
+    OnwardForEver,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,6 +62,8 @@ struct Page {
     group: u64,
     reader: u32,
     read: u64,
+    /// In what order pages came to where they are.
+    came: u64,
 }
 
 /// The two ways to classify.
@@ -229,19 +233,24 @@ struct Model {
     follow: bool,
     /// Periods of the same power of two are one length.
     alike: bool,
+    /// After a page of a loop goes the one that came next, if it was read lately.
+    onward: bool,
     classes: Classes,
     pages: Vec<Page>,
     depths: Depths,
     now: u64,
+    /// Pages that came anywhere, and the one of a loop that went last.
+    came: u64,
+    went: u64,
 }
 
 impl Model {
     fn new(name: &str, classes: Classes, capacity: usize, slip: Slip) -> Self {
         let overdue = if name.contains("overdue=1e9") { 1 << 40 } else { 3 };
         let has = |parameter: &str| name.starts_with("pcc") && !name.contains(&format!("{parameter}=0"));
-        let (follow, alike) = (has("follow"), has("alike"));
+        let (follow, alike, onward) = (has("follow"), has("alike"), has("onward"));
         let (pages, depths) = (Vec::new(), Depths::new(capacity));
-        Model { capacity, slip, overdue, follow, alike, classes, pages, depths, now: 0 }
+        Model { capacity, slip, overdue, follow, alike, onward, classes, pages, depths, now: 0, came: 0, went: 0 }
     }
 
     /// What the read gives up.
@@ -261,9 +270,14 @@ impl Model {
         let group = self.classes.group(read);
         if matches!(class, Class::Looping(_)) && self.follow && self.slip != Slip::NothingTurns {
             let turned = |page: &&mut Page| page.class == Class::Sequential && page.group == group;
-            self.pages.iter_mut().filter(turned).for_each(|page| page.class = class);
+            for page in self.pages.iter_mut().filter(turned) {
+                self.came += 1;
+                (page.class, page.came) = (class, self.came);
+            }
         }
-        self.pages.push(Page { block: read.block, class, group, reader: read.reader, read: self.now });
+        self.came += 1;
+        let (read, came, Read { block, reader, .. }) = (self.now, self.came, read);
+        self.pages.push(Page { block, class, group, reader, read, came });
         gone
     }
 
@@ -272,7 +286,17 @@ impl Model {
         if self.alike && self.slip != Slip::PeriodsAreExact { u64::from(period.max(1).ilog2()) } else { period }
     }
 
-    fn victim(&self, reader: u32) -> usize {
+    /// The page of a loop that goes onward from the one that went last.
+    fn next(&self, longest: u64) -> Option<usize> {
+        let pages = self.pages.iter().enumerate().filter(|(_, page)| matches!(page.class, Class::Looping(_)));
+        let (at, page) = pages.filter(|(_, page)| page.came > self.went).min_by_key(|(_, page)| page.came)?;
+        let loops = self.pages.iter().filter(|page| matches!(page.class, Class::Looping(_))).count() as u64;
+        let is_long_ago = 8 * (self.now - page.read) > loops && self.slip != Slip::OnwardForEver;
+        let goes = self.onward && self.slip != Slip::NewestInALoop;
+        (goes && self.length(page.group) == longest && !is_long_ago).then_some(at)
+    }
+
+    fn victim(&mut self, reader: u32) -> usize {
         // The page that ranks highest among those that have a rank.
         let best = |rank: &dyn Fn(&Page) -> Option<(u64, u64)>| {
             let ranks = self.pages.iter().enumerate().filter_map(|(at, page)| Some((rank(page)?, at)));
@@ -307,9 +331,16 @@ impl Model {
             _ => None,
         };
         let overdue = best(&overdue);
-        let (looping, other) = (best(&looping), best(&other));
+        let next = longest.and_then(|page| self.next(self.length(page.group)));
+        let (looping, other) = (next.or(best(&looping)), best(&other));
         let others = if other_first { other.or(looping) } else { looping.or(other) };
-        best(&sequential).or(overdue).or(others).expect("a page")
+        let first = best(&sequential).or(overdue);
+        if let Some(at) = others.filter(|_| first.is_none())
+            && let Class::Looping(_) = self.pages[at].class
+        {
+            self.went = self.pages[at].came;
+        }
+        first.or(others).expect("a page")
     }
 }
 
@@ -322,7 +353,7 @@ fn pair(choice: usize, capacity: usize, slip: Slip) -> (Manager, Model) {
     let ubm = |threshold| Classes::Ubm { threshold, files: Vec::new() };
     let (name, classes) = match choice {
         0 => (
-            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9",
+            "pcc:threshold=3,sample=1,by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9",
             pcc(3, 1, u64::MAX, 1e9),
         ),
         1 => ("pcc:threshold=4,sample=3,by_hash=0,halve_at=0,irregular=1e9,alike=0", pcc(4, 3, u64::MAX, 1e9)),
@@ -385,6 +416,8 @@ fn the_comparison_would_notice() {
         Slip::NothingIsOverdue,
         Slip::NothingTurns,
         Slip::PeriodsAreExact,
+        Slip::NewestInALoop,
+        Slip::OnwardForEver,
     ] {
         assert!(notices(slip), "{slip:?} goes unnoticed");
     }

@@ -7,7 +7,7 @@ use foresee_sim::load::Trace;
 use foresee_sim::untimed::{Cell, sweep};
 
 /// As the paper has it.
-const PAPER: &str = "pcc:by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9";
+const PAPER: &str = "pcc:by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9";
 
 fn load(name: &str) -> Option<Trace> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces").join(name);

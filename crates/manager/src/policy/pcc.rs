@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The parameters' defaults are for machines of today. The paper's runs:
-//! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,overdue=1e9`.
+//! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9`.
 
 use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, Sites};
 use super::{Domain, Parameter, Policy, Spec, Values};
@@ -62,6 +62,12 @@ pub(super) static SPEC: Spec = Spec {
             help: "1: loops with periods of the same power of two are of one length; 0: the longer period goes first, as in the paper",
             domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
+        Parameter {
+            name: "onward",
+            help: "1: of a loop goes what was read next after the page that went last, so that what is missing is in fewer pieces; 0: its \
+                   newest page, as in the paper",
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+        },
         OVERDUE,
         OTHER,
     ],
@@ -81,6 +87,7 @@ fn pcc(values: &Values) -> impl Policy + use<> {
     let loops = Loops {
         overdue: values.get(OVERDUE.name),
         alike: values.get("alike") >= 0.5,
+        onward: values.get("onward") >= 0.5,
         follow: values.get("follow") >= 0.5,
     };
     Partitioned::new(Sites::new(rules), loops, values)

@@ -18,7 +18,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     build: |values| {
         let files = Files::new(values.get("threshold") as u64);
-        let loops = Loops { overdue: values.get(OVERDUE.name), alike: false, follow: false };
+        let loops = Loops { overdue: values.get(OVERDUE.name), alike: false, onward: false, follow: false };
         Box::new(Partitioned::new(files, loops, values))
     },
 };

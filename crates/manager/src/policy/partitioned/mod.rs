@@ -111,6 +111,8 @@ pub(super) struct Loops {
     pub overdue: f64,
     /// Loops with periods of the same power of two are of one length.
     pub alike: bool,
+    /// After a page that went goes the one read next, if that was lately.
+    pub onward: bool,
     /// What a group has read in sequence is looping as soon as the group is.
     pub follow: bool,
 }
@@ -263,9 +265,9 @@ impl<C: Classify> Policy for Partitioned<C> {
         let rest = self.rest(context);
         let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
         let going = if self.other.marginal_gain() < looping {
-            self.other.victim(&rest, need).or_else(|| self.looping.victim(can_go))
+            self.other.victim(&rest, need).or_else(|| self.looping.victim(self.now, can_go))
         } else {
-            self.looping.victim(can_go).or_else(|| self.other.victim(&rest, need))
+            self.looping.victim(self.now, can_go).or_else(|| self.other.victim(&rest, need))
         };
         going.or_else(|| self.unread.victim(can_go))
     }
