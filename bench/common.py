@@ -1,13 +1,21 @@
-"""What the benchmarks share: the disks, the options, what is told of the machine."""
+"""What the benchmarks share: the disks, the options, the way onto a slow disk, the order of runs, what is told of the machine."""
 
 import argparse
+import json
 import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 DISKS = {"network": "network latency=5ms servers=0", "disk": "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=150M"}
+
+
+def folder(word):
+    """As it is called from anywhere: benchmarks change directories."""
+    return Path(word).resolve()
 
 
 def options(text, what):
@@ -16,7 +24,7 @@ def options(text, what):
     parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
     parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
     parser.add_argument("--rounds", type=int, default=3, help=f"runs of each arm of each {what}")
-    parser.add_argument("--results", type=lambda path: Path(path).resolve(), default=BENCH / "results", help="where raw results go")
+    parser.add_argument("--results", type=folder, default=BENCH / "results", help="where raw results go")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     return parser
 
@@ -25,6 +33,30 @@ def choice(parser, what):
     """The options of those that measure several things on several disks."""
     parser.add_argument("--disks", nargs="+", default=list(DISKS), choices=list(DISKS), help="disks to measure on")
     parser.add_argument("--only", nargs="+", help=f"only {what}")
+
+
+def again(*words):
+    """This script's own command, with more words."""
+    return [sys.executable, str(Path(sys.argv[0]).resolve()), *sys.argv[1:], *words]
+
+
+def on_slowdisk(arguments, disk, setup, command):
+    """Runs a command on a slow disk with these options, which the shell's command `setup` has filled at full speed."""
+    status = subprocess.run([arguments.slowdisk, "run", *disk, "--setup", setup, "--", *command]).returncode
+    if status != 0:
+        sys.exit(status)
+
+
+def in_turn(arms, rounds):
+    """The arms, each once a round, every other round backwards."""
+    for number in range(rounds):
+        yield from arms if number % 2 == 0 else reversed(arms)
+
+
+def keep(arguments, name, raw):
+    """Writes raw results to the folder for them."""
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    (arguments.results / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
 
 
 def machine(device=None):

@@ -90,7 +90,7 @@ def main(text, what, parts, steps):
     parser = common.options(text, what)
     common.choice(parser, f"these: {', '.join(parts)}")
     parser.add_argument("--image", help="keep the data in this file, for the next time")
-    parser.add_argument("--packages", type=Path, help="keep downloaded packages in this folder, for the next time")
+    parser.add_argument("--packages", type=common.folder, help="keep downloaded packages in this folder, for the next time")
     parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -109,9 +109,6 @@ def on_slowdisk(arguments):
     if os.geteuid() != 0 or not Group.there_are():
         sys.exit("skipped: this needs root and a memory control group")
     with tempfile.TemporaryDirectory() as tools:
-        own = [sys.executable, str(Path(sys.argv[0]).resolve()), *sys.argv[1:], "--tools", tools]
+        own = common.again("--tools", tools)
         image = ["--image", arguments.image] if arguments.image else []
-        disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", shlex.join([*own, "--make"])]
-        status = subprocess.run([*disk, "--", *own]).returncode
-    if status != 0:
-        sys.exit(status)
+        common.on_slowdisk(arguments, ["--size", "8G", *image], shlex.join([*own, "--make"]), own)

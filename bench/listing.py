@@ -81,14 +81,12 @@ def measure(arguments, disk, model, job, workshop):
     account = workshop / "account.json"
     row = {"job": name, "plain_s": [], "foreseen_s": [], "plain_bytes": [], "foreseen_bytes": [], "accounts": []}
     said = set()
-    for number in range(2 * arguments.rounds):
-        # In turn, and each the first of every other round.
-        foreseen = number % 2 == (number // 2) % 2
+    for arm in common.in_turn(["plain", "foreseen"], arguments.rounds):
+        foreseen = arm == "foreseen"
         prefix = [arguments.foresee, "run", *UNSAID, "--quiet", "--json", str(account), "--"] if foreseen else []
         disk.make_cold(model)
         took, output = run(prefix, command, disk.mount)
         said.add(output)
-        arm = "foreseen" if foreseen else "plain"
         row[f"{arm}_s"].append(took)
         row[f"{arm}_bytes"].append(disk.read_bytes())
         if foreseen:
@@ -110,8 +108,7 @@ def inside(arguments):
             raw = {"disk": DISKS[model], "rounds": arguments.rounds, "files": FILES, "file_bytes": BYTES,
                    "machine": common.machine(disk.device), "results": results}
             disk.control.write_text("off\n")
-            arguments.results.mkdir(parents=True, exist_ok=True)
-            (arguments.results / f"listing-{model}.json").write_text(json.dumps(raw, indent=1) + "\n")
+            common.keep(arguments, f"listing-{model}", raw)
 
 
 def unread(account):
@@ -150,11 +147,7 @@ def main():
         return inside(arguments)
     if not arguments.table:
         setup = f'{sys.executable} {__file__} --populate "$SLOWDISK_MOUNT"'
-        command = [arguments.slowdisk, "run", "--size", "1G", "--setup", setup, "--",
-                   sys.executable, __file__, "--inside", *sys.argv[1:]]
-        status = subprocess.run(command).returncode
-        if status != 0:
-            sys.exit(status)
+        common.on_slowdisk(arguments, ["--size", "1G"], setup, common.again("--inside"))
     table(arguments.results)
 
 

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import common
@@ -57,29 +58,29 @@ def compare(foresee, job, rounds, directory):
     return {"job": name, **json.loads(out.read_text())}
 
 
+def prefix(foresee, arm):
+    """What comes before a command of which nothing is to be learned."""
+    return [foresee, "run", "--no-learn", "--quiet", "--"] if arm == "foreseen" else []
+
+
 def warm(foresee, preads, rounds, name, size, reads):
     """Both arms read the same warm file; the program times its own reads, so start-up does not count."""
-    plain, foreseen = [], []
     command = [preads, "small-enough", str(size), str(reads)]
-    for number in range(2 * rounds):
-        foresaw = number % 2 == (number // 2) % 2
-        prefix = [foresee, "run", "--no-learn", "--quiet", "--"] if foresaw else []
-        printed = subprocess.run(prefix + command, check=True, capture_output=True, text=True).stdout
-        (foreseen if foresaw else plain).append(float(printed))
-    ratio = statistics.median(plain) / statistics.median(foreseen)
-    return {"job": name, "plain_ns": plain, "foreseen_ns": foreseen, "ratio": ratio}
+    times = {"plain": [], "foreseen": []}
+    for arm in common.in_turn(list(times), rounds):
+        printed = subprocess.run(prefix(foresee, arm) + command, check=True, capture_output=True, text=True).stdout
+        times[arm].append(float(printed))
+    ratio = statistics.median(times["plain"]) / statistics.median(times["foreseen"])
+    return {"job": name, **{f"{arm}_ns": values for arm, values in times.items()}, "ratio": ratio}
 
 
 def start_up(foresee, rounds):
     """What foresee adds to a program that does nothing."""
-    import time
-
     times = {"plain": [], "foreseen": []}
-    for _ in range(rounds * 4):
-        for arm, prefix in (("plain", []), ("foreseen", [foresee, "run", "--no-learn", "--quiet", "--"])):
-            begun = time.perf_counter()
-            subprocess.run(prefix + ["true"], check=True)
-            times[arm].append((time.perf_counter() - begun) * 1e3)
+    for arm in common.in_turn(list(times), rounds * 4):
+        begun = time.perf_counter()
+        subprocess.run(prefix(foresee, arm) + ["true"], check=True)
+        times[arm].append((time.perf_counter() - begun) * 1e3)
     added = statistics.median(times["foreseen"]) - statistics.median(times["plain"])
     return {"job": "start-up added", "added_ms": added, **{f"{arm}_ms": values for arm, values in times.items()}}
 
@@ -109,8 +110,7 @@ def inside(arguments):
                 results.append(start_up(arguments.foresee, rounds))
             machine = common.machine(os.environ["SLOWDISK_DEVICE"])
             raw = {"disk": DISKS[disk], "rounds": arguments.rounds, "machine": machine, "results": results}
-            arguments.results.mkdir(parents=True, exist_ok=True)
-            (arguments.results / f"{disk}.json").write_text(json.dumps(raw, indent=1) + "\n")
+            common.keep(arguments, disk, raw)
 
 
 def table(results):
@@ -151,15 +151,10 @@ def main():
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
-        inside(arguments)
-        return
+        return inside(arguments)
     if not arguments.table:
         setup = f'{sys.executable} {BENCH / "populate.py"} "$SLOWDISK_MOUNT"'
-        command = [arguments.slowdisk, "run", "--size", "8G", "--setup", setup, "--",
-                   sys.executable, __file__, "--inside", *sys.argv[1:]]
-        status = subprocess.run(command).returncode
-        if status != 0:
-            sys.exit(status)
+        common.on_slowdisk(arguments, ["--size", "8G"], setup, common.again("--inside"))
     table(arguments.results)
 
 

@@ -21,7 +21,7 @@ DISK = "disk seek-min=1ms seek-max=16ms rpm=7200 bandwidth=50M"
 DISKS = 4
 FILE_BYTES = 256 << 20
 READS = 1000
-NAME = "stripe.json"
+NAME = "stripe"
 
 
 def tell(controls, line):
@@ -77,8 +77,7 @@ def inside(arguments, mounts, controls):
                 print(line(row), file=sys.stderr, flush=True)
         raw = {"disk": DISK, "rounds": arguments.rounds, "file_bytes": FILE_BYTES, "random_reads": READS,
                "machine": common.machine(), "results": results}
-        arguments.results.mkdir(parents=True, exist_ok=True)
-        (arguments.results / NAME).write_text(json.dumps(raw, indent=1) + "\n")
+        common.keep(arguments, NAME, raw)
 
 
 def line(row):
@@ -89,7 +88,7 @@ def line(row):
 
 
 def table(results):
-    raw = json.loads((results / NAME).read_text())
+    raw = json.loads((results / f"{NAME}.json").read_text())
     print(f"{raw['disk']}; medians of {raw['rounds']} runs each\n\n| job | disks | without | with | ratio |")
     print("| --- | --- | ---: | ---: | ---: |")
     print("\n".join(line(row) for row in sorted(raw["results"], key=lambda row: (row["job"], row["disks"]))))

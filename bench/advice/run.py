@@ -195,11 +195,10 @@ def beside(arguments, disk, model, app, advised):
 
 def measure(arguments, disk, model, app):
     runs = {arm: [] for arm in ARMS}
-    for number in range(arguments.rounds):
-        for arm in ARMS if number % 2 == 0 else reversed(ARMS):
-            runs[arm].append(run(arguments, disk, model, app, arm))
-            last = runs[arm][-1]
-            print(f"  {arm:8} {last['elapsed_s']:7.2f} s, {last['read_bytes'] >> 20} MiB read", file=sys.stderr, flush=True)
+    for arm in common.in_turn(ARMS, arguments.rounds):
+        runs[arm].append(run(arguments, disk, model, app, arm))
+        last = runs[arm][-1]
+        print(f"  {arm:8} {last['elapsed_s']:7.2f} s, {last['read_bytes'] >> 20} MiB read", file=sys.stderr, flush=True)
     every = [it for arm in runs.values() for it in arm]
     right = len({it["output"] for it in every}) == 1 and all(it["status"] in (0, 1) for it in every)
     mount = Path(disk.mount)
@@ -225,8 +224,7 @@ def inside(arguments):
             print(f"{name}: beside the worst advice", file=sys.stderr, flush=True)
             raw["beside"] = {arm: beside(arguments, disk, DISKS[name], apps["symbols"], arm == "foolish")
                              for arm in ("oblivious", "foolish")}
-        arguments.results.mkdir(parents=True, exist_ok=True)
-        (arguments.results / f"advice-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
+        common.keep(arguments, f"advice-{name}", raw)
 
 
 def table(results):

@@ -8,16 +8,13 @@ Needs root, a memory control group (v1 or v2), /dev/fuse, loop devices and gcc; 
 applications that use them. What is missing is said, and its application skipped.
 """
 
-import argparse
 import json
 import math
 import os
-import shlex
 import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -27,7 +24,7 @@ sys.path.insert(0, str(APPS.parent))
 import common  # noqa: E402
 import populate  # noqa: E402
 from common import DISKS, ROOT  # noqa: E402
-from limited import Disk, Group  # noqa: E402
+from limited import Disk, Group, main  # noqa: E402
 
 FORESEEN = {"default": [], "tip2": ["--policy", "tip2:burst_margin=8"]}
 SITES = 22
@@ -79,8 +76,25 @@ def applications(tools, mount):
     ]
 
 
+def set_up(tools):
+    """The programs in C, the hint library, and h5py if Python has none; both steps need them."""
+    hints = ROOT / "bindings" / "c"
+    library = [hints / "foresee.c", "-ldl", "-lm"]
+    for name in ("eigen", "ngrams"):
+        subprocess.run(["gcc", "-O2", "-I", hints, "-o", tools / name, APPS / f"{name}.c", *library], check=True)
+    subprocess.run(["gcc", "-O2", "-fPIC", "-shared", "-o", tools / "libforesee.so", *library], check=True)
+    packages = tools / "python"
+    os.environ["PYTHONPATH"] = f"{ROOT / 'bindings' / 'python'}:{packages}:{os.environ.get('PYTHONPATH', '')}"
+    os.environ["LD_LIBRARY_PATH"] = str(tools)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if not has_h5py():
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--target", packages]
+        subprocess.run([*install, "h5py"])
+
+
 def make_data(tools, mount):
     """What the applications read, as far as it is not there."""
+    set_up(tools)
     os.chdir(mount)
     makers = {
         "field.h5": [*python("slices"), "make", "field.h5", "800"],
@@ -145,12 +159,10 @@ def measure(arguments, disk, model, app):
     if (missing := lacking(app)) is not None:
         return {"app": app.name, "skipped": missing}
     runs = {arm: [] for arm in app.arms}
-    for number in range(arguments.rounds):
-        order = list(app.arms) if number % 2 == 0 else list(reversed(app.arms))
-        for arm in order:
-            runs[arm].append(run(arguments, disk, model, app, arm))
-            last = runs[arm][-1]
-            print(f"  {arm:9} {last['elapsed_s']:7.2f} s, stalled {stall_s(last):7.2f} s", file=sys.stderr, flush=True)
+    for arm in common.in_turn(app.arms, arguments.rounds):
+        runs[arm].append(run(arguments, disk, model, app, arm))
+        last = runs[arm][-1]
+        print(f"  {arm:9} {last['elapsed_s']:7.2f} s, stalled {stall_s(last):7.2f} s", file=sys.stderr, flush=True)
     beside = {arm: run(arguments, disk, model, app, arm, beside=True) for arm in ("plain", *FORESEEN)}
     every = [it for arm in (*runs.values(), beside.values()) for it in arm]
     outputs = {it["output"] for it in every}
@@ -173,35 +185,20 @@ def has_h5py():
     return subprocess.run([sys.executable, "-c", "import h5py"], capture_output=True).returncode == 0
 
 
-def build(tools):
-    """The programs in C, the hint library, and h5py if Python has none."""
-    hints = ROOT / "bindings" / "c"
-    library = [hints / "foresee.c", "-ldl", "-lm"]
-    for name in ("eigen", "ngrams"):
-        subprocess.run(["gcc", "-O2", "-I", hints, "-o", tools / name, APPS / f"{name}.c", *library], check=True)
-    subprocess.run(["gcc", "-O2", "-fPIC", "-shared", "-o", tools / "libforesee.so", *library], check=True)
-    packages = tools / "python"
-    os.environ["PYTHONPATH"] = f"{ROOT / 'bindings' / 'python'}:{packages}:{os.environ.get('PYTHONPATH', '')}"
-    os.environ["LD_LIBRARY_PATH"] = str(tools)
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    if not has_h5py():
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--root-user-action=ignore", "--target", packages]
-        subprocess.run([*install, "h5py"])
-
-
 def inside(arguments):
     """Runs under slowdisk."""
+    tools = arguments.packages or arguments.tools
+    set_up(tools)
     disk = Disk()
     for name in arguments.disks:
         results = []
-        for app in applications(arguments.tools, Path(disk.mount)):
+        for app in applications(tools, Path(disk.mount)):
             if not arguments.only or app.name in arguments.only:
                 print(f"{name}: {app.name}", file=sys.stderr, flush=True)
                 results.append(measure(arguments, disk, DISKS[name], app))
         machine = common.machine(disk.device)
         raw = {"disk": DISKS[name], "rounds": arguments.rounds, "machine": machine, "results": results}
-        arguments.results.mkdir(parents=True, exist_ok=True)
-        (arguments.results / f"apps-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
+        common.keep(arguments, f"apps-{name}", raw)
 
 
 def median(runs, key):
@@ -239,36 +236,5 @@ def lines(row, network):
     return found
 
 
-def main():
-    parser = common.options(__doc__, "application")
-    common.choice(parser, "these applications")
-    parser.add_argument("--image", help="keep the data in this file, for the next time")
-    parser.add_argument("--tools", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.make:
-        make_data(arguments.tools, os.environ["SLOWDISK_MOUNT"])
-    elif arguments.tools:
-        inside(arguments)
-    else:
-        if not arguments.table:
-            with tempfile.TemporaryDirectory() as tools:
-                outside(arguments, Path(tools))
-        table(arguments.results)
-
-
-def outside(arguments, tools):
-    if os.geteuid() != 0 or not Group.there_are():
-        sys.exit("skipped: this needs root and a memory control group")
-    build(tools)
-    own = [sys.executable, __file__, *sys.argv[1:], "--tools", str(tools)]
-    image = ["--image", arguments.image] if arguments.image else []
-    setup = shlex.join([*own, "--make"])
-    disk = [arguments.slowdisk, "run", "--size", "8G", *image, "--setup", setup]
-    status = subprocess.run([*disk, "--", *own]).returncode
-    if status != 0:
-        sys.exit(status)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "application", ["agrep", "slices", "join", "ngrams", "eigen"], [make_data, inside, table])

@@ -101,11 +101,10 @@ def run(arguments, disk, model, memory, command, arm, passes=1):
     return result
 
 
-def in_turn(arguments, one):
+def both(arguments, one):
     runs = {"plain": [], "foreseen": []}
-    for number in range(arguments.rounds):
-        for arm in list(runs) if number % 2 == 0 else list(reversed(runs)):
-            runs[arm].append(one(arm))
+    for arm in common.in_turn(list(runs), arguments.rounds):
+        runs[arm].append(one(arm))
     return runs
 
 
@@ -114,7 +113,7 @@ def mixed(arguments, disk, model, streams, kilobytes):
     files = sorted(str(path.relative_to(mount)) for path in (mount / "streams" / str(streams)).glob("*")) or ["random"]
     command = [str(arguments.tools / "readers"), str(streams), "random", str(RANDOM_READS), *files]
     set_readahead(disk, kilobytes)
-    runs = in_turn(arguments, lambda arm: run(arguments, disk, model, MIXED_BYTES, command, arm))
+    runs = both(arguments, lambda arm: run(arguments, disk, model, MIXED_BYTES, command, arm))
     for result in (result for arm in runs.values() for result in arm):
         result.update(json.loads(result.pop("output")))
     set_readahead(disk, READAHEADS_KB[0])
@@ -125,7 +124,7 @@ def repeated(arguments, disk, model, name):
     data, command = REPEATED[name]
     size = size_of(Path(disk.mount) / data)
     memory = int(size / RATIO) + OWN_BYTES
-    runs = in_turn(arguments, lambda arm: run(arguments, disk, model, memory, command, arm, PASSES))
+    runs = both(arguments, lambda arm: run(arguments, disk, model, memory, command, arm, PASSES))
     for result in (result for arm in runs.values() for result in arm):
         result["output"] = digest(result["output"])
     return {"name": name, "data_bytes": size, "memory": memory, "runs": runs}
@@ -147,8 +146,7 @@ def inside(arguments):
             if wants(arguments, program):
                 print(f"{name}: {program}, again and again", file=sys.stderr, flush=True)
                 raw["repeated"].append(repeated(arguments, disk, DISKS[name], program))
-        arguments.results.mkdir(parents=True, exist_ok=True)
-        (arguments.results / f"unhinted-{name}.json").write_text(json.dumps(raw, indent=1) + "\n")
+        common.keep(arguments, f"unhinted-{name}", raw)
 
 
 def wants(arguments, what):
