@@ -33,7 +33,7 @@ pub struct Running {
     pub memory: Option<u64>,
 
     /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them [default:
-    /// readahead:keep=pcc, or readahead:keep=lru-sp with --advice]
+    /// readahead:keep=pcc, or readahead:keep=lru-sp with --advice or --join]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 

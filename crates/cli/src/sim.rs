@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foresee_manager::policy::{Choice, REGISTRY};
-use foresee_sim::device;
+use foresee_sim::device::{self, disk};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 use foresee_sim::timed::Think;
@@ -45,9 +45,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     advice: Option<Advised>,
 
-    /// Run with a clock, all files on this device: servers=4,latency_us=500,mb_per_s=100 (0: no limit), or a disk (hp2247,
-    /// rz26, rz56, ibm0661). Reads alone count: a write does not wait
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["sample", "advice"])]
+    #[arg(long, value_name = "DEVICE", help = device_help(), conflicts_with_all = ["sample", "advice"])]
     device: Option<device::Choice>,
 
     /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
@@ -69,6 +67,14 @@ pub struct Options {
     /// Show the policies and their parameters
     #[arg(long)]
     list: bool,
+}
+
+fn device_help() -> String {
+    format!(
+        "Run with a clock, all files on this device: servers=4,latency_us=500,mb_per_s=100 (0: no limit), or a disk ({}). \
+         Reads alone count: a write does not wait",
+        disk::names()
+    )
 }
 
 /// Splits `a,b:x=1,y=2,c` at the commas before names: a piece without a name of its own sets one more parameter.

@@ -1,7 +1,12 @@
-//! The house is kept: no file too long, no path of somebody's machine, no crate without its header.
+//! The house is kept: no file too long, no path of somebody's machine, no crate without its header, no document behind the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use foresee_manager::policy::{self, Choice};
+use foresee_manager::{Source, Statistics};
+use foresee_sim::device::disk;
+use foresee_sim::trace;
 
 const FILE_LINES_MAX: usize = 800;
 const LINE_CHARACTERS_MAX: usize = 140;
@@ -50,6 +55,31 @@ fn every_rust_file_says_what_it_is() {
     for file in files.iter().filter(|file| file.extension().is_some_and(|it| it == "rs")) {
         let text = fs::read_to_string(file).unwrap();
         assert!(text.starts_with("//!"), "{}: begins without a header", file.display());
+    }
+}
+
+#[test]
+fn the_documents_name_all_there_is() {
+    let counters: Vec<_> = Statistics::default().counters().iter().map(|(name, _)| *name).collect();
+    let sources: Vec<_> = Source::ALL.iter().map(|source| source.word()).collect();
+    let disks: Vec<_> = disk::REGISTRY.iter().map(|disk| disk.name).collect();
+    let formats: Vec<_> = trace::REGISTRY.iter().map(|format| format.name).collect();
+    let divides = |name: &&str| !name.parse::<Choice>().unwrap().build().partitions().is_empty();
+    let policies: Vec<_> = policy::REGISTRY.iter().map(|policy| policy.name).filter(divides).collect();
+    for (document, names) in [
+        ("docs/json.md", counters),
+        ("docs/json.md", sources),
+        ("docs/sim.md", disks),
+        ("docs/traces.md", formats),
+        ("docs/plot.md", policies),
+    ] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let is_part = |character: char| character.is_alphanumeric() || ['_', '-'].contains(&character);
+        let words: Vec<_> = text.split(|character| !is_part(character)).collect();
+        assert!(names.len() > 3, "{document}: {names:?}");
+        for name in names {
+            assert!(words.contains(&name), "{document} does not name {name}");
+        }
     }
 }
 

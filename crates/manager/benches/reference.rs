@@ -1,4 +1,4 @@
-//! What one reference costs, in time and in memory (architecture, section 6: 60 ns and 96 bytes for LRU).
+//! What one reference costs, in time and in memory.
 //!
 //! Each row: a million blocks are read in, then several rounds of references, of the processor's time: the median, the least (what
 //! a busy machine distorts least), and how many times what `lru` took, the median of rounds made one after the other. `--json`

@@ -3,7 +3,7 @@
 //!
 //! A device's waiting blocks are sorted by place within batches of `sort_blocks`: 1 is first come, first served; more is
 //! a one-way sweep (C-SCAN) over each batch in turn, so that a block is never passed over for longer than one batch. One-way
-//! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down (policies, 000.12).
+//! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which read belongs to which hint, how far a cursor moves, and what a sequence may hold (policies, 000.15).
+//! Which read belongs to which hint, how far a cursor moves, and what a sequence may hold.
 
 mod support;
 
@@ -396,7 +396,7 @@ fn a_reader_that_exits_takes_its_hints_along_but_not_its_record() {
     driver.manager.check();
 }
 
-/// 000.13: a hinted block found here counts as unread, or (`count_present=0`, 001) does not.
+/// A hinted block found here counts as unread (000), or (`count_present=0`, 001) does not.
 #[test]
 fn found_blocks() {
     for (count_present, unread) in [(1, 3), (0, 0)] {

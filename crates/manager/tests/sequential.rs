@@ -35,7 +35,7 @@ fn misses_of_stream(policy: &str, capacity: u64, between: u64) -> u64 {
     misses
 }
 
-/// 003 Figure 1, and policies 003.8: 3 misses, and then one for every 24 blocks; with a trigger the 4 until the run is known.
+/// 003 Figure 1: 3 misses, and then one for every 24 blocks; with a trigger the 4 until the run is known.
 #[test]
 fn one_stream() {
     for policy in ["lru-top", "lru-bottom", "sarc"] {

@@ -31,7 +31,7 @@ fn a_loop_is_nearly_optimal() {
     assert!(misses(&trace, "pcc", 600) < 4393, "a loop is seen sooner if samples are chosen by the block");
 }
 
-/// Two programs as one site (policies, 004.10): as in the paper it does worse than LRU by far. What is irregular is left to the
+/// Two programs as one site: as in the paper it does worse than LRU by far. What is irregular is left to the
 /// policy of other pages: with LRU and ARC a small cache loses a little and larger ones gain; with S3-FIFO, which does better on
 /// such a mix than either, all but the largest lose up to 6.5 %, and that one 2: what such a site read in sequence turns with it
 /// (`follow=0`: nothing), which is what loops of few passes gain by.

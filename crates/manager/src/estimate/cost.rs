@@ -37,8 +37,7 @@ impl Times {
     }
 
     /// What it costs, for each reference for which the page is free, to give up a block that is read in so many references
-    /// and to fetch it again (equation 9). Just beyond the horizon the page is free for at least one reference (policies,
-    /// 000.2).
+    /// and to fetch it again (equation 9). Just beyond the horizon the page is free for at least one reference.
     pub fn flush_a_reference(&self, references: u64) -> f64 {
         let beyond = references as f64 - self.horizon();
         if beyond > 0.0 { self.driver / beyond.max(1.0) } else { self.driver + self.benefit(references) }

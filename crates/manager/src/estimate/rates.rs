@@ -1,5 +1,5 @@
 //! Who refers how often: each estimator's share of the recent references (000 equation 8), decayed over about one cache-full
-//! of them (policies, 000.4).
+//! of them.
 //!
 //! Instead of letting every share decay at every reference, the weight of a reference grows: each counts a little more than
 //! the one before, and what is long ago counts for less by that.

@@ -9,7 +9,7 @@
 //! hits           40           7            1           30
 //! ```
 //!
-//! Two readings of it (policies, 000.6):
+//! Two readings of it:
 //!
 //! - **majorant** (000 section 4.3, Figure 6): a segment is worth the largest mean of the rates from it on to any later
 //!   one. Above, segment 1 is worth (7 + 1 + 30) / 3 a segment, not 7: who keeps one segment more comes nearer to the

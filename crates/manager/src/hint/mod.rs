@@ -40,7 +40,7 @@ use crate::table::FastMap;
 
 pub(crate) use sequence::Sequence;
 
-/// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62 (policies, 000.15).
+/// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62.
 pub const JUMP_ENTRIES_MAX: u64 = 64;
 /// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
 /// horizon.

@@ -13,7 +13,7 @@
 //!
 //! # Where this differs from the papers
 //! - The ceiling is a share of the memory, because ours is not fixed: 512 of 1,536 buffers in 000, 150 of 400 in 001.
-//! - 001 neither promotes nor counts a hinted block it finds: `count_present=0` (policies of the testbeds, 000.13).
+//! - 001 neither promotes nor counts a hinted block it finds: `count_present=0`.
 //! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a fetch waits until there is room for
 //!   eight: 000's own results of section 3.6 need it.
 

@@ -112,11 +112,8 @@ impl FromStr for Choice {
             return settings.parse().map(Choice::Constant);
         }
         let spec = disk::REGISTRY.iter().find(|spec| spec.name == name).ok_or_else(|| {
-            let names: Vec<_> = disk::REGISTRY.iter().map(|spec| spec.name).collect();
-            format!(
-                "there is no device '{name}'; say servers=4,latency_us=500,mb_per_s=100, or one of: {}",
-                names.join(", ")
-            )
+            let names = disk::names();
+            format!("there is no device '{name}'; say servers=4,latency_us=500,mb_per_s=100, or one of: {names}")
         })?;
         DiskChoice::new(spec, settings).map(Choice::Disk)
     }

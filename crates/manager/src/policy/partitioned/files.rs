@@ -1,4 +1,4 @@
-//! UBM's classification, file by file (004 sections 3.2 and 5.3.3; policies, 004.8).
+//! UBM's classification, file by file (004 sections 3.2 and 5.3.3).
 //!
 //! ```text
 //! refer(f, i):   if i follows the block f was read at last: the run goes on

@@ -276,7 +276,7 @@ impl Tip2 {
         Some(if runs_go { of_runs } else { of_queue })
     }
 
-    /// The estimator that declares the least value: its page, its value, and which it is. Ties: the LRU end first (policies, 000.9).
+    /// The estimator that declares the least value: its page, its value, and which it is. Ties: the LRU end first.
     fn least(&mut self, context: &Context<'_>) -> Option<(Page, f64, Estimator)> {
         let mut least = self.undisclosed(context);
         for at in 0..self.streams.len() {

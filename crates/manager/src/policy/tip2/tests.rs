@@ -166,7 +166,7 @@ fn policy(majorant: u8, finds_runs: bool) -> Tip2 {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The protocol of 000 section 5.1 finds what an exact search over all pages finds (policies, 000.9).
+    /// The protocol of 000 section 5.1 finds what an exact search over all pages finds.
     #[test]
     fn the_least_valuable_page_goes(
         ops in proptest::collection::vec((0..10u8, 0..2u32, 0..2u32, 0..BLOCKS, 1..6u64), 1..300),

@@ -14,6 +14,12 @@ use super::{DiskSpec, Overhead};
 /// Every disk there is.
 pub static REGISTRY: &[&DiskSpec] = &[&HP2247, &RZ26, &RZ56, &IBM0661, &DISK10K];
 
+/// Their names, for help and errors.
+pub fn names() -> String {
+    let names: Vec<_> = REGISTRY.iter().map(|spec| spec.name).collect();
+    names.join(", ")
+}
+
 const fn zone(cylinders: u64, spare_cylinders: u64, sectors: u64, track_skew: u64, cylinder_skew: u64) -> Zone {
     Zone { cylinders, spare_cylinders, sectors, track_skew, cylinder_skew }
 }

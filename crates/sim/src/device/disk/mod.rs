@@ -28,7 +28,7 @@ use foresee_manager::Time;
 
 use super::{Device, DeviceReport, Request};
 use buffer::{Buffer, Segment};
-pub use disks::REGISTRY;
+pub use disks::{REGISTRY, names};
 use geometry::{Geometry, Track};
 use pass::{Arm, Pass, Start};
 use queue::{Order, Queue};
