@@ -29,6 +29,7 @@ mod distance;
 mod entry;
 mod repeat;
 mod sequence;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -38,18 +39,14 @@ use crate::ids::{Block, FileId, ReaderId};
 use crate::layout::Home;
 use crate::table::FastMap;
 
-pub(crate) use sequence::Sequence;
+use sequence::Sequence;
+pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS};
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62.
 pub const JUMP_ENTRIES_MAX: u64 = 64;
 /// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
 /// horizon.
 pub const JUMP_BLOCKS_MAX: u64 = 64;
-/// Blocks that a window grows by for each that came true.
-pub const WINDOW_GROWTH: u64 = 4;
-/// The same while nothing disclosed was passed over. Every filling is a sweep of a hard disk's arm, and the first ones bring
-/// little: with four, a database of 15,000 pages read in random order takes five, with sixteen three.
-pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 /// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 240 MiB. Beyond
 /// it disclosures are refused, which costs nothing but their prefetching.
 pub const HINT_ENTRIES_MAX: usize = 1 << 20;
@@ -186,7 +183,7 @@ impl Hints {
     pub fn accuracy(&self, source: Source) -> (u64, u64) {
         let of_source = self.sequences.iter().flatten().filter(|sequence| sequence.source == source);
         of_source.fold(self.ended[source as usize], |(consumed, skipped), it| {
-            (consumed + it.accuracy.consumed, skipped + it.accuracy.skipped)
+            (consumed + it.window.accuracy.consumed, skipped + it.window.accuracy.skipped)
         })
     }
 
@@ -273,7 +270,7 @@ impl Hints {
     pub fn declare(&mut self, reader: ReaderId, source: Source, trust: Trust, confidence: f64) {
         let id = self.sequence_of(reader, source, trust);
         if let Some(sequence) = id.and_then(|id| self.sequence_mut(id)) {
-            sequence.accuracy.declare(confidence);
+            sequence.window.accuracy.declare(confidence);
         }
     }
 
@@ -405,20 +402,20 @@ impl Hints {
     /// An unread page of this sequence was read; `passed` says that the cursor had given it up before.
     pub fn page_read(&mut self, id: u16, passed: bool) {
         let Some(sequence) = self.sequence_mut(id) else { return };
-        sequence.page_read(passed);
+        sequence.window.page_read(passed);
     }
 
     /// The cursor passed an unread page of this sequence over.
     pub fn page_passed(&mut self, id: u16) {
         if let Some(sequence) = self.sequence_mut(id) {
-            sequence.page_passed();
+            sequence.window.page_passed();
         }
     }
 
     /// A page of this sequence will not be read: given up (`wasted`), or never brought.
     pub fn page_gone(&mut self, id: u16, passed: bool, wasted: bool) {
         let Some(sequence) = self.sequence_mut(id) else { return };
-        sequence.page_gone(passed, wasted);
+        sequence.window.page_gone(passed, wasted);
     }
 
     /// The sequences of a reader, or only that of one source.
@@ -430,7 +427,7 @@ impl Hints {
 
     /// How many pages speak of these sequences.
     pub fn pages_of(&self, ids: &[u16]) -> u64 {
-        ids.iter().filter_map(|&id| self.sequence(id)).map(Sequence::pages).sum()
+        ids.iter().filter_map(|&id| self.sequence(id)).map(|it| it.window.pages()).sum()
     }
 
     /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh by taking all back.
@@ -453,7 +450,7 @@ impl Hints {
         for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
             if let Some(it) = self.sequences[usize::from(id)].take() {
                 let ended = &mut self.ended[it.source as usize];
-                *ended = (ended.0 + it.accuracy.consumed, ended.1 + it.accuracy.skipped);
+                *ended = (ended.0 + it.window.accuracy.consumed, ended.1 + it.window.accuracy.skipped);
             }
         }
     }

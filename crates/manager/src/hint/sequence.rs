@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
-use super::accuracy::Accuracy;
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, NAME, WHOLE, place_key};
 use super::repeat::{Later, Repeat};
-use super::{
-    JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS, WINDOW_GROWTH,
-    WINDOW_GROWTH_FLAWLESS,
-};
+use super::window::Window;
+use super::{JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
@@ -33,26 +30,16 @@ pub(crate) struct Sequence {
     /// The last read beyond the jump, and how many before it came in order.
     far: u64,
     far_run: u64,
-    /// Blocks (and names) that may be out, unread.
-    window: u64,
-    /// Blocks and names issued and neither read nor passed over.
-    unread: u64,
-    /// Pages that speak of this sequence: unread, or passed over and still here.
-    pages: u64,
+    pub window: Window,
     /// Blocks between the cursor and each entry.
     distance: Distance,
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken to have.
     sized: (u64, u64),
     repeat: Option<Repeat>,
-    pub accuracy: Accuracy,
 }
 
 impl Sequence {
     pub fn new(source: Source, trust: Trust) -> Self {
-        let window = match trust {
-            Trust::Full => u64::MAX,
-            Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
-        };
         Sequence {
             source,
             entries: VecDeque::new(),
@@ -63,13 +50,10 @@ impl Sequence {
             by_place: BTreeMap::new(),
             far: 0,
             far_run: 0,
-            window,
-            unread: 0,
-            pages: 0,
+            window: Window::new(source, trust),
             distance: Distance::default(),
             sized: (0, 0),
             repeat: None,
-            accuracy: Accuracy::default(),
         }
     }
 
@@ -95,61 +79,6 @@ impl Sequence {
         self.entries.get_mut(position.checked_sub(self.base)? as usize)
     }
 
-    fn came_true(&mut self, blocks: u64) {
-        self.accuracy.came_true(blocks);
-        let growth = if self.accuracy.skipped == 0 { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH };
-        self.window = self.window.saturating_add(growth * blocks);
-    }
-
-    fn proved_wrong(&mut self, blocks: u64) {
-        self.accuracy.proved_wrong(blocks);
-        // Even the largest window is gone after some 3,000 steps.
-        for _ in 0..blocks {
-            if !self.shrink_window(self.window / 64 + 1) {
-                break;
-            }
-        }
-    }
-
-    /// Returns whether any of the window is left to shrink. Full trust has no window.
-    fn shrink_window(&mut self, blocks: u64) -> bool {
-        if self.window == u64::MAX {
-            return false;
-        }
-        self.window = self.window.saturating_sub(blocks);
-        self.window > 0
-    }
-
-    /// An unread page was read; `passed` says that the cursor had given it up before.
-    pub fn page_read(&mut self, passed: bool) {
-        self.pages -= 1;
-        if passed {
-            self.accuracy.take_back();
-            self.came_true(1);
-        } else {
-            self.unread -= 1;
-        }
-    }
-
-    /// The cursor passed an unread page over.
-    pub fn page_passed(&mut self) {
-        self.unread -= 1;
-    }
-
-    /// A page will not be read: given up (`wasted`), or never brought.
-    pub fn page_gone(&mut self, passed: bool, wasted: bool) {
-        self.pages -= 1;
-        if !passed {
-            self.unread -= 1;
-            self.shrink_window(u64::from(wasted));
-        }
-    }
-
-    /// How many pages speak of this sequence.
-    pub fn pages(&self) -> u64 {
-        self.pages
-    }
-
     /// A step was taken; for a block, `unread` says whether its page is now out and unread.
     pub fn taken(&mut self, step: Step, unread: bool) {
         match step {
@@ -158,12 +87,13 @@ impl Sequence {
                 self.awaiting += 1;
                 if counts && let Some(entry) = self.entry_mut(position) {
                     entry.issued = 1;
-                    self.unread += 1;
+                    self.window.name_out();
                 }
             }
             Step::Block { position, .. } => {
-                self.unread += u64::from(unread);
-                self.pages += u64::from(unread);
+                if unread {
+                    self.window.page_out();
+                }
                 if let Some(entry) = self.entry_mut(position) {
                     entry.issued = entry.issued.max(entry.read) + 1;
                 }
@@ -190,16 +120,9 @@ impl Sequence {
         }
     }
 
-    /// How likely what it discloses is to be read, from 0 to 1. What may fetch nothing holds nothing either.
-    pub fn confidence(&self) -> f64 {
-        if self.window == 0 { 0.0 } else { self.accuracy.confidence() }
-    }
-
     /// Checks that the window's account agrees with the pages, of which these are passed over or not.
     pub fn check(&self, passed: &[bool]) {
-        let unread = passed.iter().filter(|passed| !**passed).count() as u64 + self.names_out();
-        assert_eq!(self.unread, unread, "the window's account");
-        assert_eq!(self.pages, passed.len() as u64, "the pages of a sequence");
+        self.window.check(passed, self.names_out());
         assert!(self.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
         let ahead: u64 = self.entries.iter().map(|entry| u64::from(entry.ahead)).sum();
         assert_eq!(self.distance.before_chunk(u64::MAX), ahead, "distances");
@@ -208,7 +131,7 @@ impl Sequence {
     /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
     /// was disclosed.
     pub fn peek(&mut self, id: u16, files: &Files, found: &mut Vec<(u64, Step)>) {
-        if self.unread >= self.window {
+        if self.window.is_full() {
             return;
         }
         let lookup = self.walk(id, files);
@@ -259,7 +182,7 @@ impl Sequence {
     /// Entries that wait for their names, or to be fetched, are as many as there may be blocks.
     fn may_look_up(&self) -> bool {
         let waiting = self.awaiting + self.ready.values().map(BTreeSet::len).sum::<usize>();
-        waiting < LOOKUPS_AHEAD_MAX && (waiting as u64) < self.window
+        waiting < LOOKUPS_AHEAD_MAX && self.window.admits(waiting as u64)
     }
 
     /// Closes an entry that can never be read, so that it does not hold the cursor up.
@@ -304,10 +227,10 @@ impl Sequence {
             if !entry.done {
                 self.close(self.base);
                 if want == Want::Name {
-                    self.proved_wrong(1);
-                    self.unread = self.unread.saturating_sub(u64::from(issued));
+                    self.window.proved_wrong(1);
+                    self.window.names_back(u64::from(issued));
                 } else {
-                    self.proved_wrong(count.saturating_sub(u64::from(read)));
+                    self.window.proved_wrong(count.saturating_sub(u64::from(read)));
                     let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
                     passed.push(Passed { sequence: id, file, first, count });
                 }
@@ -411,7 +334,7 @@ impl Sequence {
         let positions = self.by_place.get(&NAME).and_then(|places| places.get(&place_key(file, 0)));
         let Some(&position) = positions.and_then(VecDeque::front) else { return };
         let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
-        self.unread = self.unread.saturating_sub(u64::from(issued));
+        self.window.names_back(u64::from(issued));
         self.consumed_at(id, position, 1, true, files, passed);
     }
 
@@ -425,7 +348,7 @@ impl Sequence {
         files: &Files,
         passed: &mut Vec<Passed>,
     ) {
-        self.came_true(blocks);
+        self.window.came_true(blocks);
         if self.has_come_to(position) {
             self.pass_to(id, position, files, passed);
         }
@@ -444,7 +367,8 @@ impl Sequence {
         self.ready.clear();
         self.repeat = None;
         self.distance = Distance::default();
-        (self.awaiting, self.unread, self.far_run) = (0, 0, 0);
+        self.window.clear();
+        (self.awaiting, self.far_run) = (0, 0);
     }
 
     /// A disclosure, after all others.
@@ -457,7 +381,7 @@ impl Sequence {
 
     /// All that was disclosed has been looked at, and there is room for more.
     pub fn is_spent(&self) -> bool {
-        self.walked >= self.end() && self.unread < self.window && self.may_look_up()
+        self.walked >= self.end() && !self.window.is_full() && self.may_look_up()
     }
 
     /// The last `entries` disclosures are read `passes` times in all.
@@ -581,7 +505,7 @@ impl Sequence {
     }
 
     /// Names looked up and neither used nor passed over, for the invariants' check.
-    pub fn names_out(&self) -> u64 {
+    fn names_out(&self) -> u64 {
         let out = |entry: &&Entry| entry.want == Want::Name && entry.issued > 0 && !entry.done;
         self.entries.iter().filter(out).count() as u64
     }

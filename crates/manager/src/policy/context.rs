@@ -3,7 +3,7 @@
 use super::Ledger;
 use crate::dispatch::Dispatch;
 use crate::files::{Files, Known};
-use crate::hint::{Hints, Sequence, Use};
+use crate::hint::{Hints, Use};
 use crate::ids::{DeviceId, FileId, Page};
 use crate::table::Table;
 
@@ -36,7 +36,7 @@ impl Context<'_> {
 
     /// How likely what this sequence discloses is to be read, from 0 to 1.
     pub fn confidence(&self, sequence: u16) -> f64 {
-        self.hints.sequence(sequence).map_or(0.0, Sequence::confidence)
+        self.hints.sequence(sequence).map_or(0.0, |it| it.window.confidence())
     }
 
     /// The device a page's block lies on; of an array, the first.
