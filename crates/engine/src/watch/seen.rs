@@ -1,0 +1,113 @@
+//! What the programs' records mean outside the model of them.
+
+use foresee_manager::{Advice, FileId};
+
+use crate::names::Identity;
+
+/// Bytes of a file that a program read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// The file.
+    pub file: FileId,
+    /// From where.
+    pub offset: u64,
+    /// How many came.
+    pub bytes: u64,
+    /// How long it took, in ticks.
+    pub ticks: u64,
+    /// The call site, or 0.
+    pub site: u64,
+    /// The process's slot and the descriptor with its generation, for attention.
+    pub descriptor: (Option<u32>, i32, u32),
+}
+
+/// Something that matters to the manager or the record of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// A regular file was opened.
+    Opened {
+        /// The file.
+        file: FileId,
+        /// Its device and inode.
+        identity: Identity,
+        /// Its size in bytes.
+        size: u64,
+        /// It was opened anew, not found open.
+        named: bool,
+    },
+    /// A name was looked up: opened, stat'ed, listed, or found missing.
+    Named {
+        /// The file.
+        file: FileId,
+    },
+    /// Bytes of a file were read.
+    Read(Read),
+    /// A part of a file was written.
+    Wrote {
+        /// The file.
+        file: FileId,
+        /// From where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// The call site, or 0.
+        site: u64,
+    },
+    /// A file was mapped: it is read without calls.
+    Mapped {
+        /// The file.
+        file: FileId,
+    },
+    /// The program said it will read this. A length of 0 is to the file's end.
+    Advised {
+        /// The file.
+        file: FileId,
+        /// From where.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// The process said something through the hint library.
+    Disclosed(Disclosure),
+    /// The process advised which of its pages go first, or asked what it advised (002 section 3).
+    Advises(Advising),
+    /// The process ended.
+    Ended {
+        /// Its number in the order of their beginnings.
+        ordinal: u32,
+    },
+}
+
+/// What a process says through the hint library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disclosure {
+    /// It will read this.
+    Hint {
+        /// The file, if it is one that can be followed.
+        file: Option<FileId>,
+        /// All of it; else the segments that follow.
+        whole: bool,
+    },
+    /// The next segments of the file it hinted last: from where, and how many bytes.
+    Segments(Vec<(u64, u64)>),
+    /// What its last hints disclosed is read again and again.
+    Repeat {
+        /// So many of its hints.
+        hints: u64,
+        /// How often in all; 0 is without end.
+        passes: u64,
+    },
+    /// What it disclosed and has not read is withdrawn.
+    Cancel,
+}
+
+/// A call of the hint library's other half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advising {
+    /// What it says; None if it speaks of a file or range that cannot be followed.
+    pub advice: Option<Advice>,
+    /// The slot of the process, and what it knows its answer by; None if it waits for none.
+    pub slot: Option<u32>,
+    /// See `slot`.
+    pub ticket: Option<u32>,
+}

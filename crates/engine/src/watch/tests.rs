@@ -1,0 +1,108 @@
+//! What programs are seen to do, record by record.
+
+use std::path::Path;
+
+use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record, Stamp, Took};
+
+use super::{Disclosure, Processes, Seen};
+use crate::names::Names;
+
+fn learn(processes: &mut Processes, names: &mut Names, pid: u32, record: Record, path: &str) -> Option<Seen> {
+    let stamp = Stamp { pid, tid: pid, ticks: 0 };
+    processes.learn(&Entry { stamp, record, path: path.as_bytes() }, names)
+}
+
+fn open(fd: i32, dirfd: i32, class: Class) -> Record {
+    Record::Opened {
+        fd,
+        generation: 1,
+        flags: 0,
+        dirfd,
+        class,
+        adopted: false,
+        dev: 1,
+        ino: fd as u64,
+        size: 9000,
+        offset: 0,
+    }
+}
+
+fn read(fd: i32, got: i32) -> Record {
+    let (took, asked) = (Took::from_ticks(0), 100);
+    Record::Read { fd, generation: 1, offset: OFFSET_CURRENT, asked, got, took, site: 0 }
+}
+
+fn offset_of(seen: Option<Seen>) -> u64 {
+    match seen {
+        Some(Seen::Read(read)) => read.offset,
+        other => panic!("not a read: {other:?}"),
+    }
+}
+
+#[test]
+fn positions_follow_reads_seeks_duplicates_and_forks() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/home");
+    learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Directory), "dir");
+    let opened = learn(p, n, 1, open(4, 3, Class::Regular), "file");
+    let Some(Seen::Opened { file, .. }) = opened else { panic!("{opened:?}") };
+    assert_eq!(n.path(file), Path::new("/home/dir/file"));
+    assert_eq!(offset_of(learn(p, n, 1, read(4, 100), "")), 0);
+    assert_eq!(offset_of(learn(p, n, 1, read(4, 50), "")), 100);
+    learn(p, n, 1, Record::Duplicated { from: 4, to: 9, generation: 1 }, "");
+    learn(p, n, 2, Record::Forked { parent: 1, slot: 1 }, "");
+    assert_eq!(offset_of(learn(p, n, 2, read(9, 10), "")), 150);
+    assert_eq!(offset_of(learn(p, n, 1, read(4, 10), "")), 160);
+    learn(p, n, 1, Record::Seeked { fd: 9, generation: 1, offset: 7 }, "");
+    assert_eq!(offset_of(learn(p, n, 2, read(4, 10), "")), 7);
+    assert_eq!(learn(p, n, 2, read(4, 0), ""), None);
+    assert_eq!(learn(p, n, 2, read(4, -5), ""), None);
+}
+
+#[test]
+fn advice_on_a_mapping_finds_its_file() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+    learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Regular), "f");
+    let map = Record::Mapped { fd: 3, generation: 1, prot: 1, addr: 0x10000, offset: 4096, len: 0x8000 };
+    learn(p, n, 1, map, "");
+    let advice = Record::AdvisedMemory { advice: Advice::WillNeed, addr: 0x11000, len: 0x1000 };
+    let Some(Seen::Advised { offset, bytes, .. }) = learn(p, n, 1, advice, "") else { panic!() };
+    assert_eq!((offset, bytes), (4096 + 0x1000, 0x1000));
+}
+
+#[test]
+fn hints_name_files_as_opens_do() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    let file_of = |seen: Option<Seen>| match seen {
+        Some(Seen::Disclosed(Disclosure::Hint { file, whole: true })) => file,
+        other => panic!("not a hint: {other:?}"),
+    };
+    let hint = Record::Hinted { whole: true };
+    assert_eq!(learn(p, n, 1, hint, "f"), None, "a process that nobody knows");
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/home");
+    let Some(Seen::Opened { file, .. }) = learn(p, n, 1, open(3, libc::AT_FDCWD, Class::Regular), "f") else {
+        panic!("not opened")
+    };
+    assert_eq!(file_of(learn(p, n, 1, hint, "./f")), Some(file));
+    learn(p, n, 1, Record::ChangedDirectory { fd: -1 }, "..");
+    assert_eq!(file_of(learn(p, n, 1, hint, "/home//f")), Some(file));
+    assert_ne!(file_of(learn(p, n, 1, hint, "f")), Some(file));
+    assert_eq!(file_of(learn(p, n, 1, hint, "")), None);
+    assert_eq!(learn(p, n, 1, Record::Exited {}, ""), Some(Seen::Ended { ordinal: 1 }));
+    assert_eq!(p.forget(1), Some(1), "it is remembered until its slot is given back");
+    assert_eq!(learn(p, n, 1, Record::Exited {}, ""), None);
+}
+
+#[test]
+fn nonsense_is_ignored() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    assert_eq!(learn(p, n, 77, read(3, 100), ""), None);
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 5000 }, "relative");
+    assert_eq!(learn(p, n, 1, read(-1, 100), ""), None);
+    assert_eq!(learn(p, n, 1, Record::Closed { fd: i32::MIN, generation: 0 }, ""), None);
+}
