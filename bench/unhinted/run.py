@@ -1,7 +1,8 @@
 """make bench-unhinted: programs that disclose nothing, with nothing known of them, in less memory than their data (papers 003 and 004).
 
 Mixed: 1, 8 and 64 sequential readers and one that reads records of a hot set; and that one alone; with the kernel's readahead at 128 KiB
-and at 8 MiB. Repeated: rg over a tree, and a look-up in cscope's database, six times in a row in 1 / 1.4 of what they read.
+and at 8 MiB. Beside: one of these reads its file six times while the other reads its hot set, which together are 1.4 times the memory.
+Repeated: rg over a tree, and a look-up in cscope's database, six times in a row in 1 / 1.4 of what they read.
 Each runs plain, and under `foresee run --no-words --no-learn`; in turn, each time on a cold cache, in a memory group; foresee's own
 memory comes on top where it runs, so that the cache is the same.
 
@@ -33,6 +34,9 @@ STREAMS = (1, 8, 64)
 STREAMED_BYTES, RANDOM_BYTES, RANDOM_READS = 256 << 20, 128 << 20, 3000
 MIXED_BYTES = 64 << 20
 PASSES, RATIO = 6, 1.4
+# Of a loop and the hot eighth of the random file; so many reads outlast the loop.
+LOOP_BYTES, BESIDE_READS = 72 << 20, 12000
+BESIDE_BYTES = int((LOOP_BYTES + RANDOM_BYTES // 8) / RATIO)
 # What the programs take by themselves.
 OWN_BYTES = 8 << 20
 TREE = "source/fs"
@@ -52,8 +56,9 @@ def make_data(work, mount):
             folder.mkdir(parents=True)
             for number in range(streams):
                 write(folder / f"{number:02}", STREAMED_BYTES // streams)
-    if not (mount / "random").exists():
-        write(mount / "random", RANDOM_BYTES)
+    for name, size in (("random", RANDOM_BYTES), ("loop", LOOP_BYTES)):
+        if not (mount / name).exists():
+            write(mount / name, size)
 
 
 def write(path, size):
@@ -111,13 +116,23 @@ def both(arguments, one):
 def mixed(arguments, disk, model, streams, kilobytes):
     mount = Path(disk.mount)
     files = sorted(str(path.relative_to(mount)) for path in (mount / "streams" / str(streams)).glob("*")) or ["random"]
-    command = [str(arguments.tools / "readers"), str(streams), "random", str(RANDOM_READS), *files]
     set_readahead(disk, kilobytes)
-    runs = both(arguments, lambda arm: run(arguments, disk, model, MIXED_BYTES, command, arm))
-    for result in (result for arm in runs.values() for result in arm):
-        result.update(json.loads(result.pop("output")))
+    runs = readers(arguments, disk, model, MIXED_BYTES, [streams, 1, "random", RANDOM_READS, *files])
     set_readahead(disk, READAHEADS_KB[0])
     return {"streams": streams, "read_ahead_kb": kilobytes, "runs": runs}
+
+
+def beside(arguments, disk, model):
+    runs = readers(arguments, disk, model, BESIDE_BYTES, [1, PASSES, "random", BESIDE_READS, "loop"])
+    return {"loop_bytes": LOOP_BYTES, "hot_bytes": RANDOM_BYTES // 8, "memory": BESIDE_BYTES, "reads": BESIDE_READS, "runs": runs}
+
+
+def readers(arguments, disk, model, memory, words):
+    command = [str(arguments.tools / "readers"), *map(str, words)]
+    runs = both(arguments, lambda arm: run(arguments, disk, model, memory, command, arm))
+    for result in (result for arm in runs.values() for result in arm):
+        result.update(json.loads(result.pop("output")))
+    return runs
 
 
 def repeated(arguments, disk, model, name):
@@ -138,10 +153,13 @@ def inside(arguments):
         print(f"skipped: the repeated programs, without {', '.join(missing)}", file=sys.stderr)
     for name in arguments.disks:
         cells = [(streams, kilobytes) for kilobytes in READAHEADS_KB for streams in (0, *STREAMS)]
-        raw = {"disk": DISKS[name], "machine": common.machine(disk.device), "mixed": [], "repeated": []}
+        raw = {"disk": DISKS[name], "machine": common.machine(disk.device), **not_wanted(arguments, name)}
         for streams, kilobytes in cells if wants(arguments, "mixed") else []:
             print(f"{name}: {streams} streams, readahead of {kilobytes} KiB", file=sys.stderr, flush=True)
             raw["mixed"].append(mixed(arguments, disk, DISKS[name], streams, kilobytes))
+        if wants(arguments, "beside"):
+            print(f"{name}: a loop beside a reader of a hot set", file=sys.stderr, flush=True)
+            raw["beside"].append(beside(arguments, disk, DISKS[name]))
         for program in REPEATED if not missing else []:
             if wants(arguments, program):
                 print(f"{name}: {program}, again and again", file=sys.stderr, flush=True)
@@ -151,6 +169,14 @@ def inside(arguments):
 
 def wants(arguments, what):
     return not arguments.only or what in arguments.only
+
+
+def not_wanted(arguments, name):
+    """Earlier results of what is not measured now."""
+    path = arguments.results / f"unhinted-{name}.json"
+    earlier = json.loads(path.read_text()) if path.exists() else {}
+    rows = {part: [] if wants(arguments, part) else earlier.get(part, []) for part in ("mixed", "beside")}
+    return {**rows, "repeated": [row for row in earlier.get("repeated", []) if not wants(arguments, row["name"])]}
 
 
 def median(runs, key):
@@ -173,6 +199,12 @@ def table(results):
             print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
         for row in raw["mixed"]:
             print("\n".join(mixed_lines(row)))
+        if raw["beside"]:
+            print(f"\nMedians of {rounds(raw['beside'])} runs each\n")
+            print("| loop + hot set, memory | arm | all | hits at random | while it looped | each pass, s | read meanwhile, MiB |")
+            print("| --- | --- | ---: | ---: | ---: | --- | --- |")
+        for row in raw["beside"]:
+            print("\n".join(beside_lines(row)))
         if raw["repeated"]:
             print(f"\nMedians of {rounds(raw['repeated'])} runs each\n")
             print("| program, data, memory | arm | six passes | read in each pass, MiB |\n| --- | --- | ---: | --- |")
@@ -195,6 +227,24 @@ def mixed_lines(row):
         yield f"| {title}{wrong} | {arm} | {times} | {median(runs, 'at_once') / RANDOM_READS:.0%} | {read:.0f} MiB | {vain} |"
 
 
+def beside_lines(row):
+    sums = {result["sum"] for arm in row["runs"].values() for result in arm}
+    for arm, runs in row["runs"].items():
+        sizes = f"{row['loop_bytes'] >> 20} + {row['hot_bytes'] >> 20} MiB, {row['memory'] >> 20} MiB"
+        title = (sizes if arm == "plain" else "") + ("" if len(sums) == 1 else " WRONG BYTES")
+        hits = median(runs, "at_once") / row["reads"]
+        meanwhile = statistics.median(it["passes"][-1]["at_once"] / max(1, it["passes"][-1]["reads"]) for it in runs)
+        times, read = of_passes(runs, "end_s"), of_passes(runs, "disk_bytes")
+        words = " ".join(f"{it:.2f}" for it in times), " ".join(f"{it / 2**20:.0f}" for it in read)
+        yield f"| {title} | {arm} | {median(runs, 'elapsed_s'):.2f} s | {hits:.1%} | {meanwhile:.1%} | {words[0]} | {words[1]} |"
+
+
+def of_passes(runs, key):
+    """What each of the loop's passes added, in the median."""
+    ends = [[0, *(mark[key] for mark in it["passes"])] for it in runs]
+    return [statistics.median(run[at] - run[at - 1] for run in ends) for at in range(1, len(ends[0]))]
+
+
 def repeated_lines(row):
     outputs = {result["output"] for arm in row["runs"].values() for result in arm}
     for arm, runs in row["runs"].items():
@@ -210,4 +260,4 @@ def digest(output):
 
 
 if __name__ == "__main__":
-    main(__doc__, "load", ["mixed", *REPEATED], [make_data, inside, table])
+    main(__doc__, "load", ["mixed", "beside", *REPEATED], [make_data, inside, table])
