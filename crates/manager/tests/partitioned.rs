@@ -472,3 +472,33 @@ fn a_second_run_starts_classified() {
     // Of 200 blocks 60 are kept from the first pass on.
     assert!(second < first && second <= 800 - 3 * 55, "{second} misses after {first}");
 }
+
+/// A loop larger than the memory is over; a reader of a hot set is left, and waits 5 ms for each block that is not here. By the references
+/// it makes meanwhile the loop would hold its pages long; by the clock it is over at once.
+#[test]
+fn a_loop_that_stands_still_gives_way() {
+    const BLOCKS: u64 = 560;
+    let misses = |passes: u64, has_clock: bool| {
+        let mut manager = Manager::new(&Config::new(400, "pcc".parse().expect("a policy")));
+        let (mut time, mut state) = (0, 7_u64);
+        let mut read = |site, file, first| {
+            let before = manager.statistics().misses;
+            let (reader, site, demand) = (ReaderId(1), Site(site), Demand::Observed);
+            let event = Event::Reference { reader, site, file: FileId(file), first, count: 1, demand };
+            manager.handle(Time(time), event, &mut Vec::new());
+            let missed = manager.statistics().misses - before;
+            time += u64::from(has_clock) * if site == Site(1) { 1_000 } else { 1_000 + missed * 5_000_000 };
+            missed
+        };
+        for at in 0..passes * BLOCKS {
+            read(1, 1, at % BLOCKS);
+        }
+        let hot = (0..1200).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            read(2, 2, (state >> 40) % 100)
+        });
+        hot.sum::<u64>()
+    };
+    let (alone, after, by_references) = (misses(0, true), misses(6, true), misses(6, false));
+    assert!(after < 2 * alone && by_references > 3 * after, "{alone}, {after}, {by_references} misses");
+}

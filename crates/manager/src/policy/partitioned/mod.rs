@@ -5,7 +5,7 @@
 //!   there are free pages they stay, for a loop's first pass looks the same. Those read just now are spared: what is known of a run that
 //!   is read ahead is in its blocks.
 //! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals; before them those whose loop
-//!   seems to be over (`looping.rs`).
+//!   seems to be over (`looping.rs`, `standstill.rs`).
 //! - Pages that nobody has read yet, being brought ahead, have no pattern: they go last, and first when they were brought in vain
 //!   (`unread.rs`).
 //! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
@@ -35,6 +35,7 @@ mod looping;
 mod other;
 mod sequential;
 mod sites;
+mod standstill;
 mod unread;
 
 use super::{Access, Context, Domain, Need, Parameter, Partition, Patterns, Policy, Values};
@@ -45,6 +46,7 @@ use looping::Looping;
 use other::Other;
 use sequential::{Read, Sequential};
 pub(super) use sites::{Rules, Sites};
+use standstill::Standstill;
 use unread::Unread;
 
 /// Where pages are read ahead, the newest sequential ones are spared, this part of the memory: what is known of a run is in the blocks read
@@ -137,6 +139,7 @@ pub(super) struct Partitioned<C> {
     places: Vec<Place>,
     sequential: Sequential,
     looping: Looping,
+    standstill: Standstill,
     other: Other,
     unread: Unread,
     /// Pages were brought before anybody read them.
@@ -154,6 +157,7 @@ impl<C: Classify> Partitioned<C> {
             places: Vec::new(),
             sequential: Sequential::default(),
             looping: Looping::new(loops),
+            standstill: Standstill::default(),
             other: Other::new(values.policy(OTHER.name)),
             unread: Unread::default(),
             reads_ahead: false,
@@ -182,6 +186,7 @@ impl<C: Classify> Partitioned<C> {
             Class::Looping { .. } => &mut self.patterns.looping,
             Class::Other => &mut self.patterns.other,
         } += 1;
+        self.standstill.refer(self.now, access.now, matches!(class, Class::Looping { .. }), context.capacity);
         self.other.count(block, class == Class::Other, context.capacity);
         verdict
     }
@@ -258,7 +263,7 @@ impl<C: Classify> Policy for Partitioned<C> {
         let can_go = |page| context.table.can_go(page);
         let going = self.unread.overdue(self.now, context.capacity, can_go);
         let going = going.or_else(|| self.sequential.victim(need.reader, can_go));
-        let going = going.or_else(|| self.looping.overdue(self.now, can_go));
+        let going = going.or_else(|| self.looping.overdue(self.standstill.now(self.now, context.capacity), can_go));
         if going.is_some() {
             return going;
         }
