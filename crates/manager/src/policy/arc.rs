@@ -19,7 +19,7 @@
 //! - Ghosts are shortened after a page came, not before one goes, which leads to the same lists, and to shorter ones where the
 //!   memory shrinks.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
@@ -37,10 +37,8 @@ const AGAIN: usize = 1;
 
 #[derive(Default)]
 struct Arc {
-    /// Beside its links, which side a page is on.
-    links: Links<u8>,
     /// T1 and T2.
-    pages: [Chain; 2],
+    pages: Parts<2>,
     /// B1 and B2, and whether a ghost has moved the target already: it does so when a page is given up for it, or else when it
     /// comes.
     ghosts: Ghosts<bool, 2>,
@@ -65,7 +63,7 @@ impl Arc {
 
     /// Pages and ghosts of this side.
     fn len(&self, side: usize) -> u64 {
-        self.pages[side].len() + self.ghosts.len_of(side)
+        self.pages.len(side) + self.ghosts.len_of(side)
     }
 }
 
@@ -79,39 +77,33 @@ impl Policy for Arc {
         if lacking.is_some() {
             self.ghosts.take(block);
         }
-        let side = if lacking.is_some() { AGAIN } else { ONCE };
-        self.links.push_newest(&mut self.pages[side], page);
-        self.links[page] = side as u8;
+        self.pages.put(page, if lacking.is_some() { AGAIN } else { ONCE });
         while self.len(ONCE) > context.capacity && self.ghosts.expire_from(ONCE).is_some() {}
         while self.len(ONCE) + self.len(AGAIN) > 2 * context.capacity && self.ghosts.expire_from(AGAIN).is_some() {}
     }
 
     fn referenced(&mut self, page: Page, _: &Context<'_>, access: &Access) {
-        if access.first {
-            return;
+        if !access.first {
+            self.pages.shift(page, AGAIN);
         }
-        let side = std::mem::replace(&mut self.links[page], AGAIN as u8);
-        self.links.remove(&mut self.pages[side as usize], page);
-        self.links.push_newest(&mut self.pages[AGAIN], page);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        let side = self.links[page] as usize;
-        self.links.remove(&mut self.pages[side], page);
+        let side = self.pages.take(page);
         self.ghosts.push_to(side, context.table.block(page), false);
     }
 
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
         self.coming = need.missing.map(|block| (block, self.lacking(block, context.capacity)));
         let lacking = self.coming.and_then(|(_, lacking)| lacking);
-        let once = self.pages[ONCE].len() as f64;
+        let once = self.pages.len(ONCE) as f64;
         let from_once = once > self.target || (once == self.target && lacking == Some(AGAIN));
-        let oldest = |side: usize| self.links.oldest_first(&self.pages[side]).find(|&page| context.table.can_go(page));
+        let oldest = |side: usize| self.pages.oldest_first(side).find(|&page| context.table.can_go(page));
         let side = if from_once { ONCE } else { AGAIN };
         oldest(side).or_else(|| oldest(1 - side))
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        vec![Partition::new("T1", self.pages[ONCE].len()), Partition::new("T2", self.pages[AGAIN].len())]
+        vec![Partition::new("T1", self.pages.len(ONCE)), Partition::new("T2", self.pages.len(AGAIN))]
     }
 }

@@ -23,7 +23,7 @@
 //!   numbers tell; so there is nothing to *prune*, and each reference takes constant time.
 //! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
@@ -46,9 +46,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     build: |values| {
         Box::new(Lirs {
-            links: Links::default(),
-            low: Chain::default(),
-            queue: Chain::default(),
+            pages: Parts::default(),
             ghosts: Ghosts::default(),
             queue_share: values.get("queue"),
             stack_share: values.get("stack"),
@@ -57,19 +55,14 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
-#[derive(Clone, Copy, Default)]
-struct Note {
-    /// The number of its last reference.
-    last: u64,
-    is_low: bool,
-}
+/// The LIR pages, by their last reference.
+const LOW: usize = 0;
+/// The HIR pages.
+const QUEUE: usize = 1;
 
 struct Lirs {
-    links: Links<Note>,
-    /// The LIR pages, by their last reference.
-    low: Chain,
-    /// The HIR pages.
-    queue: Chain,
+    /// Both, and the number of each page's last reference.
+    pages: Parts<2, u64>,
     /// The last reference of each.
     ghosts: Ghosts<u64>,
     queue_share: f64,
@@ -81,18 +74,7 @@ struct Lirs {
 impl Lirs {
     /// Whether a block with this last reference is in the stack.
     fn is_stacked(&self, last: u64) -> bool {
-        self.low.oldest().is_some_and(|bottom| last > self.links[bottom].last)
-    }
-
-    fn put(&mut self, page: Page, note: Note) {
-        self.links.push_newest(if note.is_low { &mut self.low } else { &mut self.queue }, page);
-        self.links[page] = note;
-    }
-
-    fn take(&mut self, page: Page) -> Note {
-        let note = self.links[page];
-        self.links.remove(if note.is_low { &mut self.low } else { &mut self.queue }, page);
-        note
+        self.pages.oldest(LOW).is_some_and(|bottom| last > self.pages[bottom])
     }
 
     fn low_max(&self, context: &Context<'_>) -> u64 {
@@ -101,11 +83,10 @@ impl Lirs {
     }
 
     fn demote(&mut self, context: &Context<'_>) {
-        while self.low.len() > self.low_max(context)
-            && let Some(bottom) = self.low.oldest()
+        while self.pages.len(LOW) > self.low_max(context)
+            && let Some(bottom) = self.pages.oldest(LOW)
         {
-            let note = self.take(bottom);
-            self.put(bottom, Note { is_low: false, ..note });
+            self.pages.shift(bottom, QUEUE);
         }
     }
 }
@@ -114,10 +95,11 @@ impl Policy for Lirs {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         self.now += 1;
         let ghost = self.ghosts.take(context.table.block(page));
-        let is_low = self.low.len() < self.low_max(context) || ghost.is_some_and(|last| self.is_stacked(last));
-        self.put(page, Note { last: self.now, is_low });
+        let is_low = self.pages.len(LOW) < self.low_max(context) || ghost.is_some_and(|last| self.is_stacked(last));
+        self.pages.put(page, if is_low { LOW } else { QUEUE });
+        self.pages[page] = self.now;
         self.demote(context);
-        let ghosts_max = ((context.capacity as f64 * self.stack_share) as u64).saturating_sub(self.low.len());
+        let ghosts_max = ((context.capacity as f64 * self.stack_share) as u64).saturating_sub(self.pages.len(LOW));
         while self.ghosts.oldest().is_some_and(|last| self.ghosts.len() > ghosts_max || !self.is_stacked(last)) {
             self.ghosts.expire();
         }
@@ -128,25 +110,25 @@ impl Policy for Lirs {
             return;
         }
         self.now += 1;
-        let Note { last, is_low } = self.take(page);
-        let is_low = is_low || self.is_stacked(last);
-        self.put(page, Note { last: self.now, is_low });
+        let is_low = self.pages.take(page) == LOW || self.is_stacked(self.pages[page]);
+        self.pages.put(page, if is_low { LOW } else { QUEUE });
+        self.pages[page] = self.now;
         self.demote(context);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        let Note { last, is_low } = self.take(page);
-        if !is_low && self.is_stacked(last) {
+        let last = self.pages[page];
+        if self.pages.take(page) == QUEUE && self.is_stacked(last) {
             self.ghosts.push(context.table.block(page), last);
         }
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        let mut pages = self.links.oldest_first(&self.queue).chain(self.links.oldest_first(&self.low));
+        let mut pages = self.pages.oldest_first(QUEUE).chain(self.pages.oldest_first(LOW));
         pages.find(|&page| context.table.can_go(page))
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        vec![Partition::new("LIR", self.low.len()), Partition::new("HIR", self.queue.len())]
+        vec![Partition::new("LIR", self.pages.len(LOW)), Partition::new("HIR", self.pages.len(QUEUE))]
     }
 }

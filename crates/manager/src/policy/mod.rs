@@ -10,6 +10,7 @@ use crate::ids::{Page, ReaderId};
 mod context;
 pub mod list;
 mod partitioned;
+mod parts;
 mod reports;
 mod sequential;
 mod spec;

@@ -19,7 +19,7 @@
 //! - The paper puts all that is new into S. While the memory fills, S takes no more than its share here, as in the simulator of the
 //!   paper's authors: of a loop that does not fit, M then keeps a part.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
@@ -42,9 +42,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     build: |values| {
         Box::new(S3Fifo {
-            links: Links::default(),
-            small: Chain::default(),
-            main: Chain::default(),
+            pages: Parts::default(),
             ghosts: Ghosts::default(),
             replaces: false,
             small_share: values.get("small"),
@@ -58,16 +56,12 @@ const USES_MAX: u8 = 3;
 /// Uses that get a page out of the small queue into the main one.
 const USES_TO_STAY: u8 = 2;
 
-#[derive(Clone, Copy, Default)]
-struct Note {
-    uses: u8,
-    is_main: bool,
-}
+const SMALL: usize = 0;
+const MAIN: usize = 1;
 
 struct S3Fifo {
-    links: Links<Note>,
-    small: Chain,
-    main: Chain,
+    /// The two queues, and the uses of each page.
+    pages: Parts<2, u8>,
     ghosts: Ghosts<()>,
     /// Whether a page was given up for the next to come: the memory is full.
     replaces: bool,
@@ -80,21 +74,16 @@ impl S3Fifo {
         (context.capacity as f64 * self.small_share) as u64
     }
 
-    fn put(&mut self, page: Page, note: Note) {
-        self.links.push_newest(if note.is_main { &mut self.main } else { &mut self.small }, page);
-        self.links[page] = note;
-    }
-
     fn victim_of_small(&mut self, context: &Context<'_>) -> Option<Page> {
-        for _ in 0..self.small.len() {
-            let page = self.small.oldest()?;
-            if self.links[page].uses >= USES_TO_STAY {
-                self.links.remove(&mut self.small, page);
-                self.put(page, Note { uses: 0, is_main: true });
+        for _ in 0..self.pages.len(SMALL) {
+            let page = self.pages.oldest(SMALL)?;
+            if self.pages[page] >= USES_TO_STAY {
+                self.pages.shift(page, MAIN);
+                self.pages[page] = 0;
             } else if context.table.can_go(page) {
                 return Some(page);
             } else {
-                self.links.renew(&mut self.small, page);
+                self.pages.renew(page);
             }
         }
         None
@@ -102,14 +91,14 @@ impl S3Fifo {
 
     fn victim_of_main(&mut self, context: &Context<'_>) -> Option<Page> {
         // After so many rounds no uses are left: who is not found then cannot go.
-        for _ in 0..(u64::from(USES_MAX) + 1) * self.main.len() {
-            let page = self.main.oldest()?;
-            let uses = &mut self.links[page].uses;
+        for _ in 0..(u64::from(USES_MAX) + 1) * self.pages.len(MAIN) {
+            let page = self.pages.oldest(MAIN)?;
+            let uses = &mut self.pages[page];
             if *uses == 0 && context.table.can_go(page) {
                 return Some(page);
             }
             *uses = uses.saturating_sub(1);
-            self.links.renew(&mut self.main, page);
+            self.pages.renew(page);
         }
         None
     }
@@ -119,8 +108,9 @@ impl Policy for S3Fifo {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         let is_ghost = self.ghosts.take(context.table.block(page)).is_some();
         let fills = !std::mem::take(&mut self.replaces);
-        let is_main = is_ghost || (fills && self.small.len() >= self.small_max(context));
-        self.put(page, Note { uses: 0, is_main });
+        let is_main = is_ghost || (fills && self.pages.len(SMALL) >= self.small_max(context));
+        self.pages.put(page, if is_main { MAIN } else { SMALL });
+        self.pages[page] = 0;
         let ghosts_max = (context.capacity as f64 * self.ghosts_share) as u64;
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();
@@ -128,24 +118,21 @@ impl Policy for S3Fifo {
     }
 
     fn referenced(&mut self, page: Page, _: &Context<'_>, access: &Access) {
-        let uses = &mut self.links[page].uses;
+        let uses = &mut self.pages[page];
         if !access.first && *uses < USES_MAX {
             *uses += 1;
         }
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        if self.links[page].is_main {
-            self.links.remove(&mut self.main, page);
-        } else {
-            self.links.remove(&mut self.small, page);
+        if self.pages.take(page) == SMALL {
             self.ghosts.push(context.table.block(page), ());
         }
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         self.replaces = true;
-        let small_is_full = self.small.len() >= self.small_max(context);
+        let small_is_full = self.pages.len(SMALL) >= self.small_max(context);
         let going = if small_is_full { self.victim_of_small(context) } else { None };
         // The small queue moves what is to stay to the main one: where there is nothing else, that goes.
         going
@@ -155,6 +142,6 @@ impl Policy for S3Fifo {
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        vec![Partition::new("small", self.small.len()), Partition::new("main", self.main.len())]
+        vec![Partition::new("small", self.pages.len(SMALL)), Partition::new("main", self.pages.len(MAIN))]
     }
 }

@@ -16,7 +16,7 @@
 //! - The paper has two segments, *probationary* and *protected*, the second of a size to be chosen: `segments=2`. Four equal ones are
 //!   how simulators of today run it by default.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::ids::Page;
 
@@ -27,74 +27,61 @@ pub(super) static SPEC: Spec = Spec {
     parameters: &[Parameter {
         name: "segments",
         help: "how many, of equal size; 2 as in the paper",
-        domain: Domain::Number { default: 4.0, min: 1.0, max: 16.0 },
+        domain: Domain::Number { default: 4.0, min: 1.0, max: SEGMENTS_MAX as f64 },
     }],
-    build: |values| {
-        let segments = vec![Chain::default(); values.get("segments") as usize];
-        Box::new(Slru { links: Links::default(), segments })
-    },
+    build: |values| Box::new(Slru { pages: Parts::default(), segments: values.get("segments") as usize }),
 };
 
+const SEGMENTS_MAX: usize = 16;
+
 struct Slru {
-    /// Beside its links, the segment a page is in.
-    links: Links<u8>,
-    /// The lowest first.
-    segments: Vec<Chain>,
+    /// By segment, the lowest first.
+    pages: Parts<SEGMENTS_MAX>,
+    /// How many segments there are.
+    segments: usize,
 }
 
 impl Slru {
     /// The pages of a segment.
     fn each(&self, context: &Context<'_>) -> u64 {
-        context.capacity / self.segments.len() as u64
-    }
-
-    fn put(&mut self, page: Page, segment: usize) {
-        self.links.push_newest(&mut self.segments[segment], page);
-        self.links[page] = segment as u8;
-    }
-
-    fn take(&mut self, page: Page) -> usize {
-        let segment = self.links[page] as usize;
-        self.links.remove(&mut self.segments[segment], page);
-        segment
+        context.capacity / self.segments as u64
     }
 }
 
 impl Policy for Slru {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         let each = self.each(context);
-        let lowest = self.segments.iter().position(|segment| segment.len() < each);
-        self.put(page, lowest.unwrap_or(0));
+        let lowest = (0..self.segments).find(|&segment| self.pages.len(segment) < each);
+        self.pages.put(page, lowest.unwrap_or(0));
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         if access.first {
             return;
         }
-        let top = (self.take(page) + 1).min(self.segments.len() - 1);
-        self.put(page, top);
+        let top = (self.pages.part_of(page) + 1).min(self.segments - 1);
+        self.pages.shift(page, top);
         let each = self.each(context);
         for segment in (1..=top).rev() {
-            while self.segments[segment].len() > each
-                && let Some(pushed_out) = self.segments[segment].oldest()
+            while self.pages.len(segment) > each
+                && let Some(pushed_out) = self.pages.oldest(segment)
             {
-                self.take(pushed_out);
-                self.put(pushed_out, segment - 1);
+                self.pages.shift(pushed_out, segment - 1);
             }
         }
     }
 
     fn left(&mut self, page: Page, _: &Context<'_>) {
-        self.take(page);
+        self.pages.take(page);
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        let mut pages = self.segments.iter().flat_map(|segment| self.links.oldest_first(segment));
+        let mut pages = (0..self.segments).flat_map(|segment| self.pages.oldest_first(segment));
         pages.find(|&page| context.table.can_go(page))
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        let segments = self.segments.iter().enumerate();
-        segments.map(|(at, segment)| Partition::new(format!("segment {at}"), segment.len())).collect()
+        let partition = |segment| Partition::new(format!("segment {segment}"), self.pages.len(segment));
+        (0..self.segments).map(partition).collect()
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! It is the paper's full version, with the sizes it recommends.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
@@ -37,9 +37,7 @@ pub(super) static SPEC: Spec = Spec {
     ],
     build: |values| {
         Box::new(TwoQ {
-            links: Links::default(),
-            recent: Chain::default(),
-            lasting: Chain::default(),
+            pages: Parts::default(),
             ghosts: Ghosts::default(),
             recent_share: values.get("recent"),
             ghosts_share: values.get("ghosts"),
@@ -47,11 +45,12 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
+const RECENT: usize = 0;
+const LASTING: usize = 1;
+
 struct TwoQ {
-    /// Beside its links, whether a page is of long standing.
-    links: Links<bool>,
-    recent: Chain,
-    lasting: Chain,
+    /// A1in and Am.
+    pages: Parts<2>,
     ghosts: Ghosts<()>,
     recent_share: f64,
     ghosts_share: f64,
@@ -60,8 +59,7 @@ struct TwoQ {
 impl Policy for TwoQ {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         let lasts = self.ghosts.take(context.table.block(page)).is_some();
-        self.links.push_newest(if lasts { &mut self.lasting } else { &mut self.recent }, page);
-        self.links[page] = lasts;
+        self.pages.put(page, if lasts { LASTING } else { RECENT });
         let ghosts_max = (context.capacity as f64 * self.ghosts_share) as u64;
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();
@@ -69,31 +67,25 @@ impl Policy for TwoQ {
     }
 
     fn referenced(&mut self, page: Page, _: &Context<'_>, _: &Access) {
-        if self.links[page] {
-            self.links.renew(&mut self.lasting, page);
+        if self.pages.part_of(page) == LASTING {
+            self.pages.renew(page);
         }
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        if self.links[page] {
-            self.links.remove(&mut self.lasting, page);
-        } else {
-            self.links.remove(&mut self.recent, page);
+        if self.pages.take(page) == RECENT {
             self.ghosts.push(context.table.block(page), ());
         }
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
         let recent_max = (context.capacity as f64 * self.recent_share) as u64;
-        let order = match self.recent.len() > recent_max {
-            true => [&self.recent, &self.lasting],
-            false => [&self.lasting, &self.recent],
-        };
-        let mut pages = order.into_iter().flat_map(|list| self.links.oldest_first(list));
+        let order = if self.pages.len(RECENT) > recent_max { [RECENT, LASTING] } else { [LASTING, RECENT] };
+        let mut pages = order.into_iter().flat_map(|part| self.pages.oldest_first(part));
         pages.find(|&page| context.table.can_go(page))
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        vec![Partition::new("A1in", self.recent.len()), Partition::new("Am", self.lasting.len())]
+        vec![Partition::new("A1in", self.pages.len(RECENT)), Partition::new("Am", self.pages.len(LASTING))]
     }
 }

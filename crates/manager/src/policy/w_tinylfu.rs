@@ -23,7 +23,7 @@
 //! # Where this differs from the paper
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
 
-use super::list::{Chain, Links};
+use super::parts::Parts;
 use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
@@ -39,8 +39,7 @@ pub(super) static SPEC: Spec = Spec {
     }],
     build: |values| {
         Box::new(WTinyLfu {
-            links: Links::default(),
-            parts: Default::default(),
+            pages: Parts::default(),
             sketch: Sketch::default(),
             window_share: values.get("window"),
         })
@@ -55,9 +54,7 @@ const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 
 struct WTinyLfu {
-    /// Beside its links, the part a page is in.
-    links: Links<u8>,
-    parts: [Chain; 3],
+    pages: Parts<3>,
     sketch: Sketch,
     window_share: f64,
 }
@@ -67,24 +64,12 @@ impl WTinyLfu {
         ((context.capacity as f64 * self.window_share) as u64).max(1)
     }
 
-    fn put(&mut self, page: Page, part: usize) {
-        self.links.push_newest(&mut self.parts[part], page);
-        self.links[page] = part as u8;
-    }
-
-    fn take(&mut self, page: Page) -> usize {
-        let part = self.links[page] as usize;
-        self.links.remove(&mut self.parts[part], page);
-        part
-    }
-
     /// Lets the LRU end of a part go to another while there are more than so many pages in it.
     fn overflow(&mut self, from: usize, to: usize, pages_max: u64) {
-        while self.parts[from].len() > pages_max
-            && let Some(page) = self.parts[from].oldest()
+        while self.pages.len(from) > pages_max
+            && let Some(page) = self.pages.oldest(from)
         {
-            self.take(page);
-            self.put(page, to);
+            self.pages.shift(page, to);
         }
     }
 }
@@ -93,7 +78,7 @@ impl Policy for WTinyLfu {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
         self.sketch.fit(context.capacity);
         self.sketch.count(context.table.block(page));
-        self.put(page, WINDOW);
+        self.pages.put(page, WINDOW);
         self.overflow(WINDOW, PROBATION, self.window_max(context));
     }
 
@@ -102,20 +87,20 @@ impl Policy for WTinyLfu {
             return;
         }
         self.sketch.count(context.table.block(page));
-        let part = self.take(page);
-        self.put(page, if part == WINDOW { WINDOW } else { PROTECTED });
+        let part = self.pages.part_of(page);
+        self.pages.shift(page, if part == WINDOW { WINDOW } else { PROTECTED });
         let main_max = context.capacity - self.window_max(context).min(context.capacity);
         self.overflow(PROTECTED, PROBATION, (main_max as f64 * PROTECTED_SHARE) as u64);
     }
 
     fn left(&mut self, page: Page, _: &Context<'_>) {
-        self.take(page);
+        self.pages.take(page);
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        let oldest = |part: usize| self.links.oldest_first(&self.parts[part]).find(|&page| context.table.can_go(page));
+        let oldest = |part: usize| self.pages.oldest_first(part).find(|&page| context.table.can_go(page));
         let other = oldest(PROBATION).or_else(|| oldest(PROTECTED));
-        let is_full = self.parts[WINDOW].len() >= self.window_max(context);
+        let is_full = self.pages.len(WINDOW) >= self.window_max(context);
         let (other, candidate) = match (other, oldest(WINDOW).filter(|_| is_full || other.is_none())) {
             (Some(other), Some(candidate)) => (other, candidate),
             (other, candidate) => return candidate.or(other),
@@ -124,13 +109,12 @@ impl Policy for WTinyLfu {
         if often(candidate) <= often(other) {
             return Some(candidate);
         }
-        self.take(candidate);
-        self.put(candidate, PROBATION);
+        self.pages.shift(candidate, PROBATION);
         Some(other)
     }
 
     fn partitions(&self) -> Vec<Partition> {
-        let names = ["window", "probation", "protected"].iter().zip(&self.parts);
-        names.map(|(&name, part)| Partition::new(name, part.len())).collect()
+        let names = [(WINDOW, "window"), (PROBATION, "probation"), (PROTECTED, "protected")];
+        names.map(|(part, name)| Partition::new(name, self.pages.len(part))).into()
     }
 }
