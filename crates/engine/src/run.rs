@@ -17,7 +17,7 @@ use crate::shared::SharedRegion;
 use crate::supervisor::{LogSink, Setup, Supervisor, TraceSink};
 
 /// The preload library's file name.
-pub const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
+const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
 
 /// What is to be run, and how.
 pub struct Run<'a> {
@@ -53,7 +53,7 @@ pub enum Failure {
 }
 
 /// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
-pub fn find_preload_library() -> Result<PathBuf, String> {
+fn find_preload_library() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
     let beside = own.with_file_name(PRELOAD_LIBRARY);
     let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use foresee_sim::load::Trace;
-use foresee_sim::size::parse_size;
+use foresee_sim::size::Size;
 use foresee_sim::untimed::{Cell, run};
 
 const ROUNDS: u32 = 7;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trace = Trace::load(&path, None, 4096)?;
     println!("loaded {} requests in {:.0?}", trace.len(), begun.elapsed());
     for size in sizes {
-        let cell = Cell { policy: policy.parse()?, cache_blocks: parse_size(&size, &trace)? };
+        let cell = Cell { policy: policy.parse()?, cache_blocks: size.parse::<Size>()?.blocks(&trace) };
         let mut best = Duration::MAX;
         let mut misses = 0;
         for _ in 0..ROUNDS {

@@ -49,14 +49,6 @@ impl Size {
     }
 }
 
-/// Reads a size and turns it into blocks of this trace.
-///
-/// # Errors
-/// If the text is no size.
-pub fn parse_size(text: &str, trace: &Trace) -> Result<u64, String> {
-    text.parse::<Size>().map(|size| size.blocks(trace))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,10 +57,10 @@ mod tests {
     fn sizes_are_blocks_bytes_or_shares() {
         let trace = Trace::of_blocks(0..200, 4096);
         for (text, blocks) in [("1000", 1000), ("64MiB", 16384), ("64M", 16384), ("8K", 2), ("1K", 1), ("10%", 20)] {
-            assert_eq!(parse_size(text, &trace), Ok(blocks), "{text}");
+            assert_eq!(text.parse::<Size>().map(|size| size.blocks(&trace)), Ok(blocks), "{text}");
         }
         for text in ["", "0", "-1", "64MB", "iB", "M", "0%", "-1%", "NaN%", "x", "99999999999T"] {
-            assert!(parse_size(text, &trace).is_err(), "{text}");
+            assert!(text.parse::<Size>().is_err(), "{text}");
         }
     }
 }

@@ -12,9 +12,9 @@ use std::time::SystemTime;
 use super::{Profile, format};
 
 /// Profiles kept at most.
-pub const PROFILES_MAX: usize = 256;
+const PROFILES_MAX: usize = 256;
 /// Bytes all profiles take at most.
-pub const STORE_BYTES_MAX: u64 = 128 << 20;
+const STORE_BYTES_MAX: u64 = 128 << 20;
 /// Bytes one profile takes at most: the longest that [`super::STEPS_MAX`] steps make, compressed.
 const PROFILE_BYTES_MAX: u64 = 32 << 20;
 const EXTENSION: &str = "profile";
