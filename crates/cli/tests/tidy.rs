@@ -84,11 +84,15 @@ fn the_documents_name_all_there_is() {
 }
 
 #[test]
-fn the_commands_the_readme_names_exist() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+fn the_makefile_has_what_the_documents_name() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
-    for target in ["demo", "test", "bench", "install"] {
-        assert!(readme.contains(&format!("make {target}")), "README.md does not name make {target}");
-        assert!(makefile.contains(&format!("\n{target}:")), "the Makefile has no {target}");
+    for document in ["README.md", "HACKING.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let named = ["`make ", "\nmake "].into_iter().flat_map(|begin| text.split(begin).skip(1));
+        let targets: Vec<_> = named.map(|rest| rest.split([' ', '`', '\n']).next().unwrap()).collect();
+        assert!(targets.len() > 3, "{document}: {targets:?}");
+        for target in targets {
+            assert!(makefile.contains(&format!("\n{target}:")), "{document}: the Makefile has no {target}");
+        }
     }
 }
