@@ -392,6 +392,27 @@ fn a_stream_that_is_pushed_out_shrinks() {
     assert!(amp_misses <= fixed_misses, "{amp_misses} and {fixed_misses}");
 }
 
+/// `sarc-amp`: a hundred streams with eight pages each are found, though an eighth of the memory is read between two of their reads.
+#[test]
+fn many_streams_are_found_in_a_small_memory() {
+    for policy in ["sarc-amp", "readahead", "tip2-amp"] {
+        let mut driver = driver(policy, 800);
+        for index in 0..400 {
+            (0..100).for_each(|stream| read(&mut driver, stream * 1_000_000 + index));
+        }
+        let misses = driver.manager.statistics().misses;
+        assert!(misses < 40_000 / 3, "{policy}: {misses} of 40,000");
+    }
+}
+
+/// `sarc-amp`: a lone stream does not fill the memory with what it will read, and so loses nothing of it.
+#[test]
+fn a_stream_leaves_room_for_itself() {
+    let mut driver = driver("sarc-amp", 128);
+    assert!(stretches(&mut driver, 5000).into_iter().all(|length| length <= 32));
+    assert_eq!(driver.manager.statistics().misses, 4);
+}
+
 /// `sarc-amp`: a reader that had to wait has the stretch after the next begin sooner.
 #[test]
 fn a_block_that_is_late_moves_the_trigger() {

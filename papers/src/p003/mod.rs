@@ -81,7 +81,8 @@ const ASSUMED: [&str; 17] = [
     "Cache-sensitive, SARC's ratio is 0.8 to 1.5, LRU-Bottom's 0.6 to 2.5 (the higher the load, the higher), LRU-Top's below 0.01; \
      cache-insensitive 0.4 to 1.6, 2.9 to 4.5 and below 0.01. SARC gives sequential data 6 to 11 and 12 to 15 % of the read cache, as \
      it should between LRU-Bottom's 7 to 9 and LRU-Top's 63 to 70, except at low load, where little is needed.",
-    "Falls short: sarc-amp with 8 pages a stream (degree 6 is 2.6 to 4.7 times as fast: more than a twelfth of the memory is read \
-     between two reads of a stream, and it is not found) and with 1,000 streams of 200 blocks in ample memory (1.3 and 1.5 times; \
-     degree 384 reads each in one request). Elsewhere it is ahead of every fixed degree, or within a quarter of the best.",
+    "Falls short: sarc-amp with 1,000 streams of 200 blocks in ample memory (1.2 and 1.5 times the best fixed degree's time: degree 384 \
+     reads each in one request, and sarc-amp knows of no stream that it is worth as much before any was read), with 10 streams in \
+     80 pages (1.2: each has four blocks at once where a fixed degree takes five) and in 5,120 (1.1: degree 192 happens to fit, by 384 \
+     it takes 1.3), and with 100 in 3,200 (1.05). Elsewhere it is as fast as the best fixed degree, or up to a quarter faster.",
 ];

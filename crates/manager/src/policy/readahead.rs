@@ -88,6 +88,7 @@ impl Policy for Readahead {
     }
 
     fn lost(&mut self, page: Page, context: &Context<'_>) {
+        self.detector.lost(page);
         self.keep.lost(page, context);
     }
 

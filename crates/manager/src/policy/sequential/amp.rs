@@ -8,12 +8,23 @@
 //! a run is missed                 of its last stretch so much was used: the degree is no more than that
 //! ```
 //!
-//! The distance is half the degree at most, and a quarter when that shrinks: a block that waits to be read longer holds its page longer.
+//! The distance is half the degree at most, and a quarter when that shrinks or a run is missed: a block that waits to be read longer
+//! holds its page longer.
 //! Both grow twofold until something of the stream was brought in vain, by an eighth from then on. Where many streams end before what
 //! was brought for them, new ones begin with less, and grow by an eighth at once: what became of earlier streams is all that is known
 //! of a new one. Each block of a
 //! stretch carries how many follow it in the stretch; from any of them, so, the way to the one with the trigger is one look-up, in which
 //! the stream's state is changed.
+//!
+//! # Many streams, and one memory
+//! What is brought for all streams and not read yet is counted, and may take a part of the memory. A stretch takes half of what is
+//! left of that, or less:
+//!
+//! ```text
+//! degree <= (SHARE L - unread) / 2        so with n streams that have about d unread each:  d = SHARE L / (n + 2)
+//! ```
+//!
+//! They share evenly, however many there are, and nobody has to know how many.
 //!
 //! Worked example: a stretch of 24 with distance 3 is 4 ..= 27, and 24 carries the trigger. Reading 24 in time wants 25 ..= 75, of
 //! which 28 ..= 75 are brought: 48, with the trigger at 72.
@@ -39,6 +50,9 @@ pub const DEGREE_MAX: Parameter = Parameter {
 const STEP_PART: u16 = 8;
 /// The least degree: less is not worth a request of its own.
 const DEGREE_MIN: u16 = 4;
+/// The part of the memory that may hold what is brought for streams and not read yet: the rest is for what was read, which says where
+/// the streams are.
+const SHARE: f64 = 0.5;
 /// The distance of a new stream.
 const DISTANCE: u16 = 3;
 
@@ -53,6 +67,8 @@ pub struct Carried {
     after: u16,
     /// Something of the stream was brought in vain.
     settled: bool,
+    /// Brought for its stream and not read yet.
+    unread: bool,
 }
 
 impl Carried {
@@ -87,6 +103,8 @@ pub struct Amp {
     degree_max: u16,
     /// The degree of new streams, as far as it was worth it lately.
     first: f32,
+    /// Blocks that were brought for their streams and are not read yet.
+    unread: u64,
     /// By page.
     carried: Vec<Carried>,
 }
@@ -97,7 +115,7 @@ impl Amp {
         let [degree, degree_max] = [FIRST_DEGREE, DEGREE_MAX].map(|it| values.get(it.name) as u16);
         let degree_max = degree_max.max(DEGREE_MIN);
         let degree = degree.clamp(DEGREE_MIN, degree_max);
-        Amp { degree, degree_max, first: f32::from(degree), carried: Vec::new() }
+        Amp { degree, degree_max, first: f32::from(degree), unread: 0, carried: Vec::new() }
     }
 
     /// What a page carries.
@@ -113,26 +131,47 @@ impl Amp {
         self.carried[page as usize] = carried;
     }
 
+    /// What this page carries from now on, whose block is brought for its stream, or was brought before and is not read yet.
+    pub fn bring(&mut self, page: Page, carried: Carried) {
+        self.unread += u64::from(!self.of(page).unread);
+        self.carry(page, Carried { unread: true, ..carried });
+    }
+
+    /// A page's block is read, or is brought no more.
+    pub fn forget_unread(&mut self, page: Page) {
+        if let Some(carried) = self.carried.get_mut(page as usize) {
+            self.unread -= u64::from(std::mem::take(&mut carried.unread));
+        }
+    }
+
+    /// The greatest degree for now, so that all streams have as much of the memory.
+    fn fair_degree(&self, capacity: u64) -> u16 {
+        let left = ((SHARE * capacity as f64) as u64).saturating_sub(self.unread);
+        (left / 2).clamp(u64::from(DEGREE_MIN), u64::from(self.degree_max)) as u16
+    }
+
     /// The stream whose trigger carried this, now that it was read, and how many of the next blocks are wanted: those on their way
     /// already, and a new stretch.
-    pub fn goes_on(&self, carried: Carried) -> (Carried, u64) {
-        let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.degree_max);
+    pub fn goes_on(&self, carried: Carried, capacity: u64) -> (Carried, u64) {
+        let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.fair_degree(capacity));
         let stream = Carried { degree, distance: carried.distance.min(degree / 2), ..carried };
         (stream, u64::from(carried.after) + u64::from(degree))
     }
 
     /// The stream whose run was missed behind a block that carries this, and how many of the next blocks are wanted.
-    pub fn missed(&self, before: Carried) -> (Carried, u64) {
+    pub fn missed(&self, before: Carried, capacity: u64) -> (Carried, u64) {
         let stream = match before {
             Carried { degree: 0, .. } => {
                 let degree = self.first as u16;
                 let settled = degree < self.degree / 2;
-                Carried { degree, distance: DISTANCE.min(degree / 2), settled, ..before }
+                Carried { degree, distance: DISTANCE, settled, ..before }
             }
             Carried { after: 0, .. } => before,
             Carried { degree, after, .. } => before.shrunk_to(degree.saturating_sub(after)),
         };
-        (stream, u64::from(stream.degree))
+        let degree = stream.degree.min(self.fair_degree(capacity));
+        let stream = Carried { degree, distance: stream.distance.min(degree / 4), ..stream };
+        (stream, u64::from(degree))
     }
 
     /// The page with the trigger of the stretch that this page's block is of.
@@ -152,13 +191,15 @@ impl Amp {
         }
     }
 
-    /// A block that was brought for its stream is read.
-    pub fn of_use(&mut self) {
+    /// A block that was brought is read.
+    pub fn of_use(&mut self, page: Page) {
+        self.forget_unread(page);
         self.first = (self.first * (1.0 + GROWS_BY)).min(f32::from(self.degree));
     }
 
     /// A block went unread.
     pub fn in_vain(&mut self, page: Page, block: Block, table: &Table) {
+        self.forget_unread(page);
         self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
         if let Some(trigger) = self.trigger_of(page, block, table) {
             let carried = self.of(trigger);

@@ -16,13 +16,14 @@
 //! ```
 //!
 //! A track of the paper holds a request; a block here is less. With its rules a request of four blocks is a run. With those of
-//! `sarc-amp` all blocks of a request get one count, and what was read longer ago counts for nothing: in a memory that holds a large
+//! `sarc-amp` all blocks of a request get one count, and what was read longer ago counts half, or nothing: in a memory that holds a large
 //! part of what is read at random, most blocks have the one before them beside them, and that has its own, and so on.
 
 use super::amp::{Amp, Carried};
 use super::lists::Class;
+use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
-use crate::ids::{Block, FileId, Page};
+use crate::ids::{Block, Page};
 use crate::policy::{Context, Stretch, Values};
 
 /// How far is read ahead, and where the trigger goes.
@@ -33,15 +34,22 @@ enum Reach {
     Adapted(Amp),
 }
 
-/// The part of the memory that may be referenced between two requests of a run: with more, a run of reads at random is one in
-/// `RECENT_PART` squared at most, and with less, more runs at once than that would hide one another.
-const RECENT_PART: u64 = 12;
-/// And so many blocks in any memory.
+/// What a step of a run counts.
+const WHOLE_STEP: u16 = 2;
+const HALF_STEP: u16 = 1;
+/// The part of the memory that may be referenced between two requests that are a whole step of a run: with more, a run of reads at
+/// random is one in `WHOLE_PART` squared at most, and with less, more runs at once than that would hide one another.
+const WHOLE_PART: u64 = 12;
+/// And those that are half a step, as all are where the memory has no more than eight pages for each of many runs: twice as many by
+/// chance are rarer still.
+const HALF_PART: u64 = 6;
+/// And so many blocks, for a whole one, in any memory.
 const RECENT_MIN: u64 = 64;
 
 /// When something is read ahead, and how far.
 pub struct Rules {
-    threshold: u8,
+    /// In half steps.
+    threshold: u16,
     reach: Reach,
     anomaly: bool,
 }
@@ -51,7 +59,7 @@ impl Rules {
     pub fn fixed(values: &Values) -> Self {
         let [degree, group, trigger_offset] = [DEGREE, GROUP, TRIGGER_OFFSET].map(|it| values.get(it.name) as u64);
         Rules {
-            threshold: values.get(THRESHOLD.name) as u8,
+            threshold: values.get(THRESHOLD.name) as u16 * WHOLE_STEP,
             reach: Reach::Fixed { degree, group, trigger_offset },
             anomaly: values.get(ANOMALY.name) >= 0.5,
         }
@@ -64,7 +72,11 @@ impl Rules {
 
     /// Those of AMP.
     pub fn adapted(values: &Values) -> Self {
-        Rules { threshold: values.get(THRESHOLD.name) as u8, reach: Reach::Adapted(Amp::new(values)), anomaly: false }
+        Rules {
+            threshold: values.get(THRESHOLD.name) as u16 * WHOLE_STEP,
+            reach: Reach::Adapted(Amp::new(values)),
+            anomaly: false,
+        }
     }
 }
 
@@ -72,55 +84,12 @@ impl Rules {
 #[derive(Clone, Copy)]
 struct Track {
     class: Class,
-    /// 0 until it is read.
-    counter: u8,
+    /// In half steps; 0 until it is read.
+    counter: u16,
     /// Reading it has the next stretch read ahead.
     trigger: bool,
     /// How many references there had been when it was read.
     read_at: u32,
-}
-
-/// A stretch that is wanted.
-#[derive(Clone, Copy)]
-struct Wanted {
-    file: FileId,
-    /// From this block up to before `end`.
-    first: u64,
-    end: u64,
-    /// The block that is to carry the trigger.
-    trigger: Option<u64>,
-    misses: u64,
-    /// What its blocks carry.
-    stream: Carried,
-}
-
-impl Wanted {
-    fn holds(&self, block: Block) -> bool {
-        block.file == self.file && (self.first..self.end).contains(&block.index)
-    }
-
-    fn triggers_at(&self, block: Block) -> bool {
-        block.file == self.file && Some(block.index) == self.trigger
-    }
-
-    /// After this block, by 003's rule: the same degree for all, ends at multiples of the group.
-    fn fixed(Block { file, index }: Block, degree: u64, group: u64, trigger_offset: u64) -> Self {
-        let last = (index + degree).saturating_sub(index % group).max(index);
-        let trigger = last.checked_sub(trigger_offset).filter(|&trigger| trigger > index);
-        Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream: Carried::default() }
-    }
-
-    /// After this block, as far as its stream is wanted.
-    fn adapted(Block { file, index }: Block, (stream, blocks): (Carried, u64)) -> Self {
-        let last = index + blocks;
-        let trigger = last.checked_sub(stream.distance()).filter(|&trigger| trigger > index);
-        Wanted { file, first: index + 1, end: last + 1, trigger, misses: 0, stream }
-    }
-
-    fn stretch(&self) -> Stretch {
-        let first = Block { file: self.file, index: self.first };
-        Stretch { first, count: self.end - self.first, misses: self.misses }
-    }
 }
 
 /// What is known of runs.
@@ -173,8 +142,11 @@ impl Detector {
     pub fn taken_ahead(&mut self, page: Page, block: Block) {
         let current = self.current.filter(|current| current.holds(block));
         let trigger = current.is_some_and(|current| current.triggers_at(block));
-        let carried = current.map_or(Carried::default(), |current| current.stream.at(block.index, current.end));
-        self.begin(page, Track { class: Class::Sequential, counter: 0, trigger, read_at: self.now }, carried);
+        let track = Track { class: Class::Sequential, counter: 0, trigger, read_at: self.now };
+        self.begin(page, track, Carried::default());
+        if let (Reach::Adapted(amp), Some(current)) = (&mut self.rules.reach, current) {
+            amp.bring(page, current.stream.at(block.index, current.end));
+        }
     }
 
     /// A page is taken for a block that is disclosed, or that a reader misses who disclosed it: it is of no run's list.
@@ -199,18 +171,33 @@ impl Detector {
         Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before))
     }
 
-    /// How many steps led to this page, of the block before one that is read now.
-    fn steps_to(&self, before: Page, context: &Context<'_>) -> u8 {
-        let track = self.tracks[before as usize];
-        let recent = (context.capacity / RECENT_PART).max(RECENT_MIN);
-        let is_recent = u64::from(self.now.wrapping_sub(track.read_at)) <= recent;
-        if is_recent || !self.rules.by_requests() { track.counter } else { 0 }
+    /// What it counts that the block after this page's is read now; nothing: it goes on no run.
+    fn step_from(&self, before: Page, context: &Context<'_>) -> u16 {
+        let age = u64::from(self.now.wrapping_sub(self.tracks[before as usize].read_at));
+        if !self.rules.by_requests() || age <= (context.capacity / WHOLE_PART).max(RECENT_MIN) {
+            WHOLE_STEP
+        } else if age <= context.capacity / HALF_PART {
+            HALF_STEP
+        } else {
+            0
+        }
     }
 
-    fn counter_after(&self, before: Option<Page>, context: &Context<'_>) -> u8 {
-        let steps = before.map_or(0, |before| self.steps_to(before, context));
-        let is_step = !self.rules.by_requests() || !self.in_request || before != Some(self.last);
-        if is_step { steps.saturating_add(1).min(self.rules.threshold) } else { steps }
+    fn counter_after(&self, before: Option<Page>, context: &Context<'_>) -> u16 {
+        let Some(before) = before else { return WHOLE_STEP };
+        let counter = self.tracks[before as usize].counter;
+        if self.rules.by_requests() && self.in_request && before == self.last {
+            return counter;
+        }
+        match self.step_from(before, context) {
+            0 => WHOLE_STEP,
+            step => (counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
+        }
+    }
+
+    /// Whether a block that is read now goes on a run, of which the block of this page, before it, is the last.
+    fn is_run(&self, before: Page, context: &Context<'_>) -> bool {
+        self.tracks[before as usize].counter >= self.rules.threshold && self.step_from(before, context) > 0
     }
 
     /// A reader is at this page.
@@ -232,7 +219,7 @@ impl Detector {
             self.note_read(page);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
-        let run = before.filter(|&before| self.steps_to(before, context) == self.rules.threshold);
+        let run = before.filter(|&before| self.is_run(before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| self.carried(before));
         self.begin(page, Track { class, ..track }, Carried::default());
@@ -240,7 +227,7 @@ impl Detector {
         run?;
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
-            Reach::Adapted(amp) => Wanted::adapted(block, amp.missed(carried)),
+            Reach::Adapted(amp) => Wanted::adapted(block, amp.missed(carried, context.capacity)),
         };
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.carry(page, wanted.stream.at(block.index, wanted.end));
@@ -263,7 +250,7 @@ impl Detector {
         let before = self.before(context.table.block(page), context);
         self.tracks[page as usize].counter = self.counter_after(before, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
-            amp.of_use();
+            amp.of_use(page);
         }
     }
 
@@ -290,12 +277,19 @@ impl Detector {
         }
     }
 
+    /// A page's block could not be brought.
+    pub fn lost(&mut self, page: Page) {
+        if let Reach::Adapted(amp) = &mut self.rules.reach {
+            amp.forget_unread(page);
+        }
+    }
+
     /// The trigger was read: what comes after is wanted.
     #[inline(never)]
     fn go_on(&mut self, block: Block, carried: Carried, context: &Context<'_>) -> Stretch {
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
-            Reach::Adapted(amp) => Wanted::adapted(block, amp.goes_on(carried)),
+            Reach::Adapted(amp) => Wanted::adapted(block, amp.goes_on(carried, context.capacity)),
         };
         self.want(wanted, context)
     }
@@ -326,7 +320,12 @@ impl Detector {
         }
         (track.class, track.trigger) = (Class::Sequential, triggers);
         if let (Reach::Adapted(amp), Some(wanted)) = (&mut self.rules.reach, self.wanted) {
-            amp.carry(page, wanted.stream.at(block.index, wanted.end));
+            let carried = wanted.stream.at(block.index, wanted.end);
+            if track.counter == 0 {
+                amp.bring(page, carried);
+            } else {
+                amp.carry(page, carried);
+            }
         }
         true
     }

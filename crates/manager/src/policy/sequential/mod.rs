@@ -21,6 +21,7 @@
 pub mod amp;
 pub mod detect;
 pub mod lists;
+mod wanted;
 
 use super::{Access, Classes, Context, Domain, Need, Parameter, Partition, Policy, Stretch, Values};
 use crate::ids::Page;
@@ -198,6 +199,7 @@ impl<R: Replacement> Policy for Sequential<R> {
     }
 
     fn lost(&mut self, page: Page, _: &Context<'_>) {
+        self.detector.lost(page);
         self.forget(page);
     }
 

@@ -446,6 +446,9 @@ impl Policy for Tip2 {
     }
 
     fn lost(&mut self, page: Page, _: &Context<'_>) {
+        if let Some(runs) = &mut self.runs {
+            runs.detector.lost(page);
+        }
         self.leave_run(page);
     }
 
