@@ -62,8 +62,6 @@ struct Page {
     group: u64,
     reader: u32,
     read: u64,
-    /// In what order pages came to where they are.
-    came: u64,
 }
 
 /// The two ways to classify.
@@ -233,15 +231,14 @@ struct Model {
     follow: bool,
     /// Periods of the same power of two are one length.
     alike: bool,
-    /// After a page of a loop goes the one that came next, if it was read lately.
+    /// After a page of a loop goes the next of its file, if it was read lately.
     onward: bool,
     classes: Classes,
     pages: Vec<Page>,
     depths: Depths,
     now: u64,
-    /// Pages that came anywhere, and the one of a loop that went last.
-    came: u64,
-    went: u64,
+    /// The block of a loop that went last.
+    went: Option<Block>,
 }
 
 impl Model {
@@ -250,7 +247,7 @@ impl Model {
         let has = |parameter: &str| name.starts_with("pcc") && !name.contains(&format!("{parameter}=0"));
         let (follow, alike, onward) = (has("follow"), has("alike"), has("onward"));
         let (pages, depths) = (Vec::new(), Depths::new(capacity));
-        Model { capacity, slip, overdue, follow, alike, onward, classes, pages, depths, now: 0, came: 0, went: 0 }
+        Model { capacity, slip, overdue, follow, alike, onward, classes, pages, depths, now: 0, went: None }
     }
 
     /// What the read gives up.
@@ -270,14 +267,9 @@ impl Model {
         let group = self.classes.group(read);
         if matches!(class, Class::Looping(_)) && self.follow && self.slip != Slip::NothingTurns {
             let turned = |page: &&mut Page| page.class == Class::Sequential && page.group == group;
-            for page in self.pages.iter_mut().filter(turned) {
-                self.came += 1;
-                (page.class, page.came) = (class, self.came);
-            }
+            self.pages.iter_mut().filter(turned).for_each(|page| page.class = class);
         }
-        self.came += 1;
-        let (read, came, Read { block, reader, .. }) = (self.now, self.came, read);
-        self.pages.push(Page { block, class, group, reader, read, came });
+        self.pages.push(Page { block: read.block, class, group, reader: read.reader, read: self.now });
         gone
     }
 
@@ -288,8 +280,10 @@ impl Model {
 
     /// The page of a loop that goes onward from the one that went last.
     fn next(&self, longest: u64) -> Option<usize> {
-        let pages = self.pages.iter().enumerate().filter(|(_, page)| matches!(page.class, Class::Looping(_)));
-        let (at, page) = pages.filter(|(_, page)| page.came > self.went).min_by_key(|(_, page)| page.came)?;
+        let Block { file, index } = self.went?;
+        let next = Block { file, index: index + 1 };
+        let mut pages = self.pages.iter().enumerate().filter(|(_, page)| matches!(page.class, Class::Looping(_)));
+        let (at, page) = pages.find(|(_, page)| page.block == next)?;
         let loops = self.pages.iter().filter(|page| matches!(page.class, Class::Looping(_))).count() as u64;
         let is_long_ago = 8 * (self.now - page.read) > loops && self.slip != Slip::OnwardForEver;
         let goes = self.onward && self.slip != Slip::NewestInALoop;
@@ -338,7 +332,7 @@ impl Model {
         if let Some(at) = others.filter(|_| first.is_none())
             && let Class::Looping(_) = self.pages[at].class
         {
-            self.went = self.pages[at].came;
+            self.went = Some(self.pages[at].block);
         }
         first.or(others).expect("a page")
     }

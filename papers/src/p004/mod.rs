@@ -125,14 +125,14 @@ const ASSUMED: [&str; 7] = [
      although 5.1 says that they are discarded at once.",
     "PCC is as in the paper: each 20th reference of a site is sampled. 'ours' samples by the block, forgets, holds \
      what a site has read in sequence as looping once the site is, takes periods of the same power of two for one, gives \
-     up a loop's pages in the order they were read, lets go first what is overdue, takes what returns irregularly for \
+     up a loop's pages in the order of their files, lets go first what is overdue, takes what returns irregularly for \
      other, and leaves that to ARC.",
 ];
 
 /// Which numbers fall short, and why.
 const SHORT: [&str; 6] = [
     "Falls short: PCC gains 8.0 points over UBM in the mean of the applications' best sizes, not 13.8, and 31.8 over \
-     ARC, not 35.2; 'ours' 20.1 and 36.7. They differ most on viewperf and multi2.",
+     ARC, not 35.2; 'ours' 20.2 and 37.0. They differ most on viewperf and multi2.",
     "There a file is loaded two or three times and not again, and under MRU what is over stays: at 10 % LRU has 50 % of hits \
      on viewperf, PCC and UBM 7 %; 'ours', which lets the overdue go, 41 %. The paper does not say what becomes of loops \
      that are over; its PCC and UBM must have had something for it.",
@@ -143,10 +143,9 @@ const SHORT: [&str; 6] = [
      same files, so that one loop has several periods, each of them an average that one late block moves by half: whichever \
      is the longest at the moment gives up its pages, and no part of the loop is kept. And when a site turns out \
      to loop, what it has read until then goes first, although the loop comes to it next.",
-    "'ours' is below UBM in 6: tpc-h by 1.3 and 2.5 at 25 and 50 %, multi1 by 2.1 at 75 and 90 %, where gcc's pace \
-     makes cscope's loops look irregular, cscope by 0.2 and 0.02 there.",
-    "Within 3 points of OPT: 'ours' on cscope at every size (0.4 at most), on glimpse but for 25, 50 and 75 % (3.3, 7.3, 6.6; it \
-     keeps what is missing of a loop in few pieces: with onward=0, 3.6, 6.0 and 4.9). PCC \
+    "'ours' is below UBM in 4: tpc-h by 1.2 and 2.5 at 25 and 50 %, multi1 by 2.0 and 2.1 at 75 and 90 %, where gcc's pace \
+     makes cscope's loops look irregular.",
+    "Within 3 points of OPT: 'ours' on cscope at every size (0.2 at most), on glimpse but for 25, 50 and 75 % (3.5, 6.0, 5.0). PCC \
      falls short of that on cscope at 50 % (3.3) and on glimpse at 25 to 90 % (7.1, 8.1, 5.3, 3.3): glimpse reads other files \
      for other words, and eight searches are few to learn from.",
     "Falls short: the threshold moves tpc-h by 4.3 points and multi3 by 2.1: sites of tpc-h read hundreds of blocks, not \

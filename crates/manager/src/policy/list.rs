@@ -203,11 +203,6 @@ impl List {
         self.links.renew(&mut self.chain, page);
     }
 
-    /// The page that is next to this one, on its newer side.
-    pub fn newer(&self, page: Page) -> Option<Page> {
-        self.links.newer(page)
-    }
-
     /// Lets two pages of the list change places.
     pub fn swap(&mut self, one: Page, other: Page) {
         self.links.swap(&mut self.chain, one, other);

@@ -64,8 +64,8 @@ pub(super) static SPEC: Spec = Spec {
         },
         Parameter {
             name: "onward",
-            help: "1: of a loop goes what was read next after the page that went last, so that what is missing is in fewer pieces; 0: its \
-                   newest page, as in the paper",
+            help: "1: of a loop goes what follows the page that went last, in its file, so that what is missing is in fewer pieces; 0: \
+                   its newest page, as in the paper",
             domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
         },
         OVERDUE,

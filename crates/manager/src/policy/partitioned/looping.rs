@@ -4,9 +4,9 @@
 //! moves by half. Several sites that read the same blocks, as the searches of one program do, would else give up each other's
 //! pages in turns, whichever seems the longest at the moment, and none would keep a part of the loop. The paper compares periods exactly.
 //!
-//! *Onward*: after a page goes the one that was read next, while that was read lately; only then the newest. What was read a little longer
-//! ago than the newest comes back a little sooner, and has held its page in vain for so long; but where the newest goes, what is missing
-//! of a loop stays in as many pieces as it ever was, and this way those that lie near one another become one, which a disk
+//! *Onward*: after a page goes the next of its file, while that was read lately; only then the newest. What was read a little longer ago
+//! than the newest comes back a little sooner, and has held its page in vain for so long; but where the newest goes, what is missing
+//! of a file stays in as many pieces as it ever was, and this way those that lie near one another become one, which a disk
 //! reads in one go. The paper counts misses, and takes the newest.
 //!
 //! ```text
@@ -19,9 +19,9 @@
 use std::collections::BTreeSet;
 
 use super::{Group, Loops};
-use crate::ids::Page;
-use crate::policy::list::{Chain, Links, List};
-use crate::table::FastMap;
+use crate::ids::{Block, Page};
+use crate::policy::list::{Chain, Links};
+use crate::table::{FastMap, Table};
 
 /// Lately: within as many references as this part of the looping pages. So much of them is held in vain at worst.
 const LATELY_PART: u64 = 8;
@@ -41,12 +41,11 @@ pub(super) struct Looping {
     /// Every group with its length and the last reference to its newest page: the last one's newest page goes first.
     order: BTreeSet<(u64, u64, Group)>,
     links: Links,
-    /// All pages, in the order in which they came here.
-    all: List,
-    /// The first that came after the page that went last.
-    next: Option<Page>,
+    /// The block that went last.
+    went: Option<Block>,
     /// The group of each page, and its last reference.
     pages: Vec<(Group, u64)>,
+    len: u64,
 }
 
 impl Looping {
@@ -57,14 +56,14 @@ impl Looping {
             deadlines: BTreeSet::new(),
             order: BTreeSet::new(),
             links: Links::default(),
-            all: List::default(),
-            next: None,
+            went: None,
             pages: Vec::new(),
+            len: 0,
         }
     }
 
     pub fn len(&self) -> u64 {
-        self.all.len()
+        self.len
     }
 
     fn length(&self, period: u64) -> u64 {
@@ -105,8 +104,7 @@ impl Looping {
             self.pages.resize(page as usize + 1, ((0, 0), 0));
         }
         self.pages[page as usize] = (group, at);
-        self.all.push_newest(page);
-        self.next.get_or_insert(page);
+        self.len += 1;
         self.change(group, |this, it| {
             it.period = period;
             this.links.push_newest(&mut it.pages, page);
@@ -114,10 +112,7 @@ impl Looping {
     }
 
     pub fn remove(&mut self, page: Page) {
-        if self.next == Some(page) {
-            self.next = self.all.newer(page);
-        }
-        self.all.remove(page);
+        self.len -= 1;
         self.change(self.pages[page as usize].0, |this, it| this.links.remove(&mut it.pages, page));
     }
 
@@ -141,11 +136,15 @@ impl Looping {
         pages.next().filter(|&page| can_go(page))
     }
 
-    /// The page of the longest loop that goes now.
-    pub fn victim(&mut self, now: u64, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let onward = self.next.filter(|&page| self.rules.onward && self.goes_onward(page, now) && can_go(page));
-        self.next = onward.or_else(|| self.newest(can_go));
-        self.next
+    /// The page of the longest loop that goes now; `is_here`: it is in this partition.
+    pub fn victim(&mut self, now: u64, table: &Table, is_here: impl Fn(Page) -> bool) -> Option<Page> {
+        let next = self.went.filter(|_| self.rules.onward).map(|went| Block { index: went.index + 1, ..went });
+        let onward =
+            next.and_then(|next| table.find(next)).filter(|&page| is_here(page) && self.goes_onward(page, now));
+        let can_go = |page| table.can_go(page);
+        let page = onward.filter(|&page| can_go(page)).or_else(|| self.newest(can_go));
+        self.went = page.map(|page| table.block(page));
+        page
     }
 
     /// Whether a page is of a loop as long as the longest, and was read lately.
@@ -153,7 +152,7 @@ impl Looping {
         let (group, at) = self.pages[page as usize];
         let period = self.loops[&group].period;
         let is_long = self.longest().is_some_and(|longest| self.length(longest) == self.length(period));
-        is_long && (now - at) * LATELY_PART <= self.len()
+        is_long && (now - at) * LATELY_PART <= self.len
     }
 
     /// The newest page of the longest loop.
@@ -169,6 +168,6 @@ impl Looping {
         assert_eq!(ranks, self.order, "the loops and their order disagree");
         let deadlines: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.deadline(group, it)).collect();
         assert_eq!(deadlines, self.deadlines, "the loops and their deadlines disagree");
-        assert_eq!(self.loops.values().map(|it| it.pages.len()).sum::<u64>(), self.len(), "I1: the looping pages");
+        assert_eq!(self.loops.values().map(|it| it.pages.len()).sum::<u64>(), self.len, "I1: the looping pages");
     }
 }

@@ -113,7 +113,7 @@ pub(super) struct Loops {
     pub overdue: f64,
     /// Loops with periods of the same power of two are of one length.
     pub alike: bool,
-    /// After a page that went goes the one read next, if that was lately.
+    /// After a page that went goes the next of its file, if that was read lately.
     pub onward: bool,
     /// What a group has read in sequence is looping as soon as the group is.
     pub follow: bool,
@@ -269,10 +269,13 @@ impl<C: Classify> Policy for Partitioned<C> {
         }
         let rest = self.rest(context);
         let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
+        let places = &self.places;
+        let mut of_a_loop =
+            || self.looping.victim(self.now, context.table, |page| places.get(page as usize) == Some(&Place::Looping));
         let going = if self.other.marginal_gain() < looping {
-            self.other.victim(&rest, need).or_else(|| self.looping.victim(self.now, can_go))
+            self.other.victim(&rest, need).or_else(of_a_loop)
         } else {
-            self.looping.victim(self.now, can_go).or_else(|| self.other.victim(&rest, need))
+            of_a_loop().or_else(|| self.other.victim(&rest, need))
         };
         going.or_else(|| self.unread.victim(can_go))
     }
