@@ -467,6 +467,27 @@ fn a_second_run_starts_classified() {
     assert!(second < first && second <= 800 - 3 * 55, "{second} misses after {first}");
 }
 
+/// The last block a file can have is followed by none: what goes after it is another file's newest.
+#[test]
+fn a_loop_ends_with_its_file() {
+    let mut manager = Manager::new(&Config::new(40, "pcc:threshold=3,sample=1".parse().expect("a policy")));
+    let mut read = |file, first| {
+        let (reader, site, file, demand) = (ReaderId(1), Site(1), FileId(file), Demand::Observed);
+        let mut out = Vec::new();
+        manager.handle(Time(0), Event::Reference { reader, site, file, first, count: 1, demand }, &mut out);
+        out.into_iter().find_map(|action| match action {
+            Action::Drop { first, .. } => Some(first),
+            _ => None,
+        })
+    };
+    let last = Block::INDEX_LIMIT - 1;
+    for first in (0..4).flat_map(|_| last - 59..=last) {
+        read(1, first);
+    }
+    let gone: Vec<u64> = (0..6).filter_map(|first| read(2, first)).collect();
+    assert_eq!(gone[2..5], [last - 1, last, 3], "{gone:?}");
+}
+
 /// A loop larger than the memory is over; a reader of a hot set is left, and waits 5 ms for each block that is not here. By the references
 /// it makes meanwhile the loop would hold its pages long; by the clock it is over at once.
 #[test]

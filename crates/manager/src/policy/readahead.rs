@@ -182,6 +182,7 @@ impl Policy for Readahead {
     }
 
     fn check(&self, context: &Context<'_>) {
+        self.detector.check();
         self.keep.check(context);
     }
 

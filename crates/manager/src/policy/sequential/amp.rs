@@ -144,6 +144,12 @@ impl Amp {
         }
     }
 
+    /// As many pages are unread as are counted.
+    pub fn check(&self) {
+        let unread = self.carried.iter().filter(|carried| carried.unread).count() as u64;
+        assert_eq!(unread, self.unread, "the unread pages of streams");
+    }
+
     /// The greatest degree for now, so that all streams have as much of the memory.
     fn fair_degree(&self, capacity: u64) -> u16 {
         let left = ((SHARE * capacity as f64) as u64).saturating_sub(self.unread);

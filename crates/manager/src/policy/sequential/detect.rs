@@ -284,6 +284,13 @@ impl Detector {
         }
     }
 
+    /// What is noted of all agrees with what is noted of each.
+    pub fn check(&self) {
+        if let Reach::Adapted(amp) = &self.rules.reach {
+            amp.check();
+        }
+    }
+
     /// The trigger was read: what comes after is wanted.
     #[inline(never)]
     fn go_on(&mut self, block: Block, carried: Carried, context: &Context<'_>) -> Stretch {
