@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::SLOTS;
 use crate::record::{Record, Stamp};
 use crate::region::Region;
-use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, span};
+use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, round, span};
 use crate::wire::{FIELD_WORDS_MAX, Unpacker};
 
 /// A record as it was posted.
@@ -67,7 +67,7 @@ impl<'r> Consumer<'r> {
     pub fn next<'b>(&mut self, path: &'b mut [u8; PATH_BYTES_MAX]) -> Next<'b> {
         loop {
             let sequence = self.region.slot(self.head).sequence.load(Acquire);
-            if sequence == self.head.wrapping_add(1) {
+            if sequence == round(self.head).wrapping_add(1) {
                 if let Some((stamp, record, path_bytes)) = self.take(path) {
                     return Next::Record(Entry { stamp, record, path: &path[..path_bytes] });
                 }
@@ -77,7 +77,7 @@ impl<'r> Consumer<'r> {
             let pending = tail.wrapping_sub(self.head);
             if pending > SLOTS as u64 {
                 self.rebuild();
-            } else if sequence != self.head {
+            } else if sequence != round(self.head) {
                 self.mend(pending);
             } else if pending == 0 {
                 self.stalled_at = None;
@@ -104,9 +104,9 @@ impl<'r> Consumer<'r> {
 
     /// Skips the slot at the head, unless it is committed at this moment.
     fn skip(&mut self) {
-        let next_round = self.head.wrapping_add(SLOTS as u64);
+        let (this_round, next_round) = (round(self.head), round(self.head).wrapping_add(SLOTS as u64));
         let slot = self.region.slot(self.head);
-        if slot.sequence.compare_exchange(self.head, next_round, AcqRel, Relaxed).is_ok() {
+        if slot.sequence.compare_exchange(this_round, next_round, AcqRel, Relaxed).is_ok() {
             self.head = self.head.wrapping_add(1);
             self.skipped += 1;
         }
@@ -131,7 +131,7 @@ impl<'r> Consumer<'r> {
     /// In order, as `reserve` relies on it.
     fn free(&mut self, span: u64) {
         for _ in 0..span {
-            let next_round = self.head.wrapping_add(SLOTS as u64);
+            let next_round = round(self.head).wrapping_add(SLOTS as u64);
             self.region.slot(self.head).sequence.store(next_round, Release);
             self.head = self.head.wrapping_add(1);
         }
@@ -174,7 +174,7 @@ impl<'r> Consumer<'r> {
     fn mend(&mut self, pending: u64) {
         self.corrupt += 1;
         if pending == 0 {
-            self.region.slot(self.head).sequence.store(self.head, Release);
+            self.region.slot(self.head).sequence.store(round(self.head), Release);
         } else {
             self.free(1);
         }
@@ -185,7 +185,7 @@ impl<'r> Consumer<'r> {
         self.corrupt += 1;
         for ahead in 0..SLOTS as u64 {
             let position = self.head.wrapping_add(ahead);
-            self.region.slot(position).sequence.store(position, Relaxed);
+            self.region.slot(position).sequence.store(round(position), Relaxed);
         }
         self.region.tail.0.store(self.head, Release);
     }

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::SLOTS;
 use crate::record::{Record, Stamp};
 use crate::region::Region;
-use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, span};
+use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, round, span};
 use crate::wire::Packer;
 
 /// How far beyond its own record a program asks for the slot's cache line: far enough that the line has come over from
@@ -36,7 +36,7 @@ impl Region {
     pub fn is_half_free(&self) -> bool {
         let ahead = self.tail.0.load(Relaxed).wrapping_add(SLOTS as u64 / 2);
         // Slots are freed in order: if this one is, so are those before it.
-        self.slot(ahead).sequence.load(Acquire) == ahead
+        self.slot(ahead).sequence.load(Acquire) == round(ahead)
     }
 
     /// Takes `span` slots in a row, if the last of them is free: as they are freed in order, so are the others then.
@@ -47,7 +47,7 @@ impl Region {
         loop {
             let last = position.wrapping_add(span as u64 - 1);
             let sequence = self.slot(last).sequence.load(Acquire);
-            if sequence == last {
+            if sequence == round(last) {
                 match tail.compare_exchange_weak(position, position.wrapping_add(span as u64), Relaxed, Relaxed) {
                     Ok(_) => return Some(position),
                     Err(now) => position = now,
@@ -92,7 +92,8 @@ impl Region {
     #[inline]
     pub(crate) fn commit(&self, position: u64) -> bool {
         let slot = self.slot(position);
-        let done = slot.sequence.compare_exchange(position, position.wrapping_add(1), Release, Relaxed).is_ok();
+        let free = round(position);
+        let done = slot.sequence.compare_exchange(free, free.wrapping_add(1), Release, Relaxed).is_ok();
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch has no effect but on caches; the address is that of a slot.
         unsafe {

@@ -13,7 +13,7 @@ use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
 
 /// Changes with every change of the layout or of the records.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// What the two sides must agree on.
 #[repr(C)]
@@ -71,9 +71,6 @@ impl Region {
     pub unsafe fn initialise<'a>(memory: *mut u8) -> &'a Region {
         // SAFETY: by the caller's promise; a Region is atomics only, for which zero is valid and sharing is sound.
         let region = unsafe { &*memory.cast::<Region>() };
-        for (position, slot) in region.slots.iter().enumerate() {
-            slot.sequence.store(position as u64, Relaxed);
-        }
         region.set_stall_ticks_min(u64::MAX);
         region.shape.version.store(VERSION, Relaxed);
         region.shape.slots.store(SLOTS as u32, Relaxed);

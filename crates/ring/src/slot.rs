@@ -5,16 +5,18 @@
 //! further ones  sequence | 7 words: the rest of the fields, then the path
 //! ```
 //!
-//! Positions count slots since the beginning of time; position `p` lives in slot `p % SLOTS`. The sequence word of that
-//! slot says (after Vyukov's bounded queue):
+//! Positions count slots since the beginning of time; position `p` lives in slot `p % SLOTS`, in round `r = p - p % SLOTS`.
+//! The sequence word of that slot says (after Vyukov's bounded queue, whose words count positions):
 //!
 //! ```text
-//! p          free for position p, or reserved (the tail is beyond p) and not yet committed
-//! p + 1      a record beginning at p is committed
-//! p + SLOTS  consumed or skipped: free for the next round
+//! r          free for position p, or reserved (the tail is beyond p) and not yet committed
+//! r + 1      a record beginning at p is committed
+//! r + SLOTS  consumed or skipped: free for the next round
 //! ```
 //!
-//! Only the first slot of a record is committed; the others keep `p`, so a dead program's record of any length is a run
+//! By rounds, because then memory that is all zero is an empty ring: a run that posts little touches little of it.
+//!
+//! Only the first slot of a record is committed; the others keep `r`, so a dead program's record of any length is a run
 //! of uncommitted slots, skipped one by one without believing anything in them.
 //!
 //! A program that was stopped so long that its reservation was skipped and used again may still write into the slots
@@ -22,6 +24,8 @@
 //! checksum, over the position and every word.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::SLOTS;
 
 /// The longest path that is posted: `PATH_MAX` without its end mark.
 pub const PATH_BYTES_MAX: usize = 4095;
@@ -36,6 +40,14 @@ pub(crate) const WORDS_MORE: usize = 7;
 pub(crate) struct Slot {
     pub(crate) sequence: AtomicU64,
     pub(crate) words: [AtomicU64; 7],
+}
+
+const _: () = assert!(SLOTS.is_power_of_two());
+
+/// The round of a position: what its slot says while it is free.
+#[inline(always)]
+pub(crate) fn round(position: u64) -> u64 {
+    position & !(SLOTS as u64 - 1)
 }
 
 /// The second word of a record's first slot.
