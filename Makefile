@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe install clean
+.PHONY: build libforesee demo test check bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -61,6 +61,10 @@ bench-stripe: build
 # Programs that say nothing and read the files of a directory; as bench.
 bench-listing: build
 	python3 bench/listing.py
+
+# Programs on rclone, s3fs, sshfs, bindfs and overlayfs; bench/mounts/README.md says what it takes. Hours.
+bench-mounts: build
+	python3 bench/mounts/run.py
 
 install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee

@@ -42,7 +42,14 @@ def again(*words):
 
 def on_slowdisk(arguments, disk, setup, command):
     """Runs a command on a slow disk with these options, which the shell's command `setup` has filled at full speed."""
-    status = subprocess.run([arguments.slowdisk, "run", *disk, "--setup", setup, "--", *command]).returncode
+    process = subprocess.Popen([arguments.slowdisk, "run", *disk, "--setup", setup, "--", *command])
+    try:
+        status = process.wait()
+    except BaseException:
+        # It ends the command and undoes its work: killed, it could not.
+        process.terminate()
+        process.wait()
+        raise
     if status != 0:
         sys.exit(status)
 

@@ -50,9 +50,15 @@ class Disk:
         self.device = os.environ["SLOWDISK_DEVICE"]
         self.control = Path(os.environ["SLOWDISK_CONTROL"])
 
+    def statistics(self):
+        """What it counted since it was made cold or reset: bench/slowdisk/README.md says what."""
+        return dict(line.split(maxsplit=1) for line in self.control.read_text().splitlines())
+
     def read_bytes(self):
-        statistics = dict(line.split(maxsplit=1) for line in self.control.read_text().splitlines())
-        return int(statistics["read_bytes"])
+        return int(self.statistics()["read_bytes"])
+
+    def reset(self):
+        self.control.write_text("reset\n")
 
     def make_cold(self, model):
         """Mounts anew: nothing of it is in memory then. That itself need not be slow."""
