@@ -16,8 +16,10 @@ use foresee_sim::size::Size;
 use foresee_sim::timed::{self, Think};
 use serde_json::{Value, json};
 
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::write_json;
+use crate::say::print;
 use crate::sim::{notes, policies, think};
 use crate::source::Source;
 use crate::text::{bytes, count, time};
@@ -101,6 +103,7 @@ struct Setting {
 
 /// Makes the table; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
+    let json = Output::check_any("--json", options.json.as_deref())?;
     let trace = options.source.load(&options.trace, true)?;
     let alone: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
@@ -117,15 +120,15 @@ pub fn main(options: Options) -> Result<u8, String> {
     let rows: Vec<Row<'_>> =
         settings.iter().zip(&reports).map(|(setting, report)| Row::new(setting, report, &settings, &reports)).collect();
     let best = recommended(&rows);
-    match &options.json {
-        Some(file) => {
+    match &json {
+        Some(output) => {
             let objects: Vec<Value> = rows.iter().enumerate().map(|(at, row)| row.json(Some(at) == best)).collect();
-            write_json(file, &json!(objects))?;
+            write_json(output, &json!(objects))?;
         }
         None => {
-            print!("{}", table(&rows, trace.block_bytes));
-            print!("{}", notes(&trace, alone.iter(), Some(options.think)));
-            println!("\n{}", advice(best.map(|best| &rows[best]), &rows, trace.block_bytes));
+            let table = table(&rows, trace.block_bytes) + &notes(&trace, alone.iter(), Some(options.think));
+            let advice = advice(best.map(|best| &rows[best]), &rows, trace.block_bytes);
+            print(|out| writeln!(out, "{table}\n{advice}"))?;
         }
     }
     Ok(0)

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
@@ -15,7 +15,9 @@ use foresee::host::{drop_pages, open_to_read};
 use foresee::profile::Store;
 use serde_json::{Value, json};
 
+use crate::output::Output;
 use crate::running::Running;
+use crate::say::{clear, print, renew};
 use crate::text::time;
 use crate::{report, text};
 
@@ -54,7 +56,7 @@ impl Drop for Workshop {
 extern "C" fn interrupted(_: i32) {}
 
 /// Compares; returns the exit status: 1 if the runs' output or status differ.
-pub fn main(running: &Running, rounds: u32, json_file: Option<&Path>) -> Result<u8, String> {
+pub fn main(running: &Running, rounds: u32, json: Option<&Output>) -> Result<u8, String> {
     // A handler that does nothing, which the commands do not inherit: they end, and we clean up.
     // SAFETY: the handler touches nothing.
     unsafe { libc::signal(libc::SIGINT, interrupted as *const () as libc::sighandler_t) };
@@ -72,7 +74,7 @@ pub fn main(running: &Running, rounds: u32, json_file: Option<&Path>) -> Result<
         // In turn, and each the first of every other round, so that what drifts touches both alike.
         for foresee in [round % 2 == 1, round % 2 == 0] {
             if progress {
-                eprint!("\rforesee: run {} of {} ", plain.len() + foreseen.len() + 1, 2 * rounds);
+                renew(format_args!("run {} of {} ", plain.len() + foreseen.len() + 1, 2 * rounds));
             }
             coldness = make_cold(&files);
             match foresee {
@@ -82,12 +84,12 @@ pub fn main(running: &Running, rounds: u32, json_file: Option<&Path>) -> Result<
         }
     }
     if progress {
-        eprint!("\r\x1b[K");
+        clear();
     }
     let result = Comparison::new(&first, &plain, &foreseen, coldness);
-    match json_file {
-        Some(path) => report::write_json(path, &result.json(&plain, &foreseen))?,
-        None => result.print(&plain, &foreseen),
+    match json {
+        Some(output) => report::write_json(output, &result.json(&plain, &foreseen))?,
+        None => print(|out| result.print(&plain, &foreseen, out))?,
     }
     Ok(u8::from(!result.same))
 }
@@ -225,18 +227,18 @@ impl Comparison {
         self.plain.as_secs_f64() / self.foreseen.as_secs_f64()
     }
 
-    fn print(&self, plain: &[Measured], foreseen: &[Measured]) {
+    fn print(&self, plain: &[Measured], foreseen: &[Measured], out: &mut dyn Write) -> io::Result<()> {
         let Coldness { files, all_caches } = self.coldness;
         let cold = match all_caches {
             true => "all caches dropped".to_owned(),
             false => format!("{} files dropped from the page cache, names stay cached", text::count(files as u64)),
         };
-        println!("{} runs each, in turn, on a cold cache ({cold})", foreseen.len());
-        println!("without  {:>9}  median  ({})", time(self.plain), range(plain));
-        println!("with     {:>9}  median  ({})", time(self.foreseen), range(foreseen));
-        println!("ratio    {:>8.2}x", self.ratio());
+        writeln!(out, "{} runs each, in turn, on a cold cache ({cold})", foreseen.len())?;
+        writeln!(out, "without  {:>9}  median  ({})", time(self.plain), range(plain))?;
+        writeln!(out, "with     {:>9}  median  ({})", time(self.foreseen), range(foreseen))?;
+        writeln!(out, "ratio    {:>8.2}x", self.ratio())?;
         let same = if self.same { "identical in all runs" } else { "DIFFERENT between runs" };
-        println!("output and exit status: {same}");
+        writeln!(out, "output and exit status: {same}")
     }
 
     fn json(&self, plain: &[Measured], foreseen: &[Measured]) -> Value {

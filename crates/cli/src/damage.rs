@@ -6,6 +6,7 @@
 use std::panic;
 use std::path::Path;
 
+use crate::output::abandon;
 use crate::say::say;
 
 /// Reads `path` by `read`; a panic meanwhile is reported as damage to it.
@@ -15,6 +16,7 @@ pub fn reading<T>(path: &Path, read: impl FnOnce() -> T) -> T {
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
         let why = text.unwrap_or("no reason given");
+        abandon();
         say(format_args!("{}: is damaged ({why}); record or copy it again", path.display()));
         std::process::exit(2);
     }));

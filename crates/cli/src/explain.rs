@@ -1,5 +1,6 @@
 //! `foresee explain`: why a block was fetched, kept, given up.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use foresee_sim::trace::Input;
 use foresee_sim::untimed::{Cell, run_watched};
 use foresee_sim::{device, host};
 
+use crate::say::print;
 use crate::sim::think;
 use crate::source::Source;
 use crate::text::{count, many, time};
@@ -79,7 +81,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             let mut witness = Witness::new(question, &policy, &[], &[]);
             let watch = &mut |now, event, actions: &[_], manager: &_| witness.see(now, event, actions, manager);
             retrace(&options.trace, watch).map_err(|error| error.to_string())?;
-            Ok(tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)), question))
+            tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)), question)
         }
         None => {
             let trace = options.source.load(&options.trace, options.device.is_some())?;
@@ -89,7 +91,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             let mut witness = Witness::new(question, options.policy.as_str(), &names, &processes);
             let cache_blocks = options.cache.blocks(&trace);
             options.run(&trace, cache_blocks, &mut witness)?;
-            Ok(tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)), question))
+            tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)), question)
         }
     }
 }
@@ -161,20 +163,30 @@ fn block(text: &str, names: &[String]) -> Result<Block, String> {
     }
 }
 
-fn tell(witness: &Witness<'_>, run: &str, question: Question) -> u8 {
+fn tell(witness: &Witness<'_>, run: &str, question: Question) -> Result<u8, String> {
+    print(|out| lines(witness, run, question, out))?;
+    Ok(u8::from(witness.lines.is_empty()))
+}
+
+fn lines(witness: &Witness<'_>, run: &str, question: Question, out: &mut dyn Write) -> io::Result<()> {
     let timed = witness.lines.iter().any(|line| line.now > Time(0));
-    println!("under {run}");
+    writeln!(out, "under {run}")?;
     for line in &witness.lines {
         let now = if timed { format!("{:>9}  ", time(Duration::from_nanos(line.now.0))) } else { String::new() };
-        println!("{now}reference {:<9} {}", count(line.references), line.text);
+        writeln!(out, "{now}reference {:<9} {}", count(line.references), line.text)?;
     }
     if witness.lines.is_empty() {
-        println!("nothing happened {}", if matches!(question, Question::Block(_)) { "to it" } else { "then or later" });
-        return 1;
+        writeln!(
+            out,
+            "nothing happened {}",
+            if matches!(question, Question::Block(_)) { "to it" } else { "then or later" }
+        )?;
+        return Ok(());
     }
     if matches!(question, Question::Block(_)) {
         let sum = witness.sum;
-        println!(
+        writeln!(
+            out,
             "read {}: {} found, {} on its way, {} missed; given up {}, {} of them read again",
             many(sum.found + sum.late + sum.missed, "time"),
             count(sum.found),
@@ -182,7 +194,7 @@ fn tell(witness: &Witness<'_>, run: &str, question: Question) -> u8 {
             count(sum.missed),
             many(sum.given_up, "time"),
             count(sum.regretted)
-        );
+        )?;
     }
-    0
+    Ok(())
 }

@@ -1,25 +1,28 @@
 //! The event log's file.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use foresee::supervisor::LogSink;
 
+use crate::output::{Output, Unfinished};
+
 /// A log being written. The first error is kept for the end: a run does not stop for its log.
 pub struct Log {
-    path: PathBuf,
-    state: RefCell<(BufWriter<File>, std::io::Result<()>)>,
-}
-
-/// Begins a log.
-pub fn open_log(path: &Path) -> Result<Log, String> {
-    let file = File::create(path).map_err(|error| format!("--log {}: {error}", path.display()))?;
-    Ok(Log { path: path.to_owned(), state: RefCell::new((BufWriter::new(file), Ok(()))) })
+    unfinished: Unfinished,
+    state: RefCell<(BufWriter<std::fs::File>, io::Result<()>)>,
 }
 
 impl Log {
+    /// Begins a log, if there is to be one.
+    pub fn begin(path: Option<&Path>) -> Result<Option<Log>, String> {
+        let Some(path) = path else { return Ok(None) };
+        let unfinished = Output::new("--log", path).begin()?;
+        let file = unfinished.writer()?;
+        Ok(Some(Log { unfinished, state: RefCell::new((BufWriter::new(file), Ok(()))) }))
+    }
+
     /// What takes the lines.
     pub fn sink(&self) -> LogSink<'_> {
         Box::new(|text| {
@@ -30,9 +33,12 @@ impl Log {
         })
     }
 
-    /// Ends the log.
+    /// Ends the log, and puts it in its place.
     pub fn finish(self) -> Result<(), String> {
         let (mut file, result) = self.state.into_inner();
-        result.and_then(|()| file.flush()).map_err(|error| format!("--log {}: {error}", self.path.display()))
+        match result.and_then(|()| file.flush()) {
+            Ok(()) => self.unfinished.finish(),
+            Err(error) => Err(self.unfinished.failed(&error)),
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! The `foresee` command.
 
+// A full disk or a closed pipe behind standard output is no reason to panic: `say` prints.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod advice;
 mod advise;
 mod compare;
@@ -7,6 +10,7 @@ mod damage;
 mod explain;
 mod join;
 mod log;
+mod output;
 mod paper;
 mod plot;
 mod profile;
@@ -69,13 +73,28 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let verb = Cli::parse().command;
+    let result = match Cli::try_parse() {
+        Ok(cli) => carry_out(cli.command),
+        Err(wrong) if wrong.use_stderr() => wrong.exit(),
+        Err(help) => say::print(|out| write!(out, "{help}")).map(|()| 0),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            say::say(message);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Does it; returns the exit status.
+fn carry_out(verb: Verb) -> Result<u8, String> {
     if !matches!(verb, Verb::Run(_) | Verb::Record(_) | Verb::Supervise) {
         // What prints to a pipe ends with it. A run does not: its program decides.
         // SAFETY: no handler is installed.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     }
-    let result = match verb {
+    match verb {
         Verb::Run(options) => run::main(options),
         Verb::Record(options) => record::main(options),
         Verb::Sim(options) => sim::main(options),
@@ -88,12 +107,5 @@ fn main() -> ExitCode {
         Verb::Paper(options) => paper::main(options),
         Verb::Stripe(action) => stripe::main(action),
         Verb::Supervise => join::supervise(),
-    };
-    match result {
-        Ok(status) => ExitCode::from(status),
-        Err(message) => {
-            say::say(message);
-            ExitCode::from(2)
-        }
     }
 }

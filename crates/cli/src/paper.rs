@@ -1,14 +1,16 @@
 //! `foresee paper`.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
 use foresee_papers::{Effort, Paper, REGISTRY, Report, Row, html};
 use serde_json::{Value, json};
 
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::report::{write_json, write_whole};
-use crate::say::say;
+use crate::report::write_json;
+use crate::say::{print, say};
 
 /// Options of `foresee paper`.
 #[derive(Args)]
@@ -32,32 +34,35 @@ pub struct Options {
 /// Makes a paper's experiments; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
     let Some(number) = options.number else {
-        list();
+        print(list)?;
         return Ok(0);
     };
     let paper = REGISTRY.iter().find(|paper| paper.number == number).ok_or_else(|| {
         let numbers: Vec<_> = REGISTRY.iter().map(|paper| format!("{:03}", paper.number)).collect();
         format!("there is no paper {number:03}; there are: {}", numbers.join(", "))
     })?;
+    let json = Output::check_any("--json", options.json.as_deref())?;
+    let plot = options.plot.unwrap_or_else(|| format!("paper-{number:03}.html").into());
+    let plot = Output::check("--plot", &plot)?;
     let effort = if options.quick { Effort::Quick } else { Effort::Full };
     let progress = Progress::new();
     let report = (paper.run)(effort, &|done, total| progress.show(done, total));
     progress.clear();
     let report = report?;
-    match &options.json {
-        Some(file) => write_json(file, &json!(report.rows.iter().map(row).collect::<Vec<_>>()))?,
-        None => print(paper, &report),
+    plot.write(html::page(paper, &report).html().as_bytes())?;
+    say(format_args!("plots: {}", plot.path().display()));
+    match &json {
+        Some(output) => write_json(output, &json!(report.rows.iter().map(row).collect::<Vec<_>>()))?,
+        None => print(|out| table(paper, &report, out))?,
     }
-    let plot = options.plot.unwrap_or_else(|| format!("paper-{number:03}.html").into());
-    write_whole("--plot", &plot, html::page(paper, &report).html().as_bytes())?;
-    say(format_args!("plots: {}", plot.display()));
     Ok(0)
 }
 
-fn list() {
+fn list(out: &mut dyn Write) -> io::Result<()> {
     for paper in REGISTRY {
-        println!("{:03}  {}", paper.number, paper.title);
+        writeln!(out, "{:03}  {}", paper.number, paper.title)?;
     }
+    Ok(())
 }
 
 fn row(row: &Row) -> Value {
@@ -65,26 +70,27 @@ fn row(row: &Row) -> Value {
     json!({ "experiment": experiment, "cell": cell, "published": published, "ours": ours, "unit": unit })
 }
 
-fn print(paper: &Paper, report: &Report) {
-    println!("{:03}  {}", paper.number, paper.title);
+fn table(paper: &Paper, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{:03}  {}", paper.number, paper.title)?;
     let width = report.rows.iter().map(|row| row.cell.chars().count()).max().unwrap_or(0);
     let mut experiment = "";
     for row in &report.rows {
         if row.experiment != experiment {
             experiment = &row.experiment;
-            println!("\n{experiment}");
-            println!("  {:<width$}  {:>10}  {:>10}     difference", "", "published", "ours");
+            writeln!(out, "\n{experiment}")?;
+            writeln!(out, "  {:<width$}  {:>10}  {:>10}     difference", "", "published", "ours")?;
         }
         let Row { cell, ours, unit, .. } = row;
         let published = row.published.map_or_else(|| "-".to_owned(), number);
         let difference = row.difference().map_or_else(String::new, |it| format!("{:+.0} %", 100.0 * it));
         let line = format!("  {cell:<width$}  {published:>10}  {:>10} {unit:<2}  {difference:>10}", number(*ours));
-        println!("{}", line.trim_end());
+        writeln!(out, "{}", line.trim_end())?;
     }
-    println!("\nAssumed or fitted");
+    writeln!(out, "\nAssumed or fitted")?;
     for sentence in &report.assumed {
-        println!("- {sentence}");
+        writeln!(out, "- {sentence}")?;
     }
+    Ok(())
 }
 
 /// Three digits that matter, or all before the point.

@@ -18,8 +18,8 @@ use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 
 use crate::advice::Advised;
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::report::write_whole;
 use crate::say::say;
 use crate::sim::policies;
 use crate::source::Source;
@@ -62,6 +62,8 @@ pub struct Options {
 pub fn main(options: Options) -> Result<u8, String> {
     let name = options.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
+    let page_output = Output::check("--output", &page_path)?;
+    let png_output = Output::check_any("--png", options.png.as_deref())?;
     let choices = policies(&options.policy)?;
     let mut trace = options.source.load(&options.trace, false)?;
     if trace.is_empty() {
@@ -73,12 +75,13 @@ pub fn main(options: Options) -> Result<u8, String> {
     let progress = Progress::new();
     let page = page(&name, &trace, &choices, options.cache.blocks(&trace), &progress)?;
     progress.clear();
-    write_whole("--output", &page_path, page.html().as_bytes())?;
+    page_output.write(page.html().as_bytes())?;
     say(format_args!("page: {}", page_path.display()));
-    if let Some(png) = &options.png {
-        let painted = page.png().map_err(|error| format!("--png {}: {error}", png.display()))?;
-        write_whole("--png", png, &painted)?;
-        say(format_args!("picture: {}", png.display()));
+    if let Some(output) = &png_output {
+        let path = output.path().display();
+        let painted = page.png().map_err(|error| format!("--png {path}: {error}"))?;
+        output.write(&painted)?;
+        say(format_args!("picture: {path}"));
     }
     Ok(0)
 }

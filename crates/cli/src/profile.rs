@@ -1,10 +1,13 @@
 //! `foresee profile`.
 
+use std::io::{self, Write};
+
 use clap::Subcommand;
 use foresee::profile::{Profile, Store, Stored};
 use foresee_manager::Want;
 use serde_json::json;
 
+use crate::say::print;
 use crate::text::{bytes, count};
 
 /// What to do with the profiles.
@@ -37,8 +40,11 @@ pub fn main(action: Action) -> Result<u8, String> {
     let store = Store::of_user().ok_or("neither XDG_CACHE_HOME nor HOME is set: there is no place for profiles")?;
     let stored = store.list().map_err(|error| format!("{}: {error}", store.directory().display()))?;
     match action {
-        Action::List { json } => list(&stored, json),
-        Action::Show { name } => show(&find(&stored, &name)?.read()?),
+        Action::List { json } => print(|out| list(&stored, json, out))?,
+        Action::Show { name } => {
+            let profile = find(&stored, &name)?.read()?;
+            print(|out| show(&profile, out))?;
+        }
         Action::Forget { names, all } => {
             let doomed = match all {
                 true => stored.iter().collect(),
@@ -64,7 +70,7 @@ fn words(profile: &Profile) -> String {
     words.join(" ")
 }
 
-fn list(stored: &[Stored], json: bool) {
+fn list(stored: &[Stored], json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
         let rows: Vec<_> = stored
             .iter()
@@ -80,23 +86,29 @@ fn list(stored: &[Stored], json: bool) {
                 Err(error) => json!({ "name": it.name, "error": error }),
             })
             .collect();
-        println!("{:#}", json!(rows));
-        return;
+        return writeln!(out, "{:#}", json!(rows));
     }
     for it in stored {
         match it.read() {
             Ok(profile) => {
                 let (steps, read) = (count(profile.steps.len() as u64), bytes(profile.bytes()));
-                println!("{}  {steps} steps, {read}  {}  in {}", it.name, words(&profile), profile.directory.display());
+                writeln!(
+                    out,
+                    "{}  {steps} steps, {read}  {}  in {}",
+                    it.name,
+                    words(&profile),
+                    profile.directory.display()
+                )?;
             }
-            Err(error) => println!("{}  damaged: {error}", it.name),
+            Err(error) => writeln!(out, "{}  damaged: {error}", it.name)?,
         }
     }
+    Ok(())
 }
 
-fn show(profile: &Profile) {
-    println!("command    {}", words(profile));
-    println!("directory  {}", profile.directory.display());
+fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "command    {}", words(profile))?;
+    writeln!(out, "directory  {}", profile.directory.display())?;
     for step in &profile.steps {
         let file = profile.files[step.file as usize].display();
         let what = match step.want {
@@ -104,9 +116,10 @@ fn show(profile: &Profile) {
             Want::Range { first, count } => format!("reads {count} blocks from {first}"),
             _ => "looks up".to_owned(),
         };
-        println!("process {}  {what}  {file}", step.process);
+        writeln!(out, "process {}  {what}  {file}", step.process)?;
     }
     if profile.truncated {
-        println!("(more was read than a profile holds)");
+        writeln!(out, "(more was read than a profile holds)")?;
     }
+    Ok(())
 }

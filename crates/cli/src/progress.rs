@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::say::{clear, renew};
+
 /// The line; nothing where standard error is no terminal.
 pub struct Progress {
     shown: Option<Mutex<Instant>>,
@@ -27,14 +29,14 @@ impl Progress {
             && last.elapsed() > Duration::from_millis(200)
         {
             *last = Instant::now();
-            eprint!("\rforesee: {}\x1b[K", how_far());
+            renew(how_far());
         }
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
         if self.shown.is_some() {
-            eprint!("\r\x1b[K");
+            clear();
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use foresee_sim::replay::replay;
 
+use crate::say::print;
 use crate::text::count;
 
 /// Options of `foresee replay`.
@@ -19,13 +20,16 @@ pub fn main(options: Options) -> Result<u8, String> {
     let replay = replay(&options.log).map_err(|error| error.to_string())?;
     match replay.divergence {
         None => {
-            println!("{} events, {} actions: all the same", count(replay.events), count(replay.actions));
+            let (events, actions) = (count(replay.events), count(replay.actions));
+            print(|out| writeln!(out, "{events} events, {actions} actions: all the same"))?;
             Ok(0)
         }
         Some(divergence) => {
-            println!("{}, line {}: after '{}'", options.log.display(), divergence.line, divergence.event);
-            println!("logged    {}", divergence.expected);
-            println!("replayed  {}", divergence.got);
+            print(|out| {
+                writeln!(out, "{}, line {}: after '{}'", options.log.display(), divergence.line, divergence.event)?;
+                writeln!(out, "logged    {}", divergence.expected)?;
+                writeln!(out, "replayed  {}", divergence.got)
+            })?;
             Ok(1)
         }
     }

@@ -1,13 +1,10 @@
 //! The account of a run, for people and for programs.
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
-
 use foresee::account::{Account, Ending, ProgramAccount};
 use foresee_manager::{Outcomes, Source};
 use serde_json::{Value, json};
 
+use crate::output::Output;
 use crate::text::{bytes, count, time};
 
 /// The account in a few lines.
@@ -104,13 +101,13 @@ pub fn json(account: &Account) -> Value {
     })
 }
 
-/// Writes a value to a file, or to standard output for `-`.
-pub fn write_json(path: &Path, value: &Value) -> Result<(), String> {
-    write("--json", path, &format!("{value:#}\n"))
+/// Writes a value.
+pub fn write_json(output: &Output, value: &Value) -> Result<(), String> {
+    output.write(format!("{value:#}\n").as_bytes())
 }
 
-/// Writes objects of the same keys to a file, or to standard output for `-`: their keys, then a line each.
-pub fn write_csv(path: &Path, rows: &[Value]) -> Result<(), String> {
+/// Writes objects of the same keys: their keys, then a line each.
+pub fn write_csv(output: &Output, rows: &[Value]) -> Result<(), String> {
     let mut text = String::new();
     let objects: Vec<_> = rows.iter().filter_map(Value::as_object).collect();
     let mut line = |cells: Vec<String>| {
@@ -123,7 +120,7 @@ pub fn write_csv(path: &Path, rows: &[Value]) -> Result<(), String> {
     for object in objects {
         line(object.values().map(csv_cell).collect());
     }
-    write("--csv", path, &text)
+    output.write(text.as_bytes())
 }
 
 /// A value between commas. A policy's parameters hold commas themselves.
@@ -134,26 +131,4 @@ fn csv_cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn write(option: &str, path: &Path, text: &str) -> Result<(), String> {
-    match path.as_os_str().as_encoded_bytes() {
-        b"-" => {
-            let written = std::io::stdout().write_all(text.as_bytes());
-            written.map_err(|error| format!("{option} -: {error}"))
-        }
-        _ => write_whole(option, path, text.as_bytes()),
-    }
-}
-
-/// Writes what an option asks for to its file, whole: half of it is removed where the disk is full.
-pub fn write_whole(option: &str, path: &Path, contents: &[u8]) -> Result<(), String> {
-    let written = File::create(path).and_then(|mut file| {
-        file.write_all(contents).inspect_err(|_| {
-            if path.is_file() {
-                let _ = fs::remove_file(path);
-            }
-        })
-    });
-    written.map_err(|error| format!("{option} {}: {error}", path.display()))
 }

@@ -1,14 +1,15 @@
 //! `foresee run`.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use foresee::account::Ending;
 use foresee::profile::Store;
 use foresee::run::{Failure, Ran};
 
-use crate::log::open_log;
+use crate::log::Log;
+use crate::output::Output;
 use crate::running::Running;
 use crate::say::say;
 use crate::{compare, join, report};
@@ -55,14 +56,19 @@ pub struct Options {
 /// Runs the command; returns the exit status to end with.
 pub fn main(options: Options) -> Result<u8, String> {
     let store = Store::of_user();
+    let files = || Ok((Output::check_any("--json", options.json.as_deref())?, Log::begin(options.log.as_deref())?));
+    let (json, log) = match files() {
+        Ok(files) => files,
+        Err(message) => return Ok(failed(Failure::Own(message))),
+    };
+    let json = json.as_ref();
     if let Some(rounds) = options.compare {
-        return compare::main(&options.running, rounds, options.json.as_deref());
+        return compare::main(&options.running, rounds, json);
     }
     let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
     if let Some(name) = &options.join {
-        return join::main(&options.running, name, shown, options.json.as_deref());
+        return join::main(&options.running, name, shown, json);
     }
-    let log = options.log.as_deref().map(open_log).transpose()?;
     let mut run = options.running.run(store.as_ref());
     run.log = log.as_ref().map(|log| log.sink());
     let mut ran = match run.go() {
@@ -72,7 +78,7 @@ pub fn main(options: Options) -> Result<u8, String> {
     if let Some(log) = log {
         ran.account.warnings.extend(log.finish().err());
     }
-    Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, options.json.as_deref()))
+    Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, json))
 }
 
 /// Says why a command was not run; returns the exit status that says it too.
@@ -90,10 +96,10 @@ pub fn failed(failure: Failure) -> u8 {
 }
 
 /// Keeps the profile, tells the account, and ends as the command did.
-pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Path>) -> u8 {
+pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Output>) -> u8 {
     let mut account = ran.account.clone();
     account.warnings.extend(keep(ran, store).err());
-    let unwritten = json.and_then(|path| report::write_json(path, &report::json(&account)).err());
+    let unwritten = json.and_then(|output| report::write_json(output, &report::json(&account)).err());
     for warning in account.warnings.iter().chain(&unwritten) {
         say(warning);
     }

@@ -4,6 +4,7 @@ mod notes;
 mod timed;
 mod untimed;
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,7 +17,9 @@ use foresee_sim::untimed::Cell;
 use serde_json::{Value, json};
 
 use crate::advice::Advised;
+use crate::output::Output;
 use crate::report::{write_csv, write_json};
+use crate::say::print;
 use crate::source::Source;
 pub use notes::notes;
 pub use timed::think;
@@ -96,9 +99,11 @@ pub fn policies(text: &str) -> Result<Vec<Choice>, String> {
 /// Runs the policies; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
     let Some(path) = options.trace.as_ref().filter(|_| !options.list) else {
-        list();
+        print(list)?;
         return Ok(0);
     };
+    let json = Output::check_any("--json", options.json.as_deref())?;
+    let csv = Output::check_any("--csv", options.csv.as_deref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => REGISTRY.iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
@@ -118,16 +123,14 @@ pub fn main(options: Options) -> Result<u8, String> {
         }
         None => untimed::run(path, &trace, choices, &sizes)?,
     };
-    match (&options.json, &options.csv) {
-        (None, None) => print!("{text}"),
-        (json, csv) => {
-            if let Some(file) = json {
-                write_json(file, &json!(rows))?;
-            }
-            if let Some(file) = csv {
-                write_csv(file, &rows)?;
-            }
-        }
+    if let Some(output) = &json {
+        write_json(output, &json!(rows))?;
+    }
+    if let Some(output) = &csv {
+        write_csv(output, &rows)?;
+    }
+    if json.is_none() && csv.is_none() {
+        print(|out| out.write_all(text.as_bytes()))?;
     }
     Ok(0)
 }
@@ -148,14 +151,15 @@ fn heading(path: &Path, trace: &Trace) -> String {
     format!("{}: {requests} requests for {references} blocks, {distinct} different ones\n", path.display())
 }
 
-fn list() {
+fn list(out: &mut dyn Write) -> io::Result<()> {
     for spec in REGISTRY {
-        println!("{:<9} {}", spec.name, spec.summary);
-        println!("{:<9} source: {}", "", spec.source);
+        writeln!(out, "{:<9} {}", spec.name, spec.summary)?;
+        writeln!(out, "{:<9} source: {}", "", spec.source)?;
         for parameter in spec.parameters {
-            println!("{:<9} {} = {}: {}", "", parameter.name, parameter.domain, parameter.help);
+            writeln!(out, "{:<9} {} = {}: {}", "", parameter.name, parameter.domain, parameter.help)?;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,13 +1,17 @@
 //! `foresee trace`.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
-use foresee_sim::trace::{Format, convert, info};
-use serde_json::json;
+use foresee_sim::trace::{Format, Info, REGISTRY, convert, info};
+use serde_json::{Value, json};
 
 use crate::damage::reading;
+use crate::output::Output;
+use crate::report::write_json;
+use crate::say::{print, say};
 use crate::sizes;
 use crate::text::{bytes, count, many, time};
 
@@ -18,7 +22,7 @@ pub enum Action {
     Convert {
         /// The trace to read
         input: PathBuf,
-        /// The file to write
+        /// The file to write (- for standard output); packed if its name ends in .gz or .zst
         output: PathBuf,
         /// The format to write
         #[arg(long, value_name = "NAME", default_value = "recorded")]
@@ -40,9 +44,9 @@ pub enum Action {
         /// The size of a block
         #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = sizes::bytes)]
         block_size: u64,
-        /// Print an object
-        #[arg(long)]
-        json: bool,
+        /// Write the numbers to this file as an object (- for standard output)
+        #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+        json: Option<PathBuf>,
     },
     /// Show the formats there are
     Formats,
@@ -52,37 +56,48 @@ pub enum Action {
 pub fn main(action: Action) -> Result<u8, String> {
     match action {
         Action::Convert { input, output, to, from, block_size } => {
-            let convert = || convert(&input, from, &output, to, block_size);
+            if is_same(&input, &output) {
+                return Err(format!("{}: is the trace to be read; name another file to write", output.display()));
+            }
+            let unfinished = Output::new("OUTPUT", &output).begin()?;
+            let target = unfinished.target()?;
+            let convert = || convert(&input, from, target, to, block_size);
             let requests = reading(&input, convert).map_err(|error| error.to_string())?;
-            println!("{} requests written to {}", count(requests), output.display());
+            unfinished.finish()?;
+            let done = format!("{} requests written to {}", count(requests), output.display());
+            if output.as_os_str() == "-" { say(done) } else { print(|out| writeln!(out, "{done}"))? }
         }
         Action::Info { trace, format, block_size, json } => {
+            let json = Output::check_any("--json", json.as_deref())?;
             let info = reading(&trace, || info(&trace, format, block_size)).map_err(|error| error.to_string())?;
-            if json { print_json(&info) } else { print(&info) }
-        }
-        Action::Formats => {
-            for format in foresee_sim::trace::REGISTRY {
-                let written = if format.write.is_some() { "read and written" } else { "read" };
-                println!("{:<14} {} ({written})", format.name, format.summary);
+            match &json {
+                Some(output) => write_json(output, &object(&info))?,
+                None => print(|out| show(&info, out))?,
             }
         }
+        Action::Formats => print(|out| {
+            REGISTRY.iter().try_for_each(|format| {
+                let written = if format.write.is_some() { "read and written" } else { "read" };
+                writeln!(out, "{:<14} {} ({written})", format.name, format.summary)
+            })
+        })?,
     }
     Ok(0)
 }
 
-fn print(info: &foresee_sim::trace::Info) {
-    println!("format            {}", info.format);
-    println!("requests          {}", count(info.requests));
-    println!("of which writes   {}", count(info.writes));
-    println!("bytes             {}", bytes(info.bytes));
-    println!("blocks asked for  {} of {}", count(info.references), bytes(info.block_bytes));
-    println!("different blocks  {}", count(info.distinct_blocks));
-    println!("asked for again   {:.1} %", 100.0 * info.reread_share);
-    println!("files             {}", count(info.files));
-    println!("processes         {} with {}", count(info.processes), many(info.threads, "thread"));
-    println!("call sites        {}", if info.sites == 0 { "unknown".to_owned() } else { count(info.sites) });
-    println!("duration          {}", nanoseconds(info.duration_ns));
-    println!("requests took     {}", nanoseconds(info.took_ns));
+fn show(info: &Info, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "format            {}", info.format)?;
+    writeln!(out, "requests          {}", count(info.requests))?;
+    writeln!(out, "of which writes   {}", count(info.writes))?;
+    writeln!(out, "bytes             {}", bytes(info.bytes))?;
+    writeln!(out, "blocks asked for  {} of {}", count(info.references), bytes(info.block_bytes))?;
+    writeln!(out, "different blocks  {}", count(info.distinct_blocks))?;
+    writeln!(out, "asked for again   {:.1} %", 100.0 * info.reread_share)?;
+    writeln!(out, "files             {}", count(info.files))?;
+    writeln!(out, "processes         {} with {}", count(info.processes), many(info.threads, "thread"))?;
+    writeln!(out, "call sites        {}", if info.sites == 0 { "unknown".to_owned() } else { count(info.sites) })?;
+    writeln!(out, "duration          {}", nanoseconds(info.duration_ns))?;
+    writeln!(out, "requests took     {}", nanoseconds(info.took_ns))
 }
 
 /// Formats that know no time have none of 0 either.
@@ -90,8 +105,8 @@ fn nanoseconds(ns: u64) -> String {
     if ns == 0 { "unknown".to_owned() } else { time(Duration::from_nanos(ns)) }
 }
 
-fn print_json(info: &foresee_sim::trace::Info) {
-    let object = json!({
+fn object(info: &Info) -> Value {
+    json!({
         "format": info.format,
         "requests": info.requests,
         "writes": info.writes,
@@ -106,6 +121,10 @@ fn print_json(info: &foresee_sim::trace::Info) {
         "sites": info.sites,
         "duration_s": info.duration_ns as f64 / 1e9,
         "took_s": info.took_ns as f64 / 1e9,
-    });
-    println!("{object:#}");
+    })
+}
+
+/// Whether both are one file, by whatever names.
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use foresee_sim::trace::{Format, Request, Span, create};
+use foresee_sim::trace::{Format, Request, Span, Target, create};
 use support::{Place, end, is_root};
 
 /// A program that loops over one file from one call site, reads another once from a second one, at first much of it, and jumps
@@ -14,7 +14,7 @@ use support::{Place, end, is_root};
 fn trace(path: &Path) {
     const MUCH: u64 = 120_000;
     let format: &'static Format = "recorded".parse().unwrap();
-    let mut writer = create(path, format, 4096).unwrap();
+    let mut writer = create(Target::create(path).unwrap(), format, 4096).unwrap();
     let names = ["/data/looped <&> \"quoted\"", "/data/once", "/data/about"];
     let mut push = |file: u32, index: u64, count: u64| {
         let span = Span::Range { offset: index * 4096, length: count * 4096 };

@@ -30,7 +30,7 @@ fn foresee(place: &Place, words: &[&str]) -> Ended {
 #[test]
 fn a_recording_tells_what_was_read() {
     let place = recorded();
-    let info = json(foresee(&place, &["trace", "info", "--json", "trace.parquet"]));
+    let info = json(foresee(&place, &["trace", "info", "trace.parquet", "--json"]));
     assert_eq!((&info["format"], &info["block_bytes"]), (&"recorded".into(), &4096.into()));
     // Forty files were read once, eleven of them and two others twice, besides what the programs themselves consist of.
     let read: usize = (0..40).map(|it| support::lines_of(it, 600).len()).sum();
@@ -48,7 +48,7 @@ fn a_recording_tells_what_was_written() {
     let place = Place::new();
     place.write_lines(1, 600);
     foresee(&place, &["record", "-o", "t", "--", "sort", "-o", "sorted", "d/f0"]).with(0);
-    let info = json(foresee(&place, &["trace", "info", "--json", "t"]));
+    let info = json(foresee(&place, &["trace", "info", "t", "--json"]));
     assert!(info["writes"].as_u64().unwrap() > 0, "{info:#}");
     let read = std::fs::metadata(place.path("d/f0")).unwrap().len();
     assert!(info["bytes"].as_u64().unwrap() >= read, "{info:#}");
@@ -165,7 +165,7 @@ fn a_simulation_gives_the_same_in_every_format() {
         assert!(row["miss_ratio"].is_f64() && row["run_s"].is_f64());
     }
     let misses = |policy: &str, blocks: u64| of_recorded.iter().find(|it| it.0 == policy && it.1 == blocks).unwrap().3;
-    let info = json(foresee(&place, &["trace", "info", "--json", "trace.parquet"]));
+    let info = json(foresee(&place, &["trace", "info", "trace.parquet", "--json"]));
     assert!(misses("lru", 10) >= misses("lru", 100));
     let all = of_recorded.iter().filter(|it| it.0 == "lru").map(|it| it.1).max().unwrap();
     let distinct = info["distinct_blocks"].as_u64().unwrap();

@@ -8,7 +8,7 @@ use foresee_sim::host::run_watched;
 use foresee_sim::load::Trace;
 use foresee_sim::replay::replay;
 use foresee_sim::timed::{self, Options, Think};
-use foresee_sim::trace::Output;
+use foresee_sim::trace::{Output, Target};
 
 fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -29,7 +29,7 @@ fn log() -> String {
 
 fn replayed(name: &str, log: &str) -> Result<foresee_sim::replay::Replay, String> {
     let path = scratch(name);
-    let mut output = Output::create(&path).unwrap();
+    let mut output = Output::new(Target::create(&path).unwrap()).unwrap();
     output.write(log.as_bytes()).unwrap();
     output.finish().unwrap();
     replay(&path).map_err(|error| error.to_string())

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use foresee::account::Ending;
@@ -12,6 +11,7 @@ use foresee::run::run_beside;
 use serde_json::{Value, json};
 
 use super::{Line, address};
+use crate::output::Output;
 use crate::report::write_json;
 use crate::run::{end_as, failed};
 use crate::running::Running;
@@ -21,7 +21,7 @@ use crate::say::say;
 const ATTEMPTS: usize = 10;
 
 /// Runs the command under the supervisor of this name; returns the exit status to end with.
-pub fn main(running: &Running, name: &str, shown: bool, json_file: Option<&Path>) -> Result<u8, String> {
+pub fn main(running: &Running, name: &str, shown: bool, json: Option<&Output>) -> Result<u8, String> {
     let wishes = json!({
         "policy": running.policy.as_ref().map(|it| it.as_str()),
         "memory": running.memory,
@@ -39,15 +39,15 @@ pub fn main(running: &Running, name: &str, shown: bool, json_file: Option<&Path>
     let (elapsed, start_up) = (elapsed.as_secs_f64(), start_up.as_secs_f64());
     let ended = json!({ "elapsed_s": elapsed, "start_up_s": start_up, "status": status, "signal": signal });
     match line.say(&ended).and_then(|()| line.hear()) {
-        Ok(told) => tell(&told, shown, json_file),
+        Ok(told) => tell(&told, shown, json),
         Err(_) => say(format_args!("--join {name}: the supervisor is gone, and the account with it")),
     }
     Ok(end_as(ending))
 }
 
-fn tell(told: &Value, shown: bool, json_file: Option<&Path>) {
+fn tell(told: &Value, shown: bool, json: Option<&Output>) {
     let texts = |key: &str| told[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let unwritten = json_file.and_then(|path| write_json(path, &told["account"]).err());
+    let unwritten = json.and_then(|output| write_json(output, &told["account"]).err());
     for warning in texts("warnings").chain(unwritten.as_deref()) {
         say(warning);
     }

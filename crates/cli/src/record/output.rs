@@ -1,26 +1,28 @@
-//! The trace that is written: beside where it will be until it is whole, gone if it does not become so.
+//! The trace that is written.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use foresee::supervisor::TransferSeen;
-use foresee_sim::trace::{Format, Request, Span, Writer, create};
+use foresee_sim::trace::{Request, Span, Writer, recorded::RecordedWriter};
 
-/// Block sizes do not matter to recorded traces: they hold bytes.
-const BLOCK_BYTES: u64 = 4096;
+use crate::output::{self, Unfinished};
 
 /// A trace being written.
 pub struct Output {
     unfinished: Unfinished,
-    writer: Box<dyn Writer>,
+    writer: RecordedWriter,
     result: Result<(), foresee_sim::error::Error>,
 }
 
 impl Output {
     /// Begins it.
     pub fn create(trace: &Path) -> Result<Self, String> {
-        let format: &'static Format = "recorded".parse()?;
-        let unfinished = Unfinished::of(trace)?;
-        let writer = create(&unfinished.path, format, BLOCK_BYTES).map_err(|error| error.to_string())?;
+        let output = output::Output::new("--output", trace);
+        if output.takes_what_comes() {
+            return Err(format!("{}: is no regular file; name another to write the trace to", trace.display()));
+        }
+        let unfinished = output.begin()?;
+        let writer = RecordedWriter::new(unfinished.target()?).map_err(|error| error.to_string())?;
         Ok(Output { unfinished, writer, result: Ok(()) })
     }
 
@@ -52,33 +54,5 @@ impl Output {
     pub fn finish(mut self) -> Result<(), String> {
         let written = self.result.and_then(|()| self.writer.finish()).map_err(|error| error.to_string());
         written.and_then(|()| self.unfinished.finish()).map_err(|error| format!("the trace was not written: {error}"))
-    }
-}
-
-/// A file on its way to be whole, beside where it will be; gone if it is not finished.
-struct Unfinished {
-    path: PathBuf,
-    whole: PathBuf,
-}
-
-impl Unfinished {
-    fn of(whole: &Path) -> Result<Self, String> {
-        if whole.exists() && !whole.is_file() {
-            return Err(format!("{}: is no regular file; name another to write the trace to", whole.display()));
-        }
-        let mut name = whole.file_name().ok_or_else(|| format!("{}: names no file", whole.display()))?.to_owned();
-        name.push(format!(".{}.unfinished", std::process::id()));
-        Ok(Unfinished { path: whole.with_file_name(name), whole: whole.to_owned() })
-    }
-
-    fn finish(self) -> Result<(), String> {
-        std::fs::rename(&self.path, &self.whole).map_err(|error| format!("{}: {error}", self.whole.display()))
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // After it was renamed there is nothing to remove.
-        let _ = std::fs::remove_file(&self.path);
     }
 }

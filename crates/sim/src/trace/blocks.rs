@@ -19,7 +19,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "one block number a line",
     detect: looks_like,
     read: |input, block_bytes| Ok(Box::new(BlockReader { input, block_bytes, line: 0, text: Vec::new() })),
-    write: Some(|path, block_bytes| Ok(Box::new(BlockWriter { output: Output::create(path)?, block_bytes, path: path.into() }))),
+    write: Some(|target, block_bytes| Ok(Box::new(BlockWriter { output: Output::new(target)?, block_bytes }))),
 };
 
 /// A number of 64 bits has 20 digits; the rest is for blanks.
@@ -98,13 +98,12 @@ impl Reader for BlockReader {
 struct BlockWriter {
     output: Output,
     block_bytes: u64,
-    path: std::path::PathBuf,
 }
 
 impl Writer for BlockWriter {
     fn push(&mut self, request: &Request, _: &str) -> Result<(), Error> {
         let mut line = Vec::with_capacity(24);
-        for number in request.numbers(self.block_bytes).map_err(|what| Error::whole(&self.path, what))? {
+        for number in request.numbers(self.block_bytes).map_err(|what| Error::whole(self.output.path(), what))? {
             line.clear();
             // Writing to memory does not fail.
             let _ = writeln!(line, "{number}");

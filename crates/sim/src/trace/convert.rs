@@ -2,25 +2,22 @@
 
 use std::path::Path;
 
-use super::{Format, create, open};
+use super::{Format, Target, create, open};
 use crate::error::Error;
 
 /// Reads a trace and writes it as `output` in the format `to`; `from` is found out if it is not given. Returns the number
 /// of requests. What the new format has no column for is lost.
 ///
 /// # Errors
-/// If the one cannot be read or the other not written; what was written till then stays.
+/// If the one cannot be read or the other not written.
 pub fn convert(
     input: &Path,
     from: Option<&'static Format>,
-    output: &Path,
+    output: Target,
     to: &'static Format,
     block_bytes: u64,
 ) -> Result<u64, Error> {
     let mut reader = open(input, from, block_bytes)?;
-    if same_file(input, output) {
-        return Err(Error::whole(output, "is the trace to be read; name another file to write"));
-    }
     let mut writer = create(output, to, block_bytes)?;
     let mut requests = 0;
     while let Some(request) = reader.next()? {
@@ -30,11 +27,4 @@ pub fn convert(
     }
     writer.finish()?;
     Ok(requests)
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }

@@ -20,7 +20,7 @@ pub use convert::convert;
 pub use info::{Info, info};
 pub use input::{Head, Input};
 pub(crate) use numbering::Numbering;
-pub use output::Output;
+pub use output::{Output, Target};
 pub use span::Span;
 pub(crate) use span::blocks_of;
 
@@ -102,8 +102,8 @@ pub trait Writer {
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// Makes a file and the writer of a format; the number is the size of a block where a request does not tell it.
-pub type StartWriting = fn(&Path, u64) -> Result<Box<dyn Writer>, Error>;
+/// Makes the writer of a format; the number is the size of a block where a request does not tell it.
+pub type StartWriting = fn(Target, u64) -> Result<Box<dyn Writer>, Error>;
 
 /// What a format's file declares.
 pub struct Format {
@@ -175,13 +175,13 @@ pub fn open(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
 /// Starts writing a trace.
 ///
 /// # Errors
-/// If the file cannot be made, or the format is one that is only read.
-pub fn create(path: &Path, format: &'static Format, block_bytes: u64) -> Result<Box<dyn Writer>, Error> {
+/// If it cannot begin, or the format is one that is only read.
+pub fn create(target: Target, format: &'static Format, block_bytes: u64) -> Result<Box<dyn Writer>, Error> {
     match format.write {
-        Some(write) => write(path, block_bytes),
+        Some(write) => write(target, block_bytes),
         None => {
             let names = names_of(REGISTRY.iter().filter(|format| format.write.is_some()));
-            Err(Error::whole(path, format!("{} is only read; these can be written: {names}", format.name)))
+            Err(Error::whole(&target.path, format!("{} is only read; these can be written: {names}", format.name)))
         }
     }
 }

@@ -12,7 +12,6 @@
 //! other tools can use the file; that takes a pass backwards, and therefore all requests in memory until the end.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 use super::binary::{Records, part};
 use super::{Format, Output, Reader, Request, Span, Writer, no_files};
@@ -26,7 +25,9 @@ pub(super) static FORMAT: Format = Format {
     summary: "libCacheSim's binary records of time, object id, size and next access",
     detect: |head| head.name.to_ascii_lowercase().contains("oraclegeneral"),
     read: |input, _| Ok(Box::new(OracleReader { records: Records::new(input), begin_s: None })),
-    write: Some(|path, block_bytes| Ok(Box::new(OracleWriter::create(path, block_bytes)?))),
+    write: Some(|target, block_bytes| {
+        Ok(Box::new(OracleWriter { output: Output::new(target)?, block_bytes, records: Vec::new() }))
+    }),
 };
 
 struct OracleReader {
@@ -59,22 +60,15 @@ impl Reader for OracleReader {
 }
 
 struct OracleWriter {
-    path: PathBuf,
     output: Output,
     block_bytes: u64,
     /// Time in seconds, object, size.
     records: Vec<(u32, u64, u32)>,
 }
 
-impl OracleWriter {
-    fn create(path: &Path, block_bytes: u64) -> Result<Self, Error> {
-        Ok(OracleWriter { path: path.to_owned(), output: Output::create(path)?, block_bytes, records: Vec::new() })
-    }
-}
-
 impl Writer for OracleWriter {
     fn push(&mut self, request: &Request, _: &str) -> Result<(), Error> {
-        let failed = |what: String| Error::whole(&self.path, what);
+        let failed = |what: String| Error::whole(self.output.path(), what);
         let time_s = u32::try_from(request.time_ns / NS_PER_S)
             .map_err(|_| failed(format!("{} ns do not fit the time column; it has 32 bits of seconds", request.time_ns)))?;
         let bytes = match request.span {

@@ -12,26 +12,53 @@ enum Packing {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
 }
 
-/// A file open for writing.
+/// An empty file, and what it is called in errors: it may lie elsewhere until it is whole.
+#[derive(Debug)]
+pub struct Target {
+    /// What it is called.
+    pub path: PathBuf,
+    /// The file.
+    pub file: File,
+}
+
+impl Target {
+    /// Makes a file, or empties one that is there.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(path: &Path) -> Result<Target, Error> {
+        let file = File::create(path).map_err(|error| Error::whole(path, format!("cannot be made: {error}")))?;
+        Ok(Target { path: path.to_owned(), file })
+    }
+}
+
+/// A file being written.
 pub struct Output {
     path: PathBuf,
     packing: Option<Packing>,
 }
 
 impl Output {
-    /// Makes a file, or empties one that is there.
+    /// Begins to write, packed as the target's name says.
     ///
     /// # Errors
-    /// If it cannot be made.
-    pub fn create(path: &Path) -> Result<Output, Error> {
-        let failed = |error: std::io::Error| Error::whole(path, format!("cannot be made: {error}"));
-        let file = BufWriter::new(File::create(path).map_err(failed)?);
+    /// If the packing cannot begin.
+    pub fn new(Target { path, file }: Target) -> Result<Output, Error> {
+        let file = BufWriter::new(file);
         let packing = match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Packing::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-            Some("zst") => Packing::Zstd(zstd::stream::write::Encoder::new(file, 0).map_err(failed)?),
+            Some("zst") => Packing::Zstd(
+                zstd::stream::write::Encoder::new(file, 0)
+                    .map_err(|error| Error::whole(&path, format!("cannot be packed: {error}")))?,
+            ),
             _ => Packing::Plain(file),
         };
-        Ok(Output { path: path.to_owned(), packing: Some(packing) })
+        Ok(Output { path, packing: Some(packing) })
+    }
+
+    /// What the file is called.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Appends bytes.

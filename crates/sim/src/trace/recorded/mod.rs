@@ -42,7 +42,7 @@ pub(super) static FORMAT: Format = Format {
     summary: "foresee's own: Parquet with time, process, thread, file, offset, length, call site, duration, write",
     detect: |head| head.bytes.starts_with(b"PAR1"),
     read: |input, _| Ok(Box::new(reader::RecordedReader::open(&input)?)),
-    write: Some(|path, block_bytes| Ok(Box::new(writer::Converting::create(path, block_bytes)?))),
+    write: Some(|target, block_bytes| Ok(Box::new(writer::Converting::new(target, block_bytes)?))),
 };
 
 /// Reads a recorded trace that is at hand, as one that a program carries with it is. `name` stands for its path in errors.

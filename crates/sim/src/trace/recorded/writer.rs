@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnPath;
 use super::checksum::{self, Sum};
 use super::{COLUMNS, ROWS_PER_GROUP};
 use crate::error::Error;
-use crate::trace::{Numbering, Request, Span, Writer};
+use crate::trace::{Numbering, Request, Span, Target, Writer};
 
 const SCHEMA: &str = "message foresee {
     REQUIRED INT64 time_ns;
@@ -88,14 +88,13 @@ pub struct RecordedWriter {
 }
 
 impl RecordedWriter {
-    /// Makes the file.
+    /// Begins to write.
     ///
     /// # Errors
-    /// If it cannot be made.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let file = File::create(path).map_err(|error| Error::whole(path, format!("cannot be made: {error}")))?;
-        let file = start(file).map_err(|error| failed(path, &error))?;
-        Ok(RecordedWriter { path: path.to_owned(), file: Some(file), rows: Rows::default(), names: HashMap::new() })
+    /// If it cannot.
+    pub fn new(Target { path, file }: Target) -> Result<Self, Error> {
+        let file = start(file).map_err(|error| failed(&path, &error))?;
+        Ok(RecordedWriter { path, file: Some(file), rows: Rows::default(), names: HashMap::new() })
     }
 
     /// Writes the rows so far as one group. Recording does it by itself every [`ROWS_PER_GROUP`] rows.
@@ -214,8 +213,8 @@ pub(super) struct Converting {
 }
 
 impl Converting {
-    pub(super) fn create(path: &Path, block_bytes: u64) -> Result<Self, Error> {
-        Ok(Converting { writer: RecordedWriter::create(path)?, numbering: Numbering::default(), block_bytes })
+    pub(super) fn new(target: Target, block_bytes: u64) -> Result<Self, Error> {
+        Ok(Converting { writer: RecordedWriter::new(target)?, numbering: Numbering::default(), block_bytes })
     }
 }
 
