@@ -18,6 +18,8 @@ class Kind:
 
     # Programs it needs, and where to have them from.
     programs = {}
+    # Of the kernel.
+    file_system = "fuse"
     needs_root = False
 
     def __init__(self, name, *options):
@@ -25,46 +27,73 @@ class Kind:
 
     def lacking(self):
         """Why it cannot be measured here, and the remedy; or none."""
+        if self.file_system not in Path("/proc/filesystems").read_text().split():
+            return f"the kernel has no {self.file_system}: modprobe {self.file_system}"
         absent = [f"{program} ({remedy})" for program, remedy in self.programs.items() if servers.find(program) is None]
         if absent:
-            return "not installed: " + ", ".join(absent)
-        if not Path("/dev/fuse").exists():
-            return "no /dev/fuse: modprobe fuse"
-        return "not root" if self.needs_root and os.geteuid() != 0 else None
+            return f"not installed: {', '.join(absent)}"
+        return "it needs root" if self.needs_root and os.geteuid() != 0 else None
 
     def start(self, stack, place):
         """Starts what it is mounted over, for as long as the stack lasts."""
 
     def mount(self, place):
         """Mounts it with nothing of it cached anywhere, and counts from here."""
+        self.make_cold(place)
+        self.attach(place)
+        self.count(place)
 
     def unmount(self, place):
         """What was moved since the mount: bytes, and requests by their kind where they can be told."""
+        unmount(place.mount)
+        self.detach()
+        return self.count(place)
+
+    def detach(self):
+        """What is left to do once it is unmounted."""
+
+
+class ByDaemon(Kind):
+    """Mounted by a process that answers for it: FUSE."""
+
+    def attach(self, place):
+        self.daemon = Daemon(self.command(place), place.scratch)
+        self.daemon.wait_until(lambda: os.path.ismount(place.mount), "does not mount")
+
+    def detach(self):
+        self.daemon.end()
 
 
 class OverLink(Kind):
-    """A daemon that talks to a server over a slow link."""
+    """The data come from a server over a slow link."""
 
-    http = False
-
-    def mount(self, place):
+    def make_cold(self, place):
         self.cache = place.scratch / "cache"
         shutil.rmtree(self.cache, ignore_errors=True)
         self.cache.mkdir()
-        self.daemon = Daemon(self.command(place), place.scratch)
-        self.daemon.wait_until(lambda: os.path.ismount(place.mount), "does not mount")
-        self.link.counts()
 
-    def unmount(self, place):
-        unmount(place.mount)
-        self.daemon.end()
+    def count(self, _):
         counts = self.link.counts()
         return {"bytes": counts["bytes_to_client"], "requests": counts["requests"], "connections": counts["connections"]}
 
 
-class OverS3(OverLink):
+class OverSlowDisk(Kind):
+    """The data are in a file system on the slow disk."""
+
+    needs_root = True
+
+    def make_cold(self, place):
+        place.disk.make_cold(SLOW_MODEL)
+
+    def count(self, place):
+        counts = place.disk.statistics()
+        place.disk.reset()
+        return {"bytes": int(counts["read_bytes"]), "requests": {"read": int(counts["reads"])}}
+
+
+class OverS3(ByDaemon, OverLink):
     def start(self, stack, place):
-        self.link = Link(stack, place.slowlink, servers.s3(stack, place.scratch, place.data), http=True)
+        self.link = Link(stack, place.slowlink, servers.s3(stack, place.scratch, place.data), "--http")
 
     def url(self):
         return f"http://{servers.HERE}:{self.link.port}"
@@ -91,11 +120,11 @@ class S3fs(OverS3):
                 "-o", f"passwd_file={secret}", *options]
 
 
-class Sshfs(OverLink):
+class Sshfs(ByDaemon, OverLink):
     programs = {"sshfs": "apt install sshfs", "sshd": "apt install openssh-server", "ssh-keygen": "apt install openssh-client"}
 
     def start(self, stack, place):
-        self.link = Link(stack, place.slowlink, servers.sshd(stack, place.scratch), http=False)
+        self.link = Link(stack, place.slowlink, servers.sshd(stack, place.scratch))
 
     def command(self, place):
         return [servers.find("sshfs"), f"{servers.user()}@{servers.HERE}:{place.data}", place.mount, "-f", "-p", self.link.port,
@@ -103,48 +132,35 @@ class Sshfs(OverLink):
                 "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", *self.options]
 
 
-class OverSlowDisk(Kind):
-    """A file system over one on the slow disk."""
-
+class Nfs(OverLink):
+    programs = {"ganesha.nfsd": "apt install nfs-ganesha-vfs", "mount.nfs4": "apt install nfs-common"}
+    file_system = "nfs4"
     needs_root = True
 
-    def mount(self, place):
-        place.disk.make_cold(SLOW_MODEL)
-        self.lay_over(place)
-        place.disk.reset()
+    def start(self, stack, place):
+        self.link = Link(stack, place.slowlink, servers.nfs(stack, place.scratch, place.data))
 
-    def unmount(self, place):
-        unmount(place.mount)
-        self.taken_off()
-        counts = place.disk.statistics()
-        return {"bytes": int(counts["read_bytes"]), "requests": {"read": int(counts["reads"])}}
-
-    def taken_off(self):
-        """What is left to do once it is unmounted."""
+    def attach(self, place):
+        options = ",".join([f"port={self.link.port}", "proto=tcp", *self.options])
+        mount("nfs4", options, f"{servers.HERE}:/{servers.BUCKET}", place.mount)
 
 
-class Bindfs(OverSlowDisk):
+class Bindfs(ByDaemon, OverSlowDisk):
     programs = {"bindfs": "apt install bindfs"}
 
-    def lay_over(self, place):
-        self.daemon = Daemon([servers.find("bindfs"), "-f", *self.options, place.disk.mount, place.mount], place.scratch)
-        self.daemon.wait_until(lambda: os.path.ismount(place.mount), "does not mount")
-
-    def taken_off(self):
-        self.daemon.end()
+    def command(self, place):
+        return [servers.find("bindfs"), "-f", *self.options, place.disk.mount, place.mount]
 
 
 class Overlayfs(OverSlowDisk):
-    def lacking(self):
-        return super().lacking() or (None if kernel_has("overlay") else "the kernel has no overlay: modprobe overlay")
+    file_system = "overlay"
 
-    def lay_over(self, place):
+    def attach(self, place):
         folders = {name: place.scratch / name for name in ("upper", "work")}
         for folder in folders.values():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-        options = f"lowerdir={place.disk.mount},upperdir={folders['upper']},workdir={folders['work']}"
-        subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", place.mount], check=True)
+        mount("overlay", f"lowerdir={place.disk.mount},upperdir={folders['upper']},workdir={folders['work']}", "overlay", place.mount)
 
 
 KINDS = [
@@ -156,11 +172,14 @@ KINDS = [
     Sshfs("sshfs kernel_cache", "-o", "kernel_cache"),
     Bindfs("bindfs"),
     Overlayfs("overlayfs"),
+    Nfs("NFS"),
 ]
 
 
-def kernel_has(name):
-    return name in Path("/proc/filesystems").read_text().split()
+def mount(file_system, options, source, folder):
+    done = subprocess.run(["mount", "-t", file_system, "-o", options, source, folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{folder}: {done.stderr.strip()}")
 
 
 def unmount(folder):

@@ -12,7 +12,6 @@ import os
 import shlex
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,10 +27,7 @@ import kinds  # noqa: E402
 import servers  # noqa: E402
 from jobs import jobs, make_data, make_warm  # noqa: E402
 from limited import Disk  # noqa: E402
-
-ARMS = ("plain", "first", "second")
-# Of the plain run's.
-MOST_TIME, MOST_BYTES = 1.03, 1.05
+from report import FORESEEN, line, table  # noqa: E402
 
 
 class Place:
@@ -83,7 +79,7 @@ def read(pipe, whole):
 
 def measure(arguments, place, kind, job):
     """Each arm each round; the second run goes by what the first one left, and the first one by nothing."""
-    row = {"mount": kind.name, "job": job.name, **{arm: [] for arm in ARMS}, "accounts": []}
+    row = {"mount": kind.name, "job": job.name, "plain": [], **{arm: [] for arm in FORESEEN}, "last_accounts": {}}
     learned, account = place.scratch / "learned", place.scratch / "account.json"
     foresee = [arguments.foresee, "run", "--quiet", "--json", str(account), "--"]
     for arm in common.in_turn(["plain", "foreseen"], arguments.rounds):
@@ -92,12 +88,23 @@ def measure(arguments, place, kind, job):
             continue
         shutil.rmtree(learned, ignore_errors=True)
         learned.mkdir()
-        for arm in ARMS[1:]:
+        for arm in FORESEEN:
             account.unlink(missing_ok=True)
             row[arm].append(run(place, kind, job, foresee, learned))
-            row["accounts"].append(json.loads(account.read_text()) if account.exists() else None)
-    row["same_output"] = len({(it["status"], it["output"]) for arm in ARMS for it in row[arm]}) == 1
+            row["last_accounts"][arm] = json.loads(account.read_text()) if account.exists() else None
+    row["same_output"] = len({(it["status"], it["output"]) for arm in ("plain", *FORESEEN) for it in row[arm]}) == 1
     return row
+
+
+def cell(arguments, kind, job):
+    """One job on one kind of mount, with servers of its own. What cannot be mounted or unmounted is a result as well."""
+    try:
+        with contextlib.ExitStack() as stack:
+            place = Place(stack, arguments)
+            kind.start(stack, place)
+            return measure(arguments, place, kind, job)
+    except servers.Failed as why:
+        return {"mount": kind.name, "job": job.name, "failed": str(why)}
 
 
 def inside(arguments):
@@ -115,10 +122,7 @@ def inside(arguments):
         for job in jobs(arguments.quick):
             if arguments.only and not any(part in job.name for part in arguments.only):
                 continue
-            with contextlib.ExitStack() as stack:
-                place = Place(stack, arguments)
-                kind.start(stack, place)
-                raw["results"].append(measure(arguments, place, kind, job))
+            raw["results"].append(cell(arguments, kind, job))
             print(line(raw["results"][-1]), file=sys.stderr, flush=True)
             common.keep(arguments, name(arguments), raw)
     common.keep(arguments, name(arguments), raw)
@@ -126,59 +130,6 @@ def inside(arguments):
 
 def name(arguments):
     return "mounts-quick" if arguments.quick else "mounts"
-
-
-def median(row, arm, key):
-    return statistics.median(it[key] for it in row[arm])
-
-
-def ratio(row, arm, key):
-    plain, foreseen = median(row, "plain", key), median(row, arm, key)
-    return foreseen / plain if plain else float(foreseen > 0)
-
-
-def requests(row):
-    """By their kind, where these can be told."""
-    kinds_of = sorted({word for it in row["plain"] for word in it["requests"]})
-    counts = [(statistics.median(it["requests"].get(word, 0) for it in row["plain"]), word) for word in kinds_of]
-    return ", ".join(f"{count:,.0f} {word}" for count, word in counts)
-
-
-def too_much(row):
-    """What foresee costs that it must not cost, in words."""
-    for arm in ARMS[1:]:
-        for key, most, what in (("elapsed_s", MOST_TIME, "time"), ("bytes", MOST_BYTES, "bytes")):
-            if (found := ratio(row, arm, key)) > most:
-                amounts = [f"{median(row, it, key):.2f} s" if key == "elapsed_s" else f"{median(row, it, key) / 2**20:.1f} MiB"
-                           for it in ("plain", arm)]
-                yield f"{row['mount']}: {row['job']}, {arm} run: {found:.2f} x the {what} ({' -> '.join(amounts)})"
-    if not row["same_output"]:
-        yield f"{row['mount']}: {row['job']}: output or exit status DIFFERS"
-
-
-def line(row):
-    cells = []
-    for arm in ARMS[1:]:
-        for key, most in (("elapsed_s", MOST_TIME), ("bytes", MOST_BYTES)):
-            found = ratio(row, arm, key)
-            cells.append(f"**{found:.2f}**" if found > most else f"{found:.2f}")
-    plain = f"{median(row, 'plain', 'elapsed_s'):.2f} s | {median(row, 'plain', 'bytes') / 2**20:.1f} | {requests(row)}"
-    return f"| {row['mount']} | {row['job']} | {plain} | {' | '.join(cells)} |"
-
-
-def table(path):
-    raw = json.loads(path.read_text())
-    print(f"\n{raw['latency_ms']} ms on each answer, {raw['bandwidth_mb']} MB/s; bindfs and overlayfs over a slow disk: {raw['slow_disk']}; "
-          f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of {raw['rounds']} runs each\n"
-          "under foresee: time and bytes over those of the plain run\n")
-    print("| mount | job | plain | MiB | requests | first run: time | bytes | second run: time | bytes |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    print("\n".join(line(row) for row in raw["results"]))
-    for kind, why in raw["skipped"].items():
-        print(f"\nskipped: {kind}: {why}")
-    found = [words for row in raw["results"] for words in too_much(row)]
-    print(f"\nslower than {MOST_TIME} x plain, or more than {MOST_BYTES} x its bytes: {len(found) or 'none'}")
-    print("\n".join(found))
 
 
 def outside(arguments):
@@ -213,13 +164,10 @@ def main():
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
-    try:
-        if arguments.data:
-            return inside(arguments)
-        if not arguments.table:
-            outside(arguments)
-    except servers.Failed as why:
-        sys.exit(str(why))
+    if arguments.data:
+        return inside(arguments)
+    if not arguments.table:
+        outside(arguments)
     table(arguments.results / f"{name(arguments)}.json")
 
 

@@ -113,6 +113,18 @@ def sshd(stack, scratch):
     return port
 
 
+def nfs(stack, scratch, data):
+    """NFS 4 alone, which needs no other daemons; the port it is served on."""
+    port, settings = free_port(), scratch / "ganesha.conf"
+    settings.write_text(
+        f"NFS_Core_Param {{ Protocols = 4; NFS_Port = {port}; Bind_addr = {HERE}; Enable_NLM = false; Enable_RQUOTA = false; }}\n"
+        f'NFSv4 {{ Graceless = true; RecoveryRoot = "{scratch}"; }}\n'
+        f'EXPORT {{ Export_Id = 1; Path = "{data}"; Pseudo = "/{BUCKET}"; Protocols = 4; Transports = TCP; Access_Type = RO; '
+        "Squash = No_Root_Squash; SecType = sys; FSAL { Name = VFS; } }\n")
+    serve(stack, [find("ganesha.nfsd"), "-F", "-f", settings, "-L", "/dev/stderr", "-p", scratch / "ganesha.pid"], scratch, port)
+    return port
+
+
 def user():
     return pwd.getpwuid(os.geteuid()).pw_name
 
@@ -120,8 +132,8 @@ def user():
 class Link:
     """A slow link before a server."""
 
-    def __init__(self, stack, program, to, http):
-        command = [program, "--to", str(to), "--latency", str(LATENCY_MS), "--bandwidth", str(BANDWIDTH_MB), *(["--http"] if http else [])]
+    def __init__(self, stack, program, to, *options):
+        command = [program, "--to", str(to), "--latency", str(LATENCY_MS), "--bandwidth", str(BANDWIDTH_MB), *options]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         stack.callback(self.end)
         self.port = int(self.process.stdout.readline())
