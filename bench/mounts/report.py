@@ -56,8 +56,8 @@ def table(path):
     raw = json.loads(path.read_text())
     machine = raw["machine"]
     print(f"\n{raw['latency_ms']} ms on each answer, {raw['bandwidth_mb']} MB/s; bindfs and overlayfs over a slow disk, "
-          f"{raw['slow_disk']}; Linux {machine['kernel']}, {machine['processors']} processors, medians of {raw['rounds']} runs each\n"
-          "under foresee: time and bytes over those of the plain run\n")
+          f"{raw['slow_disk']}; Linux {machine['kernel']}, {machine['processors']} processors, medians of {raw['rounds']} runs each, "
+          "of more where they are short\nunder foresee: time and bytes over those of the plain run\n")
     print("| mount | job | plain | MiB | requests | first run: time | bytes | second run: time | bytes |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     print("\n".join(line(row) for row in raw["results"]))
