@@ -62,7 +62,7 @@ bench-stripe: build
 bench-listing: build
 	python3 bench/listing.py
 
-# Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it takes. Hours.
+# Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build
 	python3 bench/mounts/run.py
 

@@ -18,6 +18,13 @@ def ratio(row, arm, key):
     return foreseen / plain if plain else float(foreseen > 0)
 
 
+def spread(row, key):
+    """How far the plain runs are apart: a ratio that is nearer to 1 says nothing."""
+    values = [it[key] for it in row["plain"]]
+    share = (max(values) - min(values)) / 2 / statistics.median(values)
+    return f" ± {share:.0%}" if share >= 0.005 else ""
+
+
 def requests(row):
     """By their kind, where these can be told."""
     kinds_of = sorted({word for it in row["plain"] for word in it["requests"]})
@@ -48,8 +55,9 @@ def line(row):
         for key, most in (("elapsed_s", MOST_TIME), ("bytes", MOST_BYTES)):
             found = ratio(row, arm, key)
             cells.append(f"**{found:.2f}**" if found > most else f"{found:.2f}")
-    plain = f"{median(row, 'plain', 'elapsed_s'):.2f} s | {median(row, 'plain', 'bytes') / 2**20:.1f} | {requests(row)}"
-    return f"| {row['mount']} | {row['job']} | {plain} | {' | '.join(cells)} |"
+    took = f"{median(row, 'plain', 'elapsed_s'):.2f} s{spread(row, 'elapsed_s')}"
+    moved = f"{median(row, 'plain', 'bytes') / 2**20:.1f}{spread(row, 'bytes')}"
+    return f"| {row['mount']} | {row['job']} | {took} | {moved} | {requests(row)} | {' | '.join(cells)} |"
 
 
 def table(path):
@@ -57,7 +65,8 @@ def table(path):
     machine = raw["machine"]
     print(f"\n{raw['latency_ms']} ms on each answer, {raw['bandwidth_mb']} MB/s; bindfs and overlayfs over a slow disk, "
           f"{raw['slow_disk']}; Linux {machine['kernel']}, {machine['processors']} processors, medians of {raw['rounds']} runs each, "
-          "of more where they are short\nunder foresee: time and bytes over those of the plain run\n")
+          "of more where they are short\n"
+          "± is half of what lies between the plain runs; under foresee: time and bytes over those of the plain run\n")
     print("| mount | job | plain | MiB | requests | first run: time | bytes | second run: time | bytes |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     print("\n".join(line(row) for row in raw["results"]))
