@@ -10,7 +10,7 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use foresee_ring::{Record, Region, ticks};
+use foresee_ring::{Process, Record, Region, ticks};
 use libc::EAGAIN;
 
 use crate::{state, sys, thread};
@@ -24,7 +24,7 @@ const WAITS_MAX: u32 = 10_000;
 static CALLING: AtomicU32 = AtomicU32::new(0);
 /// Somebody waited in vain, and nothing was taken since.
 static IN_VAIN: AtomicBool = AtomicBool::new(false);
-/// The last ticket that was given out.
+/// The next ticket.
 static TICKET: AtomicU32 = AtomicU32::new(0);
 
 /// Says something without another thread's calls among it. Returns 0, also if nobody listens (any more), or an errno.
@@ -67,6 +67,12 @@ fn alone<T>(act: impl FnOnce(&Region) -> T) -> Result<T, c_int> {
     let done = act(region);
     CALLING.store(0, Release);
     Ok(done)
+}
+
+/// Begins with a ticket that the program which was here before exec has not used: the slot may hold, or be about to get, the
+/// answer to its last question.
+pub(crate) fn begin(process: Option<&Process>) {
+    TICKET.store(process.map_or(0, Process::unasked_ticket), Relaxed);
 }
 
 /// This is a new process, of one thread: whoever made a call in the parent is not here.

@@ -10,12 +10,19 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed},
 };
 
-use foresee_ring::{Class, PATH_BYTES_MAX, Record};
+use foresee_ring::{ATTENTION_FDS, Class, PATH_BYTES_MAX, Record};
 
 use crate::{state, sys};
 
 /// Descriptors beyond are not followed. Four times what a program may open unless it asks for more.
 const FDS: usize = 4096;
+
+/// A read is told one time in so many where the supervisor wants a sample.
+const SAMPLE_EVERY: u32 = 64;
+
+/// Reads of each descriptor that the supervisor wanted a sample of. By descriptor: of files read in turn, one would hide
+/// behind the other if a thread's reads were counted.
+static SAMPLED: [AtomicU32; ATTENTION_FDS] = [const { AtomicU32::new(0) }; ATTENTION_FDS];
 
 static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(0) }; FDS];
 
@@ -78,6 +85,15 @@ fn begin(fd: c_int, class: u32) -> Option<Use> {
         Some(begun.0)
     });
     Some(begun)
+}
+
+/// Whether this read of a descriptor is one of the sample. Threads that read it at the same time may count as one.
+#[inline(always)]
+pub(crate) fn is_sample(fd: c_int) -> bool {
+    let Some(reads) = SAMPLED.get(fd as usize) else { return true };
+    let read = reads.load(Relaxed);
+    reads.store(read.wrapping_add(1), Relaxed);
+    read.is_multiple_of(SAMPLE_EVERY)
 }
 
 fn class_of(stat: &libc::stat) -> Class {

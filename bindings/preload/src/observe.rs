@@ -2,13 +2,10 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use foresee_ring::{Attention, OFFSET_CURRENT, PATH_BYTES_MAX, Process, Record, Region, Took, ticks};
+use foresee_ring::{Attention, OFFSET_CURRENT, PATH_BYTES_MAX, Record, Region, Took, ticks};
 
 use crate::fds::{self, Use};
 use crate::{sites, state, sys, thread};
-
-/// A read is posted one time in so many where the supervisor wants a sample.
-const SAMPLE_EVERY: u64 = 64;
 
 /// Makes a read at an offset, and tells of it if it is one of a regular file.
 #[inline(always)]
@@ -25,7 +22,7 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
     let attention = process.map_or(Attention::Every, |process| process.attention(fd, file.generation()));
-    if !is_wanted(attention, process) {
+    if !is_wanted(attention, fd) {
         // Not timed either: the clock is half of what we cost.
         let (got, ..) = call();
         count(got);
@@ -54,10 +51,10 @@ fn counter() -> Option<u32> {
 }
 
 #[inline(always)]
-fn is_wanted(attention: Attention, process: Option<&Process>) -> bool {
+fn is_wanted(attention: Attention, fd: c_int) -> bool {
     match attention {
         Attention::Every | Attention::Located => true,
-        Attention::Sampled => process.is_none_or(|process| process.reads_of(counter()).is_multiple_of(SAMPLE_EVERY)),
+        Attention::Sampled => fds::is_sample(fd),
         Attention::None => false,
     }
 }

@@ -38,6 +38,7 @@ fn enter(region: &'static Region) {
     // SAFETY: it is called in the child as the only thread.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     let slot = state::enter(region);
+    calls::begin(state::process());
     let path = &mut [0; PATH_BYTES_MAX];
     state::post(region, Record::ProcessStarted { ppid: sys::getppid(), slot }, sys::working_directory(path));
     let Counters { reads, bytes, stall_ticks } = state::process().map(Process::counters).unwrap_or_default();

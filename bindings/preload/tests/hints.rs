@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use common::{Ring, compile, directory, library};
 use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Record, SLOTS, segments};
 
-fn compiled(directory: &Path) -> PathBuf {
+fn compiled(name: &str, directory: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c");
     let (include, source) = (format!("-I{}", folder.display()), folder.join("foresee.c"));
-    compile("hints", directory, &["-Wall", "-Werror", &include, source.to_str().unwrap(), "-ldl"])
+    compile(name, directory, &["-Wall", "-Werror", &include, source.to_str().unwrap(), "-ldl"])
 }
 
 fn text(output: &Output) -> String {
@@ -55,7 +55,7 @@ impl Lists {
 /// Runs the program and takes what it says in as a supervisor does that has other things to do too.
 fn taken(threads: u64, lists: usize, count: u64, pause: Duration) -> (Lists, Output) {
     let directory = directory();
-    let program = compiled(&directory);
+    let program = compiled("hints", &directory);
     let ring = Ring::new();
     let arguments = [threads.to_string(), lists.to_string(), count.to_string()];
     let mut command = ring.command(program);
@@ -94,7 +94,7 @@ fn lists_of_threads_do_not_mix() {
 #[test]
 fn who_is_not_heard_is_told_so_and_waits_once() {
     let directory = directory();
-    let program = compiled(&directory);
+    let program = compiled("hints", &directory);
     let ring = Ring::new();
     let began = Instant::now();
     let output = ring.command(&program).args(["2", "40", "20000"]).current_dir(&directory).output().unwrap();
@@ -112,7 +112,7 @@ fn who_is_not_heard_is_told_so_and_waits_once() {
 #[test]
 fn nobody_listens_is_no_error() {
     let directory = directory();
-    let program = compiled(&directory);
+    let program = compiled("hints", &directory);
     let closed = Ring::new();
     closed.region.close();
     let mut plain = Command::new(&program);
@@ -123,4 +123,26 @@ fn nobody_listens_is_no_error() {
         assert!(output.status.success(), "{output:?}");
         assert_eq!(text(&output), "active 0\nfailed 0, errno 0, slow 0\n");
     }
+}
+
+#[test]
+fn an_answer_to_the_program_before_exec_is_not_taken_for_ones_own() {
+    let directory = directory();
+    let program = compiled("asks", &directory);
+    let ring = Ring::new();
+    let mut command = ring.command(program);
+    let running = std::thread::spawn(move || command.output().unwrap());
+    let (mut consumer, mut buffer, mut slot, mut answers) = (Consumer::new(ring.region), [0; PATH_BYTES_MAX], None, 0);
+    while !running.is_finished() {
+        let Next::Record(entry) = consumer.next(&mut buffer) else { continue };
+        match entry.record {
+            Record::ProcessStarted { slot: of, .. } => slot = ring.region.process(of),
+            Record::PriorityAsked { ticket } => {
+                answers += 1;
+                slot.unwrap().answer(ticket, Ok(answers));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((text(&running.join().unwrap()).as_str(), answers), ("0, 1\n0, 2\n", 2));
 }

@@ -4,10 +4,12 @@ mod common;
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use common::{Ring, Said, alike, compile, directory, reads_of};
-use foresee_ring::{Advice, Attention, Class, Record};
+use foresee_ring::{Advice, Attention, Class, Counters, Record};
 
 /// A directory with what the programs expect.
 fn prepared() -> PathBuf {
@@ -315,6 +317,46 @@ fn children_speak_for_themselves() {
     }
 }
 
+/// Runs a program that opens files, says so by its output, and waits. Wishes this of each file, and lets it go on. Returns the
+/// uses of descriptors that the files are, what is said from then on, and what was counted.
+fn attended(
+    program: &Path,
+    directory: &Path,
+    names: &[&str],
+    attention: Attention,
+) -> (Vec<(i32, u32)>, Vec<Said>, Counters) {
+    let mut ring = Ring::new();
+    let mut command = ring.command(program);
+    let mut child = command.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let said = ring.said();
+    let slot = said.iter().find_map(|said| match said.record {
+        Record::ProcessStarted { slot, .. } => Some(slot),
+        _ => None,
+    });
+    let process = ring.region.process(slot.unwrap()).unwrap();
+    let uses = names.iter().map(|name| {
+        let opened = said.iter().find_map(|said| match said.record {
+            Record::Opened { fd, generation, .. } if said.path == Path::new(name) => Some((fd, generation)),
+            _ => None,
+        });
+        let (fd, generation) = opened.unwrap();
+        process.set_attention(fd, generation, attention);
+        (fd, generation)
+    });
+    let uses = uses.collect();
+    ring.region.set_stall_ticks_min(0);
+    child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+    assert!(child.wait().unwrap().success());
+    (uses, ring.said(), process.counters())
+}
+
+/// Reads that were told of this use of a descriptor.
+fn told(said: &[Said], of: (i32, u32)) -> usize {
+    let is_of = |said: &&Said| matches!(said.record, Record::Read { fd, generation, .. } if (fd, generation) == of);
+    said.iter().filter(is_of).count()
+}
+
 #[test]
 fn attention_is_heeded() {
     let directory = prepared();
@@ -326,37 +368,9 @@ fn attention_is_heeded() {
         (Attention::None, 0, 0),
     ];
     for (attention, posted, located) in wishes {
-        let mut ring = Ring::new();
-        let mut child = ring
-            .command(&program)
-            .current_dir(&directory)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        // The program says by its output that it has opened the file, and waits for us.
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-        let said = ring.said();
-        let slot = said.iter().find_map(|said| match said.record {
-            Record::ProcessStarted { slot, .. } => Some(slot),
-            _ => None,
-        });
-        let (fd, generation) = said
-            .iter()
-            .find_map(|said| match said.record {
-                Record::Opened { fd, generation, .. } if said.path == Path::new("data") => Some((fd, generation)),
-                _ => None,
-            })
-            .unwrap();
-        let process = ring.region.process(slot.unwrap()).unwrap();
-        process.set_attention(fd, generation, attention);
-        ring.region.set_stall_ticks_min(0);
-        std::io::Write::write_all(child.stdin.as_mut().unwrap(), b"x").unwrap();
-        assert!(child.wait().unwrap().success());
-        let said = ring.said();
-        let before_reopening =
-            |said: &&Said| matches!(said.record, Record::Read { generation: of, .. } if of == generation);
-        assert_eq!(said.iter().filter(before_reopening).count(), posted, "{attention:?}");
+        let (uses, said, counters) = attended(&program, &directory, &["data"], attention);
+        let generation = uses[0].1;
+        assert_eq!(told(&said, uses[0]), posted, "{attention:?}");
         let positions: Vec<u64> = said
             .iter()
             .filter_map(|said| match said.record {
@@ -369,8 +383,16 @@ fn attention_is_heeded() {
         assert!(positions.windows(2).all(|pair| pair[1] - pair[0] == apart), "{attention:?}: {positions:?}");
         let after = said.iter().filter(|s| matches!(s.record, Record::Read { asked: 55, .. })).count();
         assert_eq!(after, 3, "the wish was for the file that was closed");
-        let counters = process.counters();
         assert_eq!((counters.reads, counters.bytes), (6_403, 6_400 + 3 * 55));
         assert!(counters.stall_ticks > 0, "the last three are timed in any case");
     }
+}
+
+#[test]
+fn files_read_in_turn_are_each_sampled() {
+    let directory = prepared();
+    fs::copy(directory.join("data"), directory.join("more")).unwrap();
+    let program = compile("turns", &directory, &[]);
+    let (uses, said, _) = attended(&program, &directory, &["data", "more"], Attention::Sampled);
+    assert_eq!(uses.iter().map(|&of| told(&said, of)).collect::<Vec<_>>(), [100, 100]);
 }

@@ -79,12 +79,6 @@ impl Process {
         }
     }
 
-    /// How many reads a thread has counted so far; more if it shares its counters with another.
-    #[inline(always)]
-    pub fn reads_of(&self, thread: Option<u32>) -> u64 {
-        self.tally(thread).reads.load(Relaxed)
-    }
-
     /// A thread of the program counts a read that stalled.
     pub fn count_stall(&self, thread: Option<u32>, ticks: u64) {
         self.tally(thread).stall_ticks.fetch_add(ticks, Relaxed);
@@ -141,6 +135,12 @@ impl Process {
             0 => Ok(word as u32 as i32),
             error => Err(error),
         })
+    }
+
+    /// A ticket that no question asked in this slot before can have: half of all tickets away from the last answer. What a
+    /// program asked last before it became another one by exec may still be answered.
+    pub fn unasked_ticket(&self) -> u32 {
+        (self.answer.load(Acquire) >> 48) as u32 + (1 << 15)
     }
 
     /// The supervisor did not take what nobody waits for the answer of.

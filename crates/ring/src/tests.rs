@@ -353,7 +353,6 @@ fn attention_holds_for_one_use_of_a_descriptor() {
     process.count_read(None, 100);
     process.count_read(Some(43), 10);
     process.count_stall(Some(43), 9);
-    assert_eq!((process.reads_of(Some(43)), process.reads_of(Some(44))), (1, 0));
     assert_eq!(process.counters(), Counters { reads: 2, bytes: 110, stall_ticks: 9 });
     region.release(slot);
     assert_eq!((process.counters(), process.attention(3, 6)), (Counters::default(), Attention::Every));
