@@ -28,10 +28,17 @@ libforesee:
 demo: build
 	./bench/demo
 
+# The preload library as it ships, which is built otherwise (no std, optimised as a whole), and the end-to-end tests that load it.
+SHIPPED = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/libforesee_preload.so
+LIVE = advice hints join killed listing odd_files odd_programs profiles programs replaced status
+
 # Everything: formatting, lints, tests of all kinds, documentation, the README's commands.
 test: check
 	$(CARGO) build --workspace
 	$(CARGO) test --workspace
+	$(CARGO) build --release --package foresee-preload
+	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-preload
+	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-cli $(LIVE:%=--test %)
 
 check:
 	$(CARGO) fmt --all --check

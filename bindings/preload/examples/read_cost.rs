@@ -79,7 +79,9 @@ fn start(preload: bool, ring: i32) -> f64 {
 }
 
 fn load(command: &mut Command, ring: i32) {
-    command.env("LD_PRELOAD", library()).env("FORESEE_RING", format!("/proc/{}/fd/{ring}", std::process::id()));
+    command
+        .env("LD_PRELOAD", library())
+        .env("FORESEE_RING", format!("/proc/{}/fd/{ring}:read-cost", std::process::id()));
 }
 
 type Pread = unsafe extern "C" fn(i32, *mut libc::c_void, usize, i64) -> isize;
@@ -199,8 +201,9 @@ fn ring() -> (&'static Region, i32) {
     let bytes = Region::layout_size();
     // SAFETY: a new file, and a new mapping of it, aligned to a page and zero.
     unsafe {
-        let fd = libc::memfd_create(c"read-cost".as_ptr(), libc::MFD_CLOEXEC);
+        let fd = libc::memfd_create(c"read-cost".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
+        assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW), 0);
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let memory = libc::mmap(std::ptr::null_mut(), bytes, prot, libc::MAP_SHARED, fd, 0);
         assert_ne!(memory, libc::MAP_FAILED);

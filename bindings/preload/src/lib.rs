@@ -13,7 +13,9 @@
 //!    what it closes must not be taken for closed here.
 //!
 //! ```text
-//! start.rs    the constructor: finds the ring, tells of the program, patches
+//! start.rs    the constructor: tells of the program, patches
+//! ring.rs     where the ring is
+//! exec.rs     before the process becomes another program: whether we can be loaded into that
 //! patch.rs    stdio reads through an entry of libc's that no preloaded library can stand in front of: jump from there
 //! fds.rs      what each descriptor is: the reads of anything but regular files are left alone
 //! observe.rs  from what a call did to a record of it
@@ -31,6 +33,7 @@
 
 mod advice;
 mod calls;
+mod exec;
 mod fds;
 #[cfg(panic = "abort")]
 mod heap;
@@ -40,6 +43,7 @@ mod next;
 mod observe;
 #[cfg(target_arch = "x86_64")]
 mod patch;
+mod ring;
 mod sites;
 mod start;
 mod state;
@@ -69,5 +73,6 @@ mod patch {
         pub(crate) static READ: Entry = Entry;
         pub(crate) static WRITE: Entry = Entry;
         pub(crate) static LSEEK: Entry = Entry;
+        pub(crate) static EXECVE: Entry = Entry;
     }
 }

@@ -1,15 +1,16 @@
-//! Jumps from libc's own `read`, `write` and `lseek` to here (x86-64).
+//! Jumps from libc's own `read`, `write`, `lseek` and `execve` to here (x86-64).
 //!
-//! stdio calls them by a private way, which no preloaded library stands in; `sort`, `sed` and `md5sum` would not be
-//! seen. The first 14 bytes of each become a jump to a function that makes the system call itself, as libc does, so
+//! stdio calls the first three by a private way, which no preloaded library stands in; `sort`, `sed` and `md5sum` would not be
+//! seen. All that executes a program ends in the last: `execvp`, `posix_spawn`, `system`, `popen`. The first 14 bytes of each become a jump to a function that makes the system call itself, as libc does, so
 //! nothing of the old code is ever run again, and nothing has to be decoded. It is done once, in the constructor, before
 //! there are threads; and only where the code is that of a glibc we know. Otherwise interposition is all there is.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use foresee_ring::OFFSET_CURRENT;
 
+use crate::exec::{self, Environment};
 use crate::{observe, state, sys};
 
 /// `jmp [rip+0]`, and the address it reads.
@@ -30,6 +31,7 @@ const TEST_MULTIPLE: &[i16] = &[0x64, 0x8b, 0x04, 0x25, 0x18, 0, 0, 0, 0x85, 0xc
 const READ_CALL: &[i16] = &[0x31, 0xc0, 0x0f, 0x05];
 const WRITE_CALL: &[i16] = &[0xb8, 1, 0, 0, 0, 0x0f, 0x05];
 const LSEEK_CALL: &[i16] = &[0xb8, 8, 0, 0, 0, 0x0f, 0x05];
+const EXECVE_CALL: &[i16] = &[0xb8, 59, 0, 0, 0, 0x0f, 0x05];
 
 pub(crate) mod entry {
     use core::ffi::CStr;
@@ -64,6 +66,7 @@ pub(crate) mod entry {
     pub(crate) static WRITE: Entry =
         Entry::new(c"write", &[super::CMP_SINGLE, super::TEST_MULTIPLE], super::WRITE_CALL);
     pub(crate) static LSEEK: Entry = Entry::new(c"lseek64", &[&[]], super::LSEEK_CALL);
+    pub(crate) static EXECVE: Entry = Entry::new(c"execve", &[&[]], super::EXECVE_CALL);
 }
 
 /// libc's `pthread_setcanceltype`, found before anything is patched.
@@ -96,6 +99,19 @@ unsafe extern "C-unwind" fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64 
         result(unsafe { sys::call(libc::SYS_lseek, [fd as usize, offset as usize, whence as usize, 0, 0, 0]) });
     observe::sought(fd, position as i64);
     position as i64
+}
+
+unsafe extern "C-unwind" fn executing(
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: Environment,
+) -> c_int {
+    let call = |environment: Environment| {
+        // SAFETY: the caller's promise of `execve`.
+        unsafe { sys::call(libc::SYS_execve, [path as usize, arguments as usize, environment as usize, 0, 0, 0]) }
+    };
+    // SAFETY: likewise.
+    result(unsafe { exec::execute(path, environment, call) }) as c_int
 }
 
 /// As libc returns it.
@@ -148,6 +164,7 @@ pub(crate) fn apply() {
         (&entry::READ, entered_read as *const () as usize),
         (&entry::WRITE, entered_write as *const () as usize),
         (&entry::LSEEK, lseek as *const () as usize),
+        (&entry::EXECVE, executing as *const () as usize),
     ];
     for (entry, to) in ours {
         if let Some(code) = find(libc, entry)
@@ -177,15 +194,20 @@ const LOOKED_AT: usize = ENDBR64.len() + TEST_MULTIPLE.len() + WRITE_CALL.len();
 
 fn code_of(libc: *mut c_void, name: &CStr) -> Option<*mut u8> {
     const RTLD_DL_SYMENT: c_int = 1;
-    unsafe extern "C" {
-        fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
+    type FindSymbol = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
+    // glibc's `dladdr1`. Other libcs have no such function, and must be able to load us: none of their code is known.
+    // SAFETY: names that end with NULs.
+    let (find, code) =
+        unsafe { (libc::dlsym(libc::RTLD_DEFAULT, c"dladdr1".as_ptr()), libc::dlsym(libc, name.as_ptr())) };
+    if find.is_null() {
+        return None;
     }
-    // SAFETY: a loaded library and a name that ends with a NUL.
-    let code = unsafe { libc::dlsym(libc, name.as_ptr()) };
+    // SAFETY: it is of this type wherever it is.
+    let find = unsafe { core::mem::transmute::<*mut c_void, FindSymbol>(find) };
     let mut info = core::mem::MaybeUninit::<libc::Dl_info>::uninit();
     let mut symbol = core::ptr::null_mut::<c_void>();
     // SAFETY: both are there to be written to.
-    let found = !code.is_null() && unsafe { dladdr1(code, info.as_mut_ptr(), &mut symbol, RTLD_DL_SYMENT) } != 0;
+    let found = !code.is_null() && unsafe { find(code, info.as_mut_ptr(), &mut symbol, RTLD_DL_SYMENT) } != 0;
     // SAFETY: with this flag it is an ELF symbol of the library's.
     let size = if found { unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() }?.st_size } else { 0 };
     (size as usize >= LOOKED_AT.max(PATCH_BYTES)).then_some(code.cast())

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use foresee_ring::{Counters, PATH_BYTES_MAX, Process, Record, Region};
 
-use crate::{calls, next, observe, patch, sites, state, sys};
+use crate::{calls, exec, next, observe, patch, ring, sites, state, sys};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -19,7 +19,8 @@ extern "C" fn begin() {
     // Without a ring as well: later is too late for a signal handler.
     next::find_all();
     state::find_single_threaded();
-    if let Some(region) = variable(c"FORESEE_RING").and_then(map).filter(|region| !region.is_closing()) {
+    exec::begin();
+    if let Some(region) = ring::find().and_then(map).filter(|region| !region.is_closing()) {
         enter(region);
     }
     // What was not found is no error of the program's.
@@ -35,12 +36,12 @@ fn enter(region: &'static Region) {
     if region.wants_sites() {
         sites::begin(variable(c"FORESEE_SITES"));
     }
-    // SAFETY: it is called in the child as the only thread.
-    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    let slot = state::enter(region);
+    at_fork(forked);
+    let Some(slot) = state::enter(region) else { return };
     calls::begin(state::process());
     let path = &mut [0; PATH_BYTES_MAX];
-    state::post(region, Record::ProcessStarted { ppid: sys::getppid(), slot }, sys::working_directory(path));
+    let ppid = state::parent_number();
+    state::post(region, Record::ProcessStarted { ppid, slot }, sys::working_directory(path));
     let Counters { reads, bytes, stall_ticks } = state::process().map(Process::counters).unwrap_or_default();
     state::post(region, Record::Executed { reads, bytes, stall_ticks }, executed());
     tell_of_objects(region, 0);
@@ -53,12 +54,31 @@ extern "C" fn end() {
     }
 }
 
+/// Has this called in each child of `fork`, as its only thread. glibc has the function's first name alone where it loads us into
+/// programs, other libcs the second.
+fn at_fork(in_child: unsafe extern "C" fn()) {
+    type Handler = Option<unsafe extern "C" fn()>;
+    type Register = unsafe extern "C" fn(Handler, Handler, Handler, *const c_void) -> c_int;
+    // SAFETY: names that end with NULs.
+    let [own, common] =
+        [c"__register_atfork", c"pthread_atfork"].map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
+    let register = if own.is_null() { common } else { own };
+    if !register.is_null() {
+        // SAFETY: of this type; the second takes no fourth argument, and does not look at it. We stay loaded.
+        unsafe {
+            core::mem::transmute::<*mut c_void, Register>(register)(None, None, Some(in_child), core::ptr::null())
+        };
+    }
+}
+
 unsafe extern "C" fn forked() {
     let Some(region) = state::region() else { return };
     calls::forget();
-    let parent = state::pid();
-    let slot = state::become_this_process(region);
-    observe::post(region, Record::Forked { parent, slot }, &[]);
+    let parent = state::process_number();
+    match state::become_this_process(region) {
+        Some(slot) => observe::post(region, Record::Forked { parent, slot }, &[]),
+        None => state::leave(),
+    }
 }
 
 /// What the process runs, as it was given to `exec`: of a script its own name, not its interpreter's.
@@ -69,7 +89,7 @@ fn executed() -> &'static [u8] {
     if name.is_null() { &[] } else { unsafe { CStr::from_ptr(name).to_bytes() } }
 }
 
-fn variable(name: &CStr) -> Option<&'static CStr> {
+pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: constructors run before the program can change its environment.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     // SAFETY: what getenv gives, if not null, is a string.
@@ -77,11 +97,11 @@ fn variable(name: &CStr) -> Option<&'static CStr> {
 }
 
 /// Maps the file of this name, if it is a ring.
-fn map(path: &'static CStr) -> Option<&'static Region> {
-    let fd = sys::open(path, libc::O_RDWR | libc::O_CLOEXEC)?;
+fn map(path: &CStr) -> Option<&'static Region> {
+    let fd = sys::open(path, libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)?;
     let bytes = Region::layout_size();
     // Memory beyond the end of a file is there, and deadly.
-    let whole = sys::fstat(fd).is_some_and(|stat| stat.st_size as usize >= bytes);
+    let whole = sys::is_fixed(fd) && sys::fstat(fd).is_some_and(|stat| stat.st_size as usize >= bytes);
     let (prot, flags) = ((libc::PROT_READ | libc::PROT_WRITE) as usize, libc::MAP_SHARED as usize);
     // SAFETY: a new mapping, where the kernel likes.
     let mapped = if whole { unsafe { sys::call(libc::SYS_mmap, [0, bytes, prot, flags, fd as usize, 0]) } } else { -1 };

@@ -2,7 +2,7 @@
 
 use core::ptr::{null_mut, with_exposed_provenance};
 use core::sync::atomic::{
-    AtomicPtr, AtomicU8, AtomicU32, AtomicUsize,
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -17,7 +17,10 @@ struct State {
     process: AtomicPtr<Process>,
     /// libc's `__libc_single_threaded`, if it has one.
     single_threaded: AtomicUsize,
-    pid: AtomicU32,
+    /// What this process is called where we speak of it: its number in the supervisor's PID namespace.
+    process_number: AtomicU32,
+    /// Its number in its own.
+    own_number: AtomicU32,
     seed: AtomicU32,
 }
 
@@ -25,7 +28,8 @@ static STATE: State = State {
     region: AtomicPtr::new(null_mut()),
     process: AtomicPtr::new(null_mut()),
     single_threaded: AtomicUsize::new(0),
-    pid: AtomicU32::new(0),
+    process_number: AtomicU32::new(0),
+    own_number: AtomicU32::new(0),
     seed: AtomicU32::new(0),
 };
 
@@ -64,23 +68,34 @@ pub(crate) fn find_single_threaded() {
     STATE.single_threaded.store(flag.expose_provenance(), Relaxed);
 }
 
-/// Begins to speak, as the process this is. Returns its slot.
-pub(crate) fn enter(region: &'static Region) -> u32 {
+/// Begins to speak, as the process this is. Returns its slot; nothing if the supervisor could not know who speaks.
+pub(crate) fn enter(region: &'static Region) -> Option<u32> {
     STATE.seed.store((ticks() >> 8) as u32, Relaxed);
-    let slot = become_this_process(region);
+    let slot = become_this_process(region)?;
     STATE.region.store(core::ptr::from_ref(region).cast_mut(), Release);
-    slot
+    Some(slot)
 }
 
-/// Takes the identity of the process we find ourselves in, and a slot of its own. Returns the slot.
-pub(crate) fn become_this_process(region: &'static Region) -> u32 {
-    let pid = sys::getpid();
-    STATE.pid.store(pid, Relaxed);
+/// Takes the identity of the process we find ourselves in, and a slot of its own. Returns the slot; nothing if we cannot tell what
+/// the supervisor calls it.
+pub(crate) fn become_this_process(region: &'static Region) -> Option<u32> {
+    let own = sys::getpid();
+    let was_in_its_namespace = process_number() == STATE.own_number.load(Relaxed);
+    // The ring was found in this `/proc`, so the supervisor's numbers are in it. It may be out of sight by now (chroot). Then a
+    // child is in its parent's namespace, unless it is the first of its own.
+    let number = sys::number_in_proc().or((was_in_its_namespace && own != 1).then_some(own))?;
+    STATE.process_number.store(number, Relaxed);
+    STATE.own_number.store(own, Relaxed);
     thread::forget();
-    let slot = region.claim(pid).unwrap_or(NO_PROCESS_SLOT);
+    let slot = region.claim(number).unwrap_or(NO_PROCESS_SLOT);
     let process = region.process(slot).map_or(null_mut(), |process| core::ptr::from_ref(process).cast_mut());
     STATE.process.store(process, Relaxed);
-    slot
+    Some(slot)
+}
+
+/// The parent's number in the supervisor's PID namespace; 0 if this process is in another one.
+pub(crate) fn parent_number() -> u32 {
+    if process_number() == STATE.own_number.load(Relaxed) { sys::getppid() } else { 0 }
 }
 
 /// Falls silent for good.
@@ -88,19 +103,43 @@ pub(crate) fn leave() {
     STATE.region.store(null_mut(), Release);
 }
 
-pub(crate) fn pid() -> u32 {
-    STATE.pid.load(Relaxed)
+/// Nothing of ours may be done in this process any more, nor in what it executes.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// Falls silent if this is the process we think we are: what a child of vfork gives up is its own.
+pub(crate) fn fall_silent() {
+    if region_of_this_process().is_some() {
+        leave();
+    }
+}
+
+/// The same, and for what this process executes.
+pub(crate) fn confine() {
+    if STATE.own_number.load(Relaxed) == sys::getpid() {
+        leave();
+        CONFINED.store(true, Relaxed);
+    }
+}
+
+/// See [`confine`].
+pub(crate) fn is_confined() -> bool {
+    CONFINED.load(Relaxed)
+}
+
+/// What this process is called where we speak of it.
+pub(crate) fn process_number() -> u32 {
+    STATE.process_number.load(Relaxed)
 }
 
 /// The ring, if we are also the process we think we are: not a child of vfork, which runs in our memory with
 /// descriptors of its own. One system call, so not for reads.
 pub(crate) fn region_of_this_process() -> Option<&'static Region> {
-    region().filter(|region| !region.is_closing() && sys::getpid() == pid())
+    region().filter(|region| !region.is_closing() && sys::getpid() == STATE.own_number.load(Relaxed))
 }
 
 #[inline(always)]
 pub(crate) fn stamp(ticks: u64) -> Stamp {
-    Stamp { pid: pid(), tid: thread::id(), ticks }
+    Stamp { pid: process_number(), tid: thread::id(), ticks }
 }
 
 /// Posts something that happened just now.

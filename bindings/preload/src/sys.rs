@@ -1,6 +1,6 @@
 //! System calls of our own. They go past libc: they leave errno alone, are no cancellation points, and are not hooked.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
 /// Makes a system call and returns what the kernel returns: a result, or minus an errno.
@@ -53,6 +53,16 @@ pub(crate) fn getppid() -> u32 {
     unsafe { call(libc::SYS_getppid, [0; 6]) as u32 }
 }
 
+pub(crate) fn effective_user() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_geteuid, [0; 6]) as u32 }
+}
+
+pub(crate) fn effective_group() -> u32 {
+    // SAFETY: takes nothing, changes nothing.
+    unsafe { call(libc::SYS_getegid, [0; 6]) as u32 }
+}
+
 pub(crate) fn gettid() -> u32 {
     // SAFETY: takes nothing, changes nothing.
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
@@ -85,6 +95,57 @@ pub(crate) fn fstat(fd: c_int) -> Option<libc::stat> {
     (result == 0).then(|| unsafe { found.assume_init() })
 }
 
+/// Whether nobody can change the size of the file behind a descriptor.
+pub(crate) fn is_fixed(fd: c_int) -> bool {
+    const SEALS: isize = (libc::F_SEAL_SHRINK | libc::F_SEAL_GROW) as isize;
+    // SAFETY: asks only.
+    let seals = unsafe { call(libc::SYS_fcntl, [fd as usize, libc::F_GET_SEALS as usize, 0, 0, 0, 0]) };
+    seals >= 0 && seals & SEALS == SEALS
+}
+
+/// What is at this path.
+pub(crate) fn stat(path: &CStr) -> Option<libc::stat> {
+    // SAFETY: it ends with a NUL.
+    unsafe { stat_raw(path.as_ptr()) }
+}
+
+/// The same of a path that only the kernel has looked at, or will.
+///
+/// # Safety
+/// It is what a program gives a system call as a path.
+pub(crate) unsafe fn stat_raw(path: *const c_char) -> Option<libc::stat> {
+    let mut found = MaybeUninit::<libc::stat>::uninit();
+    let (path, into) = (path as usize, found.as_mut_ptr() as usize);
+    // SAFETY: the kernel finds bad addresses by itself; the buffer is one `struct stat`.
+    let result = unsafe { call(libc::SYS_newfstatat, [libc::AT_FDCWD as usize, path, into, 0, 0, 0]) };
+    // SAFETY: the kernel filled it.
+    (result == 0).then(|| unsafe { found.assume_init() })
+}
+
+/// Whether a program that this process executes may read a file, as far as that follows from users. Rights that this process holds
+/// apart from its user's are gone by then, and the call asks without them; where real and effective user differ, the dynamic
+/// linker loads nothing in any case.
+pub(crate) fn is_readable_after_exec(path: &CStr) -> bool {
+    let (path, mode) = (path.as_ptr() as usize, libc::R_OK as usize);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: asks only; the path ends with a NUL.
+    let result = unsafe { call(libc::SYS_access, [path, mode, 0, 0, 0, 0]) };
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: as above.
+    let result = unsafe { call(libc::SYS_faccessat, [libc::AT_FDCWD as usize, path, mode, 0, 0, 0]) };
+    result == 0
+}
+
+/// The first bytes of a file.
+pub(crate) fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let fd = open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)?;
+    let (into, bytes) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the kernel writes at most the buffer's length.
+    let got = unsafe { call(libc::SYS_read, [fd as usize, into, bytes, 0, 0, 0]) };
+    close(fd);
+    buffer.get(..usize::try_from(got).ok()?)
+}
+
 /// The descriptor's position, or 0 if it has none.
 pub(crate) fn position(fd: c_int) -> u64 {
     // SAFETY: asks only.
@@ -105,6 +166,14 @@ pub(crate) fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     // SAFETY: the kernel writes at most the buffer's length.
     let got = unsafe { call(libc::SYS_readlinkat, [libc::AT_FDCWD as usize, path, into, bytes, 0, 0]) };
     buffer.get(..got.max(0) as usize).unwrap_or_default()
+}
+
+/// This process's number in the PID namespace of the `/proc` that is mounted here, if there is one that shows it.
+pub(crate) fn number_in_proc() -> Option<u32> {
+    let mut target = [0; 16];
+    let digits = readlink(c"/proc/self", &mut target);
+    let number = |number: u32, digit: &u8| number.checked_mul(10)?.checked_add(u32::from(digit.checked_sub(b'0')?));
+    digits.iter().try_fold(0, number).filter(|&number| number > 0)
 }
 
 /// The working directory, or nothing.

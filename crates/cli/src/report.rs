@@ -1,6 +1,7 @@
 //! The account of a run, for people and for programs.
 
-use foresee::account::{Account, Ending, ProgramAccount};
+use foresee::account::{Account, Ending, ProgramAccount, UnseenProgram};
+use foresee::unseen::words;
 use foresee_manager::{Outcomes, Source};
 use serde_json::{Value, json};
 
@@ -12,10 +13,8 @@ pub fn lines(account: &Account) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = |text: String| lines.push(text);
     if account.programs == 0 {
-        line(format!(
-            "ran in {}, unforeseen: the program could not be watched (static binary, or run as another user)",
-            time(account.elapsed)
-        ));
+        let why = account.unseen.first().map_or("static binary, or run as another user", |it| words(it.why));
+        line(format!("ran in {}, unforeseen: the program could not be watched ({why})", time(account.elapsed)));
         return lines;
     }
     let Account { reads, bytes: read, stall, .. } = account;
@@ -36,6 +35,10 @@ pub fn lines(account: &Account) -> Vec<String> {
     }
     if account.statistics.hints == 0 {
         line("nothing to go by this time".to_owned());
+    }
+    if !account.unseen.is_empty() {
+        let named = account.unseen.iter().map(|it| format!("{} ({})", it.name, words(it.why)));
+        line(format!("not seen: {}", named.collect::<Vec<_>>().join(", ")));
     }
     if account.records_lost > 0 {
         line(format!(
@@ -62,6 +65,10 @@ fn program(ProgramAccount { name, executions, reads, bytes, stall, missed }: &Pr
     })
 }
 
+fn unseen(UnseenProgram { name, why, executions, .. }: &UnseenProgram) -> Value {
+    json!({ "name": name, "why": words(*why), "executions": executions })
+}
+
 /// The account as JSON; the keys are documented in docs/json.md and stay.
 pub fn json(account: &Account) -> Value {
     let (status, signal) = match account.ending {
@@ -83,6 +90,7 @@ pub fn json(account: &Account) -> Value {
         "reads": account.reads,
         "bytes": account.bytes,
         "stall_s": account.stall.as_secs_f64(),
+        "unseen": account.unseen.iter().map(unseen).collect::<Vec<_>>(),
         "by_program": account.by_program.iter().map(program).collect::<Vec<_>>(),
         "prefetched": {
             "told": outcomes(account.statistics.ahead_of(true)),

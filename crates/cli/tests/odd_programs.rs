@@ -66,9 +66,39 @@ fn a_static_program_is_said_to_be_unforeseen() {
     Same::new(&place, &["./static"]).unforeseen().check().with(0);
     let ended = end(place.run(&["--report"], &["./static"]), b"").with(0);
     assert!(ended.err().contains("unforeseen"), "{ended:?}");
-    // Its dynamic children are watched.
-    let (_, account) = place.account(&[], &["sh", "-c", "./static; cat f"]);
+    // Its dynamic children are watched, and it is named.
+    let (ended, account) = place.account(&["--report"], &["sh", "-c", "./static; cat f"]);
     assert_eq!(account["watched"], true);
+    assert_eq!(account["unseen"], serde_json::json!([{ "name": "static", "why": "static", "executions": 1 }]));
+    assert!(ended.err().contains("foresee: not seen: static (static)\n"), "{ended:?}");
+}
+
+#[test]
+fn programs_of_another_word_size_run_without_a_word_of_the_linkers() {
+    if !have("gcc") {
+        return;
+    }
+    let place = Place::new();
+    place.write("f", lines_of(0, 1000));
+    if compile(&place, "foreign", CLOSES_ALL, &["-D_GNU_SOURCE", "-m32"]) {
+        Same::new(&place, &["./foreign"]).unforeseen().check().with(0);
+        same(&place, &["sh", "-c", "./foreign; true"]).with(0);
+        let ended = end(place.run(&["--report"], &["./foreign"]), b"").with(0);
+        assert!(ended.err().contains("could not be watched (for another machine or word size)"), "{ended:?}");
+    }
+}
+
+#[test]
+fn nothing_is_said_in_a_sandbox() {
+    let place = Place::new();
+    place.write("f", lines_of(0, 1000));
+    let words =
+        ["bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"];
+    let words = [&words[..], &["--symlink", "usr/bin", "/bin", "--bind", ".", "/d", "cat", "/d/f"]].concat();
+    if !have("bwrap") || end(place.plain(&words), b"").how != "status 0" {
+        return eprintln!("skipped: bwrap cannot make a sandbox here");
+    }
+    same(&place, &words).with(0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use foresee_manager::Statistics;
 
+pub use crate::programs::UnseenProgram;
 use crate::supervisor::Tally;
 
 /// How a program ended.
@@ -49,6 +50,8 @@ pub struct Account {
     pub programs: u32,
     /// What each program read, in the order in which they appeared.
     pub by_program: Vec<ProgramAccount>,
+    /// Programs that could not be watched, though whoever started them was.
+    pub unseen: Vec<UnseenProgram>,
     /// What the manager counted.
     pub statistics: Statistics,
     /// Bytes read ahead.
@@ -73,8 +76,17 @@ impl Account {
     /// From what the supervisor counted, and what of the run itself only whoever started it knows. What it costs is what this
     /// process has cost so far.
     pub fn new(tally: Tally, elapsed: Duration, ending: Ending, start_up: Duration) -> Self {
-        let Tally { by_program, statistics, programs, bytes_ahead, method, profile_steps, records_lost, warnings } =
-            tally;
+        let Tally {
+            by_program,
+            unseen,
+            statistics,
+            programs,
+            bytes_ahead,
+            method,
+            profile_steps,
+            records_lost,
+            warnings,
+        } = tally;
         let (own_cpu, own_memory) = own_usage();
         Account {
             elapsed,
@@ -84,6 +96,7 @@ impl Account {
             stall: by_program.iter().map(|it| it.stall).sum(),
             programs,
             by_program,
+            unseen,
             statistics,
             bytes_ahead,
             method,

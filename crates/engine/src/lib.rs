@@ -22,4 +22,5 @@ pub mod run;
 pub mod shared;
 pub mod stripe;
 pub mod supervisor;
+pub mod unseen;
 pub mod watch;

@@ -10,10 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use foresee_manager::ReaderId;
-use foresee_ring::Counters;
+use foresee_ring::{Counters, Unseen};
 
 /// Programs told apart; what comes after is told as the first one, whose name is not known.
 const PROGRAMS_MAX: usize = 4096;
+/// Programs that did not tell of themselves and are named; what comes after is not.
+const UNSEEN_MAX: usize = 64;
 /// Readers of programs are numbered from here; those below are processes, and the run.
 const READERS_FROM: u32 = 1 << 30;
 
@@ -42,6 +44,19 @@ impl Program {
     }
 }
 
+/// A program that did not tell of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnseenProgram {
+    /// Of which of the runs that share the supervisor.
+    pub run: u32,
+    /// The last part of what was executed.
+    pub name: String,
+    /// Why.
+    pub why: Unseen,
+    /// How often it was executed.
+    pub executions: u32,
+}
+
 /// All programs of a supervisor's runs.
 pub struct Programs {
     /// The first is of processes of which nothing is known.
@@ -49,18 +64,24 @@ pub struct Programs {
     by_name: HashMap<(u32, String), ProgramId>,
     /// What of a process slot's counters is told already: exec keeps the slot.
     told: HashMap<u32, Counters>,
+    unseen: Vec<UnseenProgram>,
 }
 
 impl Default for Programs {
     fn default() -> Self {
-        Programs { programs: vec![Program::new(0, "")], by_name: HashMap::new(), told: HashMap::new() }
+        Programs {
+            programs: vec![Program::new(0, "")],
+            by_name: HashMap::new(),
+            told: HashMap::new(),
+            unseen: Vec::new(),
+        }
     }
 }
 
 impl Programs {
     /// A process of this run executes this.
     pub fn executed(&mut self, run: u32, path: &[u8]) -> ProgramId {
-        let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name_of(path);
         let program = match self.by_name.get(&(run, name.clone())) {
             Some(&program) => program,
             None if self.programs.len() >= PROGRAMS_MAX => ProgramId::default(),
@@ -71,8 +92,25 @@ impl Programs {
                 program
             }
         };
-        self.programs[program.0 as usize].executions += 1;
+        let executions = &mut self.programs[program.0 as usize].executions;
+        *executions = executions.saturating_add(1);
         program
+    }
+
+    /// A process of this run executes this, which does not tell of itself.
+    pub fn unseen(&mut self, run: u32, path: &[u8], why: Unseen) {
+        let name = name_of(path);
+        let same = |it: &&mut UnseenProgram| (it.run, &it.name, it.why) == (run, &name, why);
+        if let Some(known) = self.unseen.iter_mut().find(same) {
+            known.executions = known.executions.saturating_add(1);
+        } else if self.unseen.len() < UNSEEN_MAX {
+            self.unseen.push(UnseenProgram { run, name, why, executions: 1 });
+        }
+    }
+
+    /// Those of this run, in the order in which they appeared.
+    pub fn unseen_of_run(&self, run: u32) -> Vec<UnseenProgram> {
+        self.unseen.iter().filter(|it| it.run == run).cloned().collect()
     }
 
     /// A process slot's counters stand so, and all that is new in them was this program's doing.
@@ -119,6 +157,10 @@ impl Programs {
             .cloned()
             .collect()
     }
+}
+
+fn name_of(path: &[u8]) -> String {
+    Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 impl ProgramId {

@@ -7,6 +7,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use foresee_manager::AdviceFile;
+use foresee_ring::Unseen;
 
 use crate::account::{Account, Ending};
 use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
@@ -15,6 +16,7 @@ use crate::host::PageCache;
 use crate::profile::{Profile, Store};
 use crate::shared::SharedRegion;
 use crate::supervisor::{LogSink, Setup, Supervisor, TraceSink};
+use crate::unseen::{tell_if_unseen, why_unseen};
 
 /// The preload library's file name.
 const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
@@ -121,6 +123,7 @@ impl Run<'_> {
         }
         let limit = DescriptorLimit::raise();
         let signals = Signals::take().map_err(own("signals"))?;
+        tell_if_unseen(shared.region(), &self.command);
         // The program starts first: what it does until its first read is time to read ahead in.
         let mut child = start_watched(&self.command, &library, shared.path().into(), &signals, &limit)?;
         let started = Instant::now();
@@ -171,7 +174,11 @@ fn start_watched(
     signals: &Signals,
     limit: &DescriptorLimit,
 ) -> Result<Child, Failure> {
-    let variables = [(OsStr::new("LD_PRELOAD"), preload_value(library)), (OsStr::new("FORESEE_RING"), region)];
+    let mut variables = vec![(OsStr::new("FORESEE_RING"), region)];
+    // The dynamic linker of another word size would complain.
+    if command.first().and_then(|it| why_unseen(it)) != Some(Unseen::Foreign) {
+        variables.push((OsStr::new("LD_PRELOAD"), preload_value(library)));
+    }
     start(command, &variables, signals, limit).map_err(|error| {
         let program = command.first().map(|it| it.to_string_lossy().into_owned());
         Failure::Command(error, program.unwrap_or_default())

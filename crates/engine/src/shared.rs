@@ -1,6 +1,8 @@
 //! The region that a run's programs post to: memory with a name that only this process's descriptors have.
 
+use std::ffi::CString;
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::PathBuf;
@@ -11,13 +13,17 @@ use foresee_ring::Region;
 pub struct SharedRegion {
     file: File,
     memory: *mut u8,
+    name: String,
 }
 
 impl SharedRegion {
     /// Makes one.
     pub fn new() -> io::Result<Self> {
+        // Numbers that the standard library chooses by chance.
+        let name = format!("foresee-{:016x}", RandomState::new().build_hasher().finish());
+        let c_name = CString::new(name.as_str())?;
         // SAFETY: the name is a C string; the result is checked.
-        let fd = unsafe { libc::memfd_create(c"foresee".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        let fd = unsafe { libc::memfd_create(c_name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -46,7 +52,7 @@ impl SharedRegion {
         let memory = memory.cast();
         // SAFETY: the mapping is page-aligned, zero, and of the region's size; it lives as long as `self`.
         unsafe { Region::initialise(memory) };
-        Ok(SharedRegion { file, memory })
+        Ok(SharedRegion { file, memory, name })
     }
 
     /// The region.
@@ -55,9 +61,10 @@ impl SharedRegion {
         unsafe { &*self.memory.cast::<Region>() }
     }
 
-    /// Where programs find it: a name that is gone with this process.
+    /// Where programs find it, which is gone with this process, and what they know it by: in another PID namespace the same path
+    /// leads to a stranger's file.
     pub fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+        format!("/proc/{}/fd/{}:{}", std::process::id(), self.file.as_raw_fd(), self.name).into()
     }
 }
 

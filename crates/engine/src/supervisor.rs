@@ -32,7 +32,7 @@ use crate::hints::{Found, Library, Listings, Walk, Words};
 use crate::host::{BLOCK_BYTES, Memory, PageCache, Purpose, Report, Share, blocks, resident_pages};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
-use crate::programs::ProgramId;
+use crate::programs::{ProgramId, UnseenProgram};
 use crate::watch::{Disclosure, Processes, Read, Seen};
 use advising::FileAdvice;
 use attention::Habit;
@@ -688,6 +688,7 @@ impl<'a> Supervisor<'a> {
         });
         Tally {
             by_program: by_program.collect(),
+            unseen: self.processes.programs().unseen_of_run(run),
             statistics: self.manager.statistics().clone(),
             programs: self.processes.count(run),
             bytes_ahead: self.host.bytes_fetched(),
@@ -720,6 +721,7 @@ impl<'a> Supervisor<'a> {
 #[allow(missing_docs, reason = "documented there")]
 pub struct Tally {
     pub by_program: Vec<ProgramAccount>,
+    pub unseen: Vec<UnseenProgram>,
     pub statistics: foresee_manager::Statistics,
     pub programs: u32,
     pub bytes_ahead: u64,

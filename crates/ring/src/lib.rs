@@ -29,10 +29,13 @@
 //! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`]; for what may wait,
 //! [`Region::is_half_free`] says when.
 //!
+//! What both must know of a file before it is executed is in `image.rs`.
+//!
 //! The records are in `record.rs`, one table; how a record lies in slots is in `slot.rs`.
 #![cfg_attr(not(test), no_std)]
 
 mod consumer;
+mod image;
 mod process;
 mod producer;
 mod record;
@@ -44,8 +47,11 @@ mod ticks;
 mod wire;
 
 pub use consumer::{Consumer, Entry, Next};
+pub use image::{IMAGE_BYTES, Image};
 pub use process::{Attention, Counters, Process};
-pub use record::{Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Order, Record, SEGMENT_BYTES, Stamp, Took, segments};
+pub use record::{
+    Advice, Class, NO_PROCESS_SLOT, OFFSET_CURRENT, Order, Record, SEGMENT_BYTES, Stamp, Took, Unseen, segments,
+};
 pub use region::{Mismatch, Region};
 pub use slot::PATH_BYTES_MAX;
 pub use ticks::ticks;

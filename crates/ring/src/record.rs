@@ -11,9 +11,9 @@ pub const NO_PROCESS_SLOT: u32 = u32::MAX;
 /// Who posted a record, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The process, as its own PID namespace numbers it.
+    /// The process, as the supervisor's PID namespace numbers it.
     pub pid: u32,
-    /// The thread, likewise.
+    /// The thread, as its own PID namespace numbers it.
     pub tid: u32,
     /// [`crate::ticks`] when the record's event was over; for [`Record::Read`], when the read began.
     pub ticks: u64,
@@ -109,6 +109,22 @@ enum_field! {
         Lru = 0,
         /// The one that was referenced last.
         Mru = 1,
+    }
+}
+
+enum_field! {
+    /// Why a program will not tell of itself.
+    Unseen {
+        /// It is for another machine, or another size of words.
+        Foreign = 1,
+        /// It has no dynamic linker.
+        Static = 2,
+        /// It runs with other rights than whoever starts it: its dynamic linker loads nothing of theirs.
+        Privileged = 3,
+        /// From where it will run, or as whom, the library or the ring cannot be reached.
+        Unreachable = 4,
+        /// It is confined to system calls, or parts of the processor, that the library cannot do with.
+        Confined = 5,
     }
 }
 
@@ -397,6 +413,11 @@ records! {
         bytes: u64,
         /// See `reads`.
         stall_ticks: u64,
+    }
+    /// The process, or a child of its, is about to execute a program that will not tell of itself. Path: as given to `exec`.
+    30 ExecutesUnseen {
+        /// Why it will not.
+        why: Unseen,
     }
 }
 

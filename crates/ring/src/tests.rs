@@ -79,6 +79,7 @@ fn samples() -> Vec<Record> {
         Record::PolicyAsked { ticket: 4, priority: i32::MAX },
         Record::TemporaryPrioritySet { priority: -7, offset: 1 << 40, len: u64::MAX },
         Record::Executed { reads: 5, bytes: u64::MAX, stall_ticks: 0 },
+        Record::ExecutesUnseen { why: Unseen::Confined },
     ]
 }
 

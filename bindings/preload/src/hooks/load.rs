@@ -61,7 +61,9 @@ mod x86_64 {
     crate::next::hook! {
         [dlclose](handle: *mut c_void) -> c_int, next => {
             let closed = next(handle);
-            sites::objects_change();
+            if state::region().is_some() {
+                sites::objects_change();
+            }
             closed
         }
     }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod directory;
+mod exec;
 mod fd;
 mod load;
 mod map;

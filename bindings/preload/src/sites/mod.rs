@@ -12,7 +12,7 @@
 //!   calls are taken for callers, which tells apart what is the same; what differs is not mixed up.
 //! - `exact`: the stack is unwound by the objects' own tables (`unwind.rs`). That takes some 20 KB of stack, so on any but the main
 //!   thread's, of which nobody knows how much is left, it is a scan.
-//! - `0`: signatures are 0, unknown.
+//! - `0`: signatures are 0, unknown. So they are on Valgrind (`valgrind.rs`).
 //!
 //! ```text
 //! entry.rs    where the stack stood when the program called
@@ -37,6 +37,7 @@ mod sieve;
 mod stack;
 #[cfg(target_arch = "x86_64")]
 mod unwind;
+mod valgrind;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use entry::enter;
@@ -92,6 +93,9 @@ impl Signature {
 
 /// Finds what is needed, as long as there is one thread.
 pub(crate) fn begin(wish: Option<&CStr>) {
+    if valgrind::is_here() {
+        return;
+    }
     let scan = if sieve::is_wide() { WIDE_SCAN } else { SCAN };
     let mode = match wish {
         Some(wish) if wish == c"0" => return,

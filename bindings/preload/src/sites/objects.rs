@@ -124,7 +124,7 @@ impl Found {
     fn settle(&mut self) {
         let ranges = self.ranges.get_mut(..self.count).unwrap_or_default();
         for at in (1..ranges.len()).rev() {
-            if let [before, after] = &mut ranges[at - 1..=at]
+            if let Some([before, after]) = ranges.get_mut(at - 1..=at)
                 && before.begin > after.begin
             {
                 core::mem::swap(before, after);

@@ -31,8 +31,9 @@ impl Ring {
         let bytes = Region::layout_size();
         // SAFETY: a new file, and a new mapping of it that is never undone.
         let (fd, memory) = unsafe {
-            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
             assert!(fd >= 0 && libc::ftruncate(fd, bytes as i64) == 0);
+            assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW), 0);
             let prot = libc::PROT_READ | libc::PROT_WRITE;
             (fd, libc::mmap(std::ptr::null_mut(), bytes, prot, libc::MAP_SHARED, fd, 0))
         };
@@ -44,7 +45,7 @@ impl Ring {
     }
 
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.fd)
+        format!("/proc/{}/fd/{}:foresee-test", std::process::id(), self.fd)
     }
 
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
@@ -83,10 +84,20 @@ impl Ring {
     }
 }
 
-/// The library, in the profile that this test is built in. Cargo does not build it for us: tests cannot link to it.
+/// The library that ships, if these tests are to be of that (`make test` runs them twice).
+pub fn shipped() -> Option<PathBuf> {
+    std::env::var_os("FORESEE_TEST_LIBRARY").map(PathBuf::from)
+}
+
+/// The library: the one that ships, or that of the profile that this test is built in. Cargo does not build it for us: tests cannot
+/// link to it.
 pub fn library() -> PathBuf {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
+        if let Some(library) = shipped() {
+            assert!(library.is_file(), "FORESEE_TEST_LIBRARY={} is not there", library.display());
+            return library;
+        }
         // <target>/<profile>/deps/<test>
         let test = std::env::current_exe().unwrap();
         let profile = test.ancestors().nth(2).unwrap();

@@ -11,6 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use device::Device;
@@ -20,12 +21,33 @@ pub use under::Under;
 
 /// The command under test. Without the library beside it nothing would be tested.
 pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| match std::env::var_os("FORESEE_TEST_LIBRARY") {
+        Some(library) => beside(Path::new(&library)),
+        None => built(),
+    })
+}
+
+/// The command with this library beside it, as `make test` has it with the one that ships. The other programs are there as well.
+fn beside(library: &Path) -> PathBuf {
+    let built = Path::new(env!("CARGO_BIN_EXE_foresee"));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shipped");
+    fs::create_dir_all(&directory).unwrap();
+    for from in [built, library, &built.with_file_name("slowdisk")] {
+        let to = directory.join(from.file_name().unwrap());
+        let _ = fs::remove_file(&to);
+        fs::hard_link(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    }
+    directory.join("foresee")
+}
+
+fn built() -> PathBuf {
     let binary = Path::new(env!("CARGO_BIN_EXE_foresee"));
     let library = binary.with_file_name("libforesee_preload.so");
     let profile = if cfg!(debug_assertions) { "" } else { " --release" };
     let make = format!("cargo build{profile} -p foresee-preload");
     assert!(library.is_file(), "{} is missing: run `{make}` first", library.display());
-    binary
+    binary.to_owned()
 }
 
 /// Whether this program is installed; says so if not.

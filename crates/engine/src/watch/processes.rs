@@ -73,6 +73,11 @@ impl Processes {
                 }
                 return None;
             }
+            Record::ExecutesUnseen { why } => {
+                let run = self.by_pid.get(&pid).map(|process| process.run);
+                let run = run.or_else(|| self.starters.get(&pid).copied()).unwrap_or(0);
+                self.programs.unseen(run, entry.path, why);
+            }
             Record::Forked { parent, slot } => self.forked(pid, parent, slot),
             Record::Exited {} => return Some(Seen::Ended { ordinal: self.exited(pid)? }),
             _ => return self.by_pid.get_mut(&pid)?.learn(entry, names),
