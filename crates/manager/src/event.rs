@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, WaiterId};
+use crate::ids::{Block, DeviceId, FetchId, FileId, ReaderId, Site, Time, ViewId, WaiterId};
 
 /// A line that is no event or action: what was wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,9 +129,9 @@ messages! {
             reader: ReaderId, file: FileId, first: u64, count: u64, priority: i32,
         }
         /// A reader holds a view of this block: it cannot go.
-        Pinned = "pinned" { file: FileId, index: u64 }
+        Pinned = "pinned" { view: ViewId, file: FileId, index: u64 }
         /// The view was given back.
-        Released = "released" { file: FileId, index: u64 }
+        Released = "released" { view: ViewId, file: FileId, index: u64 }
         /// What an earlier run learned of a call site (004 section 4.3), for policies that learn; before the first reference.
         SiteLearned = "site-learned" { site: Site, sequential: u64, looping: u64, period: u64, spread: u64 }
         /// The memory there is for blocks, in pages of one block, changed.
@@ -213,7 +213,7 @@ impl Event {
                 cut(*first, count, REFERENCE_BLOCKS_MAX) && file.is_in_range()
             }
             Event::Reference { file, first, count, .. } => reads_within(*file, *first, *count),
-            Event::Pinned { file, index } | Event::Released { file, index } => {
+            Event::Pinned { file, index, .. } | Event::Released { file, index, .. } => {
                 file.is_in_range() && *index < Block::INDEX_LIMIT
             }
             Event::FileMissing { file }

@@ -40,6 +40,8 @@ ids! {
     FetchId(u64)
     /// A reader's request that waits for its blocks.
     WaiterId(u64)
+    /// A reader's view of bytes that are here.
+    ViewId(u64)
 }
 
 impl FileId {
@@ -64,8 +66,12 @@ impl Block {
     /// Block indices lie below 2^40 (4 PiB of 4 KiB blocks).
     pub const INDEX_LIMIT: u64 = 1 << 40;
 
+    pub(crate) fn is_in_range(self) -> bool {
+        self.file.is_in_range() && self.index < Self::INDEX_LIMIT
+    }
+
     pub(crate) fn key(self) -> u64 {
-        debug_assert!(self.file.0 < FileId::LIMIT && self.index < Self::INDEX_LIMIT);
+        debug_assert!(self.is_in_range());
         (u64::from(self.file.0) << 40) | self.index
     }
 

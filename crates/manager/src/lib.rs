@@ -82,7 +82,7 @@ pub use future::Future;
 pub use hint::{
     HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
 };
-pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, WaiterId};
+pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, ViewId, WaiterId};
 pub use layout::{Piece, Stripe};
 pub use log::{Header, LogLine, write_entry};
 pub use manager::{Config, Manager, PAGES_MAX};

@@ -16,7 +16,7 @@ use crate::event::{self, Action, Class, Demand, Event, Outcome, Refusal, Source,
 use crate::files::{Files, Known};
 use crate::future::Future;
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
-use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, WaiterId};
+use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
     Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy, Stretch,
@@ -25,9 +25,8 @@ use crate::policy::{
 use crate::statistics::{Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
-/// Pages there may be, whatever the capacity says: page numbers and the slots of the index have 32 bits. 8 TiB of 4 KiB
-/// pages.
-pub const PAGES_MAX: u64 = 1 << 31;
+/// Pages there may be, whatever the capacity says: as many as the index leads to. 6 TiB of 4 KiB pages.
+pub const PAGES_MAX: u64 = crate::index::PAGES_MAX;
 /// Steps along the hints at one event. Each fetches a block, finds one here, or asks for a name; four queues of the default
 /// length (see [`DeviceLimits`]), and still but a millisecond. What is left is taken at the next event.
 const STEPS_MAX: u64 = 1 << 14;
@@ -99,7 +98,8 @@ pub struct Manager {
     pending: FastMap<u64, Pending>,
     /// Demand blocks that found no frame; served first when one comes free.
     starved: VecDeque<(Block, Access)>,
-    pins: FastMap<u64, u32>,
+    /// Who holds views of each pinned block.
+    views: FastMap<u64, Vec<ViewId>>,
     statistics: Statistics,
     /// What could be fetched ahead, for the time of one event; kept for its memory.
     steps: Vec<(u64, Step)>,
@@ -131,7 +131,7 @@ impl Manager {
             waiting: FastMap::default(),
             pending: FastMap::default(),
             starved: VecDeque::new(),
-            pins: FastMap::default(),
+            views: FastMap::default(),
             statistics: Statistics::default(),
             steps: Vec::new(),
             now: Time(0),
@@ -229,8 +229,8 @@ impl Manager {
                 self.policy.reader_exited(reader);
             }
             Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
-            Event::Pinned { file, index } => self.pinned(Block { file, index }),
-            Event::Released { file, index } => self.released(Block { file, index }),
+            Event::Pinned { view, file, index } => self.pinned(view, Block { file, index }),
+            Event::Released { view, file, index } => self.released(view, Block { file, index }),
             Event::Capacity { pages } => self.set_capacity(pages),
             Event::SiteLearned { site, sequential, looping, period, spread } => {
                 self.policy.taught(Lesson { site, sequential, looping, period, spread });
@@ -271,14 +271,19 @@ impl Manager {
         self.policy.classes(&context!(self))
     }
 
+    /// A block's page, whatever block the host names.
+    fn page_of(&self, block: Block) -> Option<Page> {
+        block.is_in_range().then(|| self.table.find(block)).flatten()
+    }
+
     /// Whether a block is here, all of it.
     pub fn is_present(&self, block: Block) -> bool {
-        self.table.find(block).is_some_and(|page| self.table.frame(page).phase == Phase::Present)
+        self.page_of(block).is_some_and(|page| self.table.frame(page).phase == Phase::Present)
     }
 
     /// The state of a block's page, if it has one.
     pub fn state_of(&self, block: Block) -> Option<State> {
-        self.table.find(block).map(|page| self.table.state(page))
+        self.page_of(block).map(|page| self.table.state(page))
     }
 
     /// The policy's partitions; none where it does not divide its pages.
@@ -288,7 +293,7 @@ impl Manager {
 
     /// Which of the policy's partitions a block is in, if it is here.
     pub fn partition_of(&self, block: Block) -> Option<usize> {
-        self.policy.partition_of(self.table.find(block)?)
+        self.policy.partition_of(self.page_of(block)?)
     }
 
     /// How the policy classified references, if it does.
@@ -352,7 +357,7 @@ impl Manager {
                 Phase::Present => {
                     // A view keeps the old bytes until it is released; nobody else is handed them (I6).
                     if self.table.state(page) == State::Pinned {
-                        self.pins.remove(&block.key());
+                        self.views.remove(&block.key());
                         self.table.set_state(page, State::Cached);
                     }
                     self.give_up(page);

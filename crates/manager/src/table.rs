@@ -6,6 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use crate::event::Class;
 use crate::ids::{Block, FileId, Page};
 use crate::index::Index;
+use crate::policy::list::{Chain, Links};
 
 /// What a page frame is (invariant I1): each is exactly one of these, or free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub(crate) const NO_SEQUENCE: u16 = u16::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     pub key: u64,
-    /// The hint sequence that wants it, while unread.
+    /// The hint sequence that wants it, while unread: see [`Table::set_sequence`].
     pub sequence: u16,
     pub state: State,
     pub phase: Phase,
@@ -106,6 +107,9 @@ pub struct Table {
     counts: [u64; 5],
     /// For each file, a bound above the indices of its pages: what a changed file costs to look through.
     ends: Vec<u64>,
+    /// The pages of each hint sequence.
+    of_sequence: Vec<Chain>,
+    sequence_links: Links,
 }
 
 impl Table {
@@ -149,7 +153,7 @@ impl Table {
         &self.frames[page as usize]
     }
 
-    /// The frame, to change anything but its state and key.
+    /// The frame, to change anything but its state, key and sequence.
     pub(crate) fn frame_mut(&mut self, page: Page) -> &mut Frame {
         &mut self.frames[page as usize]
     }
@@ -159,6 +163,27 @@ impl Table {
         self.counts[frame.state as usize] -= 1;
         self.counts[state as usize] += 1;
         frame.state = state;
+    }
+
+    /// The page speaks of this hint sequence from now on, or of none.
+    pub(crate) fn set_sequence(&mut self, page: Page, sequence: u16) {
+        let before = std::mem::replace(&mut self.frames[page as usize].sequence, sequence);
+        if before != NO_SEQUENCE {
+            self.sequence_links.remove(&mut self.of_sequence[usize::from(before)], page);
+        }
+        if sequence != NO_SEQUENCE {
+            let at = usize::from(sequence);
+            if at >= self.of_sequence.len() {
+                self.of_sequence.resize(at + 1, Chain::default());
+            }
+            self.sequence_links.push_newest(&mut self.of_sequence[at], page);
+        }
+    }
+
+    /// The pages that speak of a hint sequence.
+    pub(crate) fn pages_of_sequence(&self, sequence: u16) -> impl Iterator<Item = Page> + '_ {
+        let chain = self.of_sequence.get(usize::from(sequence)).copied().unwrap_or_default();
+        self.sequence_links.oldest_first(&chain)
     }
 
     pub(crate) fn insert(&mut self, block: Block, state: State, phase: Phase) -> Page {
@@ -188,7 +213,7 @@ impl Table {
 
     pub(crate) fn remove(&mut self, page: Page) -> Block {
         let frame = &mut self.frames[page as usize];
-        debug_assert!(!frame.free);
+        debug_assert!(!frame.free && frame.sequence == NO_SEQUENCE);
         frame.free = true;
         self.counts[frame.state as usize] -= 1;
         let key = frame.key;
@@ -230,6 +255,11 @@ impl Table {
             assert!(block.index < self.ends[block.file.0 as usize], "I6: a page a changed file would not find");
             assert!(frame.state != State::Pinned || frame.phase == Phase::Present, "I1: pinned before it is here");
         }
+        let speak = self.pages().filter(|&page| self.frame(page).sequence != NO_SEQUENCE).count() as u64;
+        let found =
+            (0..self.of_sequence.len() as u16).flat_map(|id| self.pages_of_sequence(id).map(move |page| (id, page)));
+        let found = found.filter(|&(id, page)| self.frame(page).sequence == id).count() as u64;
+        assert_eq!(found, speak, "I9: a page its hint sequence would not find");
         assert_eq!(counts, self.counts, "I1: the ledger does not add up");
         assert_eq!(self.index.len() as u64, self.used(), "I1: an index entry without a page");
         assert!(self.used() <= capacity, "I2: {} pages of {capacity}", self.used());

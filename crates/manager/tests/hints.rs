@@ -396,6 +396,25 @@ fn a_reader_that_exits_takes_its_hints_along_but_not_its_record() {
     driver.manager.check();
 }
 
+/// The numbers of sequences are used again: who is gone is not taken for who came after, and leaves nothing behind.
+#[test]
+fn who_came_after_disclosed_nothing_of_it() {
+    let mut driver = driver();
+    let sources = |driver: &Driver, file| driver.manager.sources_of(FileId(file)).collect::<Vec<_>>();
+    for reader in 1..50 {
+        driver.hint_from(reader, Source::Profile, 1, Want::All);
+        driver.hint_from(reader, Source::Profile, 1, range(3, 2));
+        assert_eq!(sources(&driver, 1), [Source::Profile]);
+        driver.handle(Event::ReaderExited { reader: ReaderId(reader) });
+        assert_eq!(sources(&driver, 1), []);
+        driver.hint_from(reader + 100, Source::Library, 2, Want::All);
+        assert_eq!(sources(&driver, 1), [], "reader {reader} is gone");
+        assert_eq!(sources(&driver, 2), [Source::Library]);
+        driver.handle(Event::ReaderExited { reader: ReaderId(reader + 100) });
+        driver.manager.check();
+    }
+}
+
 /// A hinted block found here counts as unread (000), or (`count_present=0`, 001) does not.
 #[test]
 fn found_blocks() {

@@ -36,6 +36,7 @@ fn event() -> impl Strategy<Value = Event> {
     let file = || any::<u32>().prop_map(FileId);
     let reader = || any::<u32>().prop_map(ReaderId);
     let fetch = || any::<u64>().prop_map(FetchId);
+    let view = || any::<u64>().prop_map(ViewId);
     let device = || any::<u16>().prop_map(DeviceId);
     let source = || proptest::sample::select(Source::ALL);
     prop_oneof![
@@ -75,8 +76,8 @@ fn event() -> impl Strategy<Value = Event> {
         ),
         fetch().prop_map(|fetch| Event::FetchDone { fetch }),
         fetch().prop_map(|fetch| Event::FetchFailed { fetch }),
-        (file(), any::<u64>()).prop_map(|(file, index)| Event::Pinned { file, index }),
-        (file(), any::<u64>()).prop_map(|(file, index)| Event::Released { file, index }),
+        (view(), file(), any::<u64>()).prop_map(|(view, file, index)| Event::Pinned { view, file, index }),
+        (view(), file(), any::<u64>()).prop_map(|(view, file, index)| Event::Released { view, file, index }),
         any::<u64>().prop_map(|pages| Event::Capacity { pages }),
         any::<[u64; 5]>().prop_map(|[site, sequential, looping, period, spread]| Event::SiteLearned {
             site: Site(site),

@@ -28,7 +28,7 @@ struct Cell {
     ahead: bool,
     passed: bool,
     stale: bool,
-    views: u32,
+    views: BTreeSet<ViewId>,
     waiters: Vec<WaiterId>,
 }
 
@@ -160,16 +160,15 @@ impl Model {
             }
             Event::FetchDone { .. } => self.ended(flight, true),
             Event::FetchFailed { .. } => self.ended(flight, false),
-            Event::Pinned { file, index } => {
+            Event::Pinned { view, file, index } => {
                 let block = Block { file, index };
                 if self.cells.get(&block).is_some_and(|cell| cell.phase == Phase::Present) {
                     self.settle(block, |it| it.timely += 1, true);
-                    self.cell(block).views += 1;
+                    self.cell(block).views.insert(view);
                 }
             }
-            Event::Released { file, index } => {
-                if let Some(cell) = self.cells.get_mut(&Block { file, index }).filter(|cell| cell.views > 0) {
-                    cell.views -= 1;
+            Event::Released { view, file, index } => {
+                if self.cells.get_mut(&Block { file, index }).is_some_and(|cell| cell.views.remove(&view)) {
                     self.shrink();
                 }
             }
@@ -248,7 +247,7 @@ impl Model {
             ahead: false,
             passed: false,
             stale: false,
-            views: 0,
+            views: BTreeSet::new(),
             waiters: Vec::new(),
         };
         self.cells.insert(block, new);
@@ -289,7 +288,7 @@ impl Model {
         if (self.cells.len() as u64) < self.capacity {
             return true;
         }
-        let victim = self.recency.iter().copied().find(|block| self.cells[block].views == 0);
+        let victim = self.recency.iter().copied().find(|block| self.cells[block].views.is_empty());
         if let Some(block) = victim {
             self.evict(block);
         } else if demand && let Some(block) = self.last_queued() {
@@ -322,7 +321,7 @@ impl Model {
 
     fn shrink(&mut self) {
         while self.cells.len() as u64 > self.capacity {
-            let victim = self.recency.iter().copied().find(|block| self.cells[block].views == 0);
+            let victim = self.recency.iter().copied().find(|block| self.cells[block].views.is_empty());
             match (self.last_queued(), victim) {
                 (Some(block), _) => self.withdraw(block),
                 (None, Some(block)) => self.evict(block),
@@ -376,7 +375,7 @@ impl Model {
     fn gone(&mut self, file: FileId, first: u64, count: u64) {
         let asked_before = self.dropped.clone();
         for block in (first..first + count).map(|index| Block { file, index }) {
-            if self.cells.get(&block).is_some_and(|cell| cell.phase == Phase::Present && cell.views == 0) {
+            if self.cells.get(&block).is_some_and(|cell| cell.phase == Phase::Present && cell.views.is_empty()) {
                 self.drop(block);
             }
         }
@@ -528,14 +527,14 @@ impl Model {
             let next = hint_now.looked_at.max(hint_now.read);
             let block = Block { file: hint_now.file, index: first + next };
             if let Some(cell) = self.cells.get(&block) {
-                let free = cell.phase == Phase::Present && cell.views == 0 && cell.class.is_none();
+                let free = cell.phase == Phase::Present && cell.views.is_empty() && cell.class.is_none();
                 if free && counts_present {
                     self.touch(block);
                     let cell = self.cell(block);
                     (cell.unread, cell.class) = (Some(key), Some(key.1.class()));
                 }
             } else {
-                let busy = |cell: &&Cell| cell.phase != Phase::Present || cell.views > 0;
+                let busy = |cell: &&Cell| cell.phase != Phase::Present || !cell.views.is_empty();
                 let busy = self.cells.values().filter(busy).count() as u64;
                 if self.queue.len() as u64 >= self.limits.queued_blocks_max {
                     full = true;
@@ -618,7 +617,7 @@ impl Model {
     fn state_of(&self, block: Block) -> Option<State> {
         let cell = self.cells.get(&block)?;
         Some(match (cell.class, cell.phase) {
-            _ if cell.views > 0 => State::Pinned,
+            _ if !cell.views.is_empty() => State::Pinned,
             (Some(Class::Guessed), _) => State::Guessed,
             (Some(_), _) => State::Hinted,
             (None, Phase::Present) => State::Cached,
@@ -738,7 +737,7 @@ fn a_full_queue_closes_nothing() {
         event("named reader=1 file=0"),
         event("gone file=0 first=0 count=1"),
         Op::Answer { pick: 0, fails: false },
-        event("pinned file=0 index=0"),
+        Op::Pin { file: FileId(0), index: 0 },
     ];
     let device = DeviceLimits { outstanding_max: 1, sort_blocks: 1, ..small_device() };
     compare("tip1:unread_share=0.8,count_present=0", Some((0.8, false)), 6, device, &ops);

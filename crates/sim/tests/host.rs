@@ -1,7 +1,7 @@
 //! The simulated host: what must hold of time, and of the manager while all goes wrong.
 
 use foresee_manager::{
-    Advice, Config, DeviceId, Event, FileId, Order, ReaderId, Site, Source, Stripe, Time, Trust, Want,
+    Advice, Config, DeviceId, Event, FileId, Order, ReaderId, Site, Source, Stripe, Time, Trust, ViewId, Want,
 };
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{
@@ -142,8 +142,10 @@ fn besides() -> impl Strategy<Value = Vec<(Time, Event)>> {
         (1..20_u64).prop_map(|pages| vec![Event::Capacity { pages }]),
         file().prop_map(|file| vec![Event::FileChanged { file, blocks: 40 }]),
         (file(), 0..40_u64, 1..9_u64).prop_map(|(file, first, count)| vec![Event::Gone { file, first, count }]),
-        (file(), 0..40_u64)
-            .prop_map(|(file, index)| vec![Event::Pinned { file, index }, Event::Released { file, index }]),
+        (file(), 0..40_u64).prop_map(|(file, index)| {
+            let view = ViewId(index);
+            vec![Event::Pinned { view, file, index }, Event::Released { view, file, index }]
+        }),
     ];
     let timed = (events, 0..300_000_u64, 0..100_000_u64);
     timed.prop_map(|(events, at, later)| {

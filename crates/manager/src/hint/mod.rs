@@ -25,6 +25,7 @@
 //! passed over: two thirds of it are gone.
 
 mod accuracy;
+mod awake;
 mod distance;
 mod entry;
 mod repeat;
@@ -32,6 +33,7 @@ mod sequence;
 mod window;
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
@@ -39,6 +41,7 @@ use crate::ids::{Block, FileId, ReaderId};
 use crate::layout::Home;
 use crate::table::FastMap;
 
+use awake::Awake;
 use sequence::Sequence;
 pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS};
 
@@ -149,8 +152,9 @@ pub(crate) struct Hints {
     sequences: Vec<Option<Sequence>>,
     by_reader: FastMap<u32, Vec<u16>>,
     awaiting: FastMap<u32, Vec<(u16, u64)>>,
-    /// The sequences that disclosed something of a file. Some may be through with it.
+    /// The sequences that disclosed something of a file. Some may be through with it, but all are there.
     of_file: FastMap<u32, Vec<u16>>,
+    awake: Awake,
     orders: u64,
     /// The sequences whose source has more to disclose, and their readers.
     more: BTreeMap<u16, ReaderId>,
@@ -175,8 +179,19 @@ impl Hints {
         self.sequences.get(usize::from(id))?.as_ref()
     }
 
+    /// The sequence, to be changed.
     fn sequence_mut(&mut self, id: u16) -> Option<&mut Sequence> {
+        self.awake.wake(id);
         self.sequences.get_mut(usize::from(id))?.as_mut()
+    }
+
+    /// Changes each sequence that disclosed something of a file.
+    fn each_of_file(&mut self, file: FileId, mut act: impl FnMut(&mut Sequence)) {
+        let Hints { of_file, sequences, awake, .. } = self;
+        for &id in of_file.get(&file.0).map_or(&[][..], Vec::as_slice) {
+            awake.wake(id);
+            sequences[usize::from(id)].iter_mut().for_each(&mut act);
+        }
     }
 
     /// Blocks disclosed through a source that were read, and that were passed over.
@@ -219,12 +234,14 @@ impl Hints {
         }
         let Some(id) = self.sequence_of(reader, source, trust) else { return false };
         let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
+        self.awake.wake(id);
         let before = sequence.len();
         sequence.disclose(file, want, &mut self.orders, known);
         self.entries += sequence.len() - before;
         let of_file = self.of_file.entry(file.0).or_default();
         if !of_file.contains(&id) {
             of_file.push(id);
+            sequence.files.push(file);
         }
         true
     }
@@ -233,6 +250,7 @@ impl Hints {
     pub fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64, files: &Files) -> bool {
         let Some(&id) = self.of_reader(reader, Some(source)).first() else { return entries == 0 };
         let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
+        self.awake.wake(id);
         let before = sequence.len();
         if before as u64 + entries.min(before as u64) > HINT_ENTRIES_MAX as u64 {
             return false;
@@ -276,12 +294,20 @@ impl Hints {
 
     /// What can be done now for each sequence and device, each with the order in which it was disclosed.
     pub fn peek(&mut self, files: &Files, found: &mut Vec<(u64, Step)>) {
-        for (id, sequence) in self.sequences.iter_mut().enumerate() {
-            let Some(sequence) = sequence else { continue };
-            let before = sequence.len();
-            sequence.refill(&mut self.orders, files);
-            sequence.peek(id as u16, files, found);
-            self.entries = self.entries + sequence.len() - before;
+        let mut next = self.awake.at_or_after(0);
+        while let Some(id) = next {
+            let steps = found.len();
+            let mut changed = false;
+            if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                let before = sequence.len();
+                sequence.refill(&mut self.orders, files);
+                changed = sequence.peek(id, files, found);
+                self.entries = self.entries + sequence.len() - before;
+            }
+            if found.len() == steps && !changed {
+                self.awake.sleep(id);
+            }
+            next = self.awake.at_or_after(id + 1);
         }
     }
 
@@ -314,11 +340,7 @@ impl Hints {
 
     /// A block was given up that is to be read: it is fetched again in time.
     pub fn forgo(&mut self, block: Block, known: Known) {
-        for id in self.of_file.get(&block.file.0).cloned().unwrap_or_default() {
-            if let Some(sequence) = self.sequence_mut(id) {
-                sequence.forgo(block, known);
-            }
-        }
+        self.each_of_file(block.file, |sequence| sequence.forgo(block, known));
     }
 
     /// The step was taken. For a block, `unread` says whether its page is now out and unread for this sequence.
@@ -343,11 +365,7 @@ impl Hints {
 
     /// A file's name was resolved, or proved to lead nowhere.
     pub fn resolved(&mut self, file: FileId, known: Known) {
-        for id in self.of_file.get(&file.0).cloned().unwrap_or_default() {
-            if let Some(sequence) = self.sequence_mut(id) {
-                sequence.sized(file, known);
-            }
-        }
+        self.each_of_file(file, |sequence| sequence.sized(file, known));
         for (id, position) in self.awaiting.remove(&file.0).unwrap_or_default() {
             if let Some(sequence) = self.sequence_mut(id) {
                 sequence.arrived(position, known);
@@ -390,6 +408,7 @@ impl Hints {
         let mut passed = Vec::new();
         for &id in self.by_reader.get(&reader.0).map_or(&[][..], Vec::as_slice) {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                self.awake.wake(id);
                 let before = sequence.len();
                 act(id, sequence, &mut passed);
                 sequence.refill(&mut self.orders, files);
@@ -425,15 +444,11 @@ impl Hints {
         ids.iter().copied().filter(of_source).collect()
     }
 
-    /// How many pages speak of these sequences.
-    pub fn pages_of(&self, ids: &[u16]) -> u64 {
-        ids.iter().filter_map(|&id| self.sequence(id)).map(|it| it.window.pages()).sum()
-    }
-
     /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh by taking all back.
     pub fn clear(&mut self, ids: &[u16]) {
         for &id in ids {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
+                self.awake.wake(id);
                 self.entries -= sequence.len();
                 sequence.clear();
             }
@@ -449,6 +464,14 @@ impl Hints {
     pub fn forget(&mut self, reader: ReaderId) {
         for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
             if let Some(it) = self.sequences[usize::from(id)].take() {
+                for file in it.files {
+                    if let Entry::Occupied(mut of_file) = self.of_file.entry(file.0) {
+                        of_file.get_mut().retain(|&other| other != id);
+                        if of_file.get().is_empty() {
+                            of_file.remove();
+                        }
+                    }
+                }
                 let ended = &mut self.ended[it.source as usize];
                 *ended = (ended.0 + it.window.accuracy.consumed, ended.1 + it.window.accuracy.skipped);
             }
@@ -463,6 +486,16 @@ impl Hints {
                 sequence.check(&of_it.collect::<Vec<_>>());
             }
         }
+        let disclosed: usize = self.sequences.iter().flatten().map(|sequence| sequence.files.len()).sum();
+        assert_eq!(
+            self.of_file.values().map(Vec::len).sum::<usize>(),
+            disclosed,
+            "who disclosed something of which file"
+        );
+        let is_there = |(file, ids): (&u32, &Vec<u16>)| {
+            ids.iter().all(|&id| self.sequence(id).is_some_and(|it| it.files.contains(&FileId(*file))))
+        };
+        assert!(self.of_file.iter().all(is_there), "a file was disclosed by a sequence that is no more");
         let entries: usize = self.sequences.iter().flatten().map(Sequence::len).sum();
         assert_eq!(self.entries, entries, "entries over all sequences");
     }

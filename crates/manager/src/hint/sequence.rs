@@ -18,6 +18,8 @@ const INTO_MAX: u64 = (1 << USE_BITS) - 1;
 
 pub(crate) struct Sequence {
     pub source: Source,
+    /// What it disclosed anything of since it began, each file once.
+    pub files: Vec<FileId>,
     entries: VecDeque<Entry>,
     base: u64,
     walked: u64,
@@ -42,6 +44,7 @@ impl Sequence {
     pub fn new(source: Source, trust: Trust) -> Self {
         Sequence {
             source,
+            files: Vec::new(),
             entries: VecDeque::new(),
             base: 0,
             walked: 0,
@@ -129,11 +132,12 @@ impl Sequence {
     }
 
     /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
-    /// was disclosed.
-    pub fn peek(&mut self, id: u16, files: &Files, found: &mut Vec<(u64, Step)>) {
+    /// was disclosed. Returns whether the cursor moved, over what can never be read: then there may be more.
+    pub fn peek(&mut self, id: u16, files: &Files, found: &mut Vec<(u64, Step)>) -> bool {
         if self.window.is_full() {
-            return;
+            return false;
         }
+        let base = self.base;
         let lookup = self.walk(id, files);
         let mut next = self.ready.keys().next().copied();
         while let Some(device) = next {
@@ -148,6 +152,7 @@ impl Sequence {
             next = self.ready.range((Bound::Excluded(device), Bound::Unbounded)).next().map(|(&device, _)| device);
         }
         found.extend(lookup);
+        self.base != base
     }
 
     /// Walks on over entries whose names are known; stops at one that is to be looked up.

@@ -15,8 +15,6 @@ pub(crate) struct Window {
     size: u64,
     /// Blocks and names issued and neither read nor passed over.
     unread: u64,
-    /// Pages that speak of the sequence: unread, or passed over and still here.
-    pages: u64,
     pub accuracy: Accuracy,
 }
 
@@ -26,7 +24,7 @@ impl Window {
             Trust::Full => u64::MAX,
             Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
         };
-        Window { size, unread: 0, pages: 0, accuracy: Accuracy::default() }
+        Window { size, unread: 0, accuracy: Accuracy::default() }
     }
 
     pub fn is_full(&self) -> bool {
@@ -81,12 +79,10 @@ impl Window {
     /// A page speaks of the sequence from now on, unread.
     pub fn page_out(&mut self) {
         self.unread += 1;
-        self.pages += 1;
     }
 
     /// An unread page was read; `passed` says that the cursor had given it up before.
     pub fn page_read(&mut self, passed: bool) {
-        self.pages -= 1;
         if passed {
             self.accuracy.take_back();
             self.came_true(1);
@@ -102,16 +98,10 @@ impl Window {
 
     /// A page will not be read: given up (`wasted`), or never brought.
     pub fn page_gone(&mut self, passed: bool, wasted: bool) {
-        self.pages -= 1;
         if !passed {
             self.unread -= 1;
             self.shrink(u64::from(wasted));
         }
-    }
-
-    /// How many pages speak of the sequence.
-    pub fn pages(&self) -> u64 {
-        self.pages
     }
 
     /// All that was disclosed is forgotten; what was earned stays.
@@ -123,6 +113,5 @@ impl Window {
     pub fn check(&self, passed: &[bool], names: u64) {
         let unread = passed.iter().filter(|passed| !**passed).count() as u64 + names;
         assert_eq!(self.unread, unread, "the window's account");
-        assert_eq!(self.pages, passed.len() as u64, "the pages of a sequence");
     }
 }

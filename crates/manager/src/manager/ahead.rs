@@ -54,17 +54,15 @@ impl Manager {
         if ending.is_empty() {
             return;
         }
-        if self.hints.pages_of(&ending) > 0 {
-            let speaks = |&page: &Page| ending.contains(&self.table.frame(page).sequence);
-            let pages: Vec<Page> = self.table.pages().filter(speaks).collect();
-            for page in pages {
-                match self.table.frame(page).phase {
-                    Phase::Queued => self.withdraw(self.table.block(page)),
-                    Phase::InFlight => self.settle_unread(page, Unread::Wasted),
-                    Phase::Present => {
-                        self.settle_unread(page, Unread::Wasted);
-                        self.table.set_state(page, State::Cached);
-                    }
+        let mut pages: Vec<Page> = ending.iter().flat_map(|&id| self.table.pages_of_sequence(id)).collect();
+        pages.sort_unstable();
+        for page in pages {
+            match self.table.frame(page).phase {
+                Phase::Queued => self.withdraw(self.table.block(page)),
+                Phase::InFlight => self.settle_unread(page, Unread::Wasted),
+                Phase::Present => {
+                    self.settle_unread(page, Unread::Wasted);
+                    self.table.set_state(page, State::Cached);
                 }
             }
         }
@@ -171,9 +169,8 @@ impl Manager {
     /// A frame was taken for this block: it waits for its device.
     fn queue_ahead(&mut self, home: Home, block: Block, sequence: u16, source: Source) {
         let page = self.table.insert(block, State::unread(source.class()), Phase::Queued);
-        let frame = self.table.frame_mut(page);
-        frame.ahead = true;
-        frame.sequence = sequence;
+        self.table.frame_mut(page).ahead = true;
+        self.table.set_sequence(page, sequence);
         self.policy.taken(page, &context!(self), None);
         self.statistics.ahead[source as usize].fetched += 1;
         self.dispatch.enqueue(home, block, source.class());
@@ -194,7 +191,7 @@ impl Manager {
             let counted = free_to_count && self.policy.disclosed(page, &context!(self)) == Disclosed::Counted;
             if counted {
                 self.table.set_state(page, State::unread(class));
-                self.table.frame_mut(page).sequence = sequence;
+                self.table.set_sequence(page, sequence);
             }
             return Some(counted);
         }

@@ -93,21 +93,23 @@ impl Manager {
         }
     }
 
-    pub(super) fn pinned(&mut self, block: Block) {
+    pub(super) fn pinned(&mut self, view: ViewId, block: Block) {
         if let Some(page) = self.table.find(block).filter(|_| self.is_present(block)) {
             if self.table.state(page).is_unread() {
                 self.settle_read(page, |outcomes| outcomes.timely += 1);
             }
             self.table.set_state(page, State::Pinned);
-            *self.pins.entry(block.key()).or_default() += 1;
+            self.views.entry(block.key()).or_default().push(view);
         }
     }
 
-    pub(super) fn released(&mut self, block: Block) {
-        let Some(views) = self.pins.get_mut(&block.key()) else { return };
-        *views -= 1;
-        if *views == 0 {
-            self.pins.remove(&block.key());
+    /// A view was given back; if it was of bytes that the file no longer has, the page it held is another's by now.
+    pub(super) fn released(&mut self, view: ViewId, block: Block) {
+        let Some(views) = self.views.get_mut(&block.key()) else { return };
+        let Some(at) = views.iter().position(|&held| held == view) else { return };
+        views.swap_remove(at);
+        if views.is_empty() {
+            self.views.remove(&block.key());
             if let Some(page) = self.table.find(block) {
                 self.table.set_state(page, State::Cached);
             }

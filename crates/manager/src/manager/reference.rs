@@ -86,7 +86,7 @@ impl Manager {
         let frame = self.table.frame_mut(page);
         frame.ahead = false;
         frame.passed = false;
-        frame.sequence = NO_SEQUENCE;
+        self.table.set_sequence(page, NO_SEQUENCE);
     }
 
     pub(super) fn outcomes_of(&mut self, sequence: u16) -> &mut Outcomes {

@@ -160,16 +160,16 @@ impl<T: Copy + Default> Links<T> {
     }
 
     /// The pages of a list, oldest first.
-    pub fn oldest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + '_ {
+    pub fn oldest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + use<'_, T> {
         self.follow(chain.oldest, |link| link.newer)
     }
 
     /// The pages of a list, newest first.
-    pub fn newest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + '_ {
+    pub fn newest_first(&self, chain: &Chain) -> impl Iterator<Item = Page> + use<'_, T> {
         self.follow(chain.newest, |link| link.older)
     }
 
-    fn follow(&self, mut next: u32, on: fn(Link<T>) -> u32) -> impl Iterator<Item = Page> + '_ {
+    fn follow(&self, mut next: u32, on: fn(Link<T>) -> u32) -> impl Iterator<Item = Page> + use<'_, T> {
         std::iter::from_fn(move || {
             (next != NONE).then(|| {
                 let page = next;

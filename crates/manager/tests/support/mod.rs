@@ -22,6 +22,7 @@ pub enum Op {
     Read { reader: ReaderId, file: FileId, first: u64, count: u64, served: bool },
     Answer { pick: usize, fails: bool },
     Resolve { pick: usize },
+    Pin { file: FileId, index: u64 },
     Release { pick: usize },
 }
 
@@ -34,6 +35,7 @@ impl std::fmt::Debug for Op {
             }
             Op::Answer { pick, fails } => write!(f, "answer {pick} fails={fails}"),
             Op::Resolve { pick } => write!(f, "resolve {pick}"),
+            Op::Pin { file, index } => write!(f, "pin {file}:{index}"),
             Op::Release { pick } => write!(f, "release {pick}"),
         }
     }
@@ -68,14 +70,14 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => (file(), 0..BLOCKS_MAX).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
         1 => (file(), 0..BLOCKS_MAX, 1..5u64).prop_map(|(file, first, count)| Event::Gone { file, first, count }),
         1 => (1..20u64).prop_map(|pages| Event::Capacity { pages }),
-        2 => (file(), 0..BLOCKS).prop_map(|(file, index)| Event::Pinned { file, index }),
     ];
     prop_oneof![
-        8 => plain.prop_map(Op::Plain),
+        7 => plain.prop_map(Op::Plain),
         16 => (reader(), file(), 0..BLOCKS_MAX, 1..5u64, any::<bool>())
             .prop_map(|(reader, file, first, count, served)| Op::Read { reader, file, first, count, served }),
         10 => (0..64usize, proptest::bool::weighted(0.15)).prop_map(|(pick, fails)| Op::Answer { pick, fails }),
         3 => (0..64usize).prop_map(|pick| Op::Resolve { pick }),
+        1 => (file(), 0..BLOCKS).prop_map(|(file, index)| Op::Pin { file, index }),
         2 => (0..64usize).prop_map(|pick| Op::Release { pick }),
     ]
 }
@@ -156,6 +158,15 @@ impl Flight {
     }
 }
 
+/// A view of a block that the host has not given back.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    pub view: ViewId,
+    pub block: Block,
+    /// Its file changed since: the page is not held by it any more.
+    pub stale: bool,
+}
+
 /// The host: carries actions out and reports back.
 pub struct Driver {
     pub manager: Manager,
@@ -165,11 +176,12 @@ pub struct Driver {
     pub flights: BTreeMap<FetchId, Flight>,
     pub lookups: BTreeSet<FileId>,
     pub waiting: BTreeSet<WaiterId>,
-    pub pins: Vec<Block>,
+    pub views: Vec<View>,
     pub woken: Vec<(WaiterId, Outcome)>,
     /// All happens in the small world, so that every block can be looked at.
     pub small: bool,
     next_waiter: u64,
+    next_view: u64,
 }
 
 impl Driver {
@@ -182,10 +194,11 @@ impl Driver {
             flights: BTreeMap::new(),
             lookups: BTreeSet::new(),
             waiting: BTreeSet::new(),
-            pins: Vec::new(),
+            views: Vec::new(),
             woken: Vec::new(),
             small: true,
             next_waiter: 1,
+            next_view: 1,
         }
     }
 
@@ -219,9 +232,15 @@ impl Driver {
                     _ => Event::FileKnown { file, device: DeviceId(0), blocks: BLOCKS, place: 0 },
                 })
             }
+            Op::Pin { file, index } => {
+                let view = ViewId(self.next_view);
+                self.next_view += 1;
+                Some(Event::Pinned { view, file, index })
+            }
             Op::Release { pick } => {
-                let Block { file, index } = *self.pins.get(pick.checked_rem(self.pins.len())?)?;
-                Some(Event::Released { file, index })
+                let View { view, block: Block { file, index }, .. } =
+                    *self.views.get(pick.checked_rem(self.views.len())?)?;
+                Some(Event::Released { view, file, index })
             }
         }
     }
@@ -253,7 +272,9 @@ impl Driver {
             let went = dropped.contains(&block) || matches!(event, Event::Gone { file, .. } if file == block.file);
             assert!(is_here || !before.contains(&block) || went, "{block:?} went without a drop");
         }
-        self.pins.retain(|&block| self.manager.state_of(block) == Some(State::Pinned));
+        for View { view, block, .. } in self.views.iter().filter(|view| !view.stale) {
+            assert_eq!(self.manager.state_of(*block), Some(State::Pinned), "I2: {block:?}, held by view {view}");
+        }
         self.check_frames(held);
         if let Event::Reference { file, first, count: 1, demand: Demand::Served(waiter), .. } = event {
             let starved = self.manager.statistics().starved > starved;
@@ -301,14 +322,15 @@ impl Driver {
                 for flight in self.flights.values_mut().filter(|flight| flight.first.file == file) {
                     flight.stale = true;
                 }
-            }
-            Event::Pinned { file, index } if before.contains(&Block { file, index }) => {
-                self.pins.push(Block { file, index });
-            }
-            Event::Released { file, index } => {
-                if let Some(at) = self.pins.iter().position(|&block| block == Block { file, index }) {
-                    self.pins.swap_remove(at);
+                for view in self.views.iter_mut().filter(|view| view.block.file == file) {
+                    view.stale = true;
                 }
+            }
+            Event::Pinned { view, file, index } if before.contains(&Block { file, index }) => {
+                self.views.push(View { view, block: Block { file, index }, stale: false });
+            }
+            Event::Released { view, file, index } => {
+                self.views.retain(|it| (it.view, it.block) != (view, Block { file, index }));
             }
             Event::Capacity { pages } => self.capacity = pages.max(1),
             _ => {}
@@ -371,8 +393,8 @@ impl Driver {
                 .flights
                 .values()
                 .any(|flight| flight.blocks().any(|block| self.manager.state_of(block) == Some(State::Demand)));
-            let squeezed =
-                !self.pins.is_empty() || self.flights.values().map(|it| it.count).sum::<u64>() > self.capacity;
+            let squeezed = self.views.iter().any(|view| !view.stale)
+                || self.flights.values().map(|it| it.count).sum::<u64>() > self.capacity;
             assert!(demanded || squeezed || self.shrunk(), "I4: {block:?} waits for a frame that fetches ahead hold");
         } else if self.waiting.contains(&waiter) {
             let flying = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
@@ -400,7 +422,7 @@ impl Driver {
     /// Answers everything open until nothing is, and lets every reader exit.
     pub fn drain(&mut self) -> Vec<Action> {
         let mut all = Vec::new();
-        while !self.pins.is_empty() {
+        while !self.views.is_empty() {
             all.extend(self.run(&[Op::Release { pick: 0 }]));
         }
         for _ in 0..10_000 {
