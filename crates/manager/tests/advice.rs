@@ -543,6 +543,19 @@ impl World {
     }
 }
 
+/// What reads ahead may decline the page that another policy chose, for a block that is read after it in one stretch: nothing of the
+/// choice may stay behind.
+#[test]
+fn a_choice_that_is_declined_leaves_no_trace() {
+    let mut world = World::new("readahead:keep=lru-sp", 7);
+    world.handle(Event::FileKnown { file: FileId(0), device: DeviceId(0), blocks: 12, place: 0 });
+    world.advise(1, Advice::SetPriority { file: FileId(1), priority: 1 });
+    for (file, index) in [(1, 0), (0, 4), (0, 5), (0, 0), (0, 1), (0, 2), (0, 3)] {
+        let (reader, file, demand) = (ReaderId(1), FileId(file), Demand::Observed);
+        world.handle(Event::Reference { reader, site: Site(0), file, first: index, count: 1, demand });
+    }
+}
+
 fn refused(reader: u32, why: Refusal) -> Vec<Action> {
     vec![Action::Refused { reader: ReaderId(reader), why }]
 }

@@ -5,7 +5,7 @@ mod support;
 use foresee_manager::policy::Choice;
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, FILES, Op, choices, every_op, fetched};
+use support::{BLOCKS, Driver, FILES, Op, choices, config, fetched, ops};
 
 /// Limits at their least, and such that queues fill now and then.
 fn limits() -> [DeviceLimits; 3] {
@@ -59,16 +59,17 @@ fn setting() -> impl Strategy<Value = (u64, DeviceLimits, Stripe, Trust)> {
     let capacity = proptest::sample::select(&[1, 2, 3, 5, 8, 16, 40][..]);
     let stripe = proptest::sample::select(&[(1, u64::MAX), (1, 3), (3, 2), (4, 8)][..])
         .prop_map(|(disks, unit_blocks)| Stripe { disks, unit_blocks });
-    (capacity, proptest::sample::select(limits().to_vec()), stripe, proptest::sample::select(trusts().to_vec()))
+    let limits: Vec<_> = limits().into_iter().chain([DeviceLimits::default()]).collect();
+    (capacity, proptest::sample::select(limits), stripe, proptest::sample::select(trusts().to_vec()))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(150))]
 
     /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all outcomes add up (I9). Twice the
     /// same events lead twice to the same actions (I8).
     #[test]
-    fn any_events(ops in proptest::collection::vec(every_op(), 1..120), (capacity, device, stripe, trust) in setting()) {
+    fn any_events(ops in ops(120), (capacity, device, stripe, trust) in setting()) {
         for policy in choices() {
             let config = Config { capacity, policy, device, stripe, trust };
             let actions = || {
@@ -84,7 +85,7 @@ proptest! {
     /// I8: what an event leads to does not depend on whether the host took the earlier actions yet.
     #[test]
     fn actions_do_not_depend_on_the_buffer(
-        ops in proptest::collection::vec(every_op(), 1..80),
+        ops in ops(80),
         (capacity, device, stripe, trust) in setting(),
     ) {
         for policy in choices() {

@@ -719,7 +719,8 @@ proptest! {
 #[test]
 fn a_full_queue_closes_nothing() {
     let event = |text: &str| Op::Plain(text.parse().expect("an event"));
-    let read = |first, count| Op::Read { reader: ReaderId(1), file: FileId(0), first, count, served: false };
+    let read =
+        |first, count| Op::Read { reader: ReaderId(1), site: Site(0), file: FileId(0), first, count, served: false };
     let ops = [
         read(2, 1),
         read(3, 3),

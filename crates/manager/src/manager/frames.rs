@@ -9,15 +9,23 @@ impl Manager {
         if self.table.used() < self.capacity {
             return true;
         }
-        let victim = self.policy.victim(&context!(self), need);
-        self.revoked.extend(self.policy.revoked());
-        if let Some(page) = victim {
-            self.statistics.evictions += 1;
-            self.give_up(page);
-        } else if demand && let Some(block) = self.dispatch.last_waiting() {
+        if !self.evict(need)
+            && demand
+            && let Some(block) = self.dispatch.last_waiting()
+        {
             self.withdraw(block);
         }
         self.table.used() < self.capacity
+    }
+
+    /// Gives up the page that the policy chooses, if it chooses one.
+    fn evict(&mut self, need: Need) -> bool {
+        let Some(page) = self.policy.victim(&context!(self), need) else { return false };
+        self.policy.evicting(page, &context!(self));
+        self.revoked.extend(self.policy.revoked());
+        self.statistics.evictions += 1;
+        self.give_up(page);
+        true
     }
 
     /// Gives up a page that is here.
@@ -84,10 +92,7 @@ impl Manager {
         while self.table.used() > self.capacity {
             if let Some(block) = self.dispatch.last_waiting() {
                 self.withdraw(block);
-            } else if let Some(page) = self.policy.victim(&context!(self), Need::LESS) {
-                self.statistics.evictions += 1;
-                self.give_up(page);
-            } else {
+            } else if !self.evict(Need::LESS) {
                 return;
             }
         }

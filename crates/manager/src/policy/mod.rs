@@ -100,9 +100,12 @@ pub trait Policy {
     /// The page is given up, for this policy's choice or for any other reason.
     fn left(&mut self, page: Page, context: &Context<'_>);
 
-    /// The page to give up next, among those that can go and are worth less than what is needed. The manager gives it up, and
-    /// calls `left`.
+    /// The page to give up next, among those that can go and are worth less than what is needed. Who asked may decline it; else it
+    /// calls `evicting` and then `left`.
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page>;
+
+    /// The page it has just chosen goes: what follows from an eviction, and not from a choice alone, is done here.
+    fn evicting(&mut self, _page: Page, _context: &Context<'_>) {}
 
     /// Whether what was read is kept at all.
     fn keeps(&self) -> bool {

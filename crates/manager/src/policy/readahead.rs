@@ -124,6 +124,10 @@ impl Policy for Readahead {
         (!is_nearer).then_some(page)
     }
 
+    fn evicting(&mut self, page: Page, context: &Context<'_>) {
+        self.keep.evicting(page, context);
+    }
+
     fn keeps(&self) -> bool {
         self.keep.keeps()
     }

@@ -19,7 +19,7 @@ pub const BLOCKS_MAX: u64 = 16;
 #[derive(Clone)]
 pub enum Op {
     Plain(Event),
-    Read { reader: ReaderId, file: FileId, first: u64, count: u64, served: bool },
+    Read { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, served: bool },
     Answer { pick: usize, fails: bool },
     Resolve { pick: usize },
     Pin { file: FileId, index: u64 },
@@ -30,8 +30,8 @@ impl std::fmt::Debug for Op {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Op::Plain(event) => write!(f, "{event}"),
-            Op::Read { reader, file, first, count, served } => {
-                write!(f, "read reader={reader} file={file} {first}+{count} served={served}")
+            Op::Read { reader, site, file, first, count, served } => {
+                write!(f, "read reader={reader} site={site} file={file} {first}+{count} served={served}")
             }
             Op::Answer { pick, fails } => write!(f, "answer {pick} fails={fails}"),
             Op::Resolve { pick } => write!(f, "resolve {pick}"),
@@ -57,6 +57,11 @@ pub fn want() -> impl Strategy<Value = Want> {
     ]
 }
 
+/// Where in its program a reader is; 0: nobody knows.
+pub fn site() -> impl Strategy<Value = Site> {
+    (0..3u64).prop_map(Site)
+}
+
 pub fn op() -> impl Strategy<Value = Op> {
     let reader = || (1..3u32).prop_map(ReaderId);
     let file = || (0..FILES).prop_map(FileId);
@@ -73,8 +78,8 @@ pub fn op() -> impl Strategy<Value = Op> {
     ];
     prop_oneof![
         7 => plain.prop_map(Op::Plain),
-        16 => (reader(), file(), 0..BLOCKS_MAX, 1..5u64, any::<bool>())
-            .prop_map(|(reader, file, first, count, served)| Op::Read { reader, file, first, count, served }),
+        16 => (reader(), site(), file(), 0..BLOCKS_MAX, 1..5u64, any::<bool>())
+            .prop_map(|(reader, site, file, first, count, served)| Op::Read { reader, site, file, first, count, served }),
         10 => (0..64usize, proptest::bool::weighted(0.15)).prop_map(|(pick, fails)| Op::Answer { pick, fails }),
         3 => (0..64usize).prop_map(|pick| Op::Resolve { pick }),
         1 => (file(), 0..BLOCKS).prop_map(|(file, index)| Op::Pin { file, index }),
@@ -115,6 +120,66 @@ pub fn every_op() -> impl Strategy<Value = Op> {
         4 => (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ];
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
+}
+
+/// Reads of a file in its order, a block or two at a time, once or again and again, from one place in a program. What is fetched
+/// for them arrives.
+fn passes() -> impl Strategy<Value = Vec<Op>> {
+    let reader = (1..3u32).prop_map(ReaderId);
+    let file = proptest::sample::select(&[0, 0, 0, 1, 2][..]).prop_map(FileId);
+    let passes = prop_oneof![3 => Just(1usize), 1 => 2..5usize];
+    let part = (0..BLOCKS, 1..BLOCKS, 1..3u64, passes);
+    (reader, site(), file, part, proptest::bool::weighted(0.2)).prop_map(|(reader, site, file, part, served)| {
+        let (from, blocks, count, passes) = part;
+        let end = (from + blocks).min(BLOCKS);
+        let read = move |first| {
+            let arrives = served.then_some(Op::Answer { pick: 0, fails: false });
+            std::iter::once(Op::Read { reader, site, file, first, count, served }).chain(arrives)
+        };
+        let pass = (from..end).step_by(count as usize).flat_map(read);
+        std::iter::repeat_n(pass, passes).flatten().collect()
+    })
+}
+
+/// One of each in turn, and then what is left of the longer.
+fn in_turns((one, other): (Vec<Op>, Vec<Op>)) -> Vec<Op> {
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    let mut all = Vec::new();
+    while one.len() + other.len() > 0 {
+        all.extend(one.next());
+        all.extend(other.next());
+    }
+    all
+}
+
+/// What programs do, up to so many times. Runs and loops, alone, beside each other, and with other things between their reads; advice
+/// that comes before what it is about. A third is anything in any order, and a third nothing but what programs do on purpose.
+pub fn ops(max: usize) -> impl Strategy<Value = Vec<Op>> {
+    let anything = |most| proptest::collection::vec(every_op(), 1..most);
+    let reader = (1..3u32).prop_map(ReaderId);
+    let advice = (reader, proptest::collection::vec(advice(), 1..5))
+        .prop_map(|(reader, advice)| advice.into_iter().map(|advice| Op::Plain(advice.event(reader))).collect());
+    let on_purpose = prop_oneof![
+        2 => advice,
+        5 => passes(),
+        2 => (passes(), passes()).prop_map(in_turns),
+    ];
+    let on_purpose = on_purpose.boxed();
+    let mixed = prop_oneof![anything(8), on_purpose.clone(), (on_purpose.clone(), anything(24)).prop_map(in_turns)];
+    let pieces = prop_oneof![
+        anything(max).prop_map(|ops| vec![ops]),
+        proptest::collection::vec(mixed, 1..9),
+        proptest::collection::vec(on_purpose, 2..12),
+    ];
+    pieces.prop_map(move |pieces| pieces.into_iter().flatten().take(max).collect())
+}
+
+/// As many cases as are asked for, or else so many. None are kept in a file: a failure prints what it takes to see it again.
+pub fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let default = ProptestConfig::default();
+    let cases = if asked { default.cases } else { cases };
+    ProptestConfig { cases, max_shrink_iters: 4000, failure_persistence: None, ..default }
 }
 
 /// Every policy with default parameters, and with each of them at its ends; of one policy only, if FORESEE_POLICY names it.
@@ -213,13 +278,13 @@ impl Driver {
     pub fn event(&mut self, op: &Op) -> Option<Event> {
         match *op {
             Op::Plain(event) => Some(event),
-            Op::Read { reader, file, first, count, served } => {
+            Op::Read { reader, site, file, first, count, served } => {
                 let own = match first % 2 {
                     0 => Demand::Observed,
                     _ => Demand::Timed { over: Time(first), waited: reader.0.is_multiple_of(2) },
                 };
                 let demand = if served { Demand::Served(self.waiter()) } else { own };
-                Some(Event::Reference { reader, site: Site(0), file, first, count, demand })
+                Some(Event::Reference { reader, site, file, first, count, demand })
             }
             Op::Answer { pick, fails } => {
                 let fetch = *self.flights.keys().nth(pick.checked_rem(self.flights.len())?)?;

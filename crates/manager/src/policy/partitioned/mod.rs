@@ -280,6 +280,13 @@ impl<C: Classify> Policy for Partitioned<C> {
         going.or_else(|| self.unread.victim(can_go))
     }
 
+    fn evicting(&mut self, page: Page, context: &Context<'_>) {
+        if self.places.get(page as usize) == Some(&Place::Other) {
+            let rest = self.rest(context);
+            self.other.evicting(page, &rest);
+        }
+    }
+
     fn partitions(&self) -> Vec<Partition> {
         vec![
             Partition::new("sequential", self.sequential.len()),

@@ -84,6 +84,10 @@ impl Other {
         if self.len == 0 { None } else { self.policy.victim(context, need) }
     }
 
+    pub fn evicting(&mut self, page: Page, context: &Context<'_>) {
+        self.policy.evicting(page, context);
+    }
+
     pub fn check(&self, context: &Context<'_>) {
         self.policy.check(context);
     }

@@ -27,6 +27,7 @@
 //!
 //! ```text
 //! here       estimators, arbitration
+//! orphans    pages that nobody tracks
 //! runs       the estimator of runs: of `tip2-sarc` and `tip2-amp`
 //! ```
 //!
@@ -38,6 +39,7 @@
 //! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
 //! - Where T_disk is not given, it is measured, device by device.
 
+mod orphans;
 pub(super) mod runs;
 
 use std::collections::BTreeSet;
@@ -53,6 +55,7 @@ use crate::estimate::recency::{NO_TAG, Reading, Recency, Tag};
 use crate::event::Demand;
 use crate::hint::Use;
 use crate::ids::{DeviceId, Page};
+use orphans::Orphans;
 use runs::Runs;
 
 /// The parameters of cost and benefit, and those of a policy that adds to it.
@@ -168,7 +171,7 @@ pub(super) struct Tip2 {
     /// Pages whose next read is counted already.
     counted: BTreeSet<Page>,
     streams: Vec<Stream>,
-    orphans: Vec<Page>,
+    orphans: Orphans,
     /// The LRU queue (RANDOM), and the list of runs (SEQ).
     lists: Lists,
     ghosts: Ghosts,
@@ -193,7 +196,7 @@ impl Tip2 {
             tracked: Vec::new(),
             counted: BTreeSet::new(),
             streams: Vec::new(),
-            orphans: Vec::new(),
+            orphans: Orphans::default(),
             lists: Lists::new(runs.as_ref().map_or(0.0, |runs| runs.bottom_share)),
             ghosts: Ghosts::default(),
             recency: Recency::new(Reading::Majorant, 1, 1),
@@ -503,16 +506,16 @@ impl Policy for Tip2 {
         }
         self.leave_run(page);
         self.become_ghost(page, context);
-        self.orphans.retain(|&orphan| orphan != page);
+        self.orphans.remove(page);
     }
 
     fn victim(&mut self, context: &Context<'_>, Need { value, missing, .. }: Need) -> Option<Page> {
         self.fit(context);
         let mut orphans = std::mem::take(&mut self.orphans);
-        orphans.retain(|&page| !self.is_wanted(page));
+        let orphan = orphans.first(|page| self.is_wanted(page), |page| context.table.can_go(page));
         self.orphans = orphans;
-        if let Some(page) = self.orphans.iter().copied().find(|&page| context.table.can_go(page)) {
-            return Some(page);
+        if orphan.is_some() {
+            return orphan;
         }
         while let Some((page, least, estimator)) = self.least(context) {
             if least >= value {

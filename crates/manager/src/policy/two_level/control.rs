@@ -11,8 +11,6 @@
 //! program manages its pages or not (a *manager* here is the paper's: a program that does). What it loaded before it became one
 //! joins level 0.
 
-use std::collections::HashSet;
-
 use crate::advice::{Advice, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 use crate::event::{Order, Refusal};
 use crate::ids::{Block, FileId, Page, ReaderId};
@@ -48,6 +46,12 @@ impl Revocation {
 struct Judged {
     overrulings: u64,
     mistakes: u64,
+}
+
+impl Judged {
+    fn after_mistake(self) -> Self {
+        Judged { mistakes: self.mistakes + 1, ..self }
+    }
 }
 
 /// How a program's control ended.
@@ -124,11 +128,12 @@ impl Manager {
 
     /// A level without pages, files and a policy of its own.
     fn idle_level(&self) -> Option<u8> {
-        let mut used: HashSet<u8> = self.files.values().copied().collect();
-        used.insert(LEVEL_ZERO);
+        let mut used = [false; LEVELS_MAX];
+        used[LEVEL_ZERO as usize] = true;
+        self.files.values().for_each(|&level| used[level as usize] = true);
         let is_idle = |level: &u8| {
             let Level { order, chain, .. } = &self.levels[*level as usize];
-            chain.is_empty() && *order == Order::Lru && !used.contains(level)
+            chain.is_empty() && *order == Order::Lru && !used[*level as usize]
         };
         self.lowest_first.iter().copied().find(is_idle)
     }
@@ -242,11 +247,12 @@ impl Control {
         }
     }
 
-    /// The page to give up, where the allocation would give up this one.
-    pub fn replace_block(&mut self, candidate: Page, can_go: impl Fn(Page) -> bool) -> Page {
-        let number = self.records[candidate as usize].manager;
-        let Some(manager) = self.managers.get_mut(number as usize).and_then(Option::as_mut) else { return candidate };
-        let mut chosen = candidate;
+    /// The page to give up, where the allocation would give up this one; `mistaken` if that is for a block whose placeholder names it.
+    pub fn replace_block(&self, candidate: Page, mistaken: bool, can_go: impl Fn(Page) -> bool) -> Page {
+        let Some(manager) = self.manager(self.records[candidate as usize].manager) else { return candidate };
+        if mistaken && self.revocation.is_due(manager.judged.after_mistake()) {
+            return candidate;
+        }
         for &level in &manager.lowest_first {
             let Level { order, chain, .. } = &manager.levels[level as usize];
             let found = match order {
@@ -254,25 +260,28 @@ impl Control {
                 Order::Mru => self.links.newest_first(chain).find(|&page| can_go(page)),
             };
             if let Some(page) = found {
-                chosen = page;
-                break;
+                return page;
             }
         }
-        if chosen != candidate {
-            let judged = &mut manager.judged;
-            if judged.overrulings >= OVERRULINGS_REMEMBERED_MAX {
-                *judged = Judged { overrulings: judged.overrulings / 2, mistakes: judged.mistakes / 2 };
-            }
-            judged.overrulings += 1;
+        candidate
+    }
+
+    /// The candidate's manager gave up another page in its place.
+    pub fn overruled(&mut self, candidate: Page) {
+        let number = self.records[candidate as usize].manager;
+        let Some(manager) = self.managers.get_mut(number as usize).and_then(Option::as_mut) else { return };
+        let judged = &mut manager.judged;
+        if judged.overrulings >= OVERRULINGS_REMEMBERED_MAX {
+            *judged = Judged { overrulings: judged.overrulings / 2, mistakes: judged.mistakes / 2 };
         }
-        chosen
+        judged.overrulings += 1;
     }
 
     /// A decision of the page's manager was wrong: a block that it gave up instead of another is missed.
     pub fn placeholder_used(&mut self, page: Page) {
         let number = self.records[page as usize].manager;
         let Some(manager) = self.managers.get_mut(number as usize).and_then(Option::as_mut) else { return };
-        manager.judged.mistakes += 1;
+        manager.judged = manager.judged.after_mistake();
         if self.revocation.is_due(manager.judged) {
             let reader = manager.reader;
             self.give_up(reader);

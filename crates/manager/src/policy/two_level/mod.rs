@@ -37,12 +37,21 @@ pub(super) struct Rules {
     pub placeholders: bool,
 }
 
+/// What was chosen last: it takes effect when its page goes.
+struct Decision {
+    candidate: Page,
+    /// A placeholder of the missing block named the candidate.
+    named: bool,
+    chosen: Page,
+}
+
 /// The allocation: a list of all pages in LRU order but for the swaps, and the placeholders.
 pub(super) struct TwoLevel {
     rules: Rules,
     pages: List,
     placeholders: Placeholders,
     control: Control,
+    decision: Option<Decision>,
 }
 
 impl TwoLevel {
@@ -52,18 +61,17 @@ impl TwoLevel {
             pages: List::default(),
             placeholders: Placeholders::default(),
             control: Control::new(revocation),
+            decision: None,
         }
     }
 
-    /// The page a placeholder of the missing block names, else the oldest.
-    fn candidate(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+    /// The page a placeholder of the missing block names, else the oldest; and whether it is the former.
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<(Page, bool)> {
         let named = need.missing.and_then(|block| self.placeholders.of(block));
         if let Some(page) = named.filter(|&page| context.table.can_go(page)) {
-            self.placeholders.leave(page);
-            self.control.placeholder_used(page);
-            return Some(page);
+            return Some((page, true));
         }
-        self.pages.oldest_first().find(|&page| context.table.can_go(page))
+        self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(|page| (page, false))
     }
 }
 
@@ -89,9 +97,21 @@ impl Policy for TwoLevel {
     }
 
     fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let candidate = self.candidate(context, need)?;
-        let chosen = self.control.replace_block(candidate, |page| context.table.can_go(page));
+        let (candidate, named) = self.candidate(context, need)?;
+        let chosen = self.control.replace_block(candidate, named, |page| context.table.can_go(page));
+        self.decision = Some(Decision { candidate, named, chosen });
+        Some(chosen)
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>) {
+        let decision = self.decision.take().filter(|decision| decision.chosen == page);
+        let Some(Decision { candidate, named, chosen }) = decision else { return };
+        if named {
+            self.placeholders.leave(candidate);
+            self.control.placeholder_used(candidate);
+        }
         if chosen != candidate {
+            self.control.overruled(candidate);
             if self.rules.swaps {
                 self.pages.swap(candidate, chosen);
             }
@@ -99,7 +119,6 @@ impl Policy for TwoLevel {
                 self.placeholders.overruled(candidate, chosen, context.table.block(chosen));
             }
         }
-        Some(chosen)
     }
 
     fn takes_advice(&self) -> bool {
