@@ -17,55 +17,71 @@ const PIECE: usize = 64 << 10;
 pub fn pass(client: TcpStream, to: u16, http: bool, link: &Arc<Link>, counters: &Arc<Counters>) {
     counters.connected();
     let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, to)) else { return };
-    // Only a small message would wait a little longer.
+    // Where it fails, small messages wait a little longer.
     let _ = client.set_nodelay(true).and(server.set_nodelay(true));
-    let (Ok(client_too), Ok(server_too)) = (client.try_clone(), server.try_clone()) else { return };
-    let (Ok(client_again), Ok(server_again)) = (client.try_clone(), server.try_clone()) else { return };
-    let delay = Arc::new(Delay::default());
-
-    let counted = Arc::clone(counters);
-    thread::spawn(move || forward(client, &server, http, &counted));
-    let (under_way, link, counted) = (Arc::clone(&delay), Arc::clone(link), Arc::clone(counters));
-    thread::spawn(move || take_in(server_too, &under_way, &link, &counted));
-    thread::spawn(move || hand_over(&delay, client_again, &client_too, &server_again));
+    let connection = Arc::new(Connection {
+        client,
+        server,
+        http,
+        under_way: Delay::default(),
+        link: Arc::clone(link),
+        counters: Arc::clone(counters),
+    });
+    for part in [Connection::forward, Connection::take_in, Connection::hand_over] {
+        let connection = Arc::clone(&connection);
+        thread::spawn(move || part(&connection));
+    }
 }
 
-fn forward(mut client: TcpStream, mut server: &TcpStream, http: bool, counters: &Counters) {
-    let mut piece = [0; PIECE];
-    let mut requests = http.then(Requests::default);
-    while let Ok(length @ 1..) = client.read(&mut piece) {
-        counters.asked(length);
-        if let Some(requests) = &mut requests {
-            requests.read(&piece[..length], |method| counters.request(method));
-        }
-        if server.write_all(&piece[..length]).is_err() {
-            break;
-        }
-    }
-    let _ = server.shutdown(Shutdown::Write);
+struct Connection {
+    client: TcpStream,
+    server: TcpStream,
+    http: bool,
+    /// From the server to the client.
+    under_way: Delay,
+    link: Arc<Link>,
+    counters: Arc<Counters>,
 }
 
-fn take_in(mut server: TcpStream, delay: &Delay, link: &Link, counters: &Counters) {
-    let mut piece = [0; PIECE];
-    while let Ok(length @ 1..) = server.read(&mut piece) {
-        counters.answered(length);
-        let sent = link.send(length);
-        if !delay.put(sent + link.latency, piece[..length].to_vec(), link.window(PIECE)) {
-            break;
+impl Connection {
+    fn forward(&self) {
+        let mut piece = [0; PIECE];
+        let mut requests = self.http.then(Requests::default);
+        while let Ok(length @ 1..) = (&self.client).read(&mut piece) {
+            self.counters.asked(length);
+            if let Some(requests) = &mut requests {
+                requests.read(&piece[..length], |method| self.counters.request(method));
+            }
+            if (&self.server).write_all(&piece[..length]).is_err() {
+                break;
+            }
         }
-        thread::sleep(sent.saturating_duration_since(Instant::now()));
+        let _ = self.server.shutdown(Shutdown::Write);
     }
-    delay.end();
-}
 
-fn hand_over(delay: &Delay, mut client: TcpStream, closing: &TcpStream, server: &TcpStream) {
-    while let Some(piece) = delay.take() {
-        if client.write_all(&piece).is_err() {
-            // The server is to stop sending.
-            delay.end();
-            let _ = server.shutdown(Shutdown::Both);
-            return;
+    fn take_in(&self) {
+        let mut piece = [0; PIECE];
+        while let Ok(length @ 1..) = (&self.server).read(&mut piece) {
+            self.counters.answered(length);
+            let sent = self.link.send(length);
+            let arrives = sent + self.link.latency;
+            if !self.under_way.put(arrives, piece[..length].to_vec(), self.link.window(PIECE)) {
+                break;
+            }
+            thread::sleep(sent.saturating_duration_since(Instant::now()));
         }
+        self.under_way.end();
     }
-    let _ = closing.shutdown(Shutdown::Write);
+
+    fn hand_over(&self) {
+        while let Some(piece) = self.under_way.take() {
+            if (&self.client).write_all(&piece).is_err() {
+                // The client is gone: the server is to stop sending.
+                self.under_way.end();
+                let _ = self.server.shutdown(Shutdown::Both);
+                return;
+            }
+        }
+        let _ = self.client.shutdown(Shutdown::Write);
+    }
 }
