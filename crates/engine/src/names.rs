@@ -18,12 +18,16 @@ pub type Identity = (u64, u64);
 /// Names that are followed at most. Some 200 bytes each; a program that looks at more files is followed no further.
 const NAMES_MAX: usize = 1 << 20;
 
+/// Bytes of names at most.
+const NAMES_BYTES_MAX: usize = 1 << 27;
+
 /// A table of files. Numbers are given in the order of first mention and never reused.
 #[derive(Default)]
 pub struct Names {
     paths: Vec<Arc<Path>>,
     by_path: HashMap<Arc<Path>, FileId>,
     identities: HashMap<FileId, Identity>,
+    bytes: usize,
 }
 
 impl Names {
@@ -32,9 +36,11 @@ impl Names {
         if let Some(&file) = self.by_path.get(path) {
             return Some(file);
         }
-        if self.paths.len() >= NAMES_MAX {
+        let bytes = self.bytes + path.as_os_str().len();
+        if self.paths.len() >= NAMES_MAX || bytes > NAMES_BYTES_MAX {
             return None;
         }
+        self.bytes = bytes;
         let file = FileId(self.paths.len() as u32);
         let path: Arc<Path> = path.into();
         self.paths.push(Arc::clone(&path));

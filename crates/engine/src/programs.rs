@@ -129,7 +129,8 @@ impl Programs {
 
     /// A read of this program found so many blocks absent.
     pub fn missed(&mut self, program: ProgramId, blocks: u64) {
-        self.programs[program.0 as usize].missed += blocks;
+        let missed = &mut self.programs[program.0 as usize].missed;
+        *missed = missed.saturating_add(blocks);
     }
 
     /// One program.

@@ -33,7 +33,7 @@ use crate::host::{BLOCK_BYTES, Memory, PageCache, Purpose, Report, Share, blocks
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
 use crate::programs::{ProgramId, UnseenProgram};
-use crate::watch::{Disclosure, Processes, Read, Seen};
+use crate::watch::{Disclosure, Processes, Read, Seen, is_dead};
 use advising::FileAdvice;
 use attention::Habit;
 
@@ -747,11 +747,4 @@ impl Finished {
         let profile = self.recorder.finish(command, directory, &self.names);
         Profile { learned: self.learned, ..profile }
     }
-}
-
-/// Whether no such process is there; one we may not signal is.
-fn is_dead(pid: u32) -> bool {
-    // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
-    let asked = unsafe { libc::kill(pid as i32, 0) };
-    asked != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }

@@ -87,7 +87,7 @@ impl Process {
     /// The counters now (each for itself; they are not of one instant).
     pub fn counters(&self) -> Counters {
         let sum = |of: fn(&Tally) -> &AtomicU64| {
-            self.tallies.iter().fold(0, |sum: u64, tally| sum.wrapping_add(of(&tally.0).load(Relaxed)))
+            self.tallies.iter().fold(0, |sum: u64, tally| sum.saturating_add(of(&tally.0).load(Relaxed)))
         };
         Counters {
             reads: sum(|tally| &tally.reads),

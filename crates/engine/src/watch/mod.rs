@@ -2,10 +2,11 @@
 
 mod process;
 mod processes;
+mod room;
 mod says;
 mod seen;
 #[cfg(test)]
 mod tests;
 
-pub use processes::Processes;
+pub use processes::{Processes, is_dead};
 pub use seen::{Advising, Disclosure, Read, Seen};

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use foresee_manager::FileId;
-use foresee_ring::{Class, Entry, OFFSET_CURRENT, Record};
+use foresee_ring::{Class, Entry, OFFSET_CURRENT, PATH_BYTES_MAX, Record};
 
+use super::room::Room;
 use super::seen::{Read, Seen};
 use crate::names::{Names, absolute};
 use crate::programs::ProgramId;
@@ -21,12 +22,18 @@ const DESCRIPTORS_MAX: usize = 65_536;
 /// Mappings of one process that are followed, for `madvise`.
 const MAPPINGS_MAX: usize = 1024;
 
+/// A path that can be followed: absolute, and no longer than one that can be opened.
+fn known(path: PathBuf) -> Option<PathBuf> {
+    Some(path).filter(|path| path.is_absolute() && path.as_os_str().len() <= PATH_BYTES_MAX)
+}
+
 /// An open file, shared by all descriptors that are duplicates of one another.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     /// Its number, if it is a regular file.
     pub(super) file: Option<FileId>,
-    path: PathBuf,
+    /// What it is called, if that is known.
+    name: Option<FileId>,
     /// Where its next read begins.
     position: u64,
 }
@@ -46,22 +53,82 @@ pub(super) struct Mapping {
     pub file: FileId,
 }
 
-#[derive(Default, Clone)]
 pub(super) struct Process {
+    /// Empty if it is not known.
     pub directory: PathBuf,
     descriptors: HashMap<i32, Descriptor>,
-    pub mappings: Vec<Mapping>,
+    mappings: Vec<Mapping>,
     pub slot: Option<u32>,
     /// The order in which processes began, for profiles.
     pub ordinal: u32,
     /// Of which of the runs that share the supervisor it is.
     pub run: u32,
     pub program: ProgramId,
+    room: Room,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.room.give(self.descriptors.len() + self.mappings.len());
+    }
 }
 
 impl Process {
-    pub fn new(ordinal: u32, run: u32, program: ProgramId) -> Self {
-        Process { ordinal, run, program, ..Process::default() }
+    pub fn new(ordinal: u32, run: u32, program: ProgramId, room: &Room) -> Self {
+        Process {
+            directory: PathBuf::new(),
+            descriptors: HashMap::new(),
+            mappings: Vec::new(),
+            slot: None,
+            ordinal,
+            run,
+            program,
+            room: room.clone(),
+        }
+    }
+
+    /// A child as `fork` makes it, with what is open here as far as there is room.
+    pub fn fork(&self, ordinal: u32, slot: Option<u32>) -> Process {
+        let mut child = Process::new(ordinal, self.run, self.program, &self.room);
+        child.directory = self.directory.clone();
+        child.slot = slot;
+        if self.room.take(self.descriptors.len() + self.mappings.len()) {
+            child.descriptors = self.descriptors.clone();
+            child.mappings = self.mappings.clone();
+        }
+        child
+    }
+
+    /// Another program began in this process. What was not close-on-exec is still open; what was is overwritten by the next use of
+    /// its number.
+    pub fn exec(&mut self, directory: PathBuf, slot: Option<u32>) {
+        self.room.give(self.mappings.len());
+        self.mappings.clear();
+        (self.directory, self.slot) = (directory, slot);
+    }
+
+    /// The mapping that holds this address.
+    pub fn mapping(&self, addr: u64) -> Option<&Mapping> {
+        self.mappings.iter().rev().find(|it| addr.wrapping_sub(it.addr) < it.len)
+    }
+
+    /// From now on this number is this descriptor, if there is room.
+    fn insert(&mut self, fd: i32, descriptor: Descriptor) {
+        let is_new = !self.descriptors.contains_key(&fd);
+        if !is_new || self.descriptors.len() < DESCRIPTORS_MAX && self.room.take(1) {
+            self.descriptors.insert(fd, descriptor);
+        }
+    }
+
+    fn remove(&mut self, fd: i32) {
+        if self.descriptors.remove(&fd).is_some() {
+            self.room.give(1);
+        }
+    }
+
+    /// What a descriptor is called.
+    fn name<'n>(&self, fd: i32, names: &'n Names) -> Option<&'n Path> {
+        Some(names.path(self.descriptors.get(&fd)?.open.borrow().name?))
     }
 
     /// Takes one record of its own in. Returns what it means, if it means anything outside this model.
@@ -69,35 +136,35 @@ impl Process {
         match entry.record {
             Record::Opened { .. } => self.opened(entry, names),
             Record::OpenFailed { dirfd, .. } | Record::Stated { dirfd, .. } => {
-                let path = self.resolve(dirfd, entry.path)?;
+                let path = self.resolve(dirfd, entry.path, names)?;
                 Some(Seen::Named { file: names.of_path(&path)? })
             }
             Record::Listed { fd } => {
-                let path = match entry.path {
-                    [] => self.descriptors.get(&fd)?.open.borrow().path.clone(),
-                    path => self.resolve(libc::AT_FDCWD, path)?,
+                let file = match entry.path {
+                    [] => self.descriptors.get(&fd)?.open.borrow().name?,
+                    path => names.of_path(&self.resolve(libc::AT_FDCWD, path, names)?)?,
                 };
-                Some(Seen::Named { file: names.of_path(&path)? })
+                Some(Seen::Named { file })
             }
             Record::ChangedDirectory { fd } => {
                 self.directory = match entry.path {
-                    [] => self.descriptors.get(&fd)?.open.borrow().path.clone(),
-                    path => absolute(&self.directory, path),
+                    [] => self.name(fd, names)?.to_owned(),
+                    path => known(absolute(&self.directory, path)).unwrap_or_default(),
                 };
                 None
             }
             Record::Closed { fd, generation } => {
                 // Told by another thread, it may come after the number's next use.
                 if self.descriptors.get(&fd).is_some_and(|it| it.generation == generation) {
-                    self.descriptors.remove(&fd);
+                    self.remove(fd);
                 }
                 None
             }
             Record::Duplicated { from, to, generation } => {
                 match self.descriptors.get(&from).map(|it| Rc::clone(&it.open)) {
-                    Some(open) => self.descriptors.insert(to, Descriptor { generation, open }),
-                    None => self.descriptors.remove(&to),
-                };
+                    Some(open) => self.insert(to, Descriptor { generation, open }),
+                    None => self.remove(to),
+                }
                 None
             }
             Record::Seeked { fd, generation, offset } => {
@@ -117,7 +184,7 @@ impl Process {
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
                 let file = self.open_file(fd, generation)?.file?;
-                if self.mappings.len() < MAPPINGS_MAX {
+                if self.mappings.len() < MAPPINGS_MAX && self.room.take(1) {
                     self.mappings.push(Mapping { addr, len, offset, file });
                 }
                 Some(Seen::Mapped { file })
@@ -125,7 +192,7 @@ impl Process {
             // Without a slash, only the dynamic linker knows which file it is; it is told once it is loaded.
             Record::Loading {} if !entry.path.contains(&b'/') => None,
             Record::Loaded { .. } | Record::Loading {} => {
-                let path = self.resolve(libc::AT_FDCWD, entry.path)?;
+                let path = self.resolve(libc::AT_FDCWD, entry.path, names)?;
                 Some(Seen::Mapped { file: names.of_path(&path)? })
             }
             _ => self.says(entry, names),
@@ -139,31 +206,29 @@ impl Process {
         (descriptor.generation == generation).then(|| descriptor.open.borrow_mut())
     }
 
-    pub fn resolve(&self, dirfd: i32, path: &[u8]) -> Option<PathBuf> {
-        match path {
-            [] => None,
-            [b'/', ..] => Some(absolute(Path::new("/"), path)),
-            _ if dirfd == libc::AT_FDCWD => Some(absolute(&self.directory, path)).filter(|path| path.is_absolute()),
-            _ => Some(absolute(&self.descriptors.get(&dirfd)?.open.borrow().path, path)),
-        }
+    pub fn resolve(&self, dirfd: i32, path: &[u8], names: &Names) -> Option<PathBuf> {
+        let base = match path {
+            [] => return None,
+            [b'/', ..] => Path::new("/"),
+            _ if dirfd == libc::AT_FDCWD => &self.directory,
+            _ => self.name(dirfd, names)?,
+        };
+        known(absolute(base, path))
     }
 
     fn opened(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
         let Record::Opened { fd, generation, dirfd, class, adopted, dev, ino, size, offset, .. } = entry.record else {
             return None;
         };
-        let path = self.resolve(dirfd, entry.path)?;
-        if self.descriptors.len() >= DESCRIPTORS_MAX && !self.descriptors.contains_key(&fd) {
-            return None;
-        }
-        let regular = class == Class::Regular;
-        let file = if regular { names.of_path(&path) } else { None };
+        let path = self.resolve(dirfd, entry.path, names)?;
+        let name = names.of_path(&path);
+        let file = name.filter(|_| class == Class::Regular);
         let seen = match file {
             Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted }),
-            None => names.of_path(&path).filter(|_| !adopted).map(|file| Seen::Named { file }),
+            None => name.filter(|_| !adopted).map(|file| Seen::Named { file }),
         };
-        let open = Rc::new(RefCell::new(OpenFile { file, path, position: offset }));
-        self.descriptors.insert(fd, Descriptor { generation, open });
+        let open = Rc::new(RefCell::new(OpenFile { file, name, position: offset }));
+        self.insert(fd, Descriptor { generation, open });
         seen
     }
 

@@ -6,19 +6,38 @@ use std::path::{Path, PathBuf};
 use foresee_ring::{Counters, Entry, Record};
 
 use super::process::Process;
+use super::room::Room;
 use super::seen::Seen;
 use crate::names::{Names, absolute};
 use crate::programs::{ProgramId, Programs};
+
+/// Processes that are followed at one time, and how many there are before it is looked whether they are there.
+const PROCESSES_MAX: usize = 1 << 14;
+const LOOKED_AT_MIN: usize = 2048;
+
+/// Whether no such process is there; one we may not signal is.
+pub fn is_dead(pid: u32) -> bool {
+    // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
+    let asked = unsafe { libc::kill(pid as i32, 0) };
+    asked != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}
+
+fn slot_of(slot: u32) -> Option<u32> {
+    (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot)
+}
 
 /// All processes of a supervisor's runs.
 #[derive(Default)]
 pub struct Processes {
     by_pid: HashMap<u32, Process>,
+    /// When there are so many, it is looked which of them are there.
+    looked_at: usize,
     started: u32,
     started_of: HashMap<u32, u32>,
     /// Who starts programs of runs other than the first: a `foresee run`, by process number.
     starters: HashMap<u32, u32>,
     programs: Programs,
+    pub(super) room: Room,
 }
 
 impl Processes {
@@ -30,6 +49,12 @@ impl Processes {
     /// The number of a process in the order of their beginnings.
     pub fn ordinal(&self, pid: u32) -> u32 {
         self.by_pid.get(&pid).map_or(0, |process| process.ordinal)
+    }
+
+    /// How many are followed.
+    #[cfg(test)]
+    pub fn followed(&self) -> usize {
+        self.by_pid.len()
     }
 
     /// What a process executes.
@@ -100,23 +125,43 @@ impl Processes {
             (None, None) => (0, ProgramId::default()),
         };
         if !self.by_pid.contains_key(&pid) {
-            self.started += 1;
-            *self.started_of.entry(run).or_default() += 1;
+            if !self.make_room() {
+                return;
+            }
+            self.count_one(run);
         }
-        let ordinal = self.started;
-        let process = self.by_pid.entry(pid).or_insert_with(|| Process::new(ordinal, run, program));
-        // After exec, what was not close-on-exec is still open; what was is overwritten by the next use of its number.
-        process.mappings.clear();
-        process.directory = directory;
-        process.slot = (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot);
+        let (ordinal, room) = (self.started, &self.room);
+        let process = self.by_pid.entry(pid).or_insert_with(|| Process::new(ordinal, run, program, room));
+        process.exec(directory, slot_of(slot));
     }
 
     fn forked(&mut self, pid: u32, parent: u32, slot: u32) {
-        self.started += 1;
-        let mut child = self.by_pid.get(&parent).cloned().unwrap_or_default();
-        child.slot = (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot);
-        child.ordinal = self.started;
-        *self.started_of.entry(child.run).or_default() += 1;
+        if !self.make_room() {
+            return;
+        }
+        let run = self.by_pid.get(&parent).map_or(0, |parent| parent.run);
+        self.count_one(run);
+        let (ordinal, slot) = (self.started, slot_of(slot));
+        let child = match self.by_pid.get(&parent) {
+            Some(parent) => parent.fork(ordinal, slot),
+            None => Process::new(ordinal, run, ProgramId::default(), &self.room).fork(ordinal, slot),
+        };
         self.by_pid.insert(pid, child);
+    }
+
+    fn count_one(&mut self, run: u32) {
+        self.started = self.started.saturating_add(1);
+        let of_run = self.started_of.entry(run).or_default();
+        *of_run = of_run.saturating_add(1);
+    }
+
+    /// Whether one more can be followed. Those that ended without a word, and have no slot whose giving back tells of it, are
+    /// looked for when there are many.
+    fn make_room(&mut self) -> bool {
+        if self.by_pid.len() >= self.looked_at {
+            self.by_pid.retain(|&pid, _| !is_dead(pid));
+            self.looked_at = (2 * self.by_pid.len()).clamp(LOOKED_AT_MIN, PROCESSES_MAX);
+        }
+        self.by_pid.len() < PROCESSES_MAX
     }
 }

@@ -17,12 +17,12 @@ impl Process {
                 Some(Seen::Advised { file, offset, bytes: len })
             }
             Record::AdvisedMemory { advice: FileAdvice::WillNeed, addr, len } => {
-                let mapping = self.mappings.iter().rev().find(|it| addr.wrapping_sub(it.addr) < it.len)?;
+                let mapping = self.mapping(addr)?;
                 let offset = mapping.offset.saturating_add(addr - mapping.addr);
                 Some(Seen::Advised { file: mapping.file, offset, bytes: len })
             }
             Record::Hinted { whole } => {
-                let path = self.resolve(libc::AT_FDCWD, entry.path);
+                let path = self.resolve(libc::AT_FDCWD, entry.path, names);
                 let file = path.and_then(|path| names.of_path(&path));
                 Some(Seen::Disclosed(Disclosure::Hint { file, whole }))
             }
@@ -35,7 +35,7 @@ impl Process {
 
     /// What a call that advises says, if the record is one.
     fn advises(&self, entry: &Entry, names: &mut Names) -> Option<Advising> {
-        let mut file = || names.of_path(&self.resolve(libc::AT_FDCWD, entry.path)?);
+        let mut file = || names.of_path(&self.resolve(libc::AT_FDCWD, entry.path, names)?);
         let (ticket, advice) = match entry.record {
             Record::Managed { ticket, on } => (Some(ticket), Some(if on { Advice::Manage } else { Advice::GiveUp })),
             Record::PrioritySet { ticket, priority } => {

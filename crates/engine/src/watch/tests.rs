@@ -4,6 +4,7 @@ use std::path::Path;
 
 use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record, Stamp, Took};
 
+use super::room::PLACES_MAX;
 use super::{Disclosure, Processes, Seen};
 use crate::names::Names;
 
@@ -105,4 +106,47 @@ fn nonsense_is_ignored() {
     learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 5000 }, "relative");
     assert_eq!(learn(p, n, 1, read(-1, 100), ""), None);
     assert_eq!(learn(p, n, 1, Record::Closed { fd: i32::MIN, generation: 0 }, ""), None);
+}
+
+/// Whatever programs claim, all together take no more than there is room for; and what they leave is there for others.
+#[test]
+fn nonsense_of_many_processes_takes_a_bounded_place() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    // This test's own number, which is no dead process's.
+    let (own, long) = (std::process::id(), "x/".repeat(2047));
+    learn(p, n, own, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+    for fd in 0..70_000 {
+        learn(p, n, own, open(fd, libc::AT_FDCWD, Class::Regular), "f");
+        learn(p, n, own, Record::Mapped { fd, generation: 1, prot: 1, addr: 0, offset: 0, len: u64::MAX }, "");
+    }
+    assert_eq!(p.room.taken(), 65_536 + 1024);
+    // Others, all of which are a process that is there, whose children have what it has.
+    for pid in 2..40 {
+        learn(p, n, pid, Record::Forked { parent: own, slot: pid }, "");
+    }
+    assert!(p.room.taken() <= PLACES_MAX && p.room.taken() > PLACES_MAX - 65_536 - 1024, "{}", p.room.taken());
+    assert!(learn(p, n, 39, open(80_000, libc::AT_FDCWD, Class::Regular), "g").is_some(), "it is a name all the same");
+    assert!(p.room.taken() <= PLACES_MAX);
+    for pid in 2..40 {
+        p.forget(pid);
+    }
+    assert_eq!(p.room.taken(), 65_536 + 1024);
+    // A working directory that grows and grows.
+    for _ in 0..10 {
+        learn(p, n, own, Record::ChangedDirectory { fd: -1 }, &long);
+    }
+    assert_eq!(learn(p, n, own, Record::Stated { dirfd: libc::AT_FDCWD, ok: true }, "f"), None, "it is not known");
+    // Numbers that no process has are not kept.
+    for pid in 0..100_000 {
+        learn(p, n, 0x4000_0000 + pid, Record::ProcessStarted { ppid: 0, slot: pid }, "/");
+    }
+    assert!(p.followed() <= 4096, "{}", p.followed());
+}
+
+#[test]
+fn names_take_a_bounded_place() {
+    let (mut names, long) = (Names::default(), "x".repeat(4000));
+    let taken = (0..100_000).take_while(|at| names.of_path(Path::new(&format!("/{at}/{long}"))).is_some()).count();
+    assert!((30_000..35_000).contains(&taken), "{taken}");
 }
