@@ -189,7 +189,7 @@ fn make_cold(files: &[PathBuf]) -> Coldness {
     unsafe { libc::sync() };
     let mut dropped = 0;
     for path in files {
-        if let Ok(file) = open_to_read(path) {
+        if let Ok(file) = open_to_read(path, None) {
             drop_pages(&file, 0, 0);
             dropped += 1;
         }

@@ -1,6 +1,7 @@
 //! The account of a run, for people and for programs.
 
 use foresee::account::{Account, Ending, ProgramAccount, UnseenProgram};
+use foresee::host::MountAccount;
 use foresee::unseen::words;
 use foresee_manager::{Outcomes, Source};
 use serde_json::{Value, json};
@@ -32,6 +33,15 @@ pub fn lines(account: &Account) -> Vec<String> {
                 count(cancelled)
             ));
         }
+    }
+    if account.statistics.gone_unread > 0 {
+        line(format!(
+            "{} blocks were brought ahead and gone again before they were read",
+            count(account.statistics.gone_unread)
+        ));
+    }
+    for MountAccount { point, file_system, found, .. } in &account.mounts {
+        line(format!("{point} ({file_system}): {found}"));
     }
     if account.statistics.hints == 0 {
         line("nothing to go by this time".to_owned());
@@ -106,7 +116,12 @@ pub fn json(account: &Account) -> Value {
         "own_memory_bytes": account.own_memory,
         "start_up_s": account.start_up.as_secs_f64(),
         "warnings": account.warnings,
+        "mounts": account.mounts.iter().map(mount).collect::<Vec<_>>(),
     })
+}
+
+fn mount(MountAccount { point, file_system, word, .. }: &MountAccount) -> Value {
+    json!({ "point": point, "file_system": file_system, "found": word })
 }
 
 /// Writes a value.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use foresee_manager::Statistics;
 
+use crate::host::MountAccount;
 pub use crate::programs::UnseenProgram;
 use crate::supervisor::Tally;
 
@@ -70,6 +71,8 @@ pub struct Account {
     pub start_up: Duration,
     /// What went wrong without stopping the run.
     pub warnings: Vec<String>,
+    /// Mounts behind a network or a daemon: what was found out of them.
+    pub mounts: Vec<MountAccount>,
 }
 
 impl Account {
@@ -86,6 +89,7 @@ impl Account {
             profile_steps,
             records_lost,
             warnings,
+            mounts,
         } = tally;
         let (own_cpu, own_memory) = own_usage();
         Account {
@@ -106,6 +110,7 @@ impl Account {
             own_memory,
             start_up,
             warnings,
+            mounts,
         }
     }
 }

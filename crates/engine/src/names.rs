@@ -53,6 +53,11 @@ impl Names {
         self.identities.insert(file, identity).is_some_and(|before| before != identity)
     }
 
+    /// What the path led to last.
+    pub fn identity(&self, file: FileId) -> Option<Identity> {
+        self.identities.get(&file).copied()
+    }
+
     /// The path a number was given for.
     pub fn path(&self, file: FileId) -> &Path {
         self.paths.get(file.0 as usize).map_or(Path::new(""), |path| path)

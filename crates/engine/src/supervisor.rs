@@ -16,7 +16,6 @@ mod listing;
 mod sharing;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -29,7 +28,7 @@ use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Region, ticks};
 
 use crate::account::ProgramAccount;
 use crate::hints::{Found, Library, Listings, Walk, Words};
-use crate::host::{BLOCK_BYTES, Memory, PageCache, Purpose, Report, Share, blocks, resident_pages};
+use crate::host::{BLOCK_BYTES, Descriptor, Files, Memory, MountAccount, PageCache, Purpose, Report, Share, blocks};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
 use crate::programs::{ProgramId, UnseenProgram};
@@ -171,6 +170,26 @@ pub struct Supervisor<'a> {
     warnings: Vec<(u32, String)>,
 }
 
+/// The files that were met: by name, and by who has them open.
+struct Met<'a> {
+    names: &'a Names,
+    processes: &'a Processes,
+}
+
+impl Files for Met<'_> {
+    fn path(&self, file: FileId) -> &std::path::Path {
+        self.names.path(file)
+    }
+
+    fn identity(&self, file: FileId) -> Option<Identity> {
+        self.names.identity(file)
+    }
+
+    fn descriptor(&self, file: FileId) -> Option<Descriptor> {
+        self.processes.descriptor(file)
+    }
+}
+
 /// Nanoseconds per tick, from two readings some time apart.
 fn calibrate() -> f64 {
     let (from, from_ticks) = (Instant::now(), ticks());
@@ -250,9 +269,9 @@ impl<'a> Supervisor<'a> {
         self.is_behind = records >= RECORDS_AT_ONCE;
         let reports = self.take_reports();
         self.follow_walk();
-        self.host.close_idle();
         self.look_around();
-        if let Err(error) = self.host.submit() {
+        let files = Met { names: &self.names, processes: &self.processes };
+        if let Err(error) = self.host.submit(&files) {
             self.warn(
                 FIRST_RUN,
                 format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"),
@@ -286,7 +305,7 @@ impl<'a> Supervisor<'a> {
             let _ = write_entry(&mut self.log_text, now, event, &self.actions);
             log(&self.log_text);
         }
-        self.host.carry_out(&self.actions, &self.names);
+        self.host.carry_out(&self.actions, &Met { names: &self.names, processes: &self.processes });
         if self.manager.takes_advice() {
             self.notice_revoked();
         }
@@ -454,13 +473,18 @@ impl<'a> Supervisor<'a> {
     /// What a path leads to, as an open found it. Another file than before, or a smaller one, means other contents.
     fn know(&mut self, file: FileId, identity: Identity, size: u64) {
         let before = self.sizes.insert(file, size);
-        let (device, blocks) = (self.host.device(identity.0), size.div_ceil(BLOCK_BYTES));
-        let is_replaced = self.names.identify(file, identity);
-        if is_replaced {
-            self.host.forget(file);
+        self.host.was_opened(file);
+        let (device, blocks) = (self.host.device(identity.0, self.names.path(file)), size.div_ceil(BLOCK_BYTES));
+        for caution in self.host.cautions() {
+            self.tell(caution);
         }
+        let is_replaced = self.names.identify(file, identity);
         match before {
-            _ if is_replaced => self.tell(Event::FileChanged { file, blocks }),
+            _ if is_replaced => {
+                self.tell(Event::FileChanged { file, blocks });
+                // What is to be given up is the other file's.
+                self.host.forget(file);
+            }
             Some(before) if before == size => {}
             Some(before) if before > size => self.tell(Event::FileChanged { file, blocks }),
             _ => self.tell(Event::FileKnown { file, device, blocks, place: 0 }),
@@ -470,6 +494,7 @@ impl<'a> Supervisor<'a> {
     fn take_read(&mut self, ordinal: u32, program: ProgramId, read: &Read, began: Duration, took: Duration) {
         let file = read.file;
         let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
+        self.host.was_read_itself(file, &(first..first + count));
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.manager.state_of(Block { file, index });
@@ -482,7 +507,7 @@ impl<'a> Supervisor<'a> {
             self.recorder.read(file, ordinal, fresh, first + count - fresh);
         }
         // What lies before is cached.
-        self.notice_wait(file, fresh.unwrap_or(first + count)..first + count, waited);
+        self.notice_wait(file, fresh.unwrap_or(first + count)..first + count, began, took, waited);
         let over = (began + took).min(self.begun.elapsed());
         let demand = Demand::Timed { over: Time(over.as_nanos() as u64), waited };
         let of_program = self.reader_of_program(program, file);
@@ -502,17 +527,37 @@ impl<'a> Supervisor<'a> {
     }
 
     /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel gave it up by itself.
-    fn notice_wait(&mut self, file: FileId, mut blocks: std::ops::Range<u64>, waited: bool) {
-        let first = blocks.start;
+    fn notice_wait(
+        &mut self,
+        file: FileId,
+        mut blocks: std::ops::Range<u64>,
+        began: Duration,
+        took: Duration,
+        waited: bool,
+    ) {
+        let (first, count) = (blocks.start, blocks.end - blocks.start);
         let is_believed = blocks.all(|index| self.manager.is_present(Block { file, index }));
-        if is_believed && waited {
+        if !is_believed {
+            return;
+        }
+        let files = Met { names: &self.names, processes: &self.processes };
+        if self.host.is_foreign(file, &files) {
+            // An open may empty the page cache there, and the read has brought the blocks anew by now: nobody else could tell.
+            if self.manager.state_of(Block { file, index: first }).is_some_and(State::is_unread) {
+                let is_far = self.host.was_read(file, self.begun + began, took, waited, &files);
+                for caution in self.host.cautions() {
+                    self.tell(caution);
+                }
+                if is_far {
+                    self.tell(Event::Gone { file, first, count });
+                }
+            }
+        } else if waited {
             // The kernel gives up neighbours together: what else of it is gone?
             self.checked_to.insert(file, first);
-            if let Some(open) = self.host.held(file) {
-                self.check_next_part(file, &open);
-            }
+            self.check_next_part(file);
         }
-        if is_believed && self.share.read(waited) {
+        if self.share.read(waited) {
             let memory = &self.memory;
             if self.share.settle(|| memory.as_ref().map_or(0, Memory::reclaims)) {
                 self.look_at_memory();
@@ -601,30 +646,25 @@ impl<'a> Supervisor<'a> {
     /// What we believe to be in memory is checked against the kernel, a part of one file at a time: what it gave up by
     /// itself must be fetched again if it is disclosed again.
     fn check_residency(&mut self) {
-        if let Some((id, file)) = self.host.sample() {
-            self.check_next_part(id, &file);
+        if let Some(file) = self.host.sample() {
+            self.check_next_part(file);
         }
     }
 
     /// Checks the part of a file that comes after what was checked of it last.
-    fn check_next_part(&mut self, id: FileId, file: &File) {
-        let blocks = self.sizes.get(&id).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
-        let first = match self.checked_to.remove(&id) {
+    fn check_next_part(&mut self, file: FileId) {
+        let blocks = self.sizes.get(&file).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
+        let first = match self.checked_to.remove(&file) {
             Some(first) if first < blocks => first,
             _ => 0,
         };
         let end = blocks.min(first + CHECKED_AT_ONCE);
-        self.checked_to.insert(id, end);
-        for part in (first..end).step_by(CHECKED_TOGETHER as usize) {
-            let count = CHECKED_TOGETHER.min(end - part);
-            let is_believed = |index| self.manager.is_present(Block { file: id, index });
-            let believed = (part..part + count).any(is_believed);
-            let none_resident =
-                || resident_pages(file, part * BLOCK_BYTES, count * BLOCK_BYTES).is_ok_and(|it| it == 0);
-            if believed && none_resident() {
-                self.tell(Event::Gone { file: id, first: part, count });
-            }
-        }
+        self.checked_to.insert(file, end);
+        let parts = (first..end).step_by(CHECKED_TOGETHER as usize);
+        let parts = parts.map(|part| part..end.min(part + CHECKED_TOGETHER));
+        let is_believed = |index| self.manager.is_present(Block { file, index });
+        let believed = parts.filter(|part| part.clone().any(is_believed)).collect();
+        self.host.check(file, believed, &Met { names: &self.names, processes: &self.processes });
     }
 
     /// Processes that are gone give their slots, and their counts, back.
@@ -696,6 +736,7 @@ impl<'a> Supervisor<'a> {
             profile_steps: self.profile.as_ref().map(|profile| profile.steps.len()),
             records_lost: self.region.lost() + self.consumer.corrupt(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
+            mounts: self.host.mount_accounts(),
         }
     }
 
@@ -729,6 +770,7 @@ pub struct Tally {
     pub profile_steps: Option<usize>,
     pub records_lost: u64,
     pub warnings: Vec<String>,
+    pub mounts: Vec<MountAccount>,
 }
 
 /// What is left of a run.

@@ -5,12 +5,15 @@
 //! a one-way sweep (C-SCAN) over each batch in turn, so that a block is never passed over for longer than one batch. One-way
 //! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down.
 
+mod depth;
+
 use std::collections::BTreeSet;
 
-use crate::event::{Action, Class};
-use crate::ids::{Block, DeviceId, FetchId, Time};
+use crate::event::{Action, Class, Source};
+use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
+use depth::Depth;
 
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +57,42 @@ const QUICK_IN_A_ROW: u32 = 4;
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
 
+/// What a device gets on which reading ahead may cost more than it gains: requests that are not merged beyond what one
+/// round trip brings, in the order of disclosure, and no more at once than a program with some threads would send.
+const CAUTIOUS_CLUSTER_BLOCKS: u64 = 32;
+const CAUTIOUS_OUTSTANDING_MAX: u32 = 64;
+
+/// A device on which reading ahead may cost more than it gains.
+#[derive(Debug, Clone, Default)]
+struct Caution {
+    /// Blocks of the longest file that is fetched ahead though its reader said nothing of it.
+    file_blocks_max: u64,
+    /// Requests at once to one file, and what each file has.
+    depth: Depth,
+    outstanding: FastMap<u32, u32>,
+}
+
+impl Caution {
+    fn is_full(&self, file: FileId) -> bool {
+        self.outstanding.get(&file.0).is_some_and(|&requests| requests >= self.depth.requests())
+    }
+
+    fn sent(&mut self, file: FileId) {
+        *self.outstanding.entry(file.0).or_default() += 1;
+    }
+
+    fn finished(&mut self, now: Time, file: FileId, blocks: u64) {
+        let is_full = self.is_full(file);
+        self.depth.finished(now, blocks, is_full);
+        if let Some(requests) = self.outstanding.get_mut(&file.0) {
+            *requests -= 1;
+            if *requests == 0 {
+                self.outstanding.remove(&file.0);
+            }
+        }
+    }
+}
+
 /// A fetch at a device.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
@@ -78,6 +117,7 @@ struct Device {
     arrivals: u64,
     /// Where the sweep has come to: behind what was sent last.
     head: Turn,
+    caution: Option<Caution>,
 }
 
 /// When a waiting block's turn comes: its batch, the place where its file begins, its key.
@@ -125,6 +165,7 @@ impl Dispatch {
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
+                caution: None,
             });
         }
         &mut self.devices[at]
@@ -174,10 +215,28 @@ impl Dispatch {
         }
     }
 
-    /// Whether the rest of a run, from this many blocks after its start, is left to the reader's own system.
-    pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64) -> bool {
+    /// Whether the rest of a run, from this many blocks after its start, is left to the reader's own system: of a file of so many
+    /// blocks, disclosed by this source.
+    pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64, source: Source, file_blocks: u64) -> bool {
         let device = self.disk(home, block);
-        device.quick >= QUICK_IN_A_ROW && blocks >= device.limits.quick_run_blocks_max
+        let is_quick = device.quick >= QUICK_IN_A_ROW && blocks >= device.limits.quick_run_blocks_max;
+        // What the reader itself said it will read is worth a request wherever it lies.
+        let is_too_long = |caution: &Caution| source != Source::Library && file_blocks > caution.file_blocks_max;
+        is_quick || device.caution.as_ref().is_some_and(is_too_long)
+    }
+
+    /// Reading ahead on this device may cost more than it gains.
+    pub fn caution(&mut self, id: DeviceId, file_blocks_max: u64) {
+        let device = self.device(id);
+        device.caution.get_or_insert_default().file_blocks_max = file_blocks_max;
+        device.limits.sort_blocks = 1;
+        device.limits.outstanding_max = device.limits.outstanding_max.min(CAUTIOUS_OUTSTANDING_MAX);
+        device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
+    }
+
+    /// Whether runs that nobody disclosed are read ahead here.
+    pub fn reads_runs(&mut self, home: Home, block: Block) -> bool {
+        self.disk(home, block).caution.is_none()
     }
 
     /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
@@ -200,6 +259,9 @@ impl Dispatch {
         let device = self.device(flight.device);
         let flight = Flight { alone_since: (device.outstanding == 0).then_some(now), ..flight };
         device.outstanding += 1;
+        if let Some(caution) = &mut device.caution {
+            caution.sent(flight.first.file);
+        }
         let Flight { device, first, count, class, .. } = flight;
         self.in_flight += count;
         out.push(Action::Fetch { fetch, device, file: first.file, first: first.index, count, class });
@@ -221,6 +283,10 @@ impl Dispatch {
         let mut turn = *queue.range(device.head.min(batch_end)..batch_end).next().unwrap_or(&lowest);
         let (_, place, key) = turn;
         let first = Block::from_key(key);
+        // In its order: what comes after waits as well.
+        if device.caution.as_ref().is_some_and(|caution| caution.is_full(first.file)) {
+            return None;
+        }
         let end = cluster_max.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
         let mut count = 0;
         while (turn.1, turn.2) == (place, key + count) && count < end {
@@ -267,6 +333,9 @@ impl Dispatch {
         let flight = self.flights.remove(&fetch.0)?;
         let device = self.device(flight.device);
         device.outstanding -= 1;
+        if let Some(caution) = &mut device.caution {
+            caution.finished(now, flight.first.file, flight.count);
+        }
         if let Some(since) = flight.alone_since {
             let took = now.0.saturating_sub(since.0);
             let cached = CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;

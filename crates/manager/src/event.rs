@@ -80,6 +80,10 @@ messages! {
         /// The host resolved a file's name, or the reader opened it: its device and size are known, and `place`, where on the
         /// device it begins, in blocks, which orders fetches (0 where it is not known).
         FileKnown = "file-known" { file: FileId, device: DeviceId, blocks: u64, place: u64 }
+        /// Reading ahead on this device may cost more than it gains: it lies behind a network or a daemon. Of files longer than `blocks`,
+        /// only what a reader discloses through the hint library is fetched ahead, and no run that nobody disclosed; one request
+        /// to a file at a time at first, more as they prove to be served side by side.
+        Caution = "caution" { device: DeviceId, blocks: u64 }
         /// The name led nowhere; hints that speak of the file are dropped.
         FileMissing = "file-missing" { file: FileId }
         /// The file holds other bytes now: nothing remembered of its blocks is true any more.
@@ -230,6 +234,7 @@ impl Event {
                 true
             }
             Event::Cancel { .. }
+            | Event::Caution { .. }
             | Event::Repeat { .. }
             | Event::More { .. }
             | Event::Confidence { .. }

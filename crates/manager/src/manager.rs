@@ -217,6 +217,7 @@ impl Manager {
                 let place = if place == 0 { self.home_of(file).place } else { place };
                 self.resolved(file, Known::Here { home: Home { device, place }, blocks });
             }
+            Event::Caution { device, blocks } => self.dispatch.caution(device, blocks),
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks),
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),

@@ -38,6 +38,8 @@ counters! {
     invalidated,
     /// Blocks the system gave up by itself.
     gone,
+    /// Of these, blocks fetched ahead and not read yet. They are among the wasted.
+    gone_unread,
     /// Fetches that readers waited for.
     demand_fetches,
     /// Fetches ahead of their reads.

@@ -2,6 +2,8 @@
 
 mod doorbell;
 mod memory;
+mod mounts;
+mod open;
 mod pagecache;
 mod place;
 mod residency;
@@ -11,7 +13,9 @@ mod uring;
 mod workers;
 
 pub use memory::Memory;
-pub use pagecache::{PageCache, Report};
-pub use residency::{BLOCK_BYTES, blocks, drop_pages, resident_pages, resident_runs};
+pub use mounts::MountAccount;
+pub use open::{Descriptor, open_to_read};
+pub use pagecache::{Files, PageCache, Report};
+pub use residency::{BLOCK_BYTES, blocks, drop_pages, resident_runs};
 pub use share::Share;
-pub use workers::{Listed, Purpose, open_to_read};
+pub use workers::{Listed, Purpose};

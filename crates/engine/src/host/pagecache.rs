@@ -4,31 +4,35 @@
 //! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what stays is remembered and
 //!   tried again together with its neighbours' drop.
 //! - The program's own reads are never delayed, altered or served by us.
+//! - A file is open here while something is fetched from it, dropped or asked, and no longer: a file held open cannot be unmounted,
+//!   nor freed when it is deleted, and some file systems rename it instead of removing it.
+//! - What may be done at all depends on the mount ([`super::mounts`]).
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::residency::{BLOCK_BYTES, can_ask, drop_blocks};
+use super::mounts::{Conduct, Finding, Kind, MountAccount, Mounts};
+use super::open::{Descriptor, Opened, borrow};
+use super::residency::BLOCK_BYTES;
 use super::scratch::Scratch;
 use super::uring::Uring;
-use super::workers::{Done, Listed, Purpose, Workers};
-use crate::names::Names;
+use super::workers::{Done, Found, Listed, Purpose, Subject, Workers};
+use crate::names::{Identity, Names};
+use crate::pool::lock;
 
-/// Files kept open for reading ahead, of those that nothing is being read from. The rest of the descriptors is for those
-/// in flight.
-const IDLE_FILES_MAX: usize = 256;
-/// How long such a file stays open: a file held open cannot be unmounted, nor freed when it is deleted.
-const IDLE_MAX: Duration = Duration::from_millis(100);
+/// Files of which what is here is checked now and then: those fetched from last.
+const CHECKED_FILES_MAX: usize = 256;
+/// Files of which it is known when they were fetched from.
+const FETCHED_FILES_MAX: usize = 65_536;
 /// Devices told apart; a machine has some tens, and a program may claim any number.
 const DEVICES_MAX: usize = 1024;
 
@@ -41,11 +45,20 @@ pub enum Report {
     Listed(Purpose, PathBuf, io::Result<Vec<Listed>>),
 }
 
-#[derive(Default)]
+/// What a file is called, what is known to be behind the name, and which program has it open.
+pub trait Files {
+    /// Its name.
+    fn path(&self, file: FileId) -> &Path;
+    /// What the name led to last.
+    fn identity(&self, file: FileId) -> Option<Identity>;
+    /// A descriptor that a program opened it as, and may have closed since.
+    fn descriptor(&self, file: FileId) -> Option<Descriptor>;
+}
+
+/// A file that is open here.
 struct Held {
-    file: Option<Arc<File>>,
+    opened: Arc<Opened>,
     in_flight: u32,
-    used: Option<Instant>,
 }
 
 /// The host.
@@ -53,16 +66,56 @@ pub struct PageCache {
     workers: Workers,
     uring: Option<Uring>,
     doorbell: Doorbell,
+    mounts: Arc<Mutex<Mounts>>,
     devices: Vec<u64>,
+    /// What the manager is to be told of devices met since.
+    cautions: Vec<Event>,
     held: HashMap<FileId, Held>,
-    /// Files held open, in the order they were opened.
-    idle: VecDeque<FileId>,
+    /// Looked up just now, and open: what is fetched from them at once need not open them again.
+    fresh: Vec<FileId>,
+    /// Names to be looked up, and files to be opened, from [`PageCache::submit`] on: what the programs did meanwhile may make it
+    /// needless.
+    to_look: Vec<FileId>,
+    to_open: HashMap<FileId, Vec<(FetchId, Range<u64>)>>,
+    /// Fetches that wait for their file, which is being opened.
+    opening: HashMap<FileId, Vec<(FetchId, Range<u64>)>>,
+    /// Fetches of what programs have read by themselves by now.
+    needless: Vec<FetchId>,
+    /// Fetches of what was being given up, which is done by now.
+    released: Vec<(FetchId, DeviceId, FileId, Range<u64>)>,
     fetching: HashMap<FetchId, FileId>,
-    /// What is to be given up of files that are being opened for it.
-    to_drop: HashMap<FileId, Vec<Range<u64>>>,
-    /// Ranges whose pages did not go, being part of folios that reach beyond them.
-    stayed: HashMap<FileId, Range<u64>>,
+    /// Fetches that could not be begun.
+    failed: Vec<FetchId>,
+    to_close: Vec<Arc<Opened>>,
+    drops: HashMap<FileId, Drops>,
+    /// Files looked up on mounts that have not shown what they are, and their sizes. They are told of when the mount has, or when a
+    /// program opens them.
+    unanswered: HashMap<u64, Vec<(FileId, u64)>>,
+    /// Fetched from last, in that order.
+    recent: VecDeque<FileId>,
+    /// When a file was fetched from last.
+    fetched_at: HashMap<FileId, Instant>,
     bytes_fetched: u64,
+}
+
+/// What is to be given up of one file.
+#[derive(Default)]
+struct Drops {
+    waiting: Vec<Range<u64>>,
+    /// What a thread gives up just now.
+    under_way: Vec<Range<u64>>,
+    /// Blocks whose pages did not go, being part of folios that reach beyond them.
+    stayed: Vec<Range<u64>>,
+    /// Fetches of what is being given up: they come after.
+    held_back: Vec<(FetchId, DeviceId, Range<u64>)>,
+}
+
+fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+fn in_bytes(blocks: &Range<u64>) -> Range<u64> {
+    blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES
 }
 
 impl PageCache {
@@ -70,16 +123,28 @@ impl PageCache {
     pub fn new(uring: bool) -> io::Result<Self> {
         let (doorbell, scratch) = (Doorbell::new()?, Scratch::new()?);
         let uring = if uring { Uring::new(scratch).ok() } else { None };
+        let mounts = Arc::<Mutex<Mounts>>::default();
         Ok(PageCache {
-            workers: Workers::new(doorbell.clone(), scratch),
+            workers: Workers::new(doorbell.clone(), scratch, Arc::clone(&mounts)),
             uring,
             doorbell,
+            mounts,
             devices: Vec::new(),
+            cautions: Vec::new(),
             held: HashMap::new(),
-            idle: VecDeque::new(),
+            fresh: Vec::new(),
+            to_look: Vec::new(),
+            to_open: HashMap::new(),
+            opening: HashMap::new(),
+            needless: Vec::new(),
+            released: Vec::new(),
             fetching: HashMap::new(),
-            to_drop: HashMap::new(),
-            stayed: HashMap::new(),
+            failed: Vec::new(),
+            to_close: Vec::new(),
+            drops: HashMap::new(),
+            unanswered: HashMap::new(),
+            recent: VecDeque::new(),
+            fetched_at: HashMap::new(),
             bytes_fetched: 0,
         })
     }
@@ -94,15 +159,74 @@ impl PageCache {
         self.bytes_fetched
     }
 
-    /// The manager's number for a device.
-    pub fn device(&mut self, dev: u64) -> DeviceId {
-        let at = self.devices.iter().position(|&known| known == dev).unwrap_or_else(|| {
-            if self.devices.len() < DEVICES_MAX {
-                self.devices.push(dev);
+    /// The manager's number for a device, on which this file lies.
+    pub fn device(&mut self, dev: u64, path: &Path) -> DeviceId {
+        let known = self.devices.iter().position(|&known| known == dev);
+        let at = known.unwrap_or_else(|| {
+            if self.devices.len() >= DEVICES_MAX {
+                return DEVICES_MAX - 1;
             }
+            self.devices.push(dev);
+            self.caution(dev, path);
             self.devices.len() - 1
         });
         DeviceId(at as u16)
+    }
+
+    /// A program opened the file: what is known of it is told from there.
+    pub fn was_opened(&self, file: FileId) {
+        self.workers.need_not_look(file);
+    }
+
+    /// A program read these blocks: to fetch them would be to open the file for nothing.
+    pub fn was_read_itself(&mut self, file: FileId, blocks: &Range<u64>) {
+        if let Some(waiting) = self.to_open.get_mut(&file) {
+            let needless = |fetch: &Range<u64>| blocks.start <= fetch.start && fetch.end <= blocks.end;
+            self.needless.extend(waiting.iter().filter(|(_, fetch)| needless(fetch)).map(|&(id, _)| id));
+            waiting.retain(|(_, fetch)| !needless(fetch));
+        }
+    }
+
+    /// What the manager must know of devices met since the last call, before it hears of anything on them.
+    pub fn cautions(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.cautions)
+    }
+
+    /// Notes what may be done on a device.
+    fn caution(&mut self, dev: u64, path: &Path) {
+        let Some(at) = self.devices.iter().position(|&known| known == dev) else { return };
+        if let Some(blocks) = lock(&self.mounts).conduct(dev, path).file_blocks_max() {
+            self.cautions.push(Event::Caution { device: DeviceId(at as u16), blocks });
+        }
+    }
+
+    fn conduct(&self, dev: u64, path: &Path) -> Conduct {
+        lock(&self.mounts).conduct(dev, path)
+    }
+
+    /// A program read what had been brought ahead of it, on a foreign mount, beginning at `began`. Returns whether that took as
+    /// long as if it had not been brought.
+    pub fn was_read(&mut self, file: FileId, began: Instant, took: Duration, waited: bool, files: &impl Files) -> bool {
+        let Some((dev, _)) = files.identity(file) else { return false };
+        // What it read may have been on its way.
+        if self.fetched_at.get(&file).is_none_or(|&fetched| began < fetched) {
+            return false;
+        }
+        let is_far = lock(&self.mounts).is_far(dev, took, waited);
+        if lock(&self.mounts).read(dev, is_far) {
+            self.caution(dev, files.path(file));
+        }
+        is_far
+    }
+
+    /// Whether the file lies behind a network or a daemon.
+    pub fn is_foreign(&self, file: FileId, files: &impl Files) -> bool {
+        files.identity(file).is_some_and(|(dev, _)| lock(&self.mounts).kind(dev, files.path(file)) == Kind::Foreign)
+    }
+
+    /// What was found out of mounts that are not this machine's own.
+    pub fn mount_accounts(&self) -> Vec<MountAccount> {
+        lock(&self.mounts).accounts()
     }
 
     /// Lists a directory; the answer comes as [`Report::Listed`].
@@ -111,12 +235,18 @@ impl PageCache {
     }
 
     /// Starts what the manager asked for.
-    pub fn carry_out(&mut self, actions: &[Action], names: &Names) {
+    pub fn carry_out(&mut self, actions: &[Action], files: &impl Files) {
         for action in actions {
             match *action {
-                Action::Lookup { file } => self.workers.look(file, names.path(file).to_owned()),
-                Action::Fetch { fetch, file, first, count, .. } => self.fetch(fetch, file, first, count, names),
-                Action::Drop { file, first, count } => self.drop(file, first..first + count, names),
+                Action::Lookup { file } => {
+                    self.workers.want(file);
+                    self.to_look.push(file);
+                }
+                Action::Fetch { fetch, device, file, first, count, .. } => {
+                    self.fetching.insert(fetch, file);
+                    self.fetch(fetch, device, file, first..first + count, files);
+                }
+                Action::Drop { file, first, count } => self.drop(file, first..first + count),
                 // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
                 Action::Wake { .. } | Action::Pull { .. } => {}
                 // Said to the programs, not to the page cache.
@@ -126,101 +256,188 @@ impl PageCache {
         }
     }
 
-    /// Hands the kernel what [`PageCache::carry_out`] collected.
-    pub fn submit(&mut self) -> io::Result<()> {
+    /// Hands over what [`PageCache::carry_out`] collected, and closes what is not needed any more.
+    pub fn submit(&mut self, files: &impl Files) -> io::Result<()> {
+        for (fetch, device, file, blocks) in std::mem::take(&mut self.released) {
+            self.fetch(fetch, device, file, blocks, files);
+        }
+        for file in self.to_look.drain(..) {
+            self.workers.look(file, files.path(file));
+        }
+        for (file, waiting) in self.to_open.drain().filter(|(_, waiting)| !waiting.is_empty()) {
+            self.workers.open(file, files.path(file).to_owned(), files.identity(file));
+            self.opening.insert(file, waiting);
+        }
+        self.start_drops(files);
+        for file in std::mem::take(&mut self.fresh) {
+            self.close_unless_used(file);
+        }
+        if !self.to_close.is_empty() {
+            self.workers.close(std::mem::take(&mut self.to_close));
+        }
         self.uring.as_mut().map_or(Ok(()), Uring::submit)
     }
 
-    fn fetch(&mut self, fetch: FetchId, file: FileId, first: u64, count: u64, names: &Names) {
-        let bytes = first * BLOCK_BYTES..(first + count) * BLOCK_BYTES;
-        let held = self.held.entry(file).or_default();
-        held.in_flight += 1;
-        held.used = Some(Instant::now());
-        self.fetching.insert(fetch, file);
-        match (&held.file, &mut self.uring) {
-            (Some(file), Some(uring)) => uring.fetch(fetch, Arc::clone(file), bytes),
-            (Some(file), None) => self.workers.fetch(fetch, Arc::clone(file), bytes),
-            (None, _) => self.workers.reopen_and_fetch(fetch, file, names.path(file).to_owned(), bytes),
+    fn fetch(&mut self, fetch: FetchId, device: DeviceId, file: FileId, blocks: Range<u64>, files: &impl Files) {
+        if let Some(drops) = self.drops.get_mut(&file)
+            && drops.waiting.iter().chain(&drops.under_way).any(|it| overlaps(it, &blocks))
+        {
+            drops.held_back.push((fetch, device, blocks));
+            return;
+        }
+        if self.held.contains_key(&file) {
+            return self.fetch_from_held(fetch, file, &blocks);
+        }
+        if let Some(waiting) = self.opening.get_mut(&file) {
+            return waiting.push((fetch, blocks));
+        }
+        let path = files.path(file);
+        let dev = self.devices.get(usize::from(device.0)).copied().unwrap_or_default();
+        let (kind, conduct) = {
+            let mut mounts = lock(&self.mounts);
+            (mounts.kind(dev, path), mounts.conduct(dev, path))
+        };
+        if kind == Kind::Foreign
+            && let Some(opened) = borrowed(file, files)
+        {
+            self.held.insert(file, Held { opened: Arc::new(opened), in_flight: 0 });
+            self.fetch_from_held(fetch, file, &blocks);
+        } else if conduct.opens() {
+            self.to_open.entry(file).or_default().push((fetch, blocks));
+        } else {
+            self.failed.push(fetch);
         }
     }
 
-    /// Gives blocks up. A file that is not open is opened for it, and stays so as long as this goes on: what lies in one folio
-    /// goes only when the last of it does, and each question where that is needs a descriptor.
-    fn drop(&mut self, file: FileId, blocks: Range<u64>, names: &Names) {
-        let Some(open) = self.held.get_mut(&file).and_then(|held| {
-            held.used = Some(Instant::now());
-            held.file.clone()
-        }) else {
-            let waiting = self.to_drop.entry(file).or_default();
-            if waiting.is_empty() {
-                self.workers.open(file, names.path(file).to_owned());
-            }
-            match waiting.last_mut() {
-                Some(last) if last.end == blocks.start => last.end = blocks.end,
-                _ => waiting.push(blocks),
-            }
-            return;
-        };
-        let mut blocks = blocks;
-        if let Some(stayed) = self.stayed.remove(&file)
-            && stayed.start <= blocks.end
-            && blocks.start <= stayed.end
+    fn fetch_from_held(&mut self, fetch: FetchId, file: FileId, blocks: &Range<u64>) {
+        let Some(held) = self.held.get_mut(&file) else { return };
+        held.in_flight += 1;
+        let opened = Arc::clone(&held.opened);
+        match &mut self.uring {
+            Some(uring) => uring.fetch(fetch, opened, in_bytes(blocks)),
+            None => self.workers.fetch(fetch, opened, in_bytes(blocks)),
+        }
+    }
+
+    fn close_unless_used(&mut self, file: FileId) {
+        if self.held.get(&file).is_some_and(|held| held.in_flight == 0)
+            && let Some(held) = self.held.remove(&file)
         {
-            blocks = blocks.start.min(stayed.start)..blocks.end.max(stayed.end);
+            self.to_close.push(held.opened);
         }
-        if !drop_blocks(&open, &blocks) {
-            self.stayed.insert(file, blocks);
+    }
+
+    /// Gives blocks up, together with what stayed beside them.
+    fn drop(&mut self, file: FileId, blocks: Range<u64>) {
+        let drops = self.drops.entry(file).or_default();
+        let mut blocks = blocks;
+        drops.stayed.retain(|stayed| {
+            let beside = stayed.start <= blocks.end && blocks.start <= stayed.end;
+            if beside {
+                blocks = blocks.start.min(stayed.start)..blocks.end.max(stayed.end);
+            }
+            !beside
+        });
+        match drops.waiting.last_mut() {
+            Some(last) if last.end == blocks.start => last.end = blocks.end,
+            _ => drops.waiting.push(blocks),
         }
+    }
+
+    fn start_drops(&mut self, files: &impl Files) {
+        let ready = |drops: &Drops| drops.under_way.is_empty() && !drops.waiting.is_empty();
+        let ready: Vec<FileId> = self.drops.iter().filter(|(_, drops)| ready(drops)).map(|(&file, _)| file).collect();
+        for file in ready {
+            let subject = self.subject(file, files);
+            let Some(drops) = self.drops.get_mut(&file) else { continue };
+            match subject {
+                Some(subject) => {
+                    drops.under_way = std::mem::take(&mut drops.waiting);
+                    self.workers.drop(file, subject, drops.under_way.clone());
+                }
+                // It is not open anywhere, and may not be opened: the kernel gives its pages up in its own time.
+                None => drops.waiting.clear(),
+            }
+        }
+        self.drops.retain(|_, drops| {
+            let lists = [&drops.waiting, &drops.under_way, &drops.stayed];
+            lists.iter().any(|list| !list.is_empty()) || !drops.held_back.is_empty()
+        });
+    }
+
+    /// How a thread comes to a file; None if it may not be opened there and no program has it open.
+    fn subject(&self, file: FileId, files: &impl Files) -> Option<Subject> {
+        if let Some(held) = self.held.get(&file) {
+            return Some(Subject::Open(Arc::clone(&held.opened)));
+        }
+        // What the program read, or nothing.
+        let identity = files.identity(file)?;
+        let kind = lock(&self.mounts).kind(identity.0, files.path(file));
+        match kind {
+            Kind::Local | Kind::Overlay => Some(Subject::Named(files.path(file).to_owned(), Some(identity))),
+            Kind::Foreign => borrowed(file, files).map(|opened| Subject::Open(Arc::new(opened))),
+            Kind::Memory => None,
+        }
+    }
+
+    /// Asks which of these stretches of blocks are not in memory at all; those come as [`Event::Gone`].
+    pub fn check(&mut self, file: FileId, blocks: Vec<Range<u64>>, files: &impl Files) {
+        if let Some(subject) = self.subject(file, files).filter(|_| !blocks.is_empty()) {
+            self.workers.check(file, subject, blocks);
+        }
+    }
+
+    /// One of the files that were fetched from, a different one each time.
+    pub fn sample(&mut self) -> Option<FileId> {
+        self.recent.rotate_left(usize::from(self.recent.len() > 1));
+        self.recent.back().copied()
     }
 
     /// Takes what was done since the last call.
     pub fn collect(&mut self, names: &mut Names, reports: &mut Vec<Report>) {
         self.doorbell.answer();
-        let mut fetched = Vec::new();
+        let mut fetched: Vec<(FetchId, io::Result<u64>)> = Vec::new();
         if let Some(uring) = &mut self.uring {
             uring.take_done(|fetch, result| fetched.push((fetch, result)));
         }
         for done in self.workers.take_done() {
             match done {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
-                // More than one fetch may have found it closed.
-                Done::Opened(file, Ok(opened)) => {
-                    if self.held.get(&file).is_none_or(|held| held.file.is_none())
-                        && let Ok(metadata) = opened.metadata()
-                    {
-                        if names.identify(file, (metadata.dev(), metadata.ino())) {
-                            let blocks = metadata.len().div_ceil(BLOCK_BYTES);
-                            reports.push(Report::Event(Event::FileChanged { file, blocks }));
-                        }
-                        self.hold(file, opened);
-                    }
-                    for blocks in self.to_drop.remove(&file).unwrap_or_default() {
-                        self.drop(file, blocks, names);
-                    }
+                Done::Opened(file, result) => self.opened(file, result, names, reports),
+                Done::Dropped(file, stayed) => {
+                    let Some(drops) = self.drops.get_mut(&file) else { continue };
+                    drops.under_way.clear();
+                    drops.stayed.extend(stayed);
+                    let released = drops.held_back.drain(..);
+                    self.released.extend(released.map(|(fetch, device, blocks)| (fetch, device, file, blocks)));
                 }
-                Done::Opened(file, Err(_)) => _ = self.to_drop.remove(&file),
+                Done::Checked(file, gone) => reports.extend(gone.into_iter().map(|blocks| {
+                    let count = blocks.end - blocks.start;
+                    Report::Event(Event::Gone { file, first: blocks.start, count })
+                })),
                 Done::Listed(purpose, path, result) => reports.push(Report::Listed(purpose, path, result)),
-                Done::Looked(file, Ok(found)) => {
-                    let device = self.device(found.dev);
-                    let blocks = if found.file.is_some() { found.size.div_ceil(BLOCK_BYTES) } else { 0 };
-                    if names.identify(file, (found.dev, found.ino)) {
-                        reports.push(Report::Event(Event::FileChanged { file, blocks }));
-                    }
-                    if let Some(opened) = found.file {
-                        self.hold(file, opened);
-                    }
-                    reports.push(Report::Event(Event::FileKnown { file, device, blocks, place: found.place }));
-                }
+                Done::Looked(file, Ok(found)) => self.looked(file, found, names, reports),
                 Done::Looked(file, Err(_)) => reports.push(Report::Event(Event::FileMissing { file })),
+                Done::Probed(dev, finding) => self.probed(dev, finding.ok(), names, reports),
             }
         }
+        fetched.extend(self.needless.drain(..).map(|fetch| (fetch, Ok(0))));
+        fetched.extend(self.failed.drain(..).map(|fetch| (fetch, Err(io::ErrorKind::PermissionDenied.into()))));
         for (fetch, result) in fetched {
             if let Some(file) = self.fetching.remove(&fetch)
                 && let Some(held) = self.held.get_mut(&file)
             {
-                held.in_flight -= 1;
-                if held.in_flight == 0 && held.file.is_none() {
-                    self.held.remove(&file);
+                held.in_flight = held.in_flight.saturating_sub(1);
+                self.close_unless_used(file);
+                if self.fetched_at.len() >= FETCHED_FILES_MAX {
+                    self.fetched_at.clear();
+                }
+                self.fetched_at.insert(file, Instant::now());
+                if self.recent.back() != Some(&file) {
+                    self.recent.push_back(file);
+                    if self.recent.len() > CHECKED_FILES_MAX {
+                        self.recent.pop_front();
+                    }
                 }
             }
             self.bytes_fetched += result.as_ref().map_or(0, |&bytes| bytes);
@@ -229,45 +446,98 @@ impl PageCache {
         }
     }
 
-    fn hold(&mut self, id: FileId, file: Arc<File>) {
-        let held = self.held.entry(id).or_default();
-        held.file = Some(file);
-        held.used = Some(Instant::now());
-        self.idle.push_back(id);
+    /// A file is open here, or could not be opened.
+    fn opened(
+        &mut self,
+        file: FileId,
+        result: io::Result<(Arc<Opened>, std::fs::Metadata)>,
+        names: &mut Names,
+        reports: &mut Vec<Report>,
+    ) {
+        let waiting = self.opening.remove(&file).unwrap_or_default();
+        let Ok((opened, metadata)) = result else {
+            self.failed.extend(waiting.into_iter().map(|(fetch, _)| fetch));
+            return;
+        };
+        if names.identify(file, (metadata.dev(), metadata.ino())) {
+            let blocks = metadata.len().div_ceil(BLOCK_BYTES);
+            reports.push(Report::Event(Event::FileChanged { file, blocks }));
+        }
+        self.held.insert(file, Held { opened, in_flight: 0 });
+        for (fetch, blocks) in waiting {
+            self.fetch_from_held(fetch, file, &blocks);
+        }
+        self.fresh.push(file);
     }
 
-    /// Closes files that nothing has been read from for a while, and the oldest if there are many.
-    pub fn close_idle(&mut self) {
-        for _ in 0..self.idle.len() {
-            let Some(oldest) = self.idle.pop_front() else { return };
-            let Some(held) = self.held.get_mut(&oldest) else { continue };
-            let recently = held.used.is_some_and(|used| used.elapsed() < IDLE_MAX);
-            if held.in_flight > 0 || (recently && self.idle.len() < IDLE_FILES_MAX) {
-                self.idle.push_back(oldest);
-            } else {
-                self.held.remove(&oldest);
+    /// A name was looked up.
+    fn looked(&mut self, file: FileId, found: Found, names: &mut Names, reports: &mut Vec<Report>) {
+        let Found { opened, is_file, identity, size, place } = found;
+        let is_replaced = names.identify(file, identity);
+        let device = self.device(identity.0, names.path(file));
+        reports.extend(self.cautions.drain(..).map(Report::Event));
+        let conduct = self.conduct(identity.0, names.path(file));
+        let may_be_brought = opened.is_some() || (is_file && conduct == Conduct::SmallFiles);
+        let blocks = if may_be_brought { size.div_ceil(BLOCK_BYTES) } else { 0 };
+        if is_replaced {
+            reports.push(Report::Event(Event::FileChanged { file, blocks }));
+        }
+        if let Some(opened) = opened
+            && !self.held.contains_key(&file)
+        {
+            self.held.insert(file, Held { opened, in_flight: 0 });
+            self.fresh.push(file);
+        }
+        match conduct {
+            Conduct::Names if is_file && size > 0 => {}
+            Conduct::Undecided if is_file && size > 0 => {
+                self.unanswered.entry(identity.0).or_default().push((file, size));
+                if lock(&self.mounts).begin_probe(identity.0, size) {
+                    self.workers.probe(identity, names.path(file).to_owned());
+                }
             }
+            _ => reports.push(Report::Event(Event::FileKnown { file, device, blocks, place })),
+        }
+    }
+
+    /// A mount was asked through one of its files: what waited for that is told of, or asked next.
+    fn probed(&mut self, dev: u64, finding: Option<(Finding, Duration)>, names: &Names, reports: &mut Vec<Report>) {
+        lock(&self.mounts).probed(dev, finding);
+        let unanswered = self.unanswered.remove(&dev).unwrap_or_default();
+        let Some(&(first, _)) = unanswered.first() else { return };
+        let path = names.path(first).to_owned();
+        match self.conduct(dev, &path) {
+            Conduct::Undecided => {
+                let next = unanswered.iter().rev().find(|&&(_, size)| lock(&self.mounts).begin_probe(dev, size));
+                if let Some(&(file, _)) = next
+                    && let Some(identity) = names.identity(file)
+                {
+                    self.workers.probe(identity, names.path(file).to_owned());
+                }
+                self.unanswered.insert(dev, unanswered);
+            }
+            Conduct::SmallFiles => {
+                let device = self.device(dev, &path);
+                self.caution(dev, &path);
+                reports.extend(self.cautions.drain(..).map(Report::Event));
+                reports.extend(unanswered.into_iter().map(|(file, size)| {
+                    let blocks = size.div_ceil(BLOCK_BYTES);
+                    Report::Event(Event::FileKnown { file, device, blocks, place: 0 })
+                }));
+            }
+            Conduct::Free | Conduct::Nothing | Conduct::Names => {}
         }
     }
 
     /// The file of this number is another one now.
     pub fn forget(&mut self, file: FileId) {
-        if let Some(held) = self.held.get_mut(&file) {
-            held.file = None;
+        if let Some(held) = self.held.remove(&file) {
+            self.to_close.push(held.opened);
         }
-        self.stayed.remove(&file);
-    }
-
-    /// The file, if it is open here and the kernel would tell what of it is in memory.
-    pub fn held(&self, file: FileId) -> Option<Arc<File>> {
-        self.held.get(&file)?.file.clone().filter(|open| can_ask(open))
-    }
-
-    /// One of the files held open, a different one each time.
-    pub fn sample(&mut self) -> Option<(FileId, Arc<File>)> {
-        let id = self.idle.pop_front()?;
-        self.idle.push_back(id);
-        Some((id, Arc::clone(self.held.get(&id)?.file.as_ref()?)))
+        if let Some(drops) = self.drops.get_mut(&file) {
+            drops.waiting.clear();
+            drops.stayed.clear();
+        }
     }
 
     /// Sleeps until something is done, one of `others` is readable, or the time is over.
@@ -283,4 +553,10 @@ impl PageCache {
         // SAFETY: the array and the time live through the call; no signal mask is changed.
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
     }
+}
+
+/// The file through the descriptor of a program that has it open.
+fn borrowed(file: FileId, files: &impl Files) -> Option<Opened> {
+    let opened = borrow(files.descriptor(file)?, files.identity(file)?).ok()?;
+    Some(Opened::new(opened, Kind::Foreign))
 }

@@ -6,6 +6,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
+use super::mounts::Kind;
+use super::open::Opened;
+
 /// The size of the host's blocks: a page, the page cache's own unit.
 pub const BLOCK_BYTES: u64 = 4096;
 
@@ -34,20 +37,11 @@ struct Stat {
     recently_evicted: u64,
 }
 
-/// Pages of this range of the file that are in the page cache. A `bytes` of 0 means to the file's end.
-pub fn resident_pages(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
+fn cachestat(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
     let (range, mut stat) = (Range { offset, bytes }, Stat::default());
     // SAFETY: both structures are laid out as the system call documents and live through it.
     let result = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0) };
-    if result == 0 {
-        return Ok(stat.cached);
-    }
-    match io::Error::last_os_error() {
-        error if error.raw_os_error() == Some(libc::ENOSYS) => {
-            Ok(resident_runs(file, offset, bytes)?.iter().map(|&(_, pages)| pages).sum())
-        }
-        error => Err(error),
-    }
+    if result == 0 { Ok(stat.cached) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The runs of this range's pages that are in the page cache, as (first page of the file, pages). A `bytes` of 0 means to
@@ -86,25 +80,52 @@ pub fn resident_runs(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<(u6
     Ok(runs)
 }
 
-/// Whether the kernel tells us what of this file is in memory. To those who neither own the file nor may write to it, cachestat
-/// refuses an answer (since Linux 6.13), and mincore says that all of it is.
-pub fn can_ask(file: &File) -> bool {
-    // SAFETY: asks only.
-    let user = unsafe { libc::geteuid() };
-    let may_write = || {
-        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
-        // SAFETY: the path is a C string; the call only asks.
-        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
-    };
-    user == 0 || file.metadata().is_ok_and(|metadata| metadata.uid() == user) || may_write()
+/// How the kernel is asked what of a file is in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Residency {
+    /// `cachestat(2)`.
+    Cachestat,
+    /// `mincore(2)`: before Linux 6.5, and on overlayfs, where cachestat looks at the overlay's own pages, of which there are none.
+    Mincore,
+    /// Not at all. To those who neither own the file nor may write to it, cachestat refuses an answer (since Linux 6.13), and
+    /// mincore says that all of it is.
+    Untold,
+}
+
+impl Residency {
+    /// How it is asked about this file, which lies on a mount of this kind.
+    pub fn of(file: &File, kind: Kind) -> Self {
+        // SAFETY: asks only.
+        let user = unsafe { libc::geteuid() };
+        let may_write = || {
+            let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
+            // SAFETY: the path is a C string; the call only asks.
+            unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+        };
+        let may_ask = user == 0 || file.metadata().is_ok_and(|metadata| metadata.uid() == user) || may_write();
+        match cachestat(file, 0, 1) {
+            _ if !may_ask => Residency::Untold,
+            Ok(_) if kind != Kind::Overlay => Residency::Cachestat,
+            _ => Residency::Mincore,
+        }
+    }
+
+    /// Pages of this range of the file that are in the page cache. A `bytes` of 0 means to the file's end.
+    pub fn pages(self, file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
+        match self {
+            Residency::Cachestat => cachestat(file, offset, bytes),
+            Residency::Mincore => Ok(resident_runs(file, offset, bytes)?.iter().map(|&(_, pages)| pages).sum()),
+            Residency::Untold => Err(io::ErrorKind::PermissionDenied.into()),
+        }
+    }
 }
 
 /// Gives these blocks up. Returns whether all of them went, as far as may be asked: those inside a folio that reaches beyond
 /// them stay.
-pub fn drop_blocks(file: &File, blocks: &std::ops::Range<u64>) -> bool {
+pub fn drop_blocks(opened: &Opened, blocks: &std::ops::Range<u64>) -> bool {
     let (offset, bytes) = (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
-    drop_pages(file, offset, bytes);
-    resident_pages(file, offset, bytes).map_or(true, |left| left == 0)
+    drop_pages(&opened.file, offset, bytes);
+    opened.residency.pages(&opened.file, offset, bytes).map_or(true, |left| left == 0)
 }
 
 /// Asks the kernel to give this range up; whole pages only, and dirty ones stay.
@@ -125,12 +146,12 @@ mod tests {
         let mut file = File::open(&path).unwrap();
         file.sync_all().unwrap();
         file.read_to_end(&mut Vec::new()).unwrap();
-        assert_eq!(resident_pages(&file, 0, 0).unwrap(), 10);
+        assert_eq!(Residency::of(&file, Kind::Local).pages(&file, 0, 0).unwrap(), 10);
         assert_eq!(resident_runs(&file, 0, 0).unwrap(), [(0, 10)]);
         assert_eq!(resident_runs(&file, 3 * BLOCK_BYTES, 2 * BLOCK_BYTES).unwrap(), [(3, 2)]);
         assert_eq!(resident_runs(&file, 99 * BLOCK_BYTES, BLOCK_BYTES).unwrap(), []);
         drop_pages(&file, 0, 0);
-        let left = resident_pages(&file, 0, 0).unwrap();
+        let left = Residency::of(&file, Kind::Local).pages(&file, 0, 0).unwrap();
         let runs = resident_runs(&file, 0, 0).unwrap();
         std::fs::remove_file(&path).unwrap();
         // A file system without storage behind it (tmpfs) keeps its pages; both ways to ask agree in any case.

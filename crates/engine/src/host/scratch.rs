@@ -18,7 +18,8 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 
-use super::residency::{BLOCK_BYTES, can_ask, resident_pages};
+use super::open::Opened;
+use super::residency::{BLOCK_BYTES, Residency};
 
 /// The longest single read ahead.
 pub const SCRATCH_BYTES: usize = 1 << 20;
@@ -58,15 +59,16 @@ impl Scratch {
     }
 
     /// Brings a range of a file into the page cache, and waits for it; returns the bytes that came.
-    pub fn fetch(&self, file: &File, bytes: &Range<u64>) -> io::Result<u64> {
-        if !takes_advice(file, bytes) {
+    pub fn fetch(&self, opened: &Opened, bytes: &Range<u64>) -> io::Result<u64> {
+        let file = &opened.file;
+        if !takes_advice(opened, bytes) {
             return self.read(file, bytes.clone());
         }
         let length = (bytes.end - bytes.start) as i64;
         // SAFETY: the descriptor is open; the advice touches no memory of ours.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), bytes.start as i64, length, libc::POSIX_FADV_WILLNEED) };
         let got = self.read(file, last_page(bytes))?;
-        match came(file, bytes, got) {
+        match came(opened, bytes, got) {
             Some(bytes) => Ok(bytes),
             None => self.read(file, bytes.clone()),
         }
@@ -92,8 +94,8 @@ impl Scratch {
 }
 
 /// Whether a range is fetched by advice: one page counts as used either way.
-pub fn takes_advice(file: &File, bytes: &Range<u64>) -> bool {
-    bytes.end - bytes.start > BLOCK_BYTES && can_ask(file)
+pub fn takes_advice(opened: &Opened, bytes: &Range<u64>) -> bool {
+    bytes.end - bytes.start > BLOCK_BYTES && opened.residency != Residency::Untold
 }
 
 /// The last page of a range that begins with one.
@@ -102,16 +104,18 @@ pub fn last_page(bytes: &Range<u64>) -> Range<u64> {
 }
 
 /// After advice and a read of the last page that got so many bytes: how many bytes of the range came, unless some did not.
-pub fn came(file: &File, bytes: &Range<u64>, got: u64) -> Option<u64> {
+pub fn came(opened: &Opened, bytes: &Range<u64>, got: u64) -> Option<u64> {
     let last = last_page(bytes);
     let length = last.start + got - bytes.start;
-    let is_here = || resident_pages(file, bytes.start, length).is_ok_and(|pages| pages >= length.div_ceil(BLOCK_BYTES));
+    let pages = || opened.residency.pages(&opened.file, bytes.start, length);
+    let is_here = || pages().is_ok_and(|pages| pages >= length.div_ceil(BLOCK_BYTES));
     // Without a last page the file is shorter than we thought: what there is of the range is to be read.
     (got > 0 && is_here()).then_some(length)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::mounts::Kind;
     use super::super::residency::drop_pages;
     use super::*;
 
@@ -120,14 +124,15 @@ mod tests {
         let path = std::env::temp_dir().join(format!("foresee-scratch-{}", std::process::id()));
         let size = 600 * BLOCK_BYTES - 5;
         std::fs::write(&path, vec![7; size as usize]).unwrap();
-        let file = File::open(&path).unwrap();
-        file.sync_all().unwrap();
-        drop_pages(&file, 0, 0);
+        let opened = Opened::new(File::open(&path).unwrap(), Kind::Local);
+        opened.file.sync_all().unwrap();
+        drop_pages(&opened.file, 0, 0);
         let scratch = Scratch::new().unwrap();
-        let fetched = |first: u64, end: u64| scratch.fetch(&file, &(first * BLOCK_BYTES..end * BLOCK_BYTES)).unwrap();
+        let fetched = |first: u64, end: u64| scratch.fetch(&opened, &(first * BLOCK_BYTES..end * BLOCK_BYTES)).unwrap();
         // Longer than any device's readahead by default.
         assert_eq!(fetched(3, 515), 512 * BLOCK_BYTES);
-        assert_eq!(resident_pages(&file, 3 * BLOCK_BYTES, 512 * BLOCK_BYTES).unwrap(), 512);
+        let pages = opened.residency.pages(&opened.file, 3 * BLOCK_BYTES, 512 * BLOCK_BYTES);
+        assert_eq!(pages.unwrap(), 512);
         assert_eq!(fetched(590, 600), 10 * BLOCK_BYTES - 5);
         assert_eq!(fetched(599, 600), BLOCK_BYTES - 5);
         // The file is shorter than we thought.

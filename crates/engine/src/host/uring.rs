@@ -1,7 +1,6 @@
 //! Reads ahead through io_uring: one thread, many requests.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Range;
@@ -11,6 +10,7 @@ use std::sync::Arc;
 use foresee_manager::FetchId;
 use io_uring::{IoUring, opcode, types};
 
+use super::open::Opened;
 use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page, takes_advice};
 
 /// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds several devices together.
@@ -21,7 +21,7 @@ const ADVISERS_MAX: u32 = 64;
 
 struct Fetch {
     id: FetchId,
-    file: Arc<File>,
+    file: Arc<Opened>,
     bytes: Range<u64>,
     how: How,
 }
@@ -73,7 +73,7 @@ impl Uring {
     }
 
     /// Lets a fetch wait for [`Uring::submit`].
-    pub fn fetch(&mut self, id: FetchId, file: Arc<File>, bytes: Range<u64>) {
+    pub fn fetch(&mut self, id: FetchId, file: Arc<Opened>, bytes: Range<u64>) {
         let how = if takes_advice(&file, &bytes) { How::Advise } else { How::Read { done: 0 } };
         self.waiting.push_back(Fetch { id, file, bytes, how });
     }
@@ -81,13 +81,13 @@ impl Uring {
     /// Hands over what waits, as far as the ring has room.
     pub fn submit(&mut self) -> io::Result<()> {
         let may_go = |fetch: &Fetch, advised: &HashSet<RawFd>| {
-            !matches!(fetch.how, How::Advise) || !advised.contains(&fetch.file.as_raw_fd())
+            !matches!(fetch.how, How::Advise) || !advised.contains(&fetch.file.file.as_raw_fd())
         };
         while let Some(&slot) = self.free.last()
             && let Some(at) = self.waiting.iter().position(|fetch| may_go(fetch, &self.advised))
         {
             let fetch = &self.waiting[at];
-            let fd = types::Fd(fetch.file.as_raw_fd());
+            let fd = types::Fd(fetch.file.file.as_raw_fd());
             let read = |bytes: Range<u64>| {
                 let length = (bytes.end - bytes.start).min(SCRATCH_BYTES as u64) as u32;
                 opcode::Read::new(fd, self.scratch.pointer(), length).offset(bytes.start).build().user_data(slot as u64)
@@ -107,7 +107,7 @@ impl Uring {
                 break;
             }
             if matches!(fetch.how, How::Advise) {
-                self.advised.insert(fetch.file.as_raw_fd());
+                self.advised.insert(fetch.file.file.as_raw_fd());
             }
             self.free.pop();
             self.running[slot] = self.waiting.remove(at);
@@ -131,7 +131,7 @@ impl Uring {
             let Some(fetch) = self.running.get_mut(slot as usize).and_then(Option::take) else { continue };
             self.free.push(slot as usize);
             if matches!(fetch.how, How::Advise) {
-                self.advised.remove(&fetch.file.as_raw_fd());
+                self.advised.remove(&fetch.file.file.as_raw_fd());
             }
             let got = result as u64;
             let next = match fetch.how {
@@ -159,7 +159,10 @@ impl Uring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::residency::{BLOCK_BYTES, drop_pages, resident_pages};
+    use std::fs::File;
+
+    use super::super::mounts::Kind;
+    use super::super::residency::{BLOCK_BYTES, drop_pages};
     use super::*;
 
     #[test]
@@ -171,11 +174,12 @@ mod tests {
         let path = std::env::temp_dir().join(format!("foresee-uring-{}", std::process::id()));
         let size = 600 * BLOCK_BYTES - 5;
         std::fs::write(&path, vec![7; size as usize]).unwrap();
-        let file = Arc::new(File::open(&path).unwrap());
-        file.sync_all().unwrap();
-        drop_pages(&file, 0, 0);
-        let unreadable = Arc::new(std::fs::OpenOptions::new().write(true).open(&path).unwrap());
-        let directory = Arc::new(File::open(std::env::temp_dir()).unwrap());
+        let opened = |file| Arc::new(Opened::new(file, Kind::Local));
+        let file = opened(File::open(&path).unwrap());
+        file.file.sync_all().unwrap();
+        drop_pages(&file.file, 0, 0);
+        let unreadable = opened(std::fs::OpenOptions::new().write(true).open(&path).unwrap());
+        let directory = opened(File::open(std::env::temp_dir()).unwrap());
         let blocks = |first: u64, end: u64| first * BLOCK_BYTES..end * BLOCK_BYTES;
         let fetches = [(&file, 0, 512), (&file, 590, 600), (&file, 599, 600), (&file, 590, 700), (&file, 600, 700)];
         let broken = [(&unreadable, 512, 513), (&directory, 0, 2)];
@@ -194,6 +198,6 @@ mod tests {
         let tail = Some(10 * BLOCK_BYTES - 5);
         let expected = [Some(512 * BLOCK_BYTES), tail, Some(BLOCK_BYTES - 5), tail, Some(0), None, None];
         assert_eq!(came.into_values().collect::<Vec<_>>(), expected);
-        assert_eq!(resident_pages(&file, 0, 512 * BLOCK_BYTES).unwrap(), 512);
+        assert_eq!(file.residency.pages(&file.file, 0, 512 * BLOCK_BYTES).unwrap(), 512);
     }
 }

@@ -1,19 +1,24 @@
-//! Threads that do what may block: looking names up, listing directories, fetching where io_uring cannot.
+//! Threads that do what may block: looking names up, listing directories, opening, asking, giving up and closing, and fetching
+//! where io_uring cannot.
 
-use std::ffi::CString;
-use std::fs::File;
+use std::collections::HashSet;
+use std::fs;
 use std::io;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
+use super::mounts::{Finding, Kind, Mounts, probe};
+use super::open::{Opened, open_to_read};
 use super::place::place_of;
+use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
+use crate::names::Identity;
 use crate::pool::{Pool, lock};
 
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
@@ -35,16 +40,25 @@ pub enum Purpose {
 /// What a name led to.
 #[derive(Debug)]
 pub struct Found {
-    /// Open for reading, if it is a regular file that may be read.
-    pub file: Option<Arc<File>>,
-    /// Its device.
-    pub dev: u64,
-    /// Its inode.
-    pub ino: u64,
+    /// Open for reading, if it is a regular file of this machine's that may be read.
+    pub opened: Option<Arc<Opened>>,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+    /// Its device and inode.
+    pub identity: Identity,
     /// Its size in bytes.
     pub size: u64,
     /// Where it begins on its device, in blocks, if that is known.
     pub place: u64,
+}
+
+/// A file of a program's that a thread is to open, or has open.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// Open here.
+    Open(Arc<Opened>),
+    /// Of this name, and this identity if it is known.
+    Named(PathBuf, Option<Identity>),
 }
 
 /// One entry of a directory.
@@ -67,41 +81,71 @@ pub enum Done {
     Listed(Purpose, PathBuf, io::Result<Vec<Listed>>),
     /// A range was fetched: the bytes that came.
     Fetched(FetchId, io::Result<u64>),
-    /// A file that was closed meanwhile, or never open here, is open.
-    Opened(FileId, io::Result<Arc<File>>),
+    /// A file is open, or could not be opened.
+    Opened(FileId, io::Result<(Arc<Opened>, fs::Metadata)>),
+    /// Blocks were given up; these are still there.
+    Dropped(FileId, Vec<Range<u64>>),
+    /// Of the blocks that were asked for, these are not in memory.
+    Checked(FileId, Vec<Range<u64>>),
+    /// A mount was asked through one of its files.
+    Probed(u64, io::Result<(Finding, Duration)>),
 }
 
 enum Task {
     Look(FileId, PathBuf),
     List(Purpose, PathBuf),
-    Fetch { fetch: FetchId, file: Arc<File>, bytes: Range<u64> },
-    Reopen { fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64> },
-    Open(FileId, PathBuf),
+    Open(FileId, PathBuf, Option<Identity>),
+    Fetch { fetch: FetchId, file: Arc<Opened>, bytes: Range<u64> },
+    Drop(FileId, Subject, Vec<Range<u64>>),
+    Check(FileId, Subject, Vec<Range<u64>>),
+    Probe(Identity, PathBuf),
+    Close(Vec<Arc<Opened>>),
 }
 
 /// The threads, and what they did.
 pub struct Workers {
     pool: Pool<Task>,
+    /// Names that are still to be looked up: a program may be faster.
+    unlooked: Arc<Mutex<HashSet<FileId>>>,
     done: Arc<Mutex<Vec<Done>>>,
 }
 
 impl Workers {
     /// Threads that ring `doorbell` when work is done.
-    pub fn new(doorbell: Doorbell, scratch: Scratch) -> Self {
+    pub fn new(doorbell: Doorbell, scratch: Scratch, mounts: Arc<Mutex<Mounts>>) -> Self {
         let done = Arc::<Mutex<Vec<Done>>>::default();
         let list = Arc::clone(&done);
+        let unlooked = Arc::<Mutex<HashSet<FileId>>>::default();
+        let wanted = Arc::clone(&unlooked);
         let pool = Pool::new(THREADS_MAX, move |task| {
-            run(task, &scratch, |done| {
+            if let Task::Look(file, _) = &task
+                && !lock(&wanted).remove(file)
+            {
+                return;
+            }
+            if let Some(done) = run(task, &scratch, &mounts) {
                 lock(&list).push(done);
                 doorbell.ring();
-            });
+            }
         });
-        Workers { pool, done }
+        Workers { pool, unlooked, done }
     }
 
-    /// Looks a name up, opening what may be read.
-    pub fn look(&self, file: FileId, path: PathBuf) {
-        self.pool.add(Task::Look(file, path));
+    /// A name is to be looked up.
+    pub fn want(&self, file: FileId) {
+        lock(&self.unlooked).insert(file);
+    }
+
+    /// Looks a name up, opening what may be read, if that is still wanted.
+    pub fn look(&self, file: FileId, path: &Path) {
+        if lock(&self.unlooked).contains(&file) {
+            self.pool.add(Task::Look(file, path.to_owned()));
+        }
+    }
+
+    /// A program opened the file: its name need not be looked up any more, if that was not begun.
+    pub fn need_not_look(&self, file: FileId) {
+        lock(&self.unlooked).remove(&file);
     }
 
     /// Lists a directory.
@@ -109,19 +153,34 @@ impl Workers {
         self.pool.add(Task::List(purpose, path));
     }
 
+    /// Opens a file.
+    pub fn open(&self, file: FileId, path: PathBuf, expected: Option<Identity>) {
+        self.pool.add(Task::Open(file, path, expected));
+    }
+
     /// Brings a range of an open file.
-    pub fn fetch(&self, fetch: FetchId, file: Arc<File>, bytes: Range<u64>) {
+    pub fn fetch(&self, fetch: FetchId, file: Arc<Opened>, bytes: Range<u64>) {
         self.pool.add(Task::Fetch { fetch, file, bytes });
     }
 
-    /// Brings a range of a file that was closed meanwhile.
-    pub fn reopen_and_fetch(&self, fetch: FetchId, file: FileId, path: PathBuf, bytes: Range<u64>) {
-        self.pool.add(Task::Reopen { fetch, file, path, bytes });
+    /// Gives blocks up.
+    pub fn drop(&self, file: FileId, subject: Subject, blocks: Vec<Range<u64>>) {
+        self.pool.add(Task::Drop(file, subject, blocks));
     }
 
-    /// Opens a file.
-    pub fn open(&self, file: FileId, path: PathBuf) {
-        self.pool.add(Task::Open(file, path));
+    /// Asks which of these stretches of blocks are not in memory at all.
+    pub fn check(&self, file: FileId, subject: Subject, blocks: Vec<Range<u64>>) {
+        self.pool.add(Task::Check(file, subject, blocks));
+    }
+
+    /// Asks a mount through this file of it.
+    pub fn probe(&self, identity: Identity, path: PathBuf) {
+        self.pool.add(Task::Probe(identity, path));
+    }
+
+    /// Closes files: a daemon may be asked about each.
+    pub fn close(&self, files: Vec<Arc<Opened>>) {
+        self.pool.add(Task::Close(files));
     }
 
     /// What was done since the last call.
@@ -136,79 +195,69 @@ impl Drop for Workers {
     }
 }
 
-fn run(task: Task, scratch: &Scratch, done: impl Fn(Done)) {
+fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
+    let open = |path: &Path, expected| -> io::Result<(Arc<Opened>, fs::Metadata)> {
+        let file = open_to_read(path, expected)?;
+        let metadata = file.metadata()?;
+        let kind = lock(mounts).kind(metadata.dev(), path);
+        Ok((Arc::new(Opened::new(file, kind)), metadata))
+    };
+    let subject = |subject| match subject {
+        Subject::Open(opened) => Ok(opened),
+        Subject::Named(path, expected) => open(&path, expected).map(|(opened, _)| opened),
+    };
     match task {
-        Task::Look(file, path) => done(Done::Looked(file, look(&path))),
+        Task::Look(file, path) => Some(Done::Looked(file, look(&path, mounts, open))),
         Task::List(purpose, path) => {
             let listed = list(purpose, &path);
-            done(Done::Listed(purpose, path, listed));
+            Some(Done::Listed(purpose, path, listed))
         }
-        Task::Fetch { fetch, file, bytes } => done(Done::Fetched(fetch, scratch.fetch(&file, &bytes))),
-        Task::Reopen { fetch, file, path, bytes } => {
-            let opened = open_to_read(&path).map(Arc::new);
-            if let Ok(opened) = &opened {
-                done(Done::Opened(file, Ok(Arc::clone(opened))));
+        Task::Open(file, path, expected) => Some(Done::Opened(file, open(&path, expected))),
+        Task::Fetch { fetch, file, bytes } => Some(Done::Fetched(fetch, scratch.fetch(&file, &bytes))),
+        Task::Drop(file, of, mut blocks) => {
+            match subject(of) {
+                Ok(opened) => blocks.retain(|blocks| !drop_blocks(&opened, blocks)),
+                Err(_) => blocks.clear(),
             }
-            done(Done::Fetched(fetch, opened.and_then(|opened| scratch.fetch(&opened, &bytes))));
+            Some(Done::Dropped(file, blocks))
         }
-        Task::Open(file, path) => done(Done::Opened(file, open_to_read(&path).map(Arc::new))),
+        Task::Check(file, of, mut blocks) => {
+            let opened = subject(of).ok()?;
+            let bytes = |blocks: &Range<u64>| (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
+            blocks.retain(|blocks| {
+                let (offset, bytes) = bytes(blocks);
+                opened.residency.pages(&opened.file, offset, bytes).is_ok_and(|pages| pages == 0)
+            });
+            Some(Done::Checked(file, blocks))
+        }
+        Task::Probe(identity, path) => Some(Done::Probed(identity.0, probe(&path, identity))),
+        Task::Close(files) => {
+            drop(files);
+            None
+        }
     }
 }
 
-/// Opens a regular file for reading ahead: without touching the access time where that is allowed, and never waiting for a FIFO's writer.
-/// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and gives long ones larger
-/// folios, which cost it and the program half as much as single pages.
-pub fn open_to_read(path: &Path) -> io::Result<File> {
-    let open = |flags| std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = open(libc::O_NOATIME | libc::O_NONBLOCK).or_else(|error| match error.raw_os_error() {
-        Some(libc::EPERM) => open(libc::O_NONBLOCK),
-        _ => Err(error),
-    })?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        // It was replaced since somebody looked.
-        false => Err(io::ErrorKind::InvalidInput.into()),
-    }
-}
-
-fn look(path: &Path) -> io::Result<Found> {
-    // The type first: opening a device or a FIFO may do things.
-    let metadata = std::fs::metadata(path)?;
-    let (dev, ino, size) = (metadata.dev(), metadata.ino(), metadata.size());
-    let readable = metadata.is_file() && size > 0 && is_stored(path);
-    let file = if readable { open_to_read(path).ok().map(Arc::new) } else { None };
+fn look(
+    path: &Path,
+    mounts: &Mutex<Mounts>,
+    open: impl FnOnce(&Path, Option<Identity>) -> io::Result<(Arc<Opened>, fs::Metadata)>,
+) -> io::Result<Found> {
+    let metadata = fs::metadata(path)?;
+    let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
     if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
         list(Purpose::Walk, path)?;
     }
-    let place = file.as_deref().map_or(0, place_of);
-    Ok(Found { file, dev, ino, size, place })
-}
-
-/// Whether the file lies on something that stores it. What the kernel makes up as it is read (proc, sysfs and the like) must
-/// not be read once more: some of it changes by being read.
-fn is_stored(path: &Path) -> bool {
-    const MADE_UP: [i64; 8] = [
-        libc::PROC_SUPER_MAGIC,
-        libc::SYSFS_MAGIC,
-        libc::DEBUGFS_MAGIC,
-        libc::TRACEFS_MAGIC,
-        libc::SECURITYFS_MAGIC,
-        libc::CGROUP_SUPER_MAGIC,
-        libc::CGROUP2_SUPER_MAGIC,
-        libc::BPF_FS_MAGIC,
-    ];
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: the path is a C string, and the structure is filled in if the call succeeds.
-    unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        libc::statfs(path.as_ptr(), &raw mut found) == 0 && !MADE_UP.contains(&found.f_type)
-    }
+    let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
+    let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };
+    let place = opened.as_deref().map_or(0, |opened| place_of(&opened.file));
+    Ok(Found { opened, is_file, identity, size, place })
 }
 
 fn list(purpose: Purpose, path: &Path) -> io::Result<Vec<Listed>> {
     let mut listed = Vec::new();
-    for entry in std::fs::read_dir(path)? {
+    for entry in fs::read_dir(path)? {
         if purpose == Purpose::Order && listed.len() >= ORDER_ENTRIES_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }

@@ -91,7 +91,8 @@ impl Recorder {
                 steps.push(step);
                 continue;
             }
-            let touched = open_to_read(&files[step.file as usize]).and_then(|file| resident_runs(&file, 0, 0));
+            let (path, identity) = (&files[step.file as usize], names.identity(self.files[step.file as usize]));
+            let touched = open_to_read(path, identity).and_then(|file| resident_runs(&file, 0, 0));
             let runs = touched.unwrap_or_default();
             steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {
                 let want = Want::Range { first, count };

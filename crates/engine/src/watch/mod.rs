@@ -7,6 +7,7 @@ mod says;
 mod seen;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use processes::{Processes, is_dead};
 pub use seen::{Advising, Disclosure, Read, Seen};

@@ -64,6 +64,8 @@ pub(super) struct Process {
     /// Of which of the runs that share the supervisor it is.
     pub run: u32,
     pub program: ProgramId,
+    /// Names lead it elsewhere than us: none of them is followed.
+    pub is_elsewhere: bool,
     room: Room,
 }
 
@@ -209,6 +211,7 @@ impl Process {
     pub fn resolve(&self, dirfd: i32, path: &[u8], names: &Names) -> Option<PathBuf> {
         let base = match path {
             [] => return None,
+            _ if self.is_elsewhere => return None,
             [b'/', ..] => Path::new("/"),
             _ if dirfd == libc::AT_FDCWD => &self.directory,
             _ => self.name(dirfd, names)?,

@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use foresee_manager::FileId;
 use foresee_ring::{Counters, Entry, Record};
 
 use super::process::Process;
 use super::room::Room;
 use super::seen::Seen;
+use super::view;
+use crate::host::Descriptor;
 use crate::names::{Names, absolute};
 use crate::programs::{ProgramId, Programs};
 
@@ -38,6 +41,8 @@ pub struct Processes {
     starters: HashMap<u32, u32>,
     programs: Programs,
     pub(super) room: Room,
+    /// Who opened a file last, and as which descriptor.
+    opened_as: HashMap<FileId, Descriptor>,
 }
 
 impl Processes {
@@ -65,6 +70,11 @@ impl Processes {
     /// The programs.
     pub fn programs(&mut self) -> &mut Programs {
         &mut self.programs
+    }
+
+    /// A descriptor that a program opened the file as. It may have closed it since.
+    pub fn descriptor(&self, file: FileId) -> Option<Descriptor> {
+        self.opened_as.get(&file).copied()
     }
 
     /// What this process starts is of this run, from now on.
@@ -105,6 +115,13 @@ impl Processes {
             }
             Record::Forked { parent, slot } => self.forked(pid, parent, slot),
             Record::Exited {} => return Some(Seen::Ended { ordinal: self.exited(pid)? }),
+            Record::Opened { fd, .. } => {
+                let seen = self.by_pid.get_mut(&pid)?.learn(entry, names);
+                if let Some(Seen::Opened { file, .. }) = seen {
+                    self.opened_as.insert(file, Descriptor { pid, fd });
+                }
+                return seen;
+            }
             _ => return self.by_pid.get_mut(&pid)?.learn(entry, names),
         }
         None
@@ -131,8 +148,12 @@ impl Processes {
             self.count_one(run);
         }
         let (ordinal, room) = (self.started, &self.room);
+        let inherits = self.by_pid.get(&ppid).map(|parent| parent.is_elsewhere);
         let process = self.by_pid.entry(pid).or_insert_with(|| Process::new(ordinal, run, program, room));
         process.exec(directory, slot_of(slot));
+        // Where it cannot be told, it sees what its parent sees.
+        let is_elsewhere = view::is_elsewhere(pid).or(inherits);
+        process.is_elsewhere = is_elsewhere.unwrap_or(process.is_elsewhere);
     }
 
     fn forked(&mut self, pid: u32, parent: u32, slot: u32) {

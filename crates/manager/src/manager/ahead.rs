@@ -91,7 +91,7 @@ impl Manager {
                     }
                     self.hints.taken(step, false);
                 }
-                Step::Block { into, block, home, .. } if self.dispatch.leaves_run(home, block, into) => {
+                Step::Block { sequence, into, block, home, .. } if self.leaves_run(sequence, home, block, into) => {
                     self.hints.leave(step);
                 }
                 Step::Block { sequence, block, home, .. } => {
@@ -115,6 +115,16 @@ impl Manager {
         if self.hints.any_more() && self.policy.may_fetch_ahead(&context!(self)) {
             out.extend(self.hints.pull().into_iter().map(|(reader, source)| Action::Pull { reader, source }));
         }
+    }
+
+    /// Whether the rest of a disclosed run is left to the reader's own system.
+    fn leaves_run(&mut self, sequence: u16, home: Home, block: Block, into: u64) -> bool {
+        let source = self.hints.sequence(sequence).map_or(Source::Readahead, |sequence| sequence.source);
+        let file_blocks = match self.files.of(block.file) {
+            Known::Here { blocks, .. } => blocks,
+            _ => 0,
+        };
+        self.dispatch.leaves_run(home, block, into, source, file_blocks)
     }
 
     /// The step that is worth most, and what it is worth.
@@ -147,6 +157,9 @@ impl Manager {
     /// The readahead of the file system or of the policy: no disclosure, so no sequence, no window, no accuracy.
     pub(super) fn own_readahead(&mut self, first: Block, count: u64) {
         let home = self.home_of(first.file);
+        if !self.dispatch.reads_runs(home, first) {
+            return;
+        }
         for block in (first.index..first.index + count).map(|index| Block { index, ..first }) {
             if self.table.find(block).is_some() {
                 continue;

@@ -65,6 +65,7 @@ impl Manager {
         for index in first.index..first.index + count {
             if let Some(page) = self.table.find(Block { index, ..first }).filter(|&page| self.table.can_go(page)) {
                 self.statistics.gone += 1;
+                self.statistics.gone_unread += u64::from(self.table.frame(page).ahead);
                 self.settle_unread(page, Unread::Wasted);
                 self.policy.left(page, &context!(self));
                 self.table.remove(page);

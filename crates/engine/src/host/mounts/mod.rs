@@ -1,0 +1,303 @@
+//! What may be read ahead on which mount.
+//!
+//! On a device of this machine, everything. On what lies behind a network or a daemon, reading ahead can cost more than it gains:
+//! most FUSE file systems empty a file's page cache at each open, so that what was brought before the program opens the file is
+//! brought twice; some have one stream for each open file, and requests out of order make it begin anew; and what is brought may be
+//! paid for. So until such a mount has shown what it is, only names are looked up ahead there, and of files that the program has
+//! open what it discloses itself, one request at a time at first ([`foresee_manager::Event::Caution`]).
+//!
+//! One small file is read and opened again ([`probe`]). If its bytes are still near, small files are brought ahead there, whole.
+//! If programs wait for what was brought nevertheless, as long as for what was not, that ends.
+
+mod probe;
+mod table;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use probe::NEARER_MIN;
+pub use probe::{Finding, PROBE_BYTES_MAX, probe};
+use table::Table;
+pub use table::{Kind, Mount};
+
+use super::residency::BLOCK_BYTES;
+
+/// What small is: files up to this are brought whole. A few round trips' worth on most networks, and what the kernel's own
+/// readahead brings at once.
+pub const SMALL_FILE_BYTES: u64 = 256 << 10;
+/// Files that may be asked until one says something, and that must say that nothing stays: a read that was quick by chance is
+/// rare, one that was slow because much else was asked for is not.
+const PROBES_MAX: u32 = 8;
+const REFUSALS: u32 = 3;
+/// Reads of what was brought, after which it is seen whether that pays, and how many of them may have waited.
+const READS: u32 = 32;
+const WAITED_MAX: u32 = READS / 4;
+
+/// What may be done on a mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conduct {
+    /// Everything.
+    Free,
+    /// Nothing: there is nothing to bring.
+    Nothing,
+    /// Names, and small files, whole.
+    SmallFiles,
+    /// Names. Files are not opened.
+    Names,
+    /// As `Names`, until a file that is asked says more.
+    Undecided,
+}
+
+impl Conduct {
+    /// Whether files may be opened that the program has not open.
+    pub fn opens(self) -> bool {
+        matches!(self, Conduct::Free | Conduct::SmallFiles)
+    }
+
+    /// Blocks of the longest file that is brought ahead though its reader said nothing of it; None if any is.
+    pub fn file_blocks_max(self) -> Option<u64> {
+        match self {
+            Conduct::Free => None,
+            Conduct::SmallFiles => Some(SMALL_FILE_BYTES / BLOCK_BYTES),
+            Conduct::Nothing | Conduct::Names | Conduct::Undecided => Some(0),
+        }
+    }
+}
+
+struct Known {
+    mount: Mount,
+    finding: Option<Finding>,
+    /// How long a read takes of what is not near, if that is known.
+    far: Option<Duration>,
+    /// Files that said that nothing stays.
+    refusals: u32,
+    /// Files asked so far, and whether one is being asked.
+    probes: u32,
+    is_probing: bool,
+    /// Reads of what was brought ahead, and those that waited.
+    reads: u32,
+    waited: u32,
+    /// What was brought was waited for: it is not done any more.
+    stopped: bool,
+}
+
+impl Known {
+    fn new(mount: Mount) -> Self {
+        Known {
+            mount,
+            finding: None,
+            far: None,
+            refusals: 0,
+            probes: 0,
+            is_probing: false,
+            reads: 0,
+            waited: 0,
+            stopped: false,
+        }
+    }
+
+    fn conduct(&self) -> Conduct {
+        match (self.mount.kind, self.finding) {
+            (Kind::Local | Kind::Overlay, _) => Conduct::Free,
+            (Kind::Memory, _) => Conduct::Nothing,
+            (Kind::Foreign, _) if self.stopped => Conduct::Names,
+            (Kind::Foreign, Some(Finding::PagesStay | Finding::DaemonKeeps)) => Conduct::SmallFiles,
+            (Kind::Foreign, _) if self.refusals < REFUSALS && self.probes < PROBES_MAX => Conduct::Undecided,
+            (Kind::Foreign, _) => Conduct::Names,
+        }
+    }
+}
+
+/// What was found out of a foreign mount, for the account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountAccount {
+    /// Where it is mounted.
+    pub point: String,
+    /// The type of its file system.
+    pub file_system: String,
+    /// What was found out, and what was therefore left alone, in words.
+    pub found: &'static str,
+    /// The same, as a word.
+    pub word: &'static str,
+}
+
+/// What is known of the mounts that files were met on.
+#[derive(Default)]
+pub struct Mounts {
+    table: Table,
+    of_dev: HashMap<u64, Known>,
+}
+
+impl Mounts {
+    fn known(&mut self, dev: u64, path: &Path) -> &mut Known {
+        let table = &mut self.table;
+        self.of_dev.entry(dev).or_insert_with(|| {
+            // Not met before: mounted since, perhaps.
+            *table = Table::read();
+            Known::new(table.of(dev, path).cloned().unwrap_or_else(|| Mount::unknown(dev)))
+        })
+    }
+
+    /// What kind of mount files of this device number lie on, of which this is one.
+    pub fn kind(&mut self, dev: u64, path: &Path) -> Kind {
+        self.known(dev, path).mount.kind
+    }
+
+    /// What may be done there.
+    pub fn conduct(&mut self, dev: u64, path: &Path) -> Conduct {
+        self.known(dev, path).conduct()
+    }
+
+    /// Whether a file of so many bytes is to be asked now. If so, [`Mounts::probed`] is awaited.
+    pub fn begin_probe(&mut self, dev: u64, bytes: u64) -> bool {
+        let Some(known) = self.of_dev.get_mut(&dev) else { return false };
+        let begins =
+            known.conduct() == Conduct::Undecided && !known.is_probing && (1..=PROBE_BYTES_MAX).contains(&bytes);
+        known.is_probing |= begins;
+        begins
+    }
+
+    /// What the file that was asked said, if it could be asked.
+    pub fn probed(&mut self, dev: u64, finding: Option<(Finding, Duration)>) {
+        let Some(known) = self.of_dev.get_mut(&dev) else { return };
+        known.is_probing = false;
+        known.probes += 1;
+        if let Some((finding, far)) = finding {
+            known.finding = Some(finding);
+            known.far = (finding != Finding::Unclear).then_some(far);
+            known.refusals += u32::from(finding == Finding::Nothing);
+        }
+    }
+
+    /// Whether a read of what had been brought ahead there took as long as one of what had not; `waited` says what is known where
+    /// the latter is not.
+    pub fn is_far(&self, dev: u64, took: Duration, waited: bool) -> bool {
+        let far = self.of_dev.get(&dev).and_then(|known| known.far);
+        waited && far.is_none_or(|far| took * NEARER_MIN > far)
+    }
+
+    /// A program read what had been brought ahead, and it was far nevertheless or not. Returns whether something else may be done
+    /// there now.
+    pub fn read(&mut self, dev: u64, waited: bool) -> bool {
+        let Some(known) = self.of_dev.get_mut(&dev).filter(|known| known.conduct() == Conduct::SmallFiles) else {
+            return false;
+        };
+        known.reads += 1;
+        known.waited += u32::from(waited);
+        if known.reads < READS {
+            return false;
+        }
+        known.stopped = known.waited > WAITED_MAX;
+        (known.reads, known.waited) = (0, 0);
+        known.stopped
+    }
+
+    /// The foreign mounts that were met.
+    pub fn accounts(&self) -> Vec<MountAccount> {
+        let foreign = self.of_dev.values().filter(|known| known.mount.kind == Kind::Foreign);
+        let mut accounts: Vec<MountAccount> = foreign
+            .map(|known| {
+                let (word, found) = match (known.stopped, known.finding) {
+                    (true, _) => ("did-not-pay", "programs waited for what was brought ahead; only names since then"),
+                    (_, Some(Finding::PagesStay)) => {
+                        ("pages-stay", "pages stay when a file is opened; small files whole")
+                    }
+                    (_, Some(Finding::DaemonKeeps)) => {
+                        ("daemon-keeps", "what was read once is near; small files whole")
+                    }
+                    (_, Some(Finding::Nothing)) => {
+                        ("nothing-stays", "each open reads anew; only names looked up ahead")
+                    }
+                    (_, Some(Finding::Unclear)) => ("quick", "quick by itself; only names looked up ahead"),
+                    (_, None) => ("unknown", "nothing known; only names looked up ahead"),
+                };
+                MountAccount {
+                    point: known.mount.point.to_string_lossy().into_owned(),
+                    file_system: known.mount.file_system.clone(),
+                    found,
+                    word,
+                }
+            })
+            .collect();
+        accounts.sort_by(|a, b| a.point.cmp(&b.point));
+        accounts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEV: u64 = 7;
+    const FAR: Duration = Duration::from_millis(20);
+
+    fn foreign() -> Mounts {
+        let mut mounts = Mounts::default();
+        let mount = Mount { file_system: "fuse.test".into(), ..Mount::unknown(DEV) };
+        mounts.of_dev.insert(DEV, Known::new(mount));
+        mounts
+    }
+
+    fn conduct(mounts: &mut Mounts) -> Conduct {
+        mounts.conduct(DEV, Path::new("/remote/file"))
+    }
+
+    #[test]
+    fn a_foreign_mount_is_asked_before_anything_is_opened() {
+        let mut mounts = foreign();
+        assert_eq!(conduct(&mut mounts), Conduct::Undecided);
+        assert!(!conduct(&mut mounts).opens());
+        assert!(!mounts.begin_probe(DEV, 1 << 20), "too large to be asked");
+        assert!(mounts.begin_probe(DEV, 4096));
+        assert!(!mounts.begin_probe(DEV, 4096), "one at a time");
+        mounts.probed(DEV, Some((Finding::Nothing, FAR)));
+        assert_eq!(conduct(&mut mounts), Conduct::Undecided, "it may have been busy");
+        assert!(mounts.begin_probe(DEV, 4096));
+        mounts.probed(DEV, Some((Finding::PagesStay, FAR)));
+        assert_eq!(conduct(&mut mounts), Conduct::SmallFiles);
+    }
+
+    #[test]
+    fn where_nothing_stays_only_names_are_looked_up() {
+        let mut mounts = foreign();
+        for _ in 0..REFUSALS {
+            assert!(mounts.begin_probe(DEV, 4096));
+            mounts.probed(DEV, Some((Finding::Nothing, FAR)));
+        }
+        assert_eq!(conduct(&mut mounts), Conduct::Names);
+        assert_eq!(mounts.accounts()[0].word, "nothing-stays");
+    }
+
+    #[test]
+    fn one_that_says_nothing_is_asked_no_more_than_some_times() {
+        let mut mounts = foreign();
+        for _ in 0..PROBES_MAX {
+            assert!(mounts.begin_probe(DEV, 4096));
+            mounts.probed(DEV, Some((Finding::Unclear, Duration::ZERO)));
+        }
+        assert_eq!(conduct(&mut mounts), Conduct::Names);
+        assert!(!mounts.begin_probe(DEV, 4096));
+        assert_eq!(mounts.accounts()[0].word, "quick");
+    }
+
+    #[test]
+    fn what_is_waited_for_nevertheless_is_not_brought_any_more() {
+        let mut mounts = foreign();
+        mounts.begin_probe(DEV, 4096);
+        mounts.probed(DEV, Some((Finding::DaemonKeeps, FAR)));
+        assert!(mounts.is_far(DEV, FAR, true) && !mounts.is_far(DEV, FAR / 10, true));
+        let stops = (0..2 * READS).filter(|read| mounts.read(DEV, read % 8 == 0)).count();
+        assert_eq!((stops, conduct(&mut mounts)), (0, Conduct::SmallFiles));
+        let stops = (0..2 * READS).filter(|_| mounts.read(DEV, true)).count();
+        assert_eq!((stops, conduct(&mut mounts)), (1, Conduct::Names));
+        assert_eq!(mounts.accounts()[0].word, "did-not-pay");
+    }
+
+    #[test]
+    fn this_machines_own_files_are_free() {
+        use std::os::unix::fs::MetadataExt;
+        let dev = std::fs::metadata("/proc/self/status").unwrap().dev();
+        assert_eq!(Mounts::default().conduct(dev, Path::new("/proc/self/status")), Conduct::Nothing);
+    }
+}
