@@ -17,6 +17,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Queue<T> {
     tasks: VecDeque<T>,
     idle: usize,
+    working: usize,
     threads: usize,
     closing: bool,
 }
@@ -36,7 +37,7 @@ pub(crate) struct Pool<T: Send + 'static> {
 impl<T: Send + 'static> Pool<T> {
     /// A pool without threads.
     pub fn new(threads_max: usize, work: impl Fn(T) + Send + Sync + 'static) -> Self {
-        let queue = Queue { tasks: VecDeque::new(), idle: 0, threads: 0, closing: false };
+        let queue = Queue { tasks: VecDeque::new(), idle: 0, working: 0, threads: 0, closing: false };
         let shared = Shared { queue: Mutex::new(queue), more: Condvar::new(), threads_max, work: Box::new(work) };
         Pool { shared: Arc::new(shared) }
     }
@@ -65,6 +66,12 @@ impl<T: Send + 'static> Pool<T> {
         self.shared.more.notify_one();
     }
 
+    /// Whether all that was added is done.
+    pub fn is_still(&self) -> bool {
+        let queue = lock(&self.shared.queue);
+        queue.tasks.is_empty() && queue.working == 0
+    }
+
     /// Forgets what no thread has begun.
     pub fn clear(&self) {
         lock(&self.shared.queue).tasks.clear();
@@ -76,9 +83,11 @@ impl<T> Shared<T> {
         let mut queue = lock(&self.queue);
         loop {
             if let Some(task) = queue.tasks.pop_front() {
+                queue.working += 1;
                 drop(queue);
                 (self.work)(task);
                 queue = lock(&self.queue);
+                queue.working -= 1;
             } else if queue.closing {
                 return;
             } else {

@@ -414,6 +414,12 @@ records! {
         /// See `reads`.
         stall_ticks: u64,
     }
+    /// The process is about to unmount what is mounted here, and waits for the answer ([`crate::Process::answer`]): nobody may have a
+    /// file open there. Path: as given.
+    31 Unmounts {
+        /// What the answer is found by.
+        ticket: u32,
+    }
     /// The process, or a child of its, is about to execute a program that will not tell of itself. Path: as given to `exec`.
     30 ExecutesUnseen {
         /// Why it will not.

@@ -68,6 +68,7 @@ fn samples() -> Vec<Record> {
         Record::Advised { fd, generation, advice: Advice::NoReuse, offset, len },
         Record::AdvisedMemory { advice: Advice::WillNeed, addr, len },
         Record::Loading {},
+        Record::Unmounts { ticket: 7 },
         Record::Hinted { whole: true },
         Record::HintedSegments {},
         Record::HintsRepeated { hints: u64::MAX, passes: 0 },

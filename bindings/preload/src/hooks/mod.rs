@@ -6,6 +6,7 @@ mod exec;
 mod fd;
 mod load;
 mod map;
+mod mount;
 mod open;
 pub(crate) mod read;
 mod sandbox;

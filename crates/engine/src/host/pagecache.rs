@@ -96,6 +96,8 @@ pub struct PageCache {
     /// When a file was fetched from last.
     fetched_at: HashMap<FileId, Instant>,
     bytes_fetched: u64,
+    /// Nothing new is begun: somebody waits until no file is open here.
+    is_paused: bool,
 }
 
 /// What is to be given up of one file.
@@ -146,6 +148,7 @@ impl PageCache {
             recent: VecDeque::new(),
             fetched_at: HashMap::new(),
             bytes_fetched: 0,
+            is_paused: false,
         })
     }
 
@@ -256,8 +259,31 @@ impl PageCache {
         }
     }
 
+    /// From now on nothing is begun, until it is said otherwise.
+    pub fn pause(&mut self, pauses: bool) {
+        self.is_paused = pauses;
+    }
+
+    /// Whether no file is open here, and no name is being looked up.
+    pub fn is_still(&self) -> bool {
+        self.held.is_empty() && self.to_close.is_empty() && self.opening.is_empty() && self.workers.is_still()
+    }
+
     /// Hands over what [`PageCache::carry_out`] collected, and closes what is not needed any more.
     pub fn submit(&mut self, files: &impl Files) -> io::Result<()> {
+        if !self.is_paused {
+            self.begin(files);
+        }
+        for file in std::mem::take(&mut self.fresh) {
+            self.close_unless_used(file);
+        }
+        if !self.to_close.is_empty() {
+            self.workers.close(std::mem::take(&mut self.to_close));
+        }
+        self.uring.as_mut().map_or(Ok(()), Uring::submit)
+    }
+
+    fn begin(&mut self, files: &impl Files) {
         for (fetch, device, file, blocks) in std::mem::take(&mut self.released) {
             self.fetch(fetch, device, file, blocks, files);
         }
@@ -269,16 +295,13 @@ impl PageCache {
             self.opening.insert(file, waiting);
         }
         self.start_drops(files);
-        for file in std::mem::take(&mut self.fresh) {
-            self.close_unless_used(file);
-        }
-        if !self.to_close.is_empty() {
-            self.workers.close(std::mem::take(&mut self.to_close));
-        }
-        self.uring.as_mut().map_or(Ok(()), Uring::submit)
     }
 
     fn fetch(&mut self, fetch: FetchId, device: DeviceId, file: FileId, blocks: Range<u64>, files: &impl Files) {
+        if self.is_paused {
+            self.released.push((fetch, device, file, blocks));
+            return;
+        }
         if let Some(drops) = self.drops.get_mut(&file)
             && drops.waiting.iter().chain(&drops.under_way).any(|it| overlaps(it, &blocks))
         {
@@ -382,7 +405,10 @@ impl PageCache {
 
     /// Asks which of these stretches of blocks are not in memory at all; those come as [`Event::Gone`].
     pub fn check(&mut self, file: FileId, blocks: Vec<Range<u64>>, files: &impl Files) {
-        if let Some(subject) = self.subject(file, files).filter(|_| !blocks.is_empty()) {
+        if self.is_paused || blocks.is_empty() {
+            return;
+        }
+        if let Some(subject) = self.subject(file, files) {
             self.workers.check(file, subject, blocks);
         }
     }

@@ -183,6 +183,11 @@ impl Workers {
         self.pool.add(Task::Close(files));
     }
 
+    /// Whether no thread has anything to do.
+    pub fn is_still(&self) -> bool {
+        self.pool.is_still()
+    }
+
     /// What was done since the last call.
     pub fn take_done(&self) -> Vec<Done> {
         std::mem::take(&mut *lock(&self.done))

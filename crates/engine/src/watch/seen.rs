@@ -35,6 +35,13 @@ pub enum Seen {
         /// It was opened anew, not found open.
         named: bool,
     },
+    /// A process is about to unmount a file system, and waits for the answer in its slot.
+    Unmounts {
+        /// The process's slot, if it has one.
+        slot: Option<u32>,
+        /// What the answer is found by.
+        ticket: u32,
+    },
     /// A name was looked up: opened, stat'ed, listed, or found missing.
     Named {
         /// The file.
