@@ -85,6 +85,7 @@ impl Process {
             ordinal,
             run,
             program,
+            is_elsewhere: false,
             room: room.clone(),
         }
     }
@@ -94,6 +95,7 @@ impl Process {
         let mut child = Process::new(ordinal, self.run, self.program, &self.room);
         child.directory = self.directory.clone();
         child.slot = slot;
+        child.is_elsewhere = self.is_elsewhere;
         if self.room.take(self.descriptors.len() + self.mappings.len()) {
             child.descriptors = self.descriptors.clone();
             child.mappings = self.mappings.clone();
