@@ -37,10 +37,13 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     {
         process.count_stall(counter(), took);
     }
-    if attention != Attention::Every && offset == OFFSET_CURRENT && got > 0 {
-        locate(region, fd, file, got as u64);
+    // Nobody learns from a file's end or an error; where small files are read whole, they are half of all reads.
+    if let Ok(bytes @ 1..) = u64::try_from(got) {
+        if attention != Attention::Every && offset == OFFSET_CURRENT {
+            locate(region, fd, file, bytes);
+        }
+        post_read(region, fd, file, Done { offset, asked, got, began, took });
     }
-    post_read(region, fd, file, Done { offset, asked, got, began, took });
     got
 }
 
@@ -79,13 +82,12 @@ fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
     if region.is_closing() {
         return state::leave();
     }
-    let got = if done.got < 0 { -sys::errno() } else { done.got.min(i32::MAX as isize) as i32 };
     let record = Record::Read {
         fd,
         generation: file.generation(),
         offset: done.offset,
         asked: done.asked.min(u32::MAX as usize) as u32,
-        got,
+        got: done.got.min(i32::MAX as isize) as i32,
         took: Took::from_ticks(done.took),
         site: sites::signature(),
     };

@@ -31,7 +31,7 @@ fn every_kind_of_read_and_write() {
     let program = compile("reads", &directory, &[]);
     let (patched, unpatched) = alike(&program, &[], &directory);
     for said in [patched, unpatched] {
-        let mut reads = reads_of(&said, "data");
+        let reads = reads_of(&said, "data");
         // `data` opened for writing and read is among them; the order is otherwise the program's.
         let wanted = [
             (-1, 1001, 1001),
@@ -50,15 +50,8 @@ fn every_kind_of_read_and_write() {
             (-1, 401, 401),
             (6000, 402, 402),
             (99_000, 65_536, 1000),
-            (1 << 20, 10, 0),
-            (-1, 100, -libc::EFAULT),
-            (-5, 100, -libc::EINVAL),
-            (-1, 0, -libc::EFAULT),
-            (-1, 0, -libc::EINVAL),
-            (0, 0, -libc::EFAULT),
-            (-1, 1, -libc::EBADF),
         ];
-        reads.retain(|read| *read != (-1, 0, 0));
+        // Reads that failed or found the end are not told.
         assert_eq!(reads, wanted);
         let out: HashSet<(i32, u32)> = said
             .iter()

@@ -269,7 +269,7 @@ records! {
         /// The resulting position.
         offset: u64,
     }
-    /// A read of a regular file.
+    /// A read of a regular file that gave something.
     12 Read {
         /// The descriptor.
         fd: i32,
@@ -279,7 +279,7 @@ records! {
         offset: u64,
         /// Bytes asked for (the kernel gives at most 2 GiB a call).
         asked: u32,
-        /// Bytes given, or minus the errno.
+        /// Bytes given.
         got: i32,
         /// How long it took.
         took: Took,
