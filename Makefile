@@ -30,7 +30,7 @@ demo: build
 
 # The preload library as it ships, which is built otherwise (no std, optimised as a whole), and the end-to-end tests that load it.
 SHIPPED = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/libforesee_preload.so
-LIVE = advice hints join killed listing odd_files odd_programs profiles programs replaced status
+LIVE = hints join odd_programs status
 
 # Everything: formatting, lints, tests of all kinds, documentation, the README's commands.
 test: check
