@@ -12,7 +12,7 @@
 //! What the error leaves out is what does not scale. A small scaled cache is coarse: some hundred blocks of it are enough. Where
 //! newcomers have one page to themselves, however large the cache, as under `lfu`, they have a larger part of the scaled one; so it is
 //! with `sieve`, as long as the scaled cache is small. Policies that look at neighbours (sequences of blocks) see none in a sample.
-//! A policy says so itself (`Policy::unlike_a_part`).
+//! A policy says so itself (`Choice::unlike_a_part`).
 
 use std::collections::HashMap;
 

@@ -87,7 +87,7 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     let (misses, misses_error) = missed.estimate(sample);
     let (requests, references) = (sample.requests, sample.references);
     let (misses, cache_blocks) = (misses.min(references), cell.cache_blocks);
-    let untold = if cell.policy.is_offline() { None } else { cell.policy.build().unlike_a_part() };
+    let untold = cell.policy.unlike_a_part();
     Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, untold, ..of_sample }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use foresee_manager::Source;
+use foresee_manager::policy::{Choice, Domain, REGISTRY};
 use foresee_sim::load::{Taking, Trace};
 use foresee_sim::untimed::{Cell, sweep};
 
@@ -54,6 +56,29 @@ fn what_a_sample_does_not_tell_is_named() {
         let (few, error) = (exact.misses - estimated.misses.min(exact.misses), estimated.misses_error);
         assert!(estimated.untold.is_some() && few > error, "{}: {few} too few, {error} stated", exact.policy);
         assert_eq!(exact.untold, None);
+    }
+}
+
+/// Whatever reads ahead by itself follows sequences, of which a sample has none; so does what is made of such a policy.
+#[test]
+fn no_policy_forgets_what_a_sample_does_not_tell() {
+    let trace = Trace::of_blocks((0..4000).chain(0..4000), 4096);
+    for spec in REGISTRY {
+        let cell = Cell { policy: spec.name.parse().unwrap(), cache_blocks: 1000 };
+        let read_ahead =
+            sweep(&trace, std::slice::from_ref(&cell), &|_, _| {})[0].statistics.ahead[Source::Readahead as usize];
+        assert!(read_ahead.fetched == 0 || cell.policy.unlike_a_part().is_some(), "{}", spec.name);
+        for parameter in spec.parameters.iter().filter(|parameter| matches!(parameter.domain, Domain::Policy { .. })) {
+            for part in REGISTRY {
+                let Ok(whole) = format!("{}:{}={}", spec.name, parameter.name, part.name).parse::<Choice>() else {
+                    continue;
+                };
+                assert!(part.unlike_a_part.is_none() || whole.unlike_a_part().is_some(), "{}", whole.as_str());
+            }
+        }
+    }
+    for name in ["readahead", "tip2-sarc", "tip2-amp"] {
+        assert!(name.parse::<Choice>().unwrap().unlike_a_part().is_some(), "{name}");
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "alloc-lru",
     summary: "lru-sp without swapping and placeholders: for comparison; smart programs lose their memory",
     source: "Cao, Felten, Li: ALLOC-LRU (002 section 6)",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(TwoLevel::new(Rules { swaps: false, placeholders: false }, Revocation::NEVER)),
 };

@@ -28,6 +28,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "arc",
     summary: "recent pages and frequent pages share the memory as their ghosts tell",
     source: "Megiddo, Modha: ARC: A Self-Tuning, Low Overhead Replacement Cache, FAST 2003",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Arc::default()),
 };

@@ -21,6 +21,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "clock",
     summary: "FIFO, but a page used since the hand passed it stays for another round",
     source: "Corbató: A Paging Experiment with the Multics System, MIT Project MAC, 1968",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Clock::default()),
 };

@@ -12,6 +12,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "fifo",
     summary: "the page that came first goes, used or not",
     source: "the baseline of clock, s3fifo and sieve",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Fifo::default()),
 };

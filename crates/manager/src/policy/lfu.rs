@@ -19,6 +19,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lfu",
     summary: "the page referenced least often since it came goes",
     source: "Aho, Denning, Ullman: Principles of Optimal Page Replacement, JACM 1971",
+    unlike_a_part: Some("newcomers have one page to themselves, however large the memory"),
     parameters: &[],
     build: |_| Box::new(Lfu::default()),
 };
@@ -94,10 +95,6 @@ impl Policy for Lfu {
 
     fn left(&mut self, page: Page, _: &Context<'_>) {
         self.part(page, self.pages[page]);
-    }
-
-    fn unlike_a_part(&self) -> Option<&'static str> {
-        Some("newcomers have one page to themselves, however large the memory")
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {

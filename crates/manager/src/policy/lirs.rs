@@ -32,6 +32,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lirs",
     summary: "pages referenced again soonest after their last reference stay; loops keep what fits",
     source: "Jiang, Zhang: LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy, SIGMETRICS 2002",
+    unlike_a_part: None,
     parameters: &[
         Parameter {
             name: "queue",

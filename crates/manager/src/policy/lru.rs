@@ -13,6 +13,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru",
     summary: "the least recently referenced page goes; no prefetching",
     source: "the baseline of all five papers",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Lru::default()),
 };

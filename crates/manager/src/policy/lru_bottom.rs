@@ -11,13 +11,14 @@
 use super::list::{Chain, Links};
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Domain, Parameter, Spec};
+use super::{Context, Domain, Parameter, SEQUENCES, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
     name: "lru-bottom",
     summary: "finds sequential reads and reads ahead; one LRU list, in which sequential data come in near the LRU end",
     source: "003 section III-A",
+    unlike_a_part: Some(SEQUENCES),
     parameters: sequential::parameters![
         Parameter {
             name: "insert_share",

@@ -31,6 +31,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru-k",
     summary: "the page whose k-th last reference is the longest ago goes",
     source: "O'Neil, O'Neil, Weikum: The LRU-K Page Replacement Algorithm for Database Disk Buffering, SIGMOD 1993",
+    unlike_a_part: None,
     parameters: &[
         Parameter {
             name: "k",

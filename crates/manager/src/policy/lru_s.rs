@@ -12,6 +12,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru-s",
     summary: "lru-sp without placeholders: for comparison; foolish programs take others' memory",
     source: "Cao, Felten, Li: LRU-S (002 section 6)",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(TwoLevel::new(Rules { swaps: true, placeholders: false }, Revocation::NEVER)),
 };

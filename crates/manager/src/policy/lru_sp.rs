@@ -29,6 +29,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "lru-sp",
     summary: "LRU between programs, each program's advice among its own pages; swapping and placeholders",
     source: "Cao, Felten, Li: LRU-SP (002 sections 2 to 4)",
+    unlike_a_part: None,
     parameters: &[
         Parameter {
             name: "revoke_share",

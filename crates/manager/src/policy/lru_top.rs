@@ -4,13 +4,14 @@
 
 use super::sequential::lists::Lists;
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Spec};
+use super::{Context, SEQUENCES, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
     name: "lru-top",
     summary: "finds sequential reads and reads ahead; sequential and random data in one LRU list",
     source: "003 section III-A",
+    unlike_a_part: Some(SEQUENCES),
     parameters: sequential::parameters![],
     build: |values| Box::new(Sequential::new(values, Top)),
 };

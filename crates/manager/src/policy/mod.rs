@@ -19,6 +19,7 @@ mod two_level;
 
 pub use context::Context;
 pub use reports::{Classes, Partition, Patterns};
+use spec::SEQUENCES;
 pub use spec::{Choice, Domain, Parameter, Spec, Values};
 pub use terms::{Access, Ahead, Disclosed, Ledger, Lesson, Need, Stretch, Worth};
 
@@ -169,11 +170,6 @@ pub trait Policy {
 
     /// How it classified references so far, if it does.
     fn patterns(&self) -> Option<Patterns> {
-        None
-    }
-
-    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not.
-    fn unlike_a_part(&self) -> Option<&'static str> {
         None
     }
 

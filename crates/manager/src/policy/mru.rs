@@ -14,6 +14,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "mru",
     summary: "the most recently referenced page goes: right for loops, wrong for most else",
     source: "Chou, DeWitt: An Evaluation of Buffer Management Strategies for Relational Database Systems, VLDB 1985",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Mru::default()),
 };

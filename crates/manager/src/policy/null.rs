@@ -7,6 +7,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "null",
     summary: "keeps nothing: what the manager itself costs",
     source: "a baseline",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Null::default()),
 };

@@ -21,6 +21,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "opt",
     summary: "the page referenced again last goes: the least misses there can be; offline, for traces only",
     source: "Belady: A Study of Replacement Algorithms for a Virtual-Storage Computer, IBM Systems Journal 1966",
+    unlike_a_part: None,
     parameters: &[],
     build: |_| Box::new(Opt::default()),
 };

@@ -13,12 +13,13 @@
 //! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9`.
 
 use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, Sites};
-use super::{Domain, Parameter, Policy, Spec, Values};
+use super::{Domain, Parameter, Policy, SEQUENCES, Spec, Values};
 
 pub(super) static SPEC: Spec = Spec {
     name: "pcc",
     summary: "what each call site read before tells which pages go: sequential ones, then by the gain of looping and other ones",
     source: "Gniady, Butt, Hu: Program-Counter-Based Pattern Classification (004)",
+    unlike_a_part: Some(SEQUENCES),
     parameters: &[
         Parameter {
             name: "threshold",

@@ -15,7 +15,7 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::{Detector, Rules};
 use super::tip1::{Ceiling, UNREAD_SHARE};
 use super::{
-    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, Spec, Stretch,
+    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, SEQUENCES, Spec, Stretch,
     Worth,
 };
 use crate::advice::{Advice, Answer};
@@ -26,6 +26,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "readahead",
     summary: "fetches ahead what is disclosed and what is read in runs; another policy decides what stays",
     source: "000 section 3.1; 003 section II; Gill, Bathen: AMP (FAST 2007)",
+    unlike_a_part: Some(SEQUENCES),
     parameters: &[
         UNREAD_SHARE,
         THRESHOLD,

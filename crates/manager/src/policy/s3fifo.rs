@@ -28,6 +28,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "s3fifo",
     summary: "a small queue that most pages leave again soon, and a main one for those used twice",
     source: "Yang, Zhang, Qiu, Yue, Rashmi: FIFO Queues are All You Need for Cache Eviction, SOSP 2023",
+    unlike_a_part: None,
     parameters: &[
         Parameter {
             name: "small",

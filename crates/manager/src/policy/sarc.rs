@@ -18,13 +18,14 @@
 
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Domain, Parameter, Spec, Values};
+use super::{Context, Domain, Parameter, SEQUENCES, Spec, Values};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
     name: "sarc",
     summary: "finds sequential reads, reads ahead, and divides the memory between sequential and random data by what a page more is worth",
     source: "Gill, Modha: SARC (003 section III)",
+    unlike_a_part: Some(SEQUENCES),
     parameters: sequential::parameters![
         LARGE_RATIO,
     ],

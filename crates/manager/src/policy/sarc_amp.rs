@@ -13,12 +13,13 @@ use super::sarc::{LARGE_RATIO, Sarc};
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{self, Sequential};
-use super::Spec;
+use super::{SEQUENCES, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "sarc-amp",
     summary: "sarc; how far each run is read ahead, and when, follows from what became of it",
     source: "003 section III; Gill, Bathen: AMP (FAST 2007)",
+    unlike_a_part: Some(SEQUENCES),
     parameters: &[
         sequential::THRESHOLD,
         sequential::BOTTOM_SHARE,

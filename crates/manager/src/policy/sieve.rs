@@ -17,6 +17,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "sieve",
     summary: "FIFO with a hand that passes used pages by without moving them",
     source: "Zhang, Yang, Yue, Vigfusson, Rashmi: SIEVE is Simpler than LRU, NSDI 2024",
+    unlike_a_part: Some("newcomers at the hand are sifted by the next few misses, however large the memory"),
     parameters: &[],
     build: |_| Box::new(Sieve::default()),
 };
@@ -47,10 +48,6 @@ impl Policy for Sieve {
             self.hand = self.pages.newer(page);
         }
         self.pages.remove(&mut self.queue, page);
-    }
-
-    fn unlike_a_part(&self) -> Option<&'static str> {
-        Some("newcomers at the hand are sifted by the next few misses, however large the memory")
     }
 
     fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {

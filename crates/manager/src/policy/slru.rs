@@ -24,6 +24,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "slru",
     summary: "LRU in segments: up one with each use, down one when pushed out",
     source: "Karedla, Love, Wherry: Caching Strategies to Improve Disk System Performance, IEEE Computer 1994",
+    unlike_a_part: None,
     parameters: &[Parameter {
         name: "segments",
         help: "how many, of equal size; 2 as in the paper",

@@ -82,6 +82,9 @@ fn find(name: &str) -> Result<&'static Spec, String> {
     })
 }
 
+/// Why no policy that finds runs of blocks is in a sample as it is with all of them.
+pub(super) const SEQUENCES: &str = "what is read in sequence is no sequence any more in a part of all blocks";
+
 /// What a policy's file declares.
 pub struct Spec {
     /// The name users write.
@@ -90,6 +93,9 @@ pub struct Spec {
     pub summary: &'static str,
     /// The paper and section, or the idea's origin.
     pub source: &'static str,
+    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not. Of the policies that its
+    /// parameters name it need not speak: see [`Choice::unlike_a_part`].
+    pub unlike_a_part: Option<&'static str>,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Makes one.
@@ -161,6 +167,16 @@ impl Choice {
     /// Whether it needs to know the future: see [`Policy::is_offline`].
     pub fn is_offline(&self) -> bool {
         self.build().is_offline()
+    }
+
+    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not: for the policy's own reason, or
+    /// for that of a policy it is made of.
+    pub fn unlike_a_part(&self) -> Option<&'static str> {
+        let of_part = |value: &Value| match value {
+            Value::Number(_) => None,
+            Value::Policy(name) => name.parse::<Choice>().ok()?.unlike_a_part(),
+        };
+        self.spec().unlike_a_part.or_else(|| self.values.values.iter().find_map(of_part))
     }
 
     /// Makes the policy.

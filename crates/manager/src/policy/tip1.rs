@@ -24,6 +24,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "tip1",
     summary: "LRU with hints fetched in order, up to a ceiling on unread pages",
     source: "Patterson et al., TIP-1 (000 section 3.1) and the TIP prototype (001 section 2)",
+    unlike_a_part: None,
     parameters: &[
         UNREAD_SHARE,
         Parameter {

@@ -6,12 +6,13 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{BOTTOM_SHARE, THRESHOLD};
 use super::tip2::{self, Tip2, runs::Runs};
-use super::{Domain, Parameter, Spec};
+use super::{Domain, Parameter, SEQUENCES, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip2-amp",
     summary: "tip2-sarc; how far each run is read ahead, and when, follows from what became of it",
     source: "000 sections 4 and 5; 003 sections II and III; Gill, Bathen: AMP (FAST 2007)",
+    unlike_a_part: Some(SEQUENCES),
     parameters: tip2::parameters![
         THRESHOLD,
         BOTTOM_SHARE,

@@ -3,12 +3,13 @@
 
 use super::sequential::{self, detect::Rules};
 use super::tip2::{self, Tip2, runs::Runs};
-use super::Spec;
+use super::{SEQUENCES, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "tip2-sarc",
     summary: "tip2; finds sequential reads and reads ahead, and gives them memory by what a page more is worth",
     source: "000 sections 4 and 5; 003 sections II and III",
+    unlike_a_part: Some(SEQUENCES),
     parameters: sequential::parameters![
         tip2::T_HIT,
         tip2::T_DRIVER,

@@ -23,6 +23,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "2q",
     summary: "new pages in a queue; only what is missed again soon after it left is kept by recency",
     source: "Johnson, Shasha: 2Q: A Low Overhead High Performance Buffer Management Replacement Algorithm, VLDB 1994",
+    unlike_a_part: None,
     parameters: &[
         Parameter {
             name: "recent",

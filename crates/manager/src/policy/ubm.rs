@@ -1,12 +1,13 @@
 //! `ubm`: each file's pattern decides in which partition its pages are (004 section 3.2); the cache is that of `pcc`.
 
 use super::partitioned::{Files, Loops, OTHER, OVERDUE, Partitioned};
-use super::{Domain, Parameter, Spec};
+use super::{Domain, Parameter, SEQUENCES, Spec};
 
 pub(super) static SPEC: Spec = Spec {
     name: "ubm",
     summary: "as pcc, but file by file: blocks in a row are sequential, and looping once they are read again",
     source: "Kim et al., UBM (OSDI 2000), as 004 sections 3.2 and 5.3 describe it",
+    unlike_a_part: Some(SEQUENCES),
     parameters: &[
         Parameter {
             name: "threshold",

@@ -32,6 +32,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "w-tinylfu",
     summary: "a window by recency; beyond it, who is used more often stays",
     source: "Einziger, Friedman, Manes: TinyLFU: A Highly Efficient Cache Admission Policy, ACM TOS 2017",
+    unlike_a_part: None,
     parameters: &[Parameter {
         name: "window",
         help: "the share of the memory that is the window; a hundredth as in the paper, and one page at least",

@@ -310,10 +310,6 @@ impl<C: Classify> Policy for Partitioned<C> {
         Some(self.patterns)
     }
 
-    fn unlike_a_part(&self) -> Option<&'static str> {
-        Some("what is read in sequence is no sequence any more in a part of all blocks")
-    }
-
     fn uses_sites(&self) -> bool {
         self.classifier.uses_sites()
     }

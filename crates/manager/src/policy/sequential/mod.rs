@@ -153,10 +153,6 @@ impl<R: Replacement> Sequential<R> {
 
 /// Pages are on their list from the moment they are taken for a block, as in the paper.
 impl<R: Replacement> Policy for Sequential<R> {
-    fn unlike_a_part(&self) -> Option<&'static str> {
-        Some("what is read in sequence is no sequence any more in a part of all blocks")
-    }
-
     fn holds_a_part(&self) -> bool {
         false
     }

@@ -71,6 +71,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "tip2",
     summary: "cost and benefit: each page where it saves most time, hints and recency in one currency",
     source: "Patterson et al., TIP-2 (000 sections 4 and 5)",
+    unlike_a_part: None,
     parameters: parameters![],
     build: |values| Box::new(Tip2::new(values, None)),
 };
