@@ -11,6 +11,9 @@ oracleGeneral files, every object of size 1. Each speed is the median of several
 - theirs: of `process_trace`, which reads the trace as it goes, and of making the cache; the better of the default hash table (2^24
   slots, most of the time of a short trace) and one that fits the cache.
 
+What a user pays is measured besides: all of the processor's time of one policy at one size on 5 million requests, from the start of
+the process to its end, reading included. Theirs is that of `process_trace` with the package's own defaults, and of the process.
+
 Raw results go to bench/results/simulator.json.
 """
 
@@ -43,6 +46,8 @@ SPEED = ["lru", "arc", "s3fifo", "sieve", "opt"]
 HASH_POWER = 24
 # Runs of short traces are repeated to about so many requests: clocks are coarse.
 REQUESTS_MIN = 2_000_000
+# OLTP again and again, each time on other blocks: a real trace's locality, in a longer one.
+LONG = {"trace": "arc_OLTP.txt.zst", "requests": 5_000_000, "sizes": [15000, 350000], "policies": ["lru", "arc"]}
 SYNTHETIC = {"requests": 10_000_000, "objects": 8_000_000, "alpha": 0.8, "seed": 1}
 
 
@@ -74,14 +79,21 @@ def write(numpy, path, blocks):
     records.tofile(path)
 
 
+def timed(command):
+    """What a command printed, and the processor's time it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def simulation(foresee, path, policies, sizes):
+    return [foresee, "sim", path, "--policy", ",".join(policies), "--cache", ",".join(map(str, sizes)), "--json"]
+
+
 def ours(foresee, path, policies, sizes):
     """Rows of `foresee sim`, and the processor's time that is no policy's."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([foresee, "sim", path, "--policy", ",".join(policies), "--cache", ",".join(map(str, sizes)),
-                           "--json"], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    rows = json.loads(done.stdout)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    rows, cpu = timed(simulation(foresee, path, policies, sizes))
     return rows, cpu - sum(row["cpu_s"] for row in rows)
 
 
@@ -101,9 +113,12 @@ def simulate(path, policy, size, power, repeats):
     print(json.dumps({"requests": requests, "misses": round(ratio * requests), "cpu_s": cpu / repeats}))
 
 
+def simulation_of_theirs(path, policy, size, power, repeats):
+    return [sys.executable, __file__, "--simulate", path, policy, str(size), str(power), str(repeats)]
+
+
 def theirs(path, policy, size, power=HASH_POWER, repeats=1):
-    command = [sys.executable, __file__, "--simulate", path, policy, str(size), str(power), str(repeats)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return timed(simulation_of_theirs(path, policy, size, power, repeats))[0]
 
 
 def misses(foresee, path, sizes):
@@ -126,6 +141,41 @@ def speed(foresee, path, policy, size, requests, rounds):
         row["theirs_s"].append(theirs(path, policy, size, HASH_POWER, repeats)["cpu_s"])
         row["theirs_fitting_s"].append(theirs(path, policy, size, size.bit_length(), repeats)["cpu_s"])
     return row
+
+
+def long(numpy, path, blocks):
+    """The trace that is long."""
+    blocks = numpy.asarray(blocks, dtype=numpy.uint64)
+    times = -(-LONG["requests"] // len(blocks))
+    beyond = blocks.max() + numpy.uint64(1)
+    again = numpy.concatenate([blocks + numpy.uint64(nth) * beyond for nth in range(times)])
+    write(numpy, path, again[:LONG["requests"]])
+
+
+def whole(foresee, path, policy, size, rounds):
+    """All of the processor's time of both, in turn."""
+    row = {"policy": policy, "blocks": size, "requests": LONG["requests"], "ours_s": [], "theirs_s": [], "their_process_s": []}
+    for _ in range(rounds):
+        rows, cpu = timed(simulation(foresee, path, [policy], [size]))
+        row["ours_s"].append(cpu)
+        found, cpu = timed(simulation_of_theirs(path, policy, size, HASH_POWER, 1))
+        row["theirs_s"].append(found["cpu_s"])
+        row["their_process_s"].append(cpu)
+        assert rows[0]["misses"] == found["misses"], (rows, found)
+    return row
+
+
+def measure_whole(numpy, arguments, result):
+    """One policy at one size of a long trace, as a user has it."""
+    source = arguments.traces / LONG["trace"]
+    if not source.exists():
+        print(f"skipped: there is no {source}", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/long.oracleGeneral"
+        long(numpy, path, numbers(source))
+        result["whole"] = [whole(arguments.foresee, path, policy, size, arguments.rounds)
+                           for size in LONG["sizes"] for policy in LONG["policies"]]
 
 
 def sweep(foresee, path):
@@ -157,9 +207,13 @@ def measure_all(arguments):
     file = arguments.results / NAME
     before = json.loads(file.read_text()) if file.exists() else {}
     result = {"libcachesim": "0.3.5", "synthetic": SYNTHETIC, "machine": common.machine(),
-              "misses": before.get("misses", {}), "speed": before.get("speed", {}), "sweep_s": before.get("sweep_s")}
+              "misses": before.get("misses", {}), "speed": before.get("speed", {}), "sweep_s": before.get("sweep_s"),
+              "whole": before.get("whole", [])}
     arguments.results.mkdir(exist_ok=True)
-    for name in arguments.only or TRACES:
+    if not arguments.only or "long" in arguments.only:
+        measure_whole(numpy, arguments, result)
+        (arguments.results / NAME).write_text(json.dumps(result, indent=1) + "\n")
+    for name in [name for name in arguments.only or TRACES if name != "long"]:
         source = arguments.traces / name
         if name != "synthetic" and not source.exists():
             print(f"skipped: there is no {source}", file=sys.stderr)
@@ -191,6 +245,13 @@ def table(result):
                      for key in ("theirs_s", "theirs_fitting_s", "ours_s", "ours_with_loading_s")]
             ratio = min(median["theirs_s"], median["theirs_fitting_s"]) / median["ours_s"]
             print(f"| {name} | {row['blocks']:,} | {row['policy']} | {' | '.join(rates)} | {ratio:.2f}x |")
+    if result.get("whole"):
+        print("\n| requests | blocks | policy | libCacheSim, its process | foresee's process | ratio |\n"
+              "| ---: | ---: | --- | ---: | ---: | ---: |")
+        for row in result["whole"]:
+            process, theirs_s, ours_s = (statistics.median(row[key]) for key in ("their_process_s", "theirs_s", "ours_s"))
+            print(f"| {row['requests']:,} | {row['blocks']:,} | {row['policy']} | {theirs_s:.2f} s, {process:.2f} s | "
+                  f"{ours_s:.2f} s | {theirs_s / ours_s:.2f}x |")
     if result["sweep_s"]:
         print(f"\nAll policies at 12 sizes on OLTP: {result['sweep_s']:.1f} s on {result['machine']['processors']} processors.")
 
@@ -202,7 +263,7 @@ def main():
         return
     parser = common.options(__doc__, "policy")
     parser.add_argument("--traces", type=Path, default=common.ROOT.parent / "shared/traces", help="where the real traces are")
-    parser.add_argument("--only", nargs="+", choices=list(TRACES), help="only these traces; results of others stay")
+    parser.add_argument("--only", nargs="+", choices=[*TRACES, "long"], help="only these traces; results of others stay")
     arguments = parser.parse_args()
     if not arguments.table:
         measure_all(arguments)

@@ -34,7 +34,7 @@ const AS_GOOD: f64 = 0.95;
 /// Options of `foresee advise`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace
+    /// The trace (- for standard input)
     trace: PathBuf,
 
     /// Sizes of memory: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)

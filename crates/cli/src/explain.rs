@@ -1,7 +1,7 @@
 //! `foresee explain`: why a block was fetched, kept, given up.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -24,7 +24,7 @@ use crate::text::{count, many, time};
 /// Options of `foresee explain`.
 #[derive(Args)]
 pub struct Options {
-    /// A trace, to be run as told below; or a log written by 'foresee run --log', which says itself how it was run
+    /// A trace (- for standard input), to be run as told below; or a log written by 'foresee run --log', which says itself how it was run
     trace: PathBuf,
 
     /// The policy, with parameters if need be
@@ -74,17 +74,18 @@ fn moment(text: &str) -> Result<Question, String> {
 
 /// Explains; returns the exit status: 1 if there is nothing to explain.
 pub fn main(options: Options) -> Result<u8, String> {
-    match header(&options.trace)? {
+    let mut input = options.source.input(&options.trace)?;
+    match header(&mut input)? {
         Some(Header(config)) => {
             let question = options.question(&[])?;
             let policy = config.policy.as_str().to_owned();
             let mut witness = Witness::new(question, &policy, &[], &[]);
             let watch = &mut |now, event, actions: &[_], manager: &_| witness.see(now, event, actions, manager);
-            retrace(&options.trace, watch).map_err(|error| error.to_string())?;
+            retrace(input, watch).map_err(|error| error.to_string())?;
             tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)), question)
         }
         None => {
-            let trace = options.source.load(&options.trace, options.device.is_some())?;
+            let trace = options.source.load_from(input, options.device.is_some())?;
             let names: Vec<String> = trace.files.iter().map(|file| file.name.clone()).collect();
             let question = options.question(&names)?;
             let processes = trace.processes();
@@ -97,8 +98,8 @@ pub fn main(options: Options) -> Result<u8, String> {
 }
 
 /// How a log was run; None if the file is no log.
-fn header(path: &Path) -> Result<Option<Header>, String> {
-    let mut input = Input::open(path).map_err(|error| error.to_string())?;
+fn header(input: &mut Input) -> Result<Option<Header>, String> {
+    let path = input.path().to_owned();
     let head = input.head().map_err(|error| error.to_string())?;
     if !head.bytes.starts_with(b"foresee-log ") {
         return Ok(None);

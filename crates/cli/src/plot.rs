@@ -31,7 +31,7 @@ use references::{Ranks, references};
 /// Options of `foresee plot`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace
+    /// The trace (- for standard input)
     trace: PathBuf,
 
     /// Where the page goes [default: the trace's name with .html]
@@ -60,15 +60,15 @@ pub struct Options {
 
 /// Draws the trace; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
-    let name = options.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = match options.trace.file_name() {
+        Some(name) if name != "-" => name.to_string_lossy().into_owned(),
+        _ => "trace".to_owned(),
+    };
     let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
     let page_output = Output::check("--output", &page_path)?;
     let png_output = Output::check_any("--png", options.png.as_deref())?;
     let choices = policies(&options.policy)?;
     let mut trace = options.source.load(&options.trace, false)?;
-    if trace.is_empty() {
-        return Err(format!("{}: holds no request to draw", options.trace.display()));
-    }
     if let Some(advised) = &options.advice {
         trace.advise(&advised.advice);
     }

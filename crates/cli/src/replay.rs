@@ -11,7 +11,7 @@ use crate::text::count;
 /// Options of `foresee replay`.
 #[derive(Args)]
 pub struct Options {
-    /// A log written by 'foresee run --log'
+    /// A log written by 'foresee run --log' (- for standard input)
     log: PathBuf,
 }
 

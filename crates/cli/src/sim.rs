@@ -21,18 +21,19 @@ use crate::output::Output;
 use crate::report::{write_csv, write_json};
 use crate::say::print;
 use crate::source::Source;
+use crate::text::count;
 pub use notes::notes;
 pub use timed::think;
 
 /// Options of `foresee sim`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace
+    /// The trace (- for standard input)
     #[arg(required_unless_present = "list")]
     trace: Option<PathBuf>,
 
-    /// Policies, with parameters if need be: lru,tip1:unread_share=0.5 [default: all]. What could be had stands beside them: opt,
-    /// and a cache without limit
+    /// Policies, each with its parameters if need be, all joined by commas: lru,pcc:by_hash=0,halve_at=0,arc. Among them opt: the
+    /// fewest misses there can be [default: all]
     #[arg(long, short, value_name = "P,Q")]
     policy: Option<String>,
 
@@ -121,7 +122,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             };
             timed::run(path, &trace, &timed::options(device, options.think, options.disclose), &choices, &sizes)?
         }
-        None => untimed::run(path, &trace, choices, &sizes)?,
+        None => untimed::run(path, &trace, &choices, &sizes)?,
     };
     if let Some(output) = &json {
         write_json(output, &json!(rows))?;
@@ -147,8 +148,12 @@ type Results = Result<(Vec<Value>, String), String>;
 /// What of the trace was run.
 fn heading(path: &Path, trace: &Trace) -> String {
     let (requests, references) = trace.whole();
-    let [requests, references, distinct] = [requests, references, trace.distinct_blocks()].map(crate::text::count);
-    format!("{}: {requests} requests for {references} blocks, {distinct} different ones\n", path.display())
+    let path = if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
+    let different = match trace.counted_distinct_blocks() {
+        Some(blocks) => format!(", {} different ones", count(blocks)),
+        None => String::new(),
+    };
+    format!("{path}: {} requests for {} blocks{different}\n", count(requests), count(references))
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {

@@ -8,11 +8,11 @@ use clap::Subcommand;
 use foresee_sim::trace::{Format, Info, REGISTRY, convert, info};
 use serde_json::{Value, json};
 
-use crate::damage::reading;
+use crate::damage;
 use crate::output::Output;
 use crate::report::write_json;
 use crate::say::{print, say};
-use crate::sizes;
+use crate::source::Reading;
 use crate::text::{bytes, count, many, time};
 
 /// What to do with a trace.
@@ -20,7 +20,7 @@ use crate::text::{bytes, count, many, time};
 pub enum Action {
     /// Rewrite a trace in another format
     Convert {
-        /// The trace to read
+        /// The trace to read (- for standard input)
         input: PathBuf,
         /// The file to write (- for standard output); packed if its name ends in .gz or .zst
         output: PathBuf,
@@ -30,20 +30,18 @@ pub enum Action {
         /// The format to read [default: as the file's beginning tells]
         #[arg(long, value_name = "NAME")]
         from: Option<&'static Format>,
-        /// The size of a block, where the trace does not tell it
-        #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = sizes::bytes)]
-        block_size: u64,
+        #[command(flatten)]
+        reading: Reading,
     },
     /// Count what a trace holds
     Info {
-        /// The trace
+        /// The trace (- for standard input)
         trace: PathBuf,
         /// Its format [default: as the file's beginning tells]
         #[arg(long, value_name = "NAME")]
         format: Option<&'static Format>,
-        /// The size of a block
-        #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = sizes::bytes)]
-        block_size: u64,
+        #[command(flatten)]
+        reading: Reading,
         /// Write the numbers to this file as an object (- for standard output)
         #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
         json: Option<PathBuf>,
@@ -55,21 +53,28 @@ pub enum Action {
 /// Does it; returns the exit status.
 pub fn main(action: Action) -> Result<u8, String> {
     match action {
-        Action::Convert { input, output, to, from, block_size } => {
+        Action::Convert { input, output, to, from, reading } => {
             if is_same(&input, &output) {
                 return Err(format!("{}: is the trace to be read; name another file to write", output.display()));
             }
             let unfinished = Output::new("OUTPUT", &output).begin()?;
             let target = unfinished.target()?;
-            let convert = || convert(&input, from, target, to, block_size);
-            let requests = reading(&input, convert).map_err(|error| error.to_string())?;
+            let convert = || {
+                let requests = reading.open(&input, from)?;
+                convert(requests, target, to, reading.block_size).map_err(|error| error.to_string())
+            };
+            let requests = damage::reading(&input, convert)?;
             unfinished.finish()?;
             let done = format!("{} requests written to {}", count(requests), output.display());
             if output.as_os_str() == "-" { say(done) } else { print(|out| writeln!(out, "{done}"))? }
         }
-        Action::Info { trace, format, block_size, json } => {
+        Action::Info { trace, format, reading, json } => {
             let json = Output::check_any("--json", json.as_deref())?;
-            let info = reading(&trace, || info(&trace, format, block_size)).map_err(|error| error.to_string())?;
+            let info = || {
+                let requests = reading.open(&trace, format)?;
+                info(requests, reading.block_size).map_err(|error| error.to_string())
+            };
+            let info = damage::reading(&trace, info)?;
             match &json {
                 Some(output) => write_json(output, &object(&info))?,
                 None => print(|out| show(&info, out))?,

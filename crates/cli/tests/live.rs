@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use foresee_sim::trace::{Request, Span, open};
+use foresee_sim::trace::{Reader, Request, Span, open};
 use support::process::{how, kill};
 use support::{Place, binary, end, have, is_root, library::root, lines_of, wait_until};
 

@@ -123,7 +123,8 @@ fn a_clock_shows_what_hints_save() {
 #[test]
 fn results_are_comma_separated_too() {
     let place = recorded();
-    let words = ["sim", "trace.parquet", "-p", "lru,tip1:unread_share=0.5,count_present=0", "-c", "10,50%", "--csv"];
+    let words =
+        ["sim", "trace.parquet", "-p", "lru,tip1:unread_share=0.5,count_present=0,opt", "-c", "10,50%", "--csv"];
     let text = foresee(&place, &words).with(0).out();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("policy,cache_blocks,requests,references,hits,misses,"), "{text}");
@@ -151,11 +152,11 @@ fn cells(rows: &Value) -> Vec<(String, u64, u64, u64)> {
 fn a_simulation_gives_the_same_in_every_format() {
     let place = recorded();
     let sim = |trace: &str| {
-        json(foresee(&place, &["sim", trace, "--policy", "lru,null", "--cache", "10,100,25%,64KiB,1GiB", "--json"]))
+        json(foresee(&place, &["sim", trace, "--policy", "lru,null,opt", "--cache", "10,100,25%,64KiB,1GiB", "--json"]))
     };
     let rows = sim("trace.parquet");
     let of_recorded = cells(&rows);
-    // Beside the two of them, opt at each size and a cache without limit.
+    // Each of them at each size, and a cache without limit.
     assert_eq!(of_recorded.len(), 16);
     for row in rows.as_array().unwrap() {
         assert_eq!(

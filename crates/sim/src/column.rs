@@ -10,6 +10,7 @@ pub(crate) struct Column<T> {
 }
 
 impl<T: Copy + PartialEq + Default> Column<T> {
+    #[inline]
     pub(crate) fn push(&mut self, value: T) {
         if self.len == 0 {
             self.same = value;
@@ -27,6 +28,7 @@ impl<T: Copy + PartialEq + Default> Column<T> {
         self.values.last().copied().unwrap_or(self.same)
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> T {
         self.values.get(at).copied().unwrap_or(self.same)
     }

@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock};
 use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, Future, ReaderId, Site, Time};
 
 use crate::column::Column;
-use crate::error::{At, Error};
+use crate::error::Error;
 use crate::sample::Sample;
-use crate::trace::{self, Format, Numbering, Request, Span};
+use crate::trace::{self, Format, Numbering, Reader, Request, Span};
 
 /// A thread of the trace: its requests follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,12 +107,10 @@ impl Trace {
     ///
     /// # Errors
     /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
-    pub fn read(path: &Path, mut reader: Box<dyn trace::Reader>, taking: impl Into<Taking>) -> Result<Trace, Error> {
+    pub fn read(path: &Path, mut reader: impl Reader, taking: impl Into<Taking>) -> Result<Trace, Error> {
         let mut loader = Loader::new(taking.into());
-        let mut row = 0;
         while let Some(request) = reader.next()? {
-            loader.push(&request).map_err(|what| Error::new(path, At::Row(row), what))?;
-            row += 1;
+            loader.push(&request).map_err(|what| Error::new(path, reader.at(), what))?;
         }
         let mut trace = loader.trace;
         for (file, name) in trace.files.iter_mut().zip(reader.names()) {
@@ -230,9 +228,17 @@ impl Trace {
         has_times && (0..self.len()).all(|at| self.entry(at).took_ns == 0)
     }
 
-    /// How many different blocks there are; of a sampled trace, about how many.
+    /// How many different blocks there are; of a sampled trace, about how many. To count them takes longer than to read the trace.
     pub fn distinct_blocks(&self) -> u64 {
-        let here = self.future().distinct_blocks();
+        self.of_all(self.future().distinct_blocks())
+    }
+
+    /// The same, if they were counted already.
+    pub fn counted_distinct_blocks(&self) -> Option<u64> {
+        self.future.get().map(|future| self.of_all(future.distinct_blocks()))
+    }
+
+    fn of_all(&self, here: u64) -> u64 {
         self.sample.map_or(here, |sample| sample.of_all(here))
     }
 
@@ -305,6 +311,7 @@ impl Loader {
         Ok(())
     }
 
+    #[inline]
     fn append(&mut self, request: Request, file: FileId, first: u64, count: u32) {
         let lane = self.lane(request.process, request.thread);
         let trace = &mut self.trace;

@@ -90,8 +90,9 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
 ///
 /// # Errors
 /// As [`replay`].
-pub fn retrace(path: &Path, watch: &mut Tap<'_>) -> Result<(), Error> {
-    let mut lines = Lines { input: Input::open(path)?, line: 0, text: Vec::new() };
+pub fn retrace(input: Input, watch: &mut Tap<'_>) -> Result<(), Error> {
+    let path = &input.path().to_owned();
+    let mut lines = Lines { input, line: 0, text: Vec::new() };
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
     let Header(config) = lines
         .next()?

@@ -6,9 +6,7 @@ use std::sync::OnceLock;
 
 use foresee_sim::load::Trace;
 use foresee_sim::trace::recorded::{self, ROWS_PER_GROUP, RecordedWriter};
-use foresee_sim::trace::{
-    Format, REGISTRY, Reader, Request, Span, Target, Writer, convert, create, detect, info, open,
-};
+use foresee_sim::trace::{Format, REGISTRY, Reader, Request, Span, Target, Writer, convert, create, info, open};
 use proptest::prelude::*;
 
 const BLOCK_BYTES: u64 = 4096;
@@ -21,7 +19,7 @@ fn format(name: &str) -> &'static Format {
     name.parse().unwrap()
 }
 
-fn all(mut reader: Box<dyn Reader>) -> Result<(Vec<Request>, Vec<String>), String> {
+fn all(mut reader: impl Reader) -> Result<(Vec<Request>, Vec<String>), String> {
     let mut requests = Vec::new();
     while let Some(request) = reader.next().map_err(|error| error.to_string())? {
         requests.push(request);
@@ -92,7 +90,7 @@ fn recorded_rows_come_back_over_several_groups() {
     let (found, found_names) = read(&path, None).unwrap();
     assert_eq!(found_names, names);
     assert!(found == requests, "rows differ");
-    let info = info(&path, None, BLOCK_BYTES).unwrap();
+    let info = info(open(&path, None, BLOCK_BYTES).unwrap(), BLOCK_BYTES).unwrap();
     assert_eq!(
         (info.format, info.requests, info.files, info.processes, info.threads),
         ("recorded", requests.len() as u64, 2, 3, 15)
@@ -128,10 +126,26 @@ fn groups_can_be_flushed_at_any_time_and_may_be_missing() {
 fn converting_keeps_what_the_other_format_can_say() {
     let (text, parquet, back) = (scratch("convert.txt"), scratch("convert.parquet"), scratch("back.txt.gz"));
     fs::write(&text, "5\n6\n*\n\n5\n").unwrap();
-    assert_eq!(convert(&text, None, Target::create(&parquet).unwrap(), format("recorded"), BLOCK_BYTES), Ok(3));
+    assert_eq!(
+        convert(
+            open(&text, None, BLOCK_BYTES).unwrap(),
+            Target::create(&parquet).unwrap(),
+            format("recorded"),
+            BLOCK_BYTES
+        ),
+        Ok(3)
+    );
     let spans: Vec<Span> = read(&parquet, None).unwrap().0.iter().map(|it| it.span).collect();
     assert_eq!(spans, [5, 6, 5].map(|at| Span::Range { offset: at * BLOCK_BYTES, length: BLOCK_BYTES }));
-    assert_eq!(convert(&parquet, None, Target::create(&back).unwrap(), format("blocks"), BLOCK_BYTES), Ok(3));
+    assert_eq!(
+        convert(
+            open(&parquet, None, BLOCK_BYTES).unwrap(),
+            Target::create(&back).unwrap(),
+            format("blocks"),
+            BLOCK_BYTES
+        ),
+        Ok(3)
+    );
     assert_eq!(read(&back, None).unwrap().0, [5, 6, 5].map(object));
 }
 
@@ -165,11 +179,12 @@ fn what_was_written_is_kept_and_is_a_request_like_any_other() {
     let requests = [request(3, false), request(9, true), request(4, false)];
     write(&path, format("recorded"), &requests, &["a"]);
     assert_eq!(read(&path, None).unwrap().0, requests);
-    let info = info(&path, None, BLOCK_BYTES).unwrap();
+    let info = info(open(&path, None, BLOCK_BYTES).unwrap(), BLOCK_BYTES).unwrap();
     assert_eq!((info.requests, info.writes, info.references, info.bytes), (3, 1, 3, 3 * BLOCK_BYTES));
     assert_eq!(Trace::load(&path, None, BLOCK_BYTES).unwrap().references, 3);
     for name in ["blocks", "oracleGeneral"] {
-        convert(&path, None, Target::create(&text).unwrap(), format(name), BLOCK_BYTES).unwrap();
+        convert(open(&path, None, BLOCK_BYTES).unwrap(), Target::create(&text).unwrap(), format(name), BLOCK_BYTES)
+            .unwrap();
         assert_eq!(read(&text, Some(format(name))).unwrap().0.len(), 3, "{name}");
     }
 }
@@ -227,7 +242,7 @@ fn a_truncated_packing_is_named() {
 fn an_unknown_format_is_named_with_those_there_are() {
     let path = scratch("unknown.dat");
     fs::write(&path, "time,offset\n1,2\n").unwrap();
-    let error = detect(&path).unwrap_err().to_string();
+    let error = open(&path, None, BLOCK_BYTES).err().unwrap().to_string();
     assert!(error.contains("unknown.dat: "), "{error}");
     for format in REGISTRY {
         assert!(error.contains(format.name), "{error}");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use foresee_sim::load::Trace;
-use foresee_sim::trace::info;
+use foresee_sim::trace::{info, open};
 use foresee_sim::untimed::{Cell, sweep};
 
 const BLOCK_BYTES: u64 = 4096;
@@ -211,7 +211,7 @@ fn what_the_traces_hold() {
         ("arc_OLTP.txt.zst", 914_145, 186_880),
     ] {
         let Some(path) = trace_path(name) else { continue };
-        let info = info(&path, None, BLOCK_BYTES).unwrap();
+        let info = info(open(&path, None, BLOCK_BYTES).unwrap(), BLOCK_BYTES).unwrap();
         assert_eq!((info.format, info.requests, info.distinct_blocks), ("blocks", requests, distinct), "{name}");
         assert_eq!(info.bytes, requests * BLOCK_BYTES);
         assert!((info.reread_share - (1.0 - distinct as f64 / requests as f64)).abs() < 1e-12);

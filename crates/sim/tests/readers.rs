@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foresee_sim::load::{Taking, Trace};
-use foresee_sim::trace::{Format, Input, REGISTRY, Request, Span, open};
+use foresee_sim::trace::{Format, Input, REGISTRY, Reader, Request, Span, open};
 
 /// time_ns, process, thread, file's name, offset, length, took_ns, write.
 type Row = (u64, i32, i32, &'static str, u64, u64, u64, bool);

@@ -13,18 +13,13 @@ use super::{Results, cells, heading};
 use crate::progress::Progress;
 use crate::text::count;
 
-/// What stands beside every policy: the least misses there can be at its size.
-const BESIDE: &str = "opt";
-
 /// Runs each policy at each size.
-pub fn run(path: &Path, trace: &Trace, mut choices: Vec<Choice>, sizes: &[u64]) -> Results {
-    if !choices.iter().any(|choice| choice.as_str() == BESIDE) {
-        choices.push(BESIDE.parse()?);
-    }
+pub fn run(path: &Path, trace: &Trace, choices: &[Choice], sizes: &[u64]) -> Results {
     let progress = Progress::new();
-    let outcomes = sweep(trace, &cells(&choices, sizes), &|done, total| progress.show(done, total));
+    let outcomes = sweep(trace, &cells(choices, sizes), &|done, total| progress.show(done, total));
     progress.clear();
-    let rows = outcomes.iter().map(row).chain([unlimited(trace)]).collect();
+    let unlimited = trace.counted_distinct_blocks().map(|misses| unlimited(trace, misses));
+    let rows = outcomes.iter().map(row).chain(unlimited).collect();
     Ok((rows, heading(path, trace) + &table(trace, &outcomes, sizes) + &notes(trace, choices.iter(), None)))
 }
 
@@ -45,9 +40,8 @@ fn row(outcome: &Outcome) -> Value {
 }
 
 /// A cache that holds all the trace asks for: each block misses once.
-fn unlimited(trace: &Trace) -> Value {
+fn unlimited(trace: &Trace, misses: u64) -> Value {
     let (requests, references) = trace.whole();
-    let misses = trace.distinct_blocks();
     json!({
         "policy": "unlimited",
         "cache_blocks": misses,
@@ -98,10 +92,10 @@ fn table(trace: &Trace, outcomes: &[Outcome], sizes: &[u64]) -> String {
         }
         text.push('\n');
     }
-    let distinct = trace.distinct_blocks();
-    let best = format!("{:.2}%", percent(distinct));
-    let _ =
-        writeln!(text, "{:<width$}{best:>width_of$}  {} misses", "unlimited", count(distinct), width_of = columns[0].1);
+    if let Some(misses) = trace.counted_distinct_blocks() {
+        let (best, width_of) = (format!("{:.2}%", percent(misses)), columns[0].1);
+        let _ = writeln!(text, "{:<width$}{best:>width_of$}  {} misses", "unlimited", count(misses));
+    }
     for outcome in policies {
         if let Some(reason) = outcome.untold {
             let _ = writeln!(text, "A sample does not tell of {}: {reason}.", outcome.policy);

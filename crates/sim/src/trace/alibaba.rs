@@ -13,6 +13,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "alibaba",
     summary: "Alibaba Cloud's lines of device_id,opcode,offset,length,timestamp",
+    words: &[],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

@@ -14,6 +14,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "arc",
     summary: "the ARC paper's .lis: first block, number of blocks, two more numbers",
+    words: &["lis"],
     detect: |head| looks_like(head, |known, line| parse(known, line, 1)),
     read: |input, block_bytes| Ok(rows(input, move |known, line| parse(known, line, block_bytes))),
     write: None,

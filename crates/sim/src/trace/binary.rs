@@ -14,7 +14,13 @@ impl Records {
         Records { input, offset: 0 }
     }
 
+    /// Where the record of this length read last begins.
+    pub(super) fn at(&self, length: usize) -> At {
+        At::Byte(self.offset.saturating_sub(length as u64))
+    }
+
     /// Fills `record` with the next bytes; false at the end of the file.
+    #[inline]
     pub(super) fn next(&mut self, record: &mut [u8]) -> Result<bool, Error> {
         let at = At::Byte(self.offset);
         let read = self.input.record(record, at)?;
@@ -32,7 +38,7 @@ impl Records {
 
     /// What is wrong with the record of this length read last.
     pub(super) fn broken(&self, length: usize, what: impl Into<String>) -> Error {
-        Error::new(self.input.path(), At::Byte(self.offset - length as u64), what)
+        Error::new(self.input.path(), self.at(length), what)
     }
 }
 

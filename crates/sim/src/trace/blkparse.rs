@@ -16,6 +16,7 @@ use super::{Format, Head, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "blkparse",
     summary: "what blkparse prints",
+    words: &[],
     detect: |head| looks_like(head, parser(head)),
     read: |mut input, _| {
         let parse = parser(&input.head()?);

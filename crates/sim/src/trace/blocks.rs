@@ -11,12 +11,13 @@
 
 use std::io::Write;
 
-use super::{Format, Head, Input, Output, Reader, Request, Span, Writer, no_files};
+use super::{Format, Head, Input, LINES_TO_DETECT, Output, Reader, Request, Span, Writer, no_files};
 use crate::error::{At, Error};
 
 pub(super) static FORMAT: Format = Format {
     name: "blocks",
     summary: "one block number a line",
+    words: &["trc"],
     detect: looks_like,
     read: |input, block_bytes| Ok(Box::new(BlockReader { input, block_bytes, line: 0, text: Vec::new() })),
     write: Some(|target, block_bytes| Ok(Box::new(BlockWriter { output: Output::new(target)?, block_bytes }))),
@@ -24,9 +25,6 @@ pub(super) static FORMAT: Format = Format {
 
 /// A number of 64 bits has 20 digits; the rest is for blanks.
 const LINE_BYTES_MAX: u64 = 256;
-
-/// Lines looked at before a file is taken for one of these.
-const LINES_TO_DETECT: usize = 64;
 
 /// No name is asked for: the LIRS traces are `*.trc`, the ARC traces `*.txt` or `*.lis`.
 fn looks_like(head: &Head<'_>) -> bool {
@@ -88,6 +86,10 @@ impl Reader for BlockReader {
                 }
             }
         }
+    }
+
+    fn at(&self) -> At {
+        At::Line(self.line)
     }
 
     fn names(&self) -> &[String] {

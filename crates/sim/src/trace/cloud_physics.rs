@@ -15,6 +15,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "cloudphysics",
     summary: "CloudPhysics' lines of version,time,op,size,lbn",
+    words: &["cloudphysicsio"],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

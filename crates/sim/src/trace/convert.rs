@@ -1,23 +1,13 @@
 //! Rewrites a trace in another format.
 
-use std::path::Path;
-
-use super::{Format, Target, create, open};
+use super::{Format, Reader, Requests, Target, create};
 use crate::error::Error;
 
-/// Reads a trace and writes it as `output` in the format `to`; `from` is found out if it is not given. Returns the number
-/// of requests. What the new format has no column for is lost.
+/// Writes a trace as `output` in the format `to`. Returns the number of requests. What the new format has no column for is lost.
 ///
 /// # Errors
 /// If the one cannot be read or the other not written.
-pub fn convert(
-    input: &Path,
-    from: Option<&'static Format>,
-    output: Target,
-    to: &'static Format,
-    block_bytes: u64,
-) -> Result<u64, Error> {
-    let mut reader = open(input, from, block_bytes)?;
+pub fn convert(mut reader: Requests, output: Target, to: &'static Format, block_bytes: u64) -> Result<u64, Error> {
     let mut writer = create(output, to, block_bytes)?;
     let mut requests = 0;
     while let Some(request) = reader.next()? {

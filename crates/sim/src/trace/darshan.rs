@@ -13,11 +13,12 @@
 
 use super::text::{Known, Lines, number, seconds};
 use super::{Format, Input, Reader, Request, Span};
-use crate::error::Error;
+use crate::error::{At, Error};
 
 pub(super) static FORMAT: Format = Format {
     name: "darshan",
     summary: "what darshan-dxt-parser prints",
+    words: &["dxt"],
     detect: |head| {
         let marked = |mark: &[u8]| head.bytes.windows(mark.len()).any(|window| window == mark);
         head.bytes.starts_with(b"#") && (marked(b"\n# DXT, ") || marked(b"darshan log version"))
@@ -28,7 +29,9 @@ pub(super) static FORMAT: Format = Format {
 
 struct DarshanReader {
     known: Known,
-    requests: std::vec::IntoIter<Request>,
+    /// With their lines.
+    requests: std::vec::IntoIter<(u64, Request)>,
+    line: u64,
 }
 
 impl DarshanReader {
@@ -37,10 +40,11 @@ impl DarshanReader {
         let (mut file, mut requests) = (None, Vec::new());
         while let Some(line) = lines.next()? {
             let parsed = parse(&mut known, &mut file, line);
-            requests.extend(parsed.map_err(|what| lines.broken(&what))?);
+            let request = parsed.map_err(|what| lines.broken(&what))?;
+            requests.extend(request.map(|request| (lines.number, request)));
         }
-        requests.sort_by_key(|request| request.time_ns);
-        Ok(DarshanReader { known, requests: requests.into_iter() })
+        requests.sort_by_key(|(_, request)| request.time_ns);
+        Ok(DarshanReader { known, requests: requests.into_iter(), line: 0 })
     }
 }
 
@@ -79,7 +83,13 @@ fn parse(known: &mut Known, file: &mut Option<u32>, line: &str) -> Result<Option
 
 impl Reader for DarshanReader {
     fn next(&mut self) -> Result<Option<Request>, Error> {
-        Ok(self.requests.next())
+        let next = self.requests.next();
+        self.line = next.map_or(self.line, |(line, _)| line);
+        Ok(next.map(|(_, request)| request))
+    }
+
+    fn at(&self) -> At {
+        At::Line(self.line)
     }
 
     fn names(&self) -> &[String] {

@@ -22,6 +22,7 @@ const NS_PER_US: u64 = 1000;
 pub(super) static FORMAT: Format = Format {
     name: "fio",
     summary: "fio's iolog of version 2 or 3",
+    words: &["iolog"],
     detect: |head| {
         let mut log = Iolog::default();
         looks_like(head, |known, line| log.parse(known, line)) || head.bytes.starts_with(b"fio version ")

@@ -13,6 +13,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "fiu",
     summary: "FIU's lines of time, pid, process, lba, size, op, major, minor, MD5",
+    words: &[],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

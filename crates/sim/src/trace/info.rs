@@ -1,10 +1,9 @@
 //! What a trace holds, in numbers.
 
 use std::collections::HashSet;
-use std::path::Path;
 
-use super::{Format, detect, open};
-use crate::error::{At, Error};
+use super::{Reader, Requests};
+use crate::error::Error;
 
 /// A trace's numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,18 +42,13 @@ pub struct Info {
 ///
 /// # Errors
 /// If it cannot be read, or a request lies beyond what can be counted.
-pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> Result<Info, Error> {
-    let format = match format {
-        Some(format) => format,
-        None => detect(path)?,
-    };
-    let mut reader = open(path, Some(format), block_bytes)?;
+pub fn info(mut reader: Requests, block_bytes: u64) -> Result<Info, Error> {
     let (mut requests, mut writes, mut references, mut bytes) = (0, 0, 0, 0_u64);
     let (mut begin, mut end) = (u64::MAX, 0);
     let (mut blocks, mut threads, mut sites) = (HashSet::new(), HashSet::new(), HashSet::new());
     let mut took_ns: u64 = 0;
     while let Some(request) = reader.next()? {
-        let numbers = request.numbers(block_bytes).map_err(|what| Error::new(path, At::Row(requests), what))?;
+        let numbers = request.numbers(block_bytes).map_err(|what| Error::new(reader.path(), reader.at(), what))?;
         requests += 1;
         writes += u64::from(request.write);
         bytes = bytes.saturating_add(request.span.bytes());
@@ -71,7 +65,7 @@ pub fn info(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> R
     let distinct_blocks = blocks.len() as u64;
     let processes: HashSet<i32> = threads.iter().map(|&(process, _)| process).collect();
     Ok(Info {
-        format: format.name,
+        format: reader.format().name,
         requests,
         writes,
         references,

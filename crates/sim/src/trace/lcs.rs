@@ -21,7 +21,7 @@
 
 use super::binary::{Records, part};
 use super::{Format, Reader, Request, Span, no_files};
-use crate::error::Error;
+use crate::error::{At, Error};
 
 const MAGIC: [u8; 8] = 0x1234_5678_9abc_def0_u64.to_le_bytes();
 const HEADER_BYTES: usize = 8192;
@@ -32,6 +32,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(super) static FORMAT: Format = Format {
     name: "lcs",
     summary: "libCacheSim's binary records of time, object id, size, operation and tenant, with a header",
+    words: &[],
     detect: |head| head.bytes.starts_with(&MAGIC),
     read: |input, _| Ok(Box::new(LcsReader::open(Records::new(input))?)),
     write: None,
@@ -88,6 +89,10 @@ impl Reader for LcsReader {
             write: changes(operation),
             ..Request::default()
         }))
+    }
+
+    fn at(&self) -> At {
+        self.records.at(self.record.len())
     }
 
     fn names(&self) -> &[String] {

@@ -9,8 +9,10 @@ mod binary;
 mod convert;
 mod info;
 mod input;
+mod limits;
 mod numbering;
 mod output;
+mod requests;
 mod span;
 mod text;
 
@@ -19,12 +21,17 @@ use std::path::Path;
 pub use convert::convert;
 pub use info::{Info, info};
 pub use input::{Head, Input};
+pub use limits::Limits;
 pub(crate) use numbering::Numbering;
 pub use output::{Output, Target};
+pub use requests::Requests;
 pub use span::Span;
 pub(crate) use span::blocks_of;
 
-use crate::error::Error;
+use crate::error::{At, Error};
+
+/// Lines looked at before a file is taken for one of a format.
+const LINES_TO_DETECT: usize = 64;
 
 /// Declares the formats: one line each, in the order in which they are tried on a file of unknown format.
 macro_rules! formats {
@@ -83,8 +90,25 @@ pub trait Reader {
     /// If the file cannot be read, or what it holds there is not of its format.
     fn next(&mut self) -> Result<Option<Request>, Error>;
 
+    /// Where in the file the request given last stands.
+    fn at(&self) -> At;
+
     /// The names of the files met so far, by [`Request::file`]. A format without files has one, named "".
     fn names(&self) -> &[String];
+}
+
+impl Reader for Box<dyn Reader> {
+    fn next(&mut self) -> Result<Option<Request>, Error> {
+        (**self).next()
+    }
+
+    fn at(&self) -> At {
+        (**self).at()
+    }
+
+    fn names(&self) -> &[String] {
+        (**self).names()
+    }
 }
 
 /// Takes a trace's requests one after the other.
@@ -111,6 +135,8 @@ pub struct Format {
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
+    /// Words in the names of such files, besides its own name: `lis` in `OLTP.lis`. They count where the beginning is like no format.
+    pub words: &'static [&'static str],
     /// Whether a file that begins like this is one.
     pub detect: fn(&Head<'_>) -> bool,
     /// Starts reading. The number is the size of a block where the trace does not tell it.
@@ -122,6 +148,14 @@ pub struct Format {
 impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Format {
+    /// Whether a file's name speaks of it.
+    fn is_in_name(&self, name: &str) -> bool {
+        let is_ours = |word: &str| self.words.iter().chain([&self.name]).any(|it| it.eq_ignore_ascii_case(word));
+        name.split(|it: char| !it.is_alphanumeric()).any(is_ours)
     }
 }
 
@@ -141,18 +175,18 @@ impl std::str::FromStr for &'static Format {
     }
 }
 
-/// Finds out which format a file is in.
-///
-/// # Errors
-/// If it cannot be read, or is like none.
-pub fn detect(path: &Path) -> Result<&'static Format, Error> {
-    recognise(&mut Input::open(path)?)
-}
-
+/// Finds out which format a file is in: by its beginning, by its name, or by what is whole of its beginning. Whether it is whole,
+/// reading it will tell.
 fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
     let path = input.path().to_owned();
     let head = input.head()?;
-    REGISTRY.iter().copied().find(|format| (format.detect)(&head)).ok_or_else(|| {
+    let like = |bytes: &[u8]| REGISTRY.iter().copied().find(|format| (format.detect)(&Head { bytes, ..head }));
+    let named = || REGISTRY.iter().copied().find(|format| format.is_in_name(head.name));
+    // A text that is damaged in one place is whole before it or behind it.
+    let mut lines: Vec<usize> = (0..head.bytes.len()).filter(|&at| head.bytes[at] == b'\n').collect();
+    lines.truncate(LINES_TO_DETECT);
+    let (before, behind) = head.bytes.split_at(lines.get(lines.len().saturating_sub(1) / 2).map_or(0, |end| end + 1));
+    like(head.bytes).or_else(named).or_else(|| like(before)).or_else(|| like(behind)).ok_or_else(|| {
         let names = names_of(REGISTRY.iter());
         Error::whole(&path, format!("neither its name nor its beginning tells its format; say which it is: {names}"))
     })
@@ -162,14 +196,9 @@ fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
 /// where the trace does not tell it.
 ///
 /// # Errors
-/// If the file cannot be read, or its format is not known.
-pub fn open(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> Result<Box<dyn Reader>, Error> {
-    let mut input = Input::open(path)?;
-    let format = match format {
-        Some(format) => format,
-        None => recognise(&mut input)?,
-    };
-    (format.read)(input, block_bytes)
+/// If the file cannot be read, is empty, or its format is not known.
+pub fn open(path: &Path, format: Option<&'static Format>, block_bytes: u64) -> Result<Requests, Error> {
+    Requests::of(Input::open(path)?, format, block_bytes)
 }
 
 /// Starts writing a trace.

@@ -18,6 +18,7 @@ const TICKS_MAX: u64 = u64::MAX / NS_PER_TICK;
 pub(super) static FORMAT: Format = Format {
     name: "msr",
     summary: "MSR Cambridge's lines of Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+    words: &[],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

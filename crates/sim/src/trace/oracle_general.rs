@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use super::binary::{Records, part};
 use super::{Format, Output, Reader, Request, Span, Writer, no_files};
-use crate::error::Error;
+use crate::error::{At, Error};
 
 const RECORD_BYTES: usize = 24;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -23,6 +23,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(super) static FORMAT: Format = Format {
     name: "oracleGeneral",
     summary: "libCacheSim's binary records of time, object id, size and next access",
+    words: &[],
     detect: |head| head.name.to_ascii_lowercase().contains("oraclegeneral"),
     read: |input, _| Ok(Box::new(OracleReader { records: Records::new(input), begin_s: None })),
     write: Some(|target, block_bytes| {
@@ -52,6 +53,10 @@ impl Reader for OracleReader {
             },
             ..Request::default()
         }))
+    }
+
+    fn at(&self) -> At {
+        self.records.at(RECORD_BYTES)
     }
 
     fn names(&self) -> &[String] {

@@ -30,6 +30,22 @@ impl Default for Span {
 }
 
 impl Span {
+    /// About how many blocks.
+    pub(super) fn blocks(self, block_bytes: u64) -> u64 {
+        match self {
+            Span::Object { .. } => 1,
+            Span::Range { length, .. } => 1 + length / block_bytes,
+        }
+    }
+
+    /// How many bytes of a file; none of a thing that is one block whatever its size.
+    pub(super) fn length(self) -> u64 {
+        match self {
+            Span::Object { .. } => 0,
+            Span::Range { length, .. } => length,
+        }
+    }
+
     /// How many bytes were asked for.
     pub fn bytes(self) -> u64 {
         match self {

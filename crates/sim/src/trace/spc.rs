@@ -14,6 +14,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "spc",
     summary: "SPC's and UMass' lines of ASU,LBA,Size,Opcode,Timestamp",
+    words: &[],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

@@ -14,6 +14,7 @@ use super::{Format, Request, Span};
 pub(super) static FORMAT: Format = Format {
     name: "tencent",
     summary: "Tencent CBS' lines of Timestamp,Offset,Size,IOType,VolumeID",
+    words: &[],
     detect: |head| looks_like(head, parse),
     read: |input, _| Ok(rows(input, parse)),
     write: None,

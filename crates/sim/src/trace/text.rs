@@ -5,14 +5,11 @@
 
 use std::collections::HashMap;
 
-use super::{Head, Input, Reader, Request};
+use super::{Head, Input, LINES_TO_DETECT, Reader, Request};
 use crate::error::{At, Error};
 
 /// A path of 4096 bytes, each of which may be escaped by four; the rest is for all else on a line.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
-
-/// Lines looked at before a file is taken for one of a format.
-const LINES_TO_DETECT: usize = 64;
 
 /// What is known of a trace from the lines before.
 #[derive(Default)]
@@ -99,6 +96,10 @@ impl<P: FnMut(&mut Known, &str) -> Parsed> Reader for Rows<P> {
         Ok(None)
     }
 
+    fn at(&self) -> At {
+        At::Line(self.lines.number)
+    }
+
     fn names(&self) -> &[String] {
         self.known.names()
     }
@@ -108,7 +109,7 @@ impl<P: FnMut(&mut Known, &str) -> Parsed> Reader for Rows<P> {
 pub(super) struct Lines {
     input: Input,
     /// Lines read.
-    number: u64,
+    pub(super) number: u64,
     bytes: Vec<u8>,
     text: String,
 }

@@ -17,7 +17,7 @@
 
 use super::binary::{Records, part};
 use super::{Format, Head, Reader, Request, Span, no_files};
-use crate::error::Error;
+use crate::error::{At, Error};
 
 const SECTOR_BYTES: u64 = 512;
 const NS_PER_US: u64 = 1000;
@@ -25,6 +25,7 @@ const NS_PER_US: u64 = 1000;
 pub(super) static FORMAT: Format = Format {
     name: "vscsi",
     summary: "CloudPhysics' binary records of a virtual disk",
+    words: &[],
     detect: |head| Version::of(head).is_some(),
     read: |mut input, _| {
         let version = Version::of(&input.head()?);
@@ -115,6 +116,10 @@ impl Reader for VscsiReader {
             }));
         }
         Ok(None)
+    }
+
+    fn at(&self) -> At {
+        self.records.at(self.version.record_bytes())
     }
 
     fn names(&self) -> &[String] {

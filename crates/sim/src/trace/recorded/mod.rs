@@ -40,8 +40,9 @@ const COLUMNS: [&str; 9] = ["time_ns", "process", "thread", "file", "offset", "l
 pub(super) static FORMAT: Format = Format {
     name: "recorded",
     summary: "foresee's own: Parquet with time, process, thread, file, offset, length, call site, duration, write",
+    words: &["parquet"],
     detect: |head| head.bytes.starts_with(b"PAR1"),
-    read: |input, _| Ok(Box::new(reader::RecordedReader::open(&input)?)),
+    read: |input, _| Ok(Box::new(reader::RecordedReader::open(input)?)),
     write: Some(|target, block_bytes| Ok(Box::new(writer::Converting::new(target, block_bytes)?))),
 };
 

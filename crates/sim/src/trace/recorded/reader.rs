@@ -6,6 +6,7 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -43,12 +44,17 @@ pub(super) struct RecordedReader {
 }
 
 impl RecordedReader {
-    pub(super) fn open(input: &Input) -> Result<Self, Error> {
-        let path = input.path();
+    pub(super) fn open(mut input: Input) -> Result<Self, Error> {
         if input.is_packed() {
             let what = "a Parquet file inside a gzip or zstd file cannot be read; unpack it (Parquet packs its columns itself)";
-            return Err(Error::whole(path, what));
+            return Err(Error::whole(input.path(), what));
         }
+        if !input.is_regular() {
+            // What it holds is found from its end.
+            let all = Bytes::from(input.rest()?);
+            return Self::of(input.path(), all.clone(), all.as_ref());
+        }
+        let path = input.path();
         let open = || File::open(path).map_err(|error| Error::whole(path, format!("cannot be opened: {error}")));
         Self::of(path, open()?, open()?)
     }
@@ -222,6 +228,10 @@ impl Reader for RecordedReader {
         };
         self.next += 1;
         Ok(Some(request))
+    }
+
+    fn at(&self) -> At {
+        At::Row((self.row + self.next as u64).saturating_sub(1))
     }
 
     fn names(&self) -> &[String] {

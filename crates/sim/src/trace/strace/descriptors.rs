@@ -8,6 +8,9 @@ use std::collections::HashMap;
 
 use super::call::Descriptor;
 
+/// Each fork copies a table: few lines could fill any memory.
+const INHERITED_MAX: usize = 1 << 20;
+
 #[derive(Clone)]
 struct Open {
     path: String,
@@ -27,6 +30,8 @@ pub(super) struct Descriptors {
     threads: HashMap<i32, Thread>,
     tables: Vec<HashMap<i32, Open>>,
     positions: Vec<u64>,
+    /// Descriptors that processes had from their parents, of those that have not ended.
+    inherited: usize,
 }
 
 impl Descriptors {
@@ -45,16 +50,30 @@ impl Descriptors {
     }
 
     /// A thread made by another with this call.
-    pub(super) fn inherit(&mut self, parent: i32, child: i32, call: &str) {
+    pub(super) fn inherit(&mut self, parent: i32, child: i32, call: &str) -> Result<(), String> {
         let Thread { process, table } = self.threads[&parent];
         let process = if call.contains("CLONE_THREAD") { process } else { child };
         let table = if call.contains("CLONE_FILES") {
             table
         } else {
+            self.inherited += self.tables[table].len();
+            if self.inherited > INHERITED_MAX {
+                return Err(format!("{INHERITED_MAX} descriptors are open in all processes that have not ended; cut the trace"));
+            }
             self.tables.push(self.tables[table].clone());
             self.tables.len() - 1
         };
         self.threads.insert(child, Thread { process, table });
+        Ok(())
+    }
+
+    /// A thread has ended, and with the last of its process the process's table.
+    pub(super) fn ended(&mut self, thread: i32) {
+        let Some(Thread { table, .. }) = self.threads.remove(&thread) else { return };
+        if self.threads.values().all(|other| other.table != table) {
+            let gone = std::mem::take(&mut self.tables[table]);
+            self.inherited = self.inherited.saturating_sub(gone.len());
+        }
     }
 
     pub(super) fn process(&self, thread: i32) -> i32 {

@@ -28,6 +28,7 @@ use descriptors::Descriptors;
 pub(super) static FORMAT: Format = Format {
     name: "strace",
     summary: "what strace -f -y -ttt prints",
+    words: &[],
     // A request may be far from the beginning; calls are enough.
     detect: |head| looks_like(head, |_, line| Line::parse(line).map(|it| it.said.contains('(').then(Request::default))),
     read: |input, _| {
@@ -89,9 +90,13 @@ impl Strace {
         };
         // Signals and exits are not calls.
         if said.is_empty() || said.starts_with("---") || said.starts_with("+++") {
+            if said.starts_with("+++ exited") || said.starts_with("+++ killed") {
+                self.descriptors.ended(thread);
+                self.unfinished.remove(&thread);
+            }
             return Ok(None);
         }
-        self.adopt(thread);
+        self.adopt(thread)?;
         let Some(call) = Call::parse(&said)? else { return Ok(None) };
         let Some(Access { file, offset, length, write }) = self.access(thread, &call)? else { return Ok(None) };
         if length == 0 || !is_file(&file) {
@@ -110,14 +115,17 @@ impl Strace {
     }
 
     /// A thread may speak before the call that made it returns.
-    fn adopt(&mut self, thread: i32) {
+    fn adopt(&mut self, thread: i32) -> Result<(), String> {
         if self.descriptors.knows(thread) {
-            return;
+            return Ok(());
         }
         let making = self.unfinished.iter().filter(|(_, (_, begun))| makes_threads(begun)).max_by_key(|(_, (at, _))| *at);
         match making {
             Some((&parent, (_, begun))) => self.descriptors.inherit(parent, thread, begun),
-            None => self.descriptors.first(thread),
+            None => {
+                self.descriptors.first(thread);
+                Ok(())
+            }
         }
     }
 
@@ -144,7 +152,7 @@ impl Strace {
             "fork" | "vfork" | "clone" | "clone3" => {
                 let child = i32::try_from(call.result).map_err(|_| format!("{} is no thread", call.result))?;
                 if !self.descriptors.knows(child) {
-                    self.descriptors.inherit(thread, child, call.text);
+                    self.descriptors.inherit(thread, child, call.text)?;
                 }
                 return Ok(None);
             }
