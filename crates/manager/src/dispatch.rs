@@ -61,6 +61,8 @@ const CACHED_NS_PER_BLOCK: u64 = 600;
 /// round trip brings, in the order of disclosure, and no more at once than a program with some threads would send.
 const CAUTIOUS_CLUSTER_BLOCKS: u64 = 32;
 const CAUTIOUS_OUTSTANDING_MAX: u32 = 64;
+/// Blocks of files that have as many requests as they may, passed over to find another file's: sixteen small files' worth.
+const CAUTIOUS_PASSED_OVER_MAX: usize = 1024;
 
 /// A device on which reading ahead may cost more than it gains.
 #[derive(Debug, Clone, Default)]
@@ -122,6 +124,29 @@ struct Device {
 
 /// When a waiting block's turn comes: its batch, the place where its file begins, its key.
 type Turn = (u64, u64, u64);
+
+impl Device {
+    /// What is sent next: told before guessed, in one sweep over each batch. Under caution a file that has as many requests as it
+    /// may is passed over.
+    fn next_turn(&self) -> Option<(Class, Turn)> {
+        let mut classes = [Class::Hinted, Class::Guessed].into_iter();
+        classes.find_map(|class| {
+            let queue = &self.waiting[rank_of(class)];
+            let turn = match &self.caution {
+                None => {
+                    let lowest = queue.first()?;
+                    let batch_end = (lowest.0 + 1, 0, 0);
+                    queue.range(self.head.min(batch_end)..batch_end).next().or(Some(lowest))
+                }
+                Some(caution) => {
+                    let may_go = |turn: &&Turn| !caution.is_full(Block::from_key(turn.2).file);
+                    queue.iter().take(CAUTIOUS_PASSED_OVER_MAX).find(may_go)
+                }
+            };
+            Some((class, *turn?))
+        })
+    }
+}
 
 fn rank_of(class: Class) -> usize {
     usize::from(class == Class::Guessed)
@@ -275,18 +300,11 @@ impl Dispatch {
         if device.outstanding >= device.limits.outstanding_max {
             return None;
         }
-        let class = if device.waiting[0].is_empty() { Class::Guessed } else { Class::Hinted };
         let cluster_max = device.limits.cluster_blocks_max.max(1);
+        let (class, mut turn) = device.next_turn()?;
         let queue = &mut device.waiting[rank_of(class)];
-        let lowest = *queue.first()?;
-        let batch_end = (lowest.0 + 1, 0, 0);
-        let mut turn = *queue.range(device.head.min(batch_end)..batch_end).next().unwrap_or(&lowest);
         let (_, place, key) = turn;
         let first = Block::from_key(key);
-        // In its order: what comes after waits as well.
-        if device.caution.as_ref().is_some_and(|caution| caution.is_full(first.file)) {
-            return None;
-        }
         let end = cluster_max.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
         let mut count = 0;
         while (turn.1, turn.2) == (place, key + count) && count < end {

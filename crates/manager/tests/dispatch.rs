@@ -210,3 +210,55 @@ fn a_run_on_a_quick_device_is_left_to_the_readers_system() {
     // Of a network of 5 ms, whose answers were in memory in part now and then.
     assert_eq!(fetched_of_run(&[300_000, 300_000, 5_000_000, 300_000, 300_000]), 16, "not one after the other");
 }
+
+/// A device under caution, with files of at most four blocks brought whole.
+fn cautious() -> Driver {
+    let mut driver = driver(DeviceLimits { cluster_blocks_max: 1, ..DeviceLimits::default() });
+    driver.handle(Event::Caution { device: DeviceId(0), blocks: 4 });
+    driver.known(2, 4);
+    driver.known(3, 4);
+    driver
+}
+
+#[test]
+fn under_caution_only_small_files_and_what_a_reader_says_itself_are_brought() {
+    let mut driver = cautious();
+    assert_eq!(fetches(&driver.hint_from(1, Source::Command, 0, Want::All)), []);
+    assert_eq!(fetches(&driver.hint_from(1, Source::Profile, 0, Want::Range { first: 1, count: 1 })), []);
+    assert_eq!(fetches(&driver.hint_from(1, Source::Advice, 1, Want::All)), []);
+    assert_eq!(fetches(&driver.hint_from(1, Source::Command, 2, Want::All)), [(Hinted, 2, 0, 1)]);
+    assert_eq!(
+        fetches(&driver.hint_from(1, Source::Library, 0, Want::Range { first: 5, count: 1 })),
+        [(Hinted, 0, 5, 1)]
+    );
+    assert_eq!(fetches(&driver.handle(Event::ReadAhead { file: FileId(3), first: 0, count: 4 })), [], "no runs");
+}
+
+#[test]
+fn under_caution_a_file_has_one_request_and_files_do_not_wait_for_each_other() {
+    let mut driver = cautious();
+    assert_eq!(fetches(&driver.hint_from(1, Source::Command, 2, Want::All)), [(Hinted, 2, 0, 1)]);
+    let first = *driver.flights.keys().next().unwrap();
+    assert_eq!(fetches(&driver.hint_from(2, Source::Profile, 3, Want::All)), [(Guessed, 3, 0, 1)]);
+    assert_eq!(fetches(&driver.handle(Event::FetchDone { fetch: first })), [(Hinted, 2, 1, 1)]);
+}
+
+#[test]
+fn under_caution_requests_to_a_file_grow_as_long_as_more_bring_more() {
+    let out_after = |side_by_side: bool| {
+        let mut driver = driver(DeviceLimits { cluster_blocks_max: 1, ..DeviceLimits::default() });
+        driver.handle(Event::Caution { device: DeviceId(0), blocks: 0 });
+        driver.known(2, 600);
+        driver.hint_from(1, Source::Library, 2, Want::All);
+        for _ in 0..60 {
+            let out: Vec<FetchId> = driver.flights.keys().copied().collect();
+            for &fetch in &out {
+                driver.now += if side_by_side { 20_000_000 / out.len() as u64 } else { 20_000_000 };
+                driver.handle(Event::FetchDone { fetch });
+            }
+        }
+        driver.manager.statistics().ahead_fetches
+    };
+    assert!(out_after(true) > 500, "{}", out_after(true));
+    assert!(out_after(false) < 100, "{}", out_after(false));
+}
