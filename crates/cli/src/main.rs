@@ -24,6 +24,7 @@ mod say;
 mod sim;
 mod sizes;
 mod source;
+mod stack;
 mod stripe;
 mod text;
 mod trace;
@@ -73,6 +74,10 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    stack::with_room(run)
+}
+
+fn run() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => carry_out(cli.command),
         Err(wrong) if wrong.use_stderr() => wrong.exit(),

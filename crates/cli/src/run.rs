@@ -2,11 +2,15 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use foresee::account::Ending;
+use foresee::account::{Account, Ending};
+use foresee::launch::{Streams, become_command};
 use foresee::profile::Store;
 use foresee::run::{Failure, Ran};
+use foresee::supervisor::Tally;
+use serde_json::Value;
 
 use crate::log::Log;
 use crate::output::Output;
@@ -59,21 +63,24 @@ pub fn main(options: Options) -> Result<u8, String> {
     let files = || Ok((Output::check_any("--json", options.json.as_deref())?, Log::begin(options.log.as_deref())?));
     let (json, log) = match files() {
         Ok(files) => files,
-        Err(message) => return Ok(failed(Failure::Own(message))),
+        Err(message) => return Ok(failed(Failure::Wrong(message))),
     };
     let json = json.as_ref();
     if let Some(rounds) = options.compare {
         return compare::main(&options.running, rounds, json);
     }
     let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
+    let asked_for = shown || json.is_some() || log.is_some();
+    let streams = Streams { output: json.is_some_and(Output::is_standard), error: asked_for && !options.quiet };
     if let Some(name) = &options.join {
-        return join::main(&options.running, name, shown, json);
+        let joined = join::main(&options.running, name, streams, shown, json)?;
+        return Ok(joined.unwrap_or_else(|failure| without(&options, json, failure)));
     }
-    let mut run = options.running.run(store.as_ref());
+    let mut run = options.running.run(store.as_ref(), streams);
     run.log = log.as_ref().map(|log| log.sink());
     let mut ran = match run.go() {
         Ok(ran) => ran,
-        Err(failure) => return Ok(failed(failure)),
+        Err(failure) => return Ok(without(&options, json, failure)),
     };
     if let Some(log) = log {
         ran.account.warnings.extend(log.finish().err());
@@ -81,13 +88,34 @@ pub fn main(options: Options) -> Result<u8, String> {
     Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, json))
 }
 
+/// Becomes the command, where it is only us who cannot run here; returns otherwise.
+fn without(options: &Options, json: Option<&Output>, failure: Failure) -> u8 {
+    let Failure::Unable(why) = failure else { return failed(failure) };
+    let warning = format!("runs without foresee: {why}");
+    if !options.quiet {
+        say(&warning);
+    }
+    if let Some(output) = json {
+        let tally = Tally { warnings: vec![warning], ..Tally::default() };
+        let mut account = report::json(&Account::new(tally, Duration::ZERO, Ending::Status(0), Duration::ZERO));
+        // It has not ended yet, and then nobody will be left to tell.
+        account["status"] = Value::Null;
+        if let Err(error) = report::write_json(output, &account) {
+            return failed(Failure::Wrong(error));
+        }
+    }
+    failed(become_command(&options.running.command))
+}
+
 /// Says why a command was not run; returns the exit status that says it too.
 pub fn failed(failure: Failure) -> u8 {
     match failure {
-        Failure::Own(message) => {
+        Failure::Wrong(message) | Failure::Unable(message) => {
             say(message);
             OWN_FAILURE
         }
+        // Nobody waits for a status.
+        Failure::Abandoned => OWN_FAILURE,
         Failure::Command(error, program) => {
             say(format_args!("{program}: {error}"));
             if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE }
@@ -95,7 +123,7 @@ pub fn failed(failure: Failure) -> u8 {
     }
 }
 
-/// Keeps the profile, tells the account, and ends as the command did.
+/// Keeps the profile and tells the account; returns the exit status to end with if the command's own is 0.
 pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Output>) -> u8 {
     let mut account = ran.account.clone();
     account.warnings.extend(keep(ran, store).err());
@@ -108,7 +136,7 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
             say(line);
         }
     }
-    end_as(account.ending)
+    if unwritten.is_some() { OWN_FAILURE } else { 0 }
 }
 
 /// Keeps what a run read, unless it was cut short: by a signal, by lost records, or, where an earlier run read more, by
@@ -126,20 +154,4 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
         return Ok(());
     }
     store.save(profile).map_err(|error| format!("the profile was not kept: {error}"))
-}
-
-/// Ends as the command did: with its status, or by its signal.
-pub fn end_as(ending: Ending) -> u8 {
-    match ending {
-        Ending::Status(status) => status as u8,
-        Ending::Signal(signal) => {
-            // SAFETY: no pointers; a core of ours would only cover up the program's.
-            unsafe {
-                libc::prctl(libc::PR_SET_DUMPABLE, 0);
-                libc::signal(signal, libc::SIG_DFL);
-                libc::raise(signal);
-            }
-            128 + signal as u8
-        }
-    }
 }

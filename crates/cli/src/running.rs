@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use foresee::launch::Streams;
 use foresee::profile::Store;
 use foresee::run::Run;
 use foresee_manager::policy::Choice;
@@ -56,8 +57,8 @@ pub fn default_policy(advised: bool) -> Choice {
 }
 
 impl Running {
-    /// The run these options describe.
-    pub fn run<'a>(&self, store: Option<&'a Store>) -> Run<'a> {
+    /// The run these options describe, which has something to say on these streams.
+    pub fn run<'a>(&self, store: Option<&'a Store>, streams: Streams) -> Run<'a> {
         Run {
             command: self.command.clone(),
             policy: self.policy.clone().unwrap_or_else(|| default_policy(self.advice.is_some())),
@@ -69,6 +70,7 @@ impl Running {
             uring: may_use_uring(),
             trace: None,
             log: None,
+            streams,
         }
     }
 }

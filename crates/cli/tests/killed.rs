@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::process::{children_of, kill, state_of};
+use support::process::{kill, program_of, state_of};
 use support::{Place, Same, Under, end, have, lines_of, wait_until};
 
 fn is_gone(pid: i32) -> bool {
@@ -26,8 +26,7 @@ fn the_program_survives_foresee() {
         let mut command = place.run(&[], &["sh", "-c", SLOWLY]);
         command.env("FORESEE_IO", way);
         let mut under = Under::way(command);
-        let program = children_of(under.pid());
-        assert_eq!(program.len(), 1, "{program:?}");
+        let program = program_of(under.pid());
         // At different moments of the run.
         for _ in 0..round * 4000 {
             under.read_line();
@@ -36,7 +35,7 @@ fn the_program_survives_foresee() {
         let (said, how) = under.finish();
         assert_eq!(how, "signal 9");
         assert!(said == whole, "the output differs");
-        wait_until("the program has ended", || is_gone(program[0]));
+        wait_until("the program has ended", || is_gone(program));
         place.assert_nothing_left();
     }
 }
@@ -64,7 +63,7 @@ fn foresee_ends_with_a_killed_program() {
         place.make_cold();
         let script = format!("ulimit -c 0; {SLOWLY}");
         let under = Under::way(place.run(&[], &["sh", "-c", &script]));
-        let program = children_of(under.pid())[0];
+        let program = program_of(under.pid());
         kill(program, signal);
         let (_, how) = under.finish();
         assert_eq!(how, format!("signal {signal}"));
@@ -102,7 +101,7 @@ fn descendants_outlive_the_command() {
             true => {
                 let stay = format!("({script}); exec sleep 1000");
                 let under = Under::way(place.run(&[], &["sh", "-c", &stay]));
-                let program = children_of(under.pid())[0];
+                let program = program_of(under.pid());
                 kill(under.pid(), libc::SIGKILL);
                 wait_until("foresee is dead", || is_gone(under.pid()));
                 kill(program, libc::SIGKILL);

@@ -122,7 +122,9 @@ ssize_t read(int fd, void *buffer, size_t count) {
     ssize_t (*next)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
     ssize_t got = next(fd, buffer, count);
     // foresee itself has it loaded as well.
-    if (!strcmp(program_invocation_short_name, "foresee")) return got;
+    char own[4096];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own);
+    if (length > 8 && !memcmp(own + length - 8, "/foresee", 8)) return got;
     for (ssize_t i = 0; i < got; i++) if (((char *)buffer)[i] == 'w') ((char *)buffer)[i] = 'W';
     return got;
 }

@@ -5,6 +5,7 @@ mod support;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -235,13 +236,79 @@ fn no_place_for_profiles() {
     let mut command = place.foresee(&["profile", "list"]);
     command.env("XDG_CACHE_HOME", "").env_remove("HOME");
     assert!(end(command, b"").with(2).err().contains("HOME"));
-    // Where a directory should be there is a file, or a device.
+    // Where a directory should be there is a file, or a device. That is told with the account, in one line.
     for cache in [place.path("d/f0"), PathBuf::from("/dev/null"), PathBuf::from("/proc/self")] {
-        let mut command = place.run(&[], &CAT);
-        command.env("XDG_CACHE_HOME", &cache);
-        let ended = end(command, b"").with(0);
-        assert!(ended.out() == said() && ended.err().lines().count() <= 2, "{ended:?}");
+        for (option, lines) in [("-q", 0), ("--no-words", 0), ("--report", 1)] {
+            let mut command = place.run(&[option], &CAT);
+            command.env("XDG_CACHE_HOME", &cache);
+            let ended = end(command, b"").with(0);
+            let told = ended.err().matches("the profile was not kept: ").count();
+            assert!(ended.out() == said() && told == lines, "{option}: {ended:?}");
+            assert!(lines > 0 || ended.err().is_empty(), "{option}: {ended:?}");
+        }
     }
+}
+
+#[test]
+fn what_is_no_profile_of_our_own_is_passed_over() {
+    let place = place();
+    assert_eq!(runs_anyway(&place), "");
+    let profile = the_profile(&place);
+    let good = place.aside("good");
+    fs::rename(&profile, &good).unwrap();
+    let link = |target: &str| {
+        let (target, profile) = (target.to_owned(), profile.clone());
+        Box::new(move || std::os::unix::fs::symlink(&target, &profile).unwrap()) as Box<dyn Fn()>
+    };
+    let fifo = || _ = end(place.plain(&["mkfifo", profile.to_str().unwrap()]), b"").with(0);
+    let long = || fs::File::create(&profile).unwrap().set_len(1 << 40).unwrap();
+    let ways = [link("/dev/zero"), link(good.to_str().unwrap()), link("/no/such/file"), Box::new(fifo), Box::new(long)];
+    for (way, put) in ways.iter().enumerate() {
+        let _ = fs::remove_file(&profile);
+        put();
+        let warning = runs_anyway(&place);
+        assert!(warning.contains("is passed over") && warning.lines().count() == 1, "{way}: {warning}");
+        let _ = fs::remove_file(&profile);
+        put();
+        let ended = end(place.run(&["-q"], &CAT), b"").with(0);
+        assert!(ended.out() == said() && ended.err().is_empty(), "{way}: {ended:?}");
+        // The run has put a good one in its place, and nothing that was linked to is touched.
+        assert!(fs::symlink_metadata(&profile).unwrap().is_file());
+        assert_eq!(runs_anyway(&place), "");
+    }
+    if is_root() {
+        fs::copy(&good, &profile).unwrap();
+        std::os::unix::fs::chown(&profile, Some(54321), None).unwrap();
+        assert!(runs_anyway(&place).contains("belongs to another user"));
+    }
+}
+
+#[test]
+fn who_can_write_to_the_directory_cannot_have_other_files_written() {
+    let place = place();
+    runs_anyway(&place);
+    let victim = place.write("victim", "precious");
+    // Whatever name a file might be written by first, for the shell's process becomes foresee's.
+    let foresee = place.foresee_word();
+    let profiles = place.profiles();
+    let script = format!(
+        "for n in 0 1 2 3 4 5 6 7 8 9; do ln -s {} {}/.$(($$ + n)).tmp; done; exec {foresee} cat d/f0",
+        victim.display(),
+        profiles.display()
+    );
+    end(place.plain(&["sh", "-c", &script]), b"").with(0);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    // Where others may write at any time, nothing is written at all.
+    fs::remove_dir_all(&profiles).unwrap();
+    fs::create_dir(&profiles).unwrap();
+    fs::set_permissions(&profiles, fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(runs_anyway(&place).contains("others may write to it; 'chmod 700' it"));
+    if is_root() {
+        fs::set_permissions(&profiles, fs::Permissions::from_mode(0o700)).unwrap();
+        std::os::unix::fs::chown(&profiles, Some(54321), None).unwrap();
+        assert!(runs_anyway(&place).contains("belongs to another user"));
+    }
+    assert_eq!(fs::read_dir(&profiles).unwrap().count(), 0);
 }
 
 /// A small file system mounted over the cache directory; gone with this.

@@ -227,6 +227,8 @@ fn the_account_as_json() {
     }
     if std::path::Path::new("/dev/full").exists() {
         end(place.run(&["--json", "/dev/full"], &["sh", "-c", "exit 3"]), b"").with(3);
+        let ended = end(place.run(&["--json", "/dev/full"], &["true"]), b"").with(125);
+        assert!(ended.err().contains("--json /dev/full: "), "{ended:?}");
     }
 }
 

@@ -1,11 +1,10 @@
-//! The program: started, waited for, and sent on the signals that are meant for it.
+//! A program that is run for somebody: started as whoever started us would have, and sent the signals that are meant for it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 
 use crate::account::Ending;
 use crate::inherited;
@@ -15,31 +14,79 @@ const PASSED_ON: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::S
 /// Signals that a terminal sends to the program as well: it decides what becomes of them.
 const LEFT_TO_PROGRAM: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 
-/// Signals as something to poll, for as long as this lives.
-pub struct Signals {
-    fd: OwnedFd,
-    before: libc::sigset_t,
+/// What was to become of signals, as whoever started us meant it for the program.
+#[derive(Clone, Copy)]
+pub struct Meant {
+    blocked: libc::sigset_t,
     /// What was to be done at a child's end. If that was to ignore it, nobody could wait for the program.
     child_ended: libc::sighandler_t,
 }
 
-impl Signals {
-    /// Takes the signals of a run in hand.
-    pub fn take() -> io::Result<Self> {
-        // SAFETY: both sets are filled in before they are read.
+impl Meant {
+    /// As it is now.
+    pub fn now() -> Self {
+        // SAFETY: nothing is changed; what is there is written to, or stays zero, which is nothing and the default.
         unsafe {
-            let (mut set, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            let (mut blocked, mut action): (_, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut blocked);
+            libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut action);
+            Meant { blocked, child_ended: action.sa_sigaction }
+        }
+    }
+
+    /// Puts it in force.
+    fn restore(&self) {
+        // SAFETY: both were in force before.
+        unsafe {
+            libc::signal(libc::SIGCHLD, self.child_ended);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.blocked, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Signals as something to poll, for as long as this lives.
+pub struct Signals {
+    fd: OwnedFd,
+    meant: Meant,
+}
+
+impl Signals {
+    /// Takes those that end a run.
+    pub fn take() -> io::Result<Self> {
+        // SAFETY: the set is filled in before it is read.
+        let set = unsafe {
+            let mut set = std::mem::zeroed();
             libc::sigemptyset(&raw mut set);
             for signal in PASSED_ON.into_iter().chain(LEFT_TO_PROGRAM).chain([libc::SIGCHLD]) {
                 libc::sigaddset(&raw mut set, signal);
             }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
-            let fd = libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            set
+        };
+        Self::take_set(&set)
+    }
+
+    /// Takes all that can be taken.
+    pub fn take_all() -> io::Result<Self> {
+        // SAFETY: the set is filled in before it is read.
+        let set = unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigfillset(&raw mut set);
+            set
+        };
+        Self::take_set(&set)
+    }
+
+    fn take_set(set: &libc::sigset_t) -> io::Result<Self> {
+        // SAFETY: the mask is filled in; the descriptor is new and ours.
+        unsafe {
+            let fd = libc::signalfd(-1, set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
             if fd < 0 {
                 return Err(io::Error::last_os_error());
             }
-            let child_ended = libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-            Ok(Signals { fd: OwnedFd::from_raw_fd(fd), before, child_ended })
+            let meant = Meant::now();
+            libc::pthread_sigmask(libc::SIG_BLOCK, set, std::ptr::null_mut());
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            Ok(Signals { fd: OwnedFd::from_raw_fd(fd), meant })
         }
     }
 
@@ -48,7 +95,8 @@ impl Signals {
         self.fd.as_raw_fd()
     }
 
-    fn next(&self) -> Option<libc::signalfd_siginfo> {
+    /// The next one that came.
+    pub fn next(&self) -> Option<libc::signalfd_siginfo> {
         let size = size_of::<libc::signalfd_siginfo>();
         // SAFETY: the structure is plain data that read fills in whole or not at all.
         unsafe {
@@ -70,26 +118,25 @@ impl Signals {
         }
     }
 
-    /// Sleeps until one comes.
-    pub fn wait(&self) {
-        let mut polled = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure, which lives through the call. Where it fails, the caller looks once more than needed.
-        unsafe { libc::poll(&raw mut polled, 1, -1) };
-    }
-
     /// Whether somebody sent one, where there is no program to send it on to.
     pub fn came(&self) -> bool {
         std::iter::from_fn(|| self.next()).any(|info| info.ssi_signo as i32 != libc::SIGCHLD)
+    }
+
+    /// What was to become of them.
+    pub fn meant(&self) -> Meant {
+        self.meant
+    }
+
+    /// Lets signals do what they did before.
+    pub fn restore(&self) {
+        self.meant.restore();
     }
 }
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: the mask was filled in by `take`, and the action was in force before.
-        unsafe {
-            libc::signal(libc::SIGCHLD, self.child_ended);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
-        }
+        self.restore();
     }
 }
 
@@ -113,50 +160,43 @@ impl DescriptorLimit {
     pub fn ours(&self) -> u64 {
         self.0.rlim_max
     }
+
+    /// Gives a program that is to be started its own limit.
+    pub fn keep_for(&self, command: &mut Command) {
+        let limit = self.0;
+        // SAFETY: one system call on a copy of plain data.
+        unsafe {
+            command.pre_exec(move || {
+                libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+                Ok(())
+            });
+        }
+    }
 }
 
-/// Starts the program with these variables added to its environment.
-pub fn start(
-    command: &[OsString],
-    variables: &[(&OsStr, OsString)],
-    signals: &Signals,
-    limit: &DescriptorLimit,
-) -> io::Result<Child> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no command is given"));
-    };
-    let (mask, child_ended, limit) = (signals.before, signals.child_ended, limit.0);
-    let mut started = Command::new(program);
-    started.args(arguments).envs(variables.iter().map(|(name, value)| (name, value)));
+/// A program that finds all as whoever started us meant it, with these variables added to its environment.
+///
+/// # Panics
+/// Without a word: whoever takes commands asks for one.
+pub fn command(words: &[OsString], variables: &[(&OsStr, OsString)], meant: Meant) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs(variables.iter().map(|(name, value)| (name, value)));
     // SAFETY: what runs between fork and exec is some system calls on copies of plain data.
     unsafe {
-        started.pre_exec(move || {
+        command.pre_exec(move || {
             inherited::restore();
-            if child_ended == libc::SIG_IGN {
-                libc::signal(libc::SIGCHLD, libc::SIG_IGN);
-            }
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+            meant.restore();
             Ok(())
         });
     }
-    started.spawn()
+    command
 }
 
-/// How a finished program ended.
-pub fn ending(status: ExitStatus) -> Ending {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Status(code),
-        (None, signal) => Ending::Signal(signal.unwrap_or(libc::SIGKILL)),
+/// How a program of this status ended.
+pub fn ending(status: i32) -> Ending {
+    if libc::WIFSIGNALED(status) {
+        Ending::Signal(libc::WTERMSIG(status))
+    } else {
+        Ending::Status(libc::WEXITSTATUS(status))
     }
-}
-
-/// `library` put before what is preloaded already.
-pub fn preload_value(library: &Path) -> OsString {
-    let mut value = library.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        value.push(":");
-        value.push(others);
-    }
-    value
 }

@@ -10,10 +10,12 @@
 
 pub mod account;
 pub mod child;
+pub mod clock;
 pub mod fanotify;
 pub mod hints;
 pub mod host;
-mod inherited;
+pub mod inherited;
+pub mod launch;
 pub mod names;
 mod pool;
 pub mod profile;

@@ -1,32 +1,30 @@
 //! One run of a command with its reads foreseen, from its words to its account.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use foresee_manager::AdviceFile;
-use foresee_ring::Unseen;
+use foresee_manager::policy::Choice;
 
 use crate::account::{Account, Ending};
-use crate::child::{DescriptorLimit, Signals, ending, preload_value, start};
+use crate::child::DescriptorLimit;
+use crate::clock::Clock;
 use crate::hints::read_words;
 use crate::host::PageCache;
+use crate::launch::{Companion, End, Launch, Streams};
 use crate::profile::{Profile, Store};
 use crate::shared::SharedRegion;
-use crate::supervisor::{LogSink, Setup, Supervisor, TraceSink};
-use crate::unseen::{tell_if_unseen, why_unseen};
-
-/// The preload library's file name.
-const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
+use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
+use crate::unseen::tell_if_unseen;
 
 /// What is to be run, and how.
 pub struct Run<'a> {
     /// The command and its arguments.
     pub command: Vec<OsString>,
     /// The policy.
-    pub policy: foresee_manager::policy::Choice,
+    pub policy: Choice,
     /// Where profiles are kept; None: nothing is learned or looked up.
     pub store: Option<&'a Store>,
     /// Take hints from the command's words.
@@ -43,32 +41,21 @@ pub struct Run<'a> {
     pub trace: Option<TraceSink<'a>>,
     /// Where the event log goes.
     pub log: Option<LogSink<'a>>,
+    /// What there will be something to say on.
+    pub streams: Streams,
 }
 
-/// Why a command could not be run.
+/// Why a command could not be run, or not so.
 #[derive(Debug)]
 pub enum Failure {
     /// The command could not be started: the message names it.
     Command(io::Error, String),
-    /// Something foresee needs is not there.
-    Own(String),
-}
-
-/// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
-fn find_preload_library() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
-    let beside = own.with_file_name(PRELOAD_LIBRARY);
-    let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));
-    let found = [Some(beside.clone()), installed].into_iter().flatten().find(|path| path.is_file());
-    let found = found
-        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))?;
-    match found.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
-        false => Ok(found),
-        true => Err(format!(
-            "{}: LD_PRELOAD cannot name a path with a space or colon; install foresee elsewhere",
-            found.display()
-        )),
-    }
+    /// What was asked for cannot be.
+    Wrong(String),
+    /// Something foresee needs is not there. The command has not been started, and may run without us.
+    Unable(String),
+    /// Whoever started us has killed the launcher, and nobody waits for us any more.
+    Abandoned,
 }
 
 /// What a run came to, and what it read.
@@ -80,36 +67,39 @@ pub struct Ran {
 }
 
 impl Run<'_> {
-    /// Runs the command to its end.
+    /// Runs the command to its end. Two processes come back from where one went in: this returns in the one beside the program, and
+    /// the other ends as the program did as soon as this one has ended (see [`crate::launch`]).
+    ///
+    /// There must be no other thread.
     pub fn go(self) -> Result<Ran, Failure> {
         let begun = Instant::now();
-        if self.policy.is_offline() {
-            let name = self.policy.spec().name;
-            let what = "decides by what is still to come, which nobody knows of a program that runs";
-            return Err(Failure::Own(format!("policy {name} {what}; 'foresee sim' runs it on traces")));
+        let clock = Clock::begin();
+        check(&self.policy, self.advice.is_some())?;
+        let shared = SharedRegion::new().map_err(|error| unable("shared memory for the programs", &error))?;
+        if self.trace.is_some() || self.policy.build().uses_sites() {
+            shared.region().want_sites();
         }
-        if self.advice.is_some() && !self.policy.build().takes_advice() {
-            return Err(Failure::Own(format!("policy {} takes no advice; lru-sp does", self.policy.as_str())));
-        }
-        let library = find_preload_library().map_err(Failure::Own)?;
+        tell_if_unseen(shared.region(), &self.command);
+        let (region_name, region) = (shared.path().into(), Some(shared.region()));
+        let launch = Launch { command: &self.command, region_name, region, streams: self.streams };
+        // The program starts first: what it does until its first read is time to read ahead in.
+        let mut companion = launch.start(begun)?;
+        DescriptorLimit::raise();
+        let host = match PageCache::new(self.uring) {
+            Ok(host) => host,
+            Err(error) => {
+                shared.region().close();
+                return unforeseen(&mut companion, &error);
+            }
+        };
         // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
         let directory = std::env::current_dir().ok();
-        let mut warnings = Vec::new();
-        let recorded = self.store.zip(directory.as_ref()).map(|(store, it)| store.load(&self.command, it));
-        let recorded = match recorded {
-            Some(Ok(profile)) => profile,
-            Some(Err(damage)) => {
-                warnings.push(format!("the profile is passed over: {damage}; 'foresee profile forget' removes it"));
-                None
-            }
-            None => None,
-        };
+        let (recorded, warning) = look_up(self.store, &self.command, directory.as_ref());
         let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
-        let wants_sites = self.trace.is_some() || self.policy.build().uses_sites();
         let setup = Setup {
             policy: self.policy,
             memory_bytes: self.memory_bytes,
-            host: PageCache::new(self.uring).map_err(own("the page-cache host"))?,
+            host,
             words: words.unwrap_or_default(),
             profile: recorded,
             listings: self.listings,
@@ -117,70 +107,83 @@ impl Run<'_> {
             trace: self.trace,
             log: self.log,
         };
-        let shared = SharedRegion::new().map_err(own("shared memory for the programs"))?;
-        if wants_sites {
-            shared.region().want_sites();
-        }
-        let limit = DescriptorLimit::raise();
-        let signals = Signals::take().map_err(own("signals"))?;
-        tell_if_unseen(shared.region(), &self.command);
-        // The program starts first: what it does until its first read is time to read ahead in.
-        let mut child = start_watched(&self.command, &library, shared.path().into(), &signals, &limit)?;
-        let started = Instant::now();
-        let mut supervisor = Supervisor::new(shared.region(), setup);
-        let status = loop {
+        let mut supervisor = Supervisor::new(shared.region(), setup, clock);
+        let end = loop {
             let worked = supervisor.turn();
-            signals.pass_on(&child);
-            if let Some(status) = child.try_wait().map_err(own("waiting for the command"))? {
-                break status;
+            if let Some(end) = companion.attend() {
+                break end;
             }
-            supervisor.rest(worked, &[signals.fd()]);
+            supervisor.rest(worked, &companion.fds());
         };
-        let elapsed = started.elapsed();
         let finished = supervisor.finish();
-        let mut account = Account::new(finished.tally.clone(), elapsed, ending(status), started - begun);
-        account.warnings.splice(0..0, warnings);
+        let mut account = account(&companion, end, finished.tally.clone())?;
+        account.warnings.splice(0..0, warning);
         let profile = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
         Ok(Ran { account, profile })
     }
 }
 
-/// Runs a command whose programs post to the region of this name: a supervisor that several runs share. Returns how it ended,
-/// how long it took, and what it took to start it.
-pub fn run_beside(command: &[OsString], region: OsString) -> Result<(Ending, Duration, Duration), Failure> {
-    let begun = Instant::now();
-    let library = find_preload_library().map_err(Failure::Own)?;
-    let limit = DescriptorLimit::raise();
-    let signals = Signals::take().map_err(own("signals"))?;
-    let mut child = start_watched(command, &library, region, &signals, &limit)?;
-    let started = Instant::now();
-    loop {
-        signals.pass_on(&child);
-        if let Some(status) = child.try_wait().map_err(own("waiting for the command"))? {
-            return Ok((ending(status), started.elapsed(), started - begun));
-        }
-        signals.wait();
+fn check(policy: &Choice, advised: bool) -> Result<(), Failure> {
+    if policy.is_offline() {
+        let name = policy.spec().name;
+        let what = "decides by what is still to come, which nobody knows of a program that runs";
+        return Err(Failure::Wrong(format!("policy {name} {what}; 'foresee sim' runs it on traces")));
     }
+    if advised && !policy.build().takes_advice() {
+        return Err(Failure::Wrong(format!("policy {} takes no advice; lru-sp does", policy.as_str())));
+    }
+    Ok(())
 }
 
-fn own(what: &'static str) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::Own(format!("{what}: {error}"))
-}
-
-fn start_watched(
+/// What an earlier run of the command here read, or why that is not to be known.
+fn look_up(
+    store: Option<&Store>,
     command: &[OsString],
-    library: &Path,
-    region: OsString,
-    signals: &Signals,
-    limit: &DescriptorLimit,
-) -> Result<Child, Failure> {
-    let mut variables = vec![(OsStr::new("FORESEE_RING"), region)];
-    // The dynamic linker of another word size would complain.
-    if command.first().and_then(|it| why_unseen(it)) != Some(Unseen::Foreign) {
-        variables.push((OsStr::new("LD_PRELOAD"), preload_value(library)));
+    directory: Option<&PathBuf>,
+) -> (Option<Profile>, Option<String>) {
+    match store.zip(directory).map(|(store, directory)| store.load(command, directory)) {
+        Some(Ok(profile)) => (profile, None),
+        Some(Err(damage)) => {
+            let warning = format!("the profile is passed over: {damage}; 'foresee profile forget' removes it");
+            (None, Some(warning))
+        }
+        None => (None, None),
     }
-    start(command, &variables, signals, limit).map_err(|error| {
-        let program = command.first().map(|it| it.to_string_lossy().into_owned());
-        Failure::Command(error, program.unwrap_or_default())
-    })
+}
+
+/// The program runs already, and nobody looks at it.
+fn unforeseen(companion: &mut Companion, error: &io::Error) -> Result<Ran, Failure> {
+    let warnings = vec![format!("ran without foresee: the page-cache host: {error}")];
+    let end = companion.wait();
+    let account = account(companion, end, Tally { warnings, ..Tally::default() })?;
+    Ok(Ran { account, profile: Profile::default() })
+}
+
+fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Failure> {
+    match end {
+        End::Ended(ending, elapsed, cpu) => {
+            let mut account = Account::new(tally, elapsed, ending, companion.start_up());
+            account.own_cpu += cpu;
+            Ok(account)
+        }
+        End::Abandoned => Err(Failure::Abandoned),
+    }
+}
+
+/// Runs a command whose programs post to the region of this name: a supervisor that several runs share. Returns, beside the program as
+/// [`Run::go`] does, how it ended, how long it took, and what it took to start it.
+pub fn run_beside(
+    command: &[OsString],
+    region_name: OsString,
+    streams: Streams,
+) -> Result<(Ending, Duration, Duration), Failure> {
+    let mut companion = Launch { command, region_name, region: None, streams }.start(Instant::now())?;
+    match companion.wait() {
+        End::Ended(ending, elapsed, _) => Ok((ending, elapsed, companion.start_up())),
+        End::Abandoned => Err(Failure::Abandoned),
+    }
+}
+
+fn unable(what: &str, error: &io::Error) -> Failure {
+    Failure::Unable(format!("{what}: {error}"))
 }

@@ -25,9 +25,10 @@ use foresee_manager::{
     Action, AdviceFile, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source,
     State, Time, Trust, Want, write_entry,
 };
-use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Region, ticks};
+use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Region};
 
 use crate::account::ProgramAccount;
+use crate::clock::Clock;
 use crate::hints::{Found, Library, Listings, Walk, Words};
 use crate::host::{BLOCK_BYTES, Descriptor, Files, Memory, MountAccount, PageCache, Purpose, Report, Share, blocks};
 use crate::names::{Identity, Names};
@@ -193,18 +194,9 @@ impl Files for Met<'_> {
     }
 }
 
-/// Nanoseconds per tick, from two readings some time apart.
-fn calibrate() -> f64 {
-    let (from, from_ticks) = (Instant::now(), ticks());
-    while from.elapsed() < Duration::from_micros(200) {
-        std::hint::spin_loop();
-    }
-    from.elapsed().as_nanos() as f64 / (ticks().wrapping_sub(from_ticks)).max(1) as f64
-}
-
 impl<'a> Supervisor<'a> {
     /// A supervisor of the programs that post to this region.
-    pub fn new(region: &'a Region, setup: Setup<'a>) -> Self {
+    pub fn new(region: &'a Region, setup: Setup<'a>, clock: Clock) -> Self {
         let memory = Memory::find();
         let bytes = setup.memory_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(1 << 30);
         let config = Config {
@@ -212,7 +204,7 @@ impl<'a> Supervisor<'a> {
             trust: Trust::Earned { initial_blocks: INITIAL_BLOCKS },
             ..Config::new((bytes / BLOCK_BYTES).max(1), setup.policy)
         };
-        let ns_per_tick = calibrate();
+        let ns_per_tick = clock.ns_per_tick();
         region.set_stall_ticks_min((STALL_MIN.as_nanos() as f64 / ns_per_tick) as u64);
         let mut log = setup.log;
         if let Some(log) = &mut log {
@@ -764,7 +756,7 @@ impl<'a> Supervisor<'a> {
 }
 
 /// What a run came to: see [`crate::account::Account`] for these.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 #[allow(missing_docs, reason = "documented there")]
 pub struct Tally {
     pub by_program: Vec<ProgramAccount>,

@@ -7,30 +7,37 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use foresee::account::Ending;
-use foresee::run::run_beside;
+use foresee::inherited;
+use foresee::launch::Streams;
+use foresee::run::{Failure, run_beside};
 use serde_json::{Value, json};
 
 use super::{Line, address};
 use crate::output::Output;
 use crate::report::write_json;
-use crate::run::{end_as, failed};
 use crate::running::Running;
 use crate::say::say;
 
 /// How often a supervisor may end just as we find it.
 const ATTEMPTS: usize = 10;
 
-/// Runs the command under the supervisor of this name; returns the exit status to end with.
-pub fn main(running: &Running, name: &str, shown: bool, json: Option<&Output>) -> Result<u8, String> {
+/// Runs the command under the supervisor of this name; returns, beside it, the exit status to end with if the command's own is 0.
+pub fn main(
+    running: &Running,
+    name: &str,
+    streams: Streams,
+    shown: bool,
+    json: Option<&Output>,
+) -> Result<Result<u8, Failure>, String> {
     let wishes = json!({
         "policy": running.policy.as_ref().map(|it| it.as_str()),
         "memory": running.memory,
         "advice": running.advice.as_ref().map(|it| &it.text),
     });
     let (mut line, ring) = join(name, &wishes)?;
-    let (ending, elapsed, start_up) = match run_beside(&running.command, ring.into()) {
+    let (ending, elapsed, start_up) = match run_beside(&running.command, ring.into(), streams) {
         Ok(ran) => ran,
-        Err(failure) => return Ok(failed(failure)),
+        Err(failure) => return Ok(Err(failure)),
     };
     let (status, signal) = match ending {
         Ending::Status(status) => (Some(status), None),
@@ -42,7 +49,7 @@ pub fn main(running: &Running, name: &str, shown: bool, json: Option<&Output>) -
         Ok(told) => tell(&told, shown, json),
         Err(_) => say(format_args!("--join {name}: the supervisor is gone, and the account with it")),
     }
-    Ok(end_as(ending))
+    Ok(Ok(0))
 }
 
 fn tell(told: &Value, shown: bool, json: Option<&Output>) {
@@ -90,16 +97,17 @@ fn connect(address: &SocketAddr, name: &str) -> Result<Option<UnixStream>, Strin
     UnixStream::connect_addr(address).map(Some).map_err(cannot)
 }
 
-/// Starts the supervisor, which takes calls from now on. In a session of its own: what a terminal sends to this run is not meant
-/// for the others.
+/// Starts the supervisor, which takes calls from now on. In a session of its own, what a terminal sends to this run is not meant
+/// for the others; and what this run inherited (a lock, a pipe) ends with it.
 fn start(listener: UnixListener) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("supervise").current_dir("/").stdin(Stdio::from(OwnedFd::from(listener)));
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: one system call.
+    // SAFETY: system calls on plain data.
     unsafe {
         command.pre_exec(|| {
             libc::setsid();
+            inherited::close_at_exec();
             Ok(())
         });
     }

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use foresee::account::{Account, Ending};
+use foresee::clock::Clock;
 use foresee::host::PageCache;
 use foresee::shared::SharedRegion;
 use foresee::supervisor::{Setup, Supervisor};
@@ -82,6 +83,7 @@ pub fn main() -> Result<u8, String> {
             break met;
         }
     };
+    let clock = Clock::begin();
     let shared = match wishes.shared() {
         Ok(shared) => shared,
         Err(why) => return refuse(first, &why),
@@ -105,7 +107,7 @@ pub fn main() -> Result<u8, String> {
         trace: None,
         log: None,
     };
-    let mut supervisor = Supervisor::new(region.region(), setup);
+    let mut supervisor = Supervisor::new(region.region(), setup, clock);
     listener.set_nonblocking(true).map_err(cannot)?;
     let mut runs = Vec::new();
     let mut count = 0;

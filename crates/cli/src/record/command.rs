@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use super::output::Output;
+use foresee::launch::Streams;
+
 use crate::run::{conclude, failed};
 use crate::running::Running;
 use crate::say::say;
@@ -12,7 +14,8 @@ use crate::say::say;
 pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String> {
     let output = RefCell::new(Output::create(trace)?);
     // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
-    let mut run = running.run(None);
+    // What the recording ends with is to be told.
+    let mut run = running.run(None, Streams { output: false, error: true });
     run.policy = "lru".parse()?;
     run.words = false;
     run.listings = false;

@@ -6,19 +6,21 @@ use std::io::{self, PipeReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foresee::child::{DescriptorLimit, Signals, ending, start};
+use foresee::child::{DescriptorLimit, Signals, command as command_of};
+use foresee::launch::end_as;
 use foresee::run::Failure;
 use foresee::stripe::Set;
 use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 
 use super::view::View;
-use crate::run::{end_as, failed};
+use crate::run::failed;
 use crate::say::say;
 use crate::text;
 
@@ -37,11 +39,11 @@ pub fn mount(file: &Path, members: &[PathBuf], command: &[OsString]) -> Result<u
             mounted.until_told().map(|()| 0)
         }
         Ok(mounted) => match mounted.while_runs(command) {
-            Ok(child) => Ok(end_as(ending(child))),
+            Ok(status) => end_as(status.into_raw(), 0),
             Err(failure) => Ok(failed(failure)),
         },
         // As `foresee run`: the status must not look like the command's.
-        Err(message) if !command.is_empty() => Ok(failed(Failure::Own(message))),
+        Err(message) if !command.is_empty() => Ok(failed(Failure::Wrong(message))),
         Err(message) => Err(message),
     }
 }
@@ -108,15 +110,16 @@ impl Mounted {
     /// Waits for the command's end.
     fn while_runs(self, command: &[OsString]) -> Result<std::process::ExitStatus, Failure> {
         let program = command[0].to_string_lossy().into_owned();
-        let mut child: Child =
-            start(command, &[], &self.signals, &self.limit).map_err(|error| Failure::Command(error, program))?;
+        let mut command = command_of(command, &[], self.signals.meant());
+        self.limit.keep_for(&mut command);
+        let mut child: Child = command.spawn().map_err(|error| Failure::Command(error, program))?;
         loop {
-            wait(&[self.signals.fd()]).map_err(Failure::Own)?;
+            wait(&[self.signals.fd()]).map_err(Failure::Wrong)?;
             self.signals.pass_on(&child);
             match child.try_wait() {
-                Ok(Some(status)) => return self.check_alive().map(|()| status).map_err(Failure::Own),
+                Ok(Some(status)) => return self.check_alive().map(|()| status).map_err(Failure::Wrong),
                 Ok(None) => {}
-                Err(error) => return Err(Failure::Own(error.to_string())),
+                Err(error) => return Err(Failure::Wrong(error.to_string())),
             }
         }
     }

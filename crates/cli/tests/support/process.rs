@@ -130,7 +130,14 @@ pub fn state_of(pid: i32) -> Option<(char, i32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// The children of a process.
-pub fn children_of(parent: i32) -> Vec<i32> {
-    pids().filter(|&pid| state_of(pid).is_some_and(|(_, above)| above == parent)).collect()
+/// The program that this foresee runs: its child beside the supervisor, or the one of joined runs.
+pub fn program_of(foresee: i32) -> i32 {
+    let is_program = |&pid: &i32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        !["supervisor\n", "foresee\n"].contains(&name.as_str())
+            && state_of(pid).is_some_and(|(_, above)| above == foresee)
+    };
+    let programs: Vec<i32> = pids().filter(is_program).collect();
+    assert_eq!(programs.len(), 1, "{programs:?}");
+    programs[0]
 }

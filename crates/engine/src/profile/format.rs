@@ -85,6 +85,8 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
     }
     let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
     encoder.include_checksum(true)?;
+    // Memory for a text of this length, not of any.
+    encoder.set_pledged_src_size(Some(text.len() as u64))?;
     std::io::Write::write_all(&mut encoder, text.as_bytes())?;
     encoder.finish()
 }

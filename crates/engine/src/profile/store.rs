@@ -3,12 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::directory::Directory;
 use super::{Profile, format};
 
 /// Profiles kept at most.
@@ -76,11 +77,9 @@ impl Store {
     pub fn load(&self, command: &[OsString], directory: &Path) -> Result<Option<Profile>, String> {
         let path = self.path(command, directory);
         match read(&path) {
-            Ok(profile) if profile.command == command && profile.directory == directory => {
+            Ok((profile, file)) if profile.command == command && profile.directory == directory => {
                 // Used now: what is used least recently goes first.
-                if let Ok(file) = fs::File::options().append(true).open(&path) {
-                    let _ = file.set_modified(SystemTime::now());
-                }
+                let _ = file.set_modified(SystemTime::now());
                 Ok(Some(profile))
             }
             Ok(_) => Ok(None),
@@ -97,20 +96,15 @@ impl Store {
         if bytes.len() as u64 > PROFILE_BYTES_MAX {
             return Err(format!("{}: {} bytes are more than a profile may have", path.display(), bytes.len()));
         }
-        // Command lines hold secrets, and what somebody reads is nobody else's business.
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
-        made.map_err(|error| format!("{}: {error}", self.directory.display()))?;
-        let temporary = self.directory.join(format!(".{}.tmp", std::process::id()));
-        let written = write_private(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map_err(name)?;
+        let place = |error: io::Error| format!("{}: {error}", self.directory.display());
+        let directory = Directory::own(&self.directory).map_err(place)?;
+        directory.put(path.file_name().unwrap_or_default(), &bytes).map_err(name)?;
         self.make_room();
         Ok(())
     }
 
     fn make_room(&self) {
+        Directory::sweep(&self.directory);
         let mut stored = self.list().unwrap_or_default();
         stored.sort_by_key(|it| std::cmp::Reverse(it.used));
         let mut bytes = 0;
@@ -132,7 +126,7 @@ impl Store {
         let mut stored = Vec::new();
         for entry in entries {
             let path = entry?.path();
-            let (Some(name), Ok(metadata)) = (path.file_stem(), path.metadata()) else { continue };
+            let (Some(name), Ok(metadata)) = (path.file_stem(), path.symlink_metadata()) else { continue };
             if path.extension().is_some_and(|it| it == EXTENSION) {
                 let name = name.to_string_lossy().into_owned();
                 let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -147,16 +141,11 @@ impl Store {
 impl Stored {
     /// Reads it.
     pub fn read(&self) -> Result<Profile, String> {
-        read(&self.path).map_err(|why| match why {
+        read(&self.path).map(|(profile, _)| profile).map_err(|why| match why {
             Unreadable::Missing => format!("{}: it is gone", self.path.display()),
             Unreadable::Damaged(why) => format!("{}: {why}", self.path.display()),
         })
     }
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(bytes)
 }
 
 enum Unreadable {
@@ -164,16 +153,33 @@ enum Unreadable {
     Damaged(String),
 }
 
-fn read(path: &Path) -> Result<Profile, Unreadable> {
-    let missing = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Unreadable::Missing,
+/// Reads what is a regular file of our own and not too long. Anything else may have been put there by somebody who wishes us ill: it
+/// is not followed, not waited for, and not read.
+fn read(path: &Path) -> Result<(Profile, fs::File), Unreadable> {
+    let unreadable = |error: io::Error| match error.raw_os_error() {
+        // That there can be no profiles here is told by who would keep one.
+        Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES) => Unreadable::Missing,
+        Some(libc::ELOOP) => Unreadable::Damaged("is a link".to_owned()),
         _ => Unreadable::Damaged(error.to_string()),
     };
-    let bytes = fs::metadata(path).map_err(missing)?.len();
-    if bytes > PROFILE_BYTES_MAX {
-        return Err(Unreadable::Damaged(format!("{bytes} bytes are more than a profile has")));
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let damage = |why: String| Err(Unreadable::Damaged(why));
+    // SAFETY: takes nothing, cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if !metadata.is_file() {
+        return damage("is no regular file".to_owned());
     }
-    format::decode(&fs::read(path).map_err(missing)?).map_err(Unreadable::Damaged)
+    if metadata.uid() != user {
+        return damage("belongs to another user".to_owned());
+    }
+    if metadata.len() > PROFILE_BYTES_MAX {
+        return damage(format!("{} bytes are more than a profile has", metadata.len()));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    (&file).take(PROFILE_BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    format::decode(&bytes).map(|profile| (profile, file)).map_err(Unreadable::Damaged)
 }
 
 #[cfg(test)]

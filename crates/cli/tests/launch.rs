@@ -1,0 +1,333 @@
+//! Who starts a program under foresee cannot tell it from the program: not by job control, signals, descriptors, limits or status.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+use support::{Place, Under, end, have, is_root, process, wait_until};
+
+/// A terminal with an interactive bash, to which lines are typed. Each line of the script is a mark and what to type; a mark is waited
+/// for, as a line of its own, before the next is typed. ^Z and ^D stand for themselves, \n ends a line.
+const TERMINAL: &str = r#"
+import os, pty, re, signal, sys
+signal.alarm(50)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ.update(PS1='', PS2='', TERM='dumb')
+    os.execvp('bash', ['bash', '--norc', '--noprofile', '--noediting', '-i'])
+said = b''
+def hear(mark):
+    global said
+    wanted = re.compile(rb'(^|\n)' + mark.encode() + rb'\r?\n')
+    while not wanted.search(said):
+        try: part = os.read(terminal, 1000)
+        except OSError: part = b''
+        if not part: sys.exit(f'the shell ended before {mark}: {said!r}')
+        said += part
+    said = said[wanted.search(said).end():]
+def dead(*_):
+    print('waited in vain for', mark, 'and heard', said, flush=True)
+    os.kill(pid, 9)
+    os._exit(1)
+signal.signal(signal.SIGALRM, dead)
+os.write(terminal, b'stty -echo; echo begun\n')
+mark = 'begun'
+hear(mark)
+for step in sys.stdin.read().splitlines():
+    mark, typed = step.split(' ', 1)
+    special = {'^Z': b'\x1a', '^D': b'\x04'}.get(typed[:2])
+    if special: os.write(terminal, special)
+    rest = typed[2:].strip() if special else typed
+    if rest: os.write(terminal, rest.replace('\\n', '\n').encode() + b'\n')
+    hear(mark)
+    print(mark, flush=True)
+os.kill(pid, 9)
+"#;
+
+fn shell(place: &Place, foreseen: bool) -> std::process::Command {
+    let word = if foreseen { format!("{} run -q --", support::binary().display()) } else { String::new() };
+    let script = place.write("bin/r", format!("#!/bin/sh\nexec {word} \"$@\"\n"));
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.plain(&["python3", "-c", TERMINAL]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", place.path("bin").display()));
+    command
+}
+
+/// Types these lines, and waits for what they bring.
+#[track_caller]
+fn type_in(dialogue: &[(&str, &str)]) {
+    if !have("bash") || !have("python3") {
+        return;
+    }
+    let steps: String = dialogue.iter().map(|(mark, typed)| format!("{mark} {typed}\n")).collect();
+    let marks: String = dialogue.iter().map(|(mark, _)| format!("{mark}\n")).collect();
+    for foreseen in [false, true] {
+        let place = Place::new();
+        let ended = end(shell(&place, foreseen), steps.as_bytes());
+        assert_eq!(ended.out(), marks, "foreseen: {foreseen}: {ended:?}");
+        for pid in place.processes() {
+            process::kill(pid, libc::SIGKILL);
+        }
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_program_that_stops_itself_gives_the_terminal_back() {
+    type_in(&[
+        ("prompt", "r sh -c 'kill -STOP $$; echo on; exit 7'; echo prompt"),
+        ("stopped", "jobs -s | grep -q Stopped && echo stopped"),
+        ("on", "fg; echo $?"),
+        ("over", "echo over"),
+    ]);
+}
+
+#[test]
+fn a_terminal_stops_a_job_and_the_shell_lets_it_go_on() {
+    type_in(&[
+        ("asleep", "r sh -c 'echo asleep; exec sleep 1000'; echo $?"),
+        ("148", "^Z"),
+        ("suspended", "jobs -s | grep -q Stopped && echo suspended"),
+        ("running", "bg; jobs -r | grep -q Running && echo running"),
+        ("143", "kill %1; wait %1; echo $?"),
+        // It reads from the terminal: in the background that stops it.
+        ("reads", "r sh -c 'echo reads; exec cat'; echo $?"),
+        ("text", "text"),
+        ("148", "^Z"),
+        ("waits", "bg; until jobs -s | grep -q Stopped; do sleep 0.02; done; echo waits"),
+        ("more", "fg\\nmore"),
+        ("over", "^D echo over"),
+    ]);
+}
+
+#[test]
+fn who_does_not_stop_at_the_terminals_word_keeps_the_terminal() {
+    // What is typed next is the program's: if the shell had the terminal back, it would be a command.
+    let script = "trap \"\" TSTP; echo deaf; until read -r line; do :; done; echo $line";
+    type_in(&[("deaf", &format!("r bash -c '{script}'; echo over")), ("heard", "^Z heard"), ("still", "echo still")]);
+}
+
+#[test]
+fn whichever_of_the_two_is_stopped_both_are() {
+    let count = "while :; do echo x >> ticks; sleep 0.01; done";
+    let stands = "until a=$(wc -l < ticks); sleep 0.1; [ $a = $(wc -l < ticks) ]; do :; done";
+    let runs = "a=$(wc -l < ticks); until [ $a != $(wc -l < ticks) ]; do sleep 0.01; done";
+    let (counts, stands, runs) = (
+        format!("r sh -c 'echo $$ > pid; {count}' & until test -s ticks; do sleep 0.01; done; echo counts"),
+        stands,
+        runs,
+    );
+    // The one that the shell started, or the program itself; where they are two, nothing tells the one of the other.
+    for whom in ["$!", "$(cat pid)"] {
+        type_in(&[
+            ("counts", &counts),
+            ("still", &format!("kill -STOP {whom}; {stands}; echo still")),
+            ("stopped", "until jobs -s | grep -q Stopped; do sleep 0.01; done; echo stopped"),
+            ("goes", &format!("kill -CONT {whom}; {runs}; echo goes")),
+            ("running", "until jobs -r | grep -q Running; do sleep 0.01; done; echo running"),
+            (
+                "137",
+                "kill -STOP $(cat pid); until jobs -s | grep -q Stopped; do sleep 0.01; done; kill -KILL $(cat pid); \
+                    s=; until [ \"$s\" = 137 ]; do wait $! 2> /dev/null; s=$?; done; echo $s",
+            ),
+        ]);
+    }
+}
+
+/// Says each signal it gets, until SIGTERM.
+const SAYS_SIGNALS: &str = "
+import os, signal, sys, time
+def say(number, frame): os.write(1, (signal.Signals(number).name + '\n').encode())
+names = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGWINCH', 'SIGCONT', 'SIGIO', 'SIGTSTP']
+for name in names: signal.signal(getattr(signal, name), say)
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(5))
+print('ready', flush=True)
+while True: time.sleep(0.01)
+";
+
+#[test]
+fn each_signal_comes_once_whoever_is_sent_it() {
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    let signals = [
+        (libc::SIGHUP, "SIGHUP"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGQUIT, "SIGQUIT"),
+        (libc::SIGUSR1, "SIGUSR1"),
+        (libc::SIGUSR2, "SIGUSR2"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGWINCH, "SIGWINCH"),
+        (libc::SIGCONT, "SIGCONT"),
+        (libc::SIGIO, "SIGIO"),
+        (libc::SIGTSTP, "SIGTSTP"),
+    ];
+    for joined in [false, true] {
+        let name = place.work().display().to_string().replace('/', "-");
+        let options: &[&str] = if joined { &["--join", &name] } else { &[] };
+        let mut under = Under::way(place.run(options, &["python3", "-c", SAYS_SIGNALS]));
+        let mut sent = String::new();
+        for round in 0..4 {
+            for (number, name) in signals {
+                // To the group, to foresee alone, to the program alone.
+                let whom = match round % 3 {
+                    0 => -under.pid(),
+                    1 => under.pid(),
+                    _ => process::program_of(under.pid()),
+                };
+                process::kill(whom, number);
+                sent += &format!("{name}\n");
+                under.read_line();
+            }
+        }
+        process::kill(-under.pid(), libc::SIGTERM);
+        let (said, how) = under.finish();
+        assert_eq!((said.as_str(), how.as_str()), (format!("ready\n{sent}").as_str(), "status 5"), "joined: {joined}");
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn who_ends_all_foresees_ends_the_program_once() {
+    let place = Place::new();
+    let under =
+        Under::way(place.run(&[], &["sh", "-c", "trap 'echo told' TERM; echo ready; while :; do sleep 0.02; done"]));
+    // As pkill does, by name; here only those of this test.
+    let named = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.contains("foresee"));
+    let command = |pid: &i32| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|it| it.windows(7).any(|part| part == b"foresee"))
+    };
+    let all = place.processes();
+    assert_eq!(all.iter().filter(|pid| named(pid) || command(pid)).collect::<Vec<_>>(), [&under.pid()]);
+    process::kill(under.pid(), libc::SIGTERM);
+    let mut under = under;
+    under.read_line();
+    assert_eq!(under.said, "ready\ntold\n");
+    process::kill(-under.pid(), libc::SIGKILL);
+}
+
+#[test]
+fn what_the_program_closes_is_closed() {
+    let place = Place::new();
+    let script = "exec <&- >&- 2>&-; until test -e go; do sleep 0.02; done; exit 6";
+    for options in [&[][..], &["-q"], &["--no-learn"]] {
+        let mut command = place.run(options, &["sh", "-c", script]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = Vec::new();
+        child.stdout.take().unwrap().read_to_end(&mut said).unwrap();
+        child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
+        let mut input = child.stdin.take().unwrap();
+        wait_until("nobody reads its input", || input.write_all(b"x").is_err());
+        assert!(child.try_wait().unwrap().is_none(), "{options:?}");
+        place.write("go", "");
+        assert_eq!((child.wait().unwrap().code(), said.len()), (Some(6), 0), "{options:?}");
+        fs::remove_file(place.path("go")).unwrap();
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_lock_ends_with_its_owner() {
+    if !have("flock") {
+        return;
+    }
+    let place = Place::new();
+    let name = place.work().display().to_string().replace('/', "-");
+    // The program lets go of a lock that foresee has inherited as well; then foresee ends, and another run keeps the supervisor.
+    let foresee = support::binary().display();
+    let script = format!(
+        "exec 9>lock; flock 9; exec {foresee} run --join {name} -- sh -c 'exec 9>&-; echo; until test -e one; do sleep 0.02; done'"
+    );
+    let first = Under::way(place.plain(&["sh", "-c", &script]));
+    let is_free = || end(place.plain(&["flock", "-n", "lock", "true"]), b"").how == "status 0";
+    assert!(is_free(), "while its owner's program runs");
+    let second =
+        Under::way(place.run(&["--join", &name], &["sh", "-c", "echo; until test -e two; do sleep 0.02; done"]));
+    place.write("one", "");
+    assert_eq!(first.finish().1, "status 0");
+    assert!(is_free(), "when its owner is gone");
+    place.write("two", "");
+    assert_eq!(second.finish().1, "status 0");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn under_limits_that_are_too_low_for_us_the_command_runs() {
+    let place = Place::new();
+    let foresee = support::binary().display();
+    for limit in ["-f 6400", "-n 5", "-v 200000", "-s 128"] {
+        for options in ["", "-q", "--report", "--json ../account"] {
+            let script = format!("ulimit {limit}; exec {foresee} run {options} -- sh -c 'echo ran; exit 3'");
+            let ended = end(place.plain(&["bash", "-c", &script]), b"").with(3);
+            assert_eq!(ended.out(), "ran\n", "{limit} {options}");
+            let said = if options == "-q" { 0 } else { 1 };
+            assert_eq!(ended.err().matches("runs without foresee: ").count(), said, "{limit} {options}: {ended:?}");
+            assert_eq!(ended.err().lines().count(), said, "{limit} {options}: {ended:?}");
+        }
+        let account: serde_json::Value = serde_json::from_slice(&fs::read(place.aside("account")).unwrap()).unwrap();
+        assert_eq!((&account["watched"], &account["status"]), (&false.into(), &serde_json::Value::Null));
+        assert_eq!(account["warnings"].as_array().unwrap().len(), 1);
+    }
+    // What cannot run is told once, and by the same status.
+    let script = format!("ulimit -n 5; exec {foresee} run -q -- ./missing");
+    let ended = end(place.plain(&["bash", "-c", &script]), b"").with(127);
+    assert_eq!(ended.err().lines().count(), 1, "{ended:?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn without_processes_to_spare_the_command_runs() {
+    if !have("python3") || !is_root() {
+        return;
+    }
+    let place = Place::new();
+    // Another user's limit counts; root has none. It must be able to execute a copy.
+    let bin = place.aside("bin");
+    fs::create_dir(&bin).unwrap();
+    for file in [support::binary().to_owned(), support::binary().with_file_name("libforesee_preload.so")] {
+        fs::copy(&file, bin.join(file.file_name().unwrap())).unwrap();
+    }
+    let program = "
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
+os.setuid(54321)
+os.execv(sys.argv[2], ['foresee', 'run', '--', 'echo', 'ran'])
+";
+    let foresee = bin.join("foresee").display().to_string();
+    for processes in ["1", "2"] {
+        let ended = end(place.plain(&["python3", "-c", program, processes, &foresee]), b"").with(0);
+        assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{processes}: {ended:?}");
+        assert!(ended.err().contains("runs without foresee: "), "{ended:?}");
+    }
+}
+
+#[test]
+fn that_a_core_was_dumped_is_in_the_status() {
+    let place = Place::new();
+    let script = "ulimit -c unlimited; kill -SEGV $$; sleep 10";
+    let status = |mut command: std::process::Command| command.stderr(Stdio::null()).status().unwrap();
+    let plain = status(place.plain(&["sh", "-c", script]));
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    if !plain.core_dumped() || pattern.contains(['|', '/']) {
+        eprintln!("skipped: cores are not dumped where a program runs");
+        return;
+    }
+    let cores = || fs::read_dir(place.work()).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    for core in cores() {
+        fs::remove_file(core).unwrap();
+    }
+    assert_eq!(status(place.run(&["-q"], &["sh", "-c", script])), plain);
+    assert_eq!(cores().len(), 1, "the program's own: {:?}", cores());
+    assert!(fs::metadata(&cores()[0]).unwrap().len() > 65_536, "and not one of ours");
+    // Where none is dumped, none is said to have been.
+    let status = status(place.run(&["-q"], &["sh", "-c", "ulimit -c 0; kill -SEGV $$"]));
+    assert!(!status.core_dumped() && status.signal() == Some(libc::SIGSEGV));
+    place.assert_nothing_left();
+}

@@ -1,0 +1,83 @@
+//! What a tick of the ring's clock takes: from two readings of it beside the system's clock.
+
+use std::time::{Duration, Instant};
+
+use foresee_ring::ticks;
+
+/// Readings of which the best is taken.
+const READINGS: usize = 8;
+/// The least time between the two: each is off by some ten nanoseconds.
+const APART_MIN: Duration = Duration::from_micros(200);
+
+/// A reading of both clocks.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    time: Instant,
+    ticks: u64,
+    /// Ticks that passed meanwhile: many, if something else ran in between.
+    width: u64,
+}
+
+impl Reading {
+    fn take() -> Self {
+        let before = ticks();
+        let time = Instant::now();
+        let width = ticks().wrapping_sub(before);
+        Reading { time, ticks: before.wrapping_add(width / 2), width }
+    }
+
+    /// The one of several that nothing came between.
+    fn best(readings: impl IntoIterator<Item = Reading>) -> Self {
+        let best = readings.into_iter().min_by_key(|it| it.width);
+        best.unwrap_or_else(Self::take)
+    }
+
+    fn now() -> Self {
+        Self::best((0..READINGS).map(|_| Self::take()))
+    }
+}
+
+/// The clocks, as they stood some time ago.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock(Reading);
+
+impl Clock {
+    /// As they stand now.
+    pub fn begin() -> Self {
+        Clock(Reading::now())
+    }
+
+    /// Nanoseconds a tick. The more time has passed, the better; if it was too little, waits.
+    pub fn ns_per_tick(self) -> f64 {
+        while self.0.time.elapsed() < APART_MIN {
+            std::hint::spin_loop();
+        }
+        between(self.0, Reading::now())
+    }
+}
+
+fn between(one: Reading, other: Reading) -> f64 {
+    let nanoseconds = other.time.duration_since(one.time).as_nanos() as f64;
+    nanoseconds / other.ticks.wrapping_sub(one.ticks).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock of 2 ticks a nanosecond, read at this time by somebody who was kept waiting in between.
+    fn reading(begun: Instant, nanoseconds: u64, kept_waiting: u64) -> Reading {
+        let time = begun + Duration::from_nanos(nanoseconds + kept_waiting);
+        let width = 2 * (kept_waiting + 20);
+        Reading { time, ticks: 2 * nanoseconds + width / 2, width }
+    }
+
+    #[test]
+    fn who_is_kept_waiting_between_the_clocks_does_not_scale_all_durations() {
+        let begun = Instant::now();
+        let one = Reading::best([reading(begun, 0, 3_000_000), reading(begun, 4_000_000, 10)]);
+        let other = Reading::best([reading(begun, 5_000_000, 10), reading(begun, 5_000_100, 900_000)]);
+        let found = between(one, other);
+        assert!((found - 0.5).abs() < 0.001, "{found}");
+    }
+}

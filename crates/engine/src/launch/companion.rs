@@ -1,0 +1,155 @@
+//! The companion: the process beside the program that does what foresee is for.
+
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use super::line::Silence;
+use super::{Line, Message, Streams};
+use crate::account::Ending;
+use crate::child::{Signals, ending};
+use crate::inherited;
+
+/// How often is looked whether launcher and program are stopped alike.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+/// Signals have numbers below this.
+const SIGNALS: usize = 65;
+
+/// How it ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// The program ended so, after so long; the launcher took so much of a processor's time.
+    Ended(Ending, Duration, Duration),
+    /// The launcher was killed: nobody waits for us any more. The program goes on.
+    Abandoned,
+}
+
+/// What the companion knows of the others.
+pub struct Companion {
+    line: Line,
+    signals: Signals,
+    launcher: i32,
+    program: i32,
+    start_up: Duration,
+    /// How often each signal came, of those not asked for yet.
+    came: [u32; SIGNALS],
+    /// The launcher stops because the program has.
+    stopping: bool,
+    looked: Instant,
+}
+
+impl Companion {
+    /// Called in the new process; returns when the program has started.
+    pub(super) fn begin(line: Line, signals: Signals, streams: Streams) -> Self {
+        inherited::let_go([false, streams.output, streams.error]);
+        // SAFETY: takes nothing, cannot fail.
+        let launcher = unsafe { libc::getppid() };
+        inherited::rename(launcher);
+        // SAFETY: no handlers. What cannot be written is an error, not our end.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        }
+        let Ok(Message::Started { program, start_up }) = line.hear(None) else {
+            // There is no program, and the launcher says why.
+            // SAFETY: ends the process; what it shares with the launcher is left as it is.
+            unsafe { libc::_exit(0) }
+        };
+        let (came, looked) = ([0; SIGNALS], Instant::now());
+        Companion { line, signals, launcher, program, start_up, came, stopping: false, looked }
+    }
+
+    /// From foresee's start to the program's.
+    pub fn start_up(&self) -> Duration {
+        self.start_up
+    }
+
+    /// What to poll.
+    pub fn fds(&self) -> [RawFd; 2] {
+        [self.line.fd(), self.signals.fd()]
+    }
+
+    /// Answers the launcher; returns how it ended, once it has.
+    pub fn attend(&mut self) -> Option<End> {
+        self.witness();
+        loop {
+            match self.line.hear(Some(Duration::ZERO)) {
+                Ok(Message::Asked { signal, more }) => {
+                    // It was sent before the launcher asked.
+                    self.witness();
+                    let came = &mut self.came[signal as usize % SIGNALS];
+                    let group = *came > 0;
+                    // What the launcher got only once, as signals of one kind do not queue, is not to be taken for the next one.
+                    *came = if more { came.saturating_sub(1) } else { 0 };
+                    self.line.say(Message::Answered { signal, group });
+                }
+                Ok(Message::Stopping) => self.stopping = true,
+                Ok(Message::GoingOn) => {
+                    self.stopping = false;
+                    // Going on voids the signals that stop, whoever has not taken them yet.
+                    for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+                        self.came[signal as usize] = 0;
+                    }
+                }
+                Ok(Message::Ended { status, elapsed, cpu }) => {
+                    // What the program may have ended by is not for us.
+                    self.witness();
+                    self.signals.restore();
+                    return Some(End::Ended(ending(status), elapsed, cpu));
+                }
+                Ok(Message::Started { .. } | Message::Answered { .. }) => {}
+                Err(Silence::Yet) => break,
+                Err(Silence::Gone) => return Some(End::Abandoned),
+            }
+        }
+        if self.looked.elapsed() >= LOOKS_EVERY {
+            self.looked = Instant::now();
+            self.keep_in_step();
+        }
+        None
+    }
+
+    /// Waits for the end.
+    pub fn wait(&mut self) -> End {
+        loop {
+            if let Some(end) = self.attend() {
+                return end;
+            }
+            let mut polled = self.fds().map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+            // SAFETY: two structures, which live through the call.
+            unsafe { libc::poll(polled.as_mut_ptr(), 2, LOOKS_EVERY.as_millis() as libc::c_int) };
+        }
+    }
+
+    /// Counts what the group was sent.
+    fn witness(&mut self) {
+        while let Some(info) = self.signals.next() {
+            self.came[info.ssi_signo as usize % SIGNALS] += 1;
+        }
+    }
+
+    /// Nothing tells us that the launcher was stopped, and nothing tells a stopped launcher that the program goes on.
+    fn keep_in_step(&self) {
+        let Some(launcher) = state_of(self.launcher) else { return };
+        if launcher != b'T' {
+            return;
+        }
+        let Some(program) = state_of(self.program) else { return };
+        let stands_still = matches!(program, b'T' | b't');
+        let (whom, signal) = match self.stopping {
+            // Somebody let the program go on, or killed it.
+            true if !stands_still => (self.launcher, libc::SIGCONT),
+            // Somebody stopped the launcher, and meant the program. If that has ended, nobody has waited for it yet.
+            false if !stands_still => (self.program, libc::SIGSTOP),
+            _ => return,
+        };
+        // SAFETY: takes no pointers. A stopped launcher waits for nobody, so that the program's number is still its own.
+        unsafe { libc::kill(whom, signal) };
+    }
+}
+
+/// A process's state letter.
+fn state_of(pid: i32) -> Option<u8> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
+    stat.get(name_ends + 2).copied()
+}

@@ -1,0 +1,170 @@
+//! The launcher: what the shell started and waits for.
+
+use std::time::{Duration, Instant};
+
+use foresee_ring::Region;
+
+use super::ending::end_as;
+use super::{Line, Message};
+use crate::child::Signals;
+use crate::inherited;
+
+/// A companion that does not answer for so long is stopped, and no witness.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub(super) struct Launcher<'a> {
+    /// None once it has ended.
+    companion: Option<i32>,
+    line: Line,
+    pub(super) signals: Signals,
+    region: Option<&'a Region>,
+    /// What the companion ended with: 0 if all went well.
+    companion_status: i32,
+}
+
+/// What a child's change of state was.
+enum Change {
+    Stopped(i32),
+    Continued,
+    Ended(i32),
+}
+
+impl<'a> Launcher<'a> {
+    pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a Region>) -> Self {
+        Launcher { companion: Some(companion), line, signals, region, companion_status: 0 }
+    }
+
+    /// There is no program: nor shall there be a companion.
+    pub(super) fn give_up(self) {
+        let Some(companion) = self.companion else { return };
+        // SAFETY: no pointers but a null one; it is our child, and not waited for yet.
+        unsafe {
+            libc::kill(companion, libc::SIGKILL);
+            libc::waitpid(companion, std::ptr::null_mut(), 0);
+        }
+    }
+
+    /// Stands for the program until it has ended, and then ends as it did.
+    pub(super) fn accompany(mut self, program: i32, begun: Instant) -> ! {
+        let started = Instant::now();
+        self.line.say(Message::Started { program, start_up: started - begun });
+        inherited::let_go([false; 3]);
+        let mut ended = None;
+        loop {
+            let mut polled = libc::pollfd { fd: self.signals.fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one structure, which lives through the call.
+            unsafe { libc::poll(&raw mut polled, 1, -1) };
+            while let Some(info) = self.signals.next() {
+                self.pass_on(&info, program, ended.is_some());
+            }
+            while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
+                match change {
+                    Change::Stopped(signal) => self.stop_by(signal),
+                    Change::Continued => {}
+                    Change::Ended(status) => {
+                        self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: own_cpu() });
+                        ended = Some(status);
+                    }
+                }
+            }
+            if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
+                (self.companion, self.companion_status) = (None, status);
+                // Programs that post, or wait for an answer, do so in vain.
+                if let Some(region) = self.region {
+                    region.close();
+                }
+            }
+            if let (Some(status), None) = (ended, self.companion) {
+                end_as(status, self.companion_status);
+            }
+        }
+    }
+
+    /// Sends a signal on to the program, unless it has it already.
+    fn pass_on(&self, info: &libc::signalfd_siginfo, program: i32, ended: bool) {
+        let signal = info.ssi_signo as i32;
+        let of_child = signal == libc::SIGCHLD && info.ssi_code > libc::SI_USER;
+        // It wakes us, as below; that is not meant for the program.
+        let of_companion = info.ssi_code == libc::SI_USER && Some(info.ssi_pid as i32) == self.companion;
+        if of_child || of_companion {
+            return;
+        }
+        // What comes after the program's end is for whoever we still wait for, who attends to nobody any more.
+        let receiver = match ended {
+            true => self.companion,
+            false => (!self.has_reached_group(signal)).then_some(program),
+        };
+        if let Some(receiver) = receiver {
+            // SAFETY: takes no pointers. It is our child, and not waited for yet.
+            unsafe { libc::kill(receiver, signal) };
+        }
+    }
+
+    fn has_reached_group(&self, signal: i32) -> bool {
+        if self.companion.is_none() {
+            return false;
+        }
+        // The kernel signals a group under a lock that this call takes, although it changes nothing: who signals the group has
+        // reached all of it when we are through.
+        // SAFETY: takes no pointers.
+        unsafe { libc::setpgid(0, libc::getpgrp()) };
+        self.line.say(Message::Asked { signal, more: is_pending(signal) });
+        loop {
+            match self.line.hear(Some(PATIENCE)) {
+                Ok(Message::Answered { signal: asked, group }) if asked == signal => return group,
+                // An answer that came too late.
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Stops as the program did: whoever waits for us is told the same signal.
+    fn stop_by(&self, signal: i32) {
+        self.line.say(Message::Stopping);
+        // SAFETY: the sets and the actions are filled in before they are read; no handler is installed.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, signal);
+            let action = libc::signal(signal, libc::SIG_DFL);
+            libc::kill(libc::getpid(), signal);
+            // We stop here, or above if nothing can block it.
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            libc::signal(signal, action);
+        }
+        self.line.say(Message::GoingOn);
+    }
+}
+
+/// Whether another one of these waits to be taken.
+fn is_pending(signal: i32) -> bool {
+    // SAFETY: the set is filled in before it is read.
+    unsafe {
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut pending);
+        libc::sigismember(&raw const pending, signal) == 1
+    }
+}
+
+fn change_of(child: i32) -> Option<Change> {
+    let mut status = 0;
+    // SAFETY: the status is written to.
+    let changed = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED) };
+    if changed != child {
+        return None;
+    }
+    Some(match status {
+        status if libc::WIFSTOPPED(status) => Change::Stopped(libc::WSTOPSIG(status)),
+        status if libc::WIFCONTINUED(status) => Change::Continued,
+        status => Change::Ended(status),
+    })
+}
+
+fn own_cpu() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is written to.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

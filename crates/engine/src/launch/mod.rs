@@ -1,0 +1,162 @@
+//! Starting a program beside a supervisor, so that whoever started foresee cannot tell it from the program.
+//!
+//! ```text
+//! shell ---- launcher      what the shell started, and waits for: stands for the program
+//!               |-- program    a child in the same process group
+//!               '-- companion  supervises; in the same process group, so that it sees what the group is sent
+//! ```
+//!
+//! The *launcher* holds nothing of the program's (no descriptor), stops and goes on when the program does, and ends as it ends.
+//! Signals that were sent to the launcher alone are the program's, and are sent on. What was sent to the whole group, by a terminal
+//! or by `kill`, the program has by itself: sent on, it would come twice. The sender says nothing of it, but the companion does: it
+//! is in the group as well, and nobody else has a reason to signal it.
+//!
+//! The *companion* does all that is slow, after the program has started. Whatever becomes of it, the program and its status are as
+//! they would be. It tells the account, and the launcher ends after it.
+//!
+//! The alternative is to let the program take the launcher's place, as `strace -D` does: then there is nothing to send on. But
+//! then nobody is left to wait for the account, or for the profile that the next run goes by, and the program has a child that it
+//! did not start where it is process 1.
+
+mod companion;
+mod ending;
+mod launcher;
+mod line;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use foresee_ring::{Region, Unseen};
+
+use crate::child::{Meant, Signals, command};
+use crate::run::Failure;
+use crate::unseen::why_unseen;
+pub use companion::{Companion, End};
+pub use ending::end_as;
+use launcher::Launcher;
+use line::{Line, Message};
+
+/// The preload library's file name.
+const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
+
+/// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes some 20 KiB of stack as it begins.
+const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =
+    [(libc::RLIMIT_AS, 256 << 20, "address space (ulimit -v)"), (libc::RLIMIT_STACK, 256 << 10, "stack (ulimit -s)")];
+
+/// Standard streams that the companion still has something to say on. What it does not hold is closed when the program closes it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Streams {
+    /// Standard output.
+    pub output: bool,
+    /// Standard error.
+    pub error: bool,
+}
+
+/// A program to be started, whose reads are posted.
+pub struct Launch<'a> {
+    /// The command and its arguments.
+    pub command: &'a [OsString],
+    /// The name of the region that its programs post to.
+    pub region_name: OsString,
+    /// The region, if it is of this run alone: it is closed if the companion is lost.
+    pub region: Option<&'a Region>,
+    /// What the companion holds.
+    pub streams: Streams,
+}
+
+impl Launch<'_> {
+    /// Starts the program. From here on there are two processes: this returns in the companion; the launcher ends as the program does.
+    ///
+    /// There must be no other thread.
+    ///
+    /// # Errors
+    /// In the launcher alone, and then there is neither program nor companion.
+    pub fn start(self, begun: Instant) -> Result<Companion, Failure> {
+        let library = find_preload_library().map_err(Failure::Unable)?;
+        check_limits()?;
+        let unable = |what: &'static str| move |error| Failure::Unable(format!("{what}: {error}"));
+        let signals = Signals::take_all().map_err(unable("signals"))?;
+        let (ours, theirs) = Line::pair().map_err(unable("a line to the supervisor"))?;
+        // SAFETY: there is no other thread, so that the child may do what it likes.
+        match unsafe { libc::fork() } {
+            -1 => Err(unable("a process for the supervisor")(std::io::Error::last_os_error())),
+            0 => {
+                drop(ours);
+                Ok(Companion::begin(theirs, signals, self.streams))
+            }
+            companion => {
+                drop(theirs);
+                let launcher = Launcher::new(companion, ours, signals, self.region);
+                let mut variables = vec![(OsStr::new("FORESEE_RING"), self.region_name)];
+                // The dynamic linker of another word size would complain.
+                if self.command.first().and_then(|it| why_unseen(it)) != Some(Unseen::Foreign) {
+                    variables.push((OsStr::new("LD_PRELOAD"), preload_value(&library)));
+                }
+                match command(self.command, &variables, launcher.signals.meant()).spawn() {
+                    Ok(program) => launcher.accompany(program.id() as i32, begun),
+                    Err(error) => {
+                        launcher.give_up();
+                        Err(failure(error, self.command))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Becomes the command, which nobody accompanies; returns only why that cannot be.
+pub fn become_command(words: &[OsString]) -> Failure {
+    failure(command(words, &[], Meant::now()).exec(), words)
+}
+
+fn failure(error: std::io::Error, words: &[OsString]) -> Failure {
+    match error.raw_os_error() {
+        // It may be only us who lack something: without us it may run.
+        Some(libc::EMFILE | libc::ENFILE | libc::EAGAIN | libc::ENOMEM) => {
+            Failure::Unable(format!("starting it: {error}"))
+        }
+        _ => Failure::Command(error, words.first().map_or(String::new(), |it| it.to_string_lossy().into_owned())),
+    }
+}
+
+fn check_limits() -> Result<(), Failure> {
+    for (resource, least, what) in LIMITS {
+        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: the structure is filled in, or stays as it is.
+        unsafe { libc::getrlimit(resource, &raw mut limit) };
+        if limit.rlim_cur < least {
+            let few = limit.rlim_cur;
+            return Err(Failure::Unable(format!("{few} bytes of {what} are too few for the program and us")));
+        }
+    }
+    Ok(())
+}
+
+/// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
+fn find_preload_library() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
+    let beside = own.with_file_name(PRELOAD_LIBRARY);
+    let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));
+    let found = [Some(beside.clone()), installed].into_iter().flatten().find(|path| path.is_file());
+    let found = found
+        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))?;
+    match found.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
+        false => Ok(found),
+        true => Err(format!(
+            "{}: LD_PRELOAD cannot name a path with a space or colon; install foresee elsewhere",
+            found.display()
+        )),
+    }
+}
+
+/// `library` put before what is preloaded already.
+fn preload_value(library: &Path) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}

@@ -1,0 +1,79 @@
+//! The directory that profiles are written to: only where nobody else can meddle.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is being written is named so.
+const UNFINISHED: &str = "unfinished";
+/// What has been so for this long was left by somebody who was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(600);
+
+/// A directory of our own.
+pub(super) struct Directory(File);
+
+impl Directory {
+    /// Opens it, or makes it.
+    pub(super) fn own(path: &Path) -> io::Result<Self> {
+        // Command lines hold secrets, and what somebody reads is nobody else's business.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let directory = File::open(path)?;
+        let metadata = directory.metadata()?;
+        // SAFETY: takes nothing, cannot fail.
+        if metadata.uid() != unsafe { libc::geteuid() } {
+            return Err(io::Error::other("belongs to another user; FORESEE_PROFILES names another place"));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            return Err(io::Error::other("others may write to it; 'chmod 700' it"));
+        }
+        Ok(Directory(directory))
+    }
+
+    /// Writes a file, whole or not at all.
+    pub(super) fn put(&self, name: &OsStr, contents: &[u8]) -> io::Result<()> {
+        let unfinished = CString::new(format!(".{:016x}.{UNFINISHED}", RandomState::new().hash_one(0)))?;
+        let name = CString::new(name.as_bytes())?;
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let at = self.0.as_raw_fd();
+        // SAFETY: the name is a string.
+        let mut file = match unsafe { libc::openat(at, unfinished.as_ptr(), flags, 0o600) } {
+            -1 => return Err(io::Error::last_os_error()),
+            // SAFETY: it is new and ours.
+            fd => unsafe { File::from_raw_fd(fd) },
+        };
+        let written = file.write_all(contents).and_then(|()| {
+            // ext4 writes out what replaces a file before this returns, which takes a millisecond. A crash may cost the profile.
+            // SAFETY: both names are strings. That there is nothing to remove is no error.
+            let renamed = unsafe {
+                libc::unlinkat(at, name.as_ptr(), 0);
+                libc::renameat(at, unfinished.as_ptr(), at, name.as_ptr())
+            };
+            if renamed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        });
+        if written.is_err() {
+            // SAFETY: the name is a string.
+            unsafe { libc::unlinkat(at, unfinished.as_ptr(), 0) };
+        }
+        written
+    }
+
+    /// Removes what was never finished.
+    pub(super) fn sweep(path: &Path) {
+        let is_old = |metadata: fs::Metadata| {
+            let age = metadata.modified().and_then(|it| it.elapsed().map_err(io::Error::other));
+            age.is_ok_and(|age| age > ABANDONED_AFTER)
+        };
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|it| it == UNFINISHED) && entry.metadata().is_ok_and(is_old) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
