@@ -1,7 +1,8 @@
 //! Jumps from libc's own `read`, `write`, `lseek` and `execve` to here (x86-64).
 //!
 //! stdio calls the first three by a private way, which no preloaded library stands in; `sort`, `sed` and `md5sum` would not be
-//! seen. All that executes a program ends in the last: `execvp`, `posix_spawn`, `system`, `popen`. The first 14 bytes of each become a jump to a function that makes the system call itself, as libc does, so
+//! seen. All that executes a program ends in the last: `execvp`, `posix_spawn`, `system`, `popen`. The first 14 bytes of each
+//! become a jump to a function that makes the system call itself, as libc does, so
 //! nothing of the old code is ever run again, and nothing has to be decoded. It is done once, in the constructor, before
 //! there are threads; and only where the code is that of a glibc we know. Otherwise interposition is all there is.
 

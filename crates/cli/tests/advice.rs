@@ -128,7 +128,9 @@ fn the_calls_are_answered() {
     let place = Place::new();
     place.write_blocks("f", 256);
     place.write_blocks("g", 1);
-    let Some(command) = python(&place, place.run(&LRU_SP, &[""; 0]), CALLS) else { return };
+    let Some(command) = python(&place, place.run(&[&LRU_SP[..], &["--report"]].concat(), &[""; 0]), CALLS) else {
+        return;
+    };
     let ended = end(command, b"").with(0);
     let said = "-3 0 mru lru\n4\nENOSPC x31 0\nERANGE\n0 lru\nValueError\nOverflowError\n";
     assert_eq!(ended.out(), said, "{}", ended.err());
@@ -158,7 +160,7 @@ except OSError as error:
 fn who_advises_badly_loses_control_and_is_told() {
     let place = Place::new();
     place.write_blocks("f", 1024);
-    let options = [&LRU_SP[..], &["--memory", "1MiB"]].concat();
+    let options = [&LRU_SP[..], &["--memory", "1MiB", "--report"]].concat();
     let Some(command) = python(&place, place.run(&options, &[""; 0]), WRONG) else { return };
     let ended = end(command, b"").with(0);
     assert_eq!(ended.out(), "EPERM\n", "{}", ended.err());

@@ -142,7 +142,7 @@ fn whichever_of_the_two_is_stopped_both_are() {
 /// Says each signal it gets, until SIGTERM.
 const SAYS_SIGNALS: &str = "
 import os, signal, sys, time
-def say(number, frame): os.write(1, (signal.Signals(number).name + '\n').encode())
+def say(number, frame): os.write(1, (signal.Signals(number).name + chr(10)).encode())
 names = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGWINCH', 'SIGCONT', 'SIGIO', 'SIGTSTP']
 for name in names: signal.signal(getattr(signal, name), say)
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(5))

@@ -134,7 +134,7 @@ fn a_broken_log_is_an_error_with_its_line() {
 #[test]
 fn a_log_that_cannot_be_written() {
     let place = place();
-    let ended = end(place.run(&["--log", "/no/such/place"], &["cat", "d/f0"]), b"").with(2);
+    let ended = end(place.run(&["--log", "/no/such/place"], &["cat", "d/f0"]), b"").with(125);
     assert!(ended.err().contains("/no/such/place") && ended.stdout.is_empty(), "{ended:?}");
     // A log that fails on the way does not stop the run, nor change how it ends.
     let ended = end(place.run(&["--log", "/dev/full"], &["sh", "-c", "cat d/*; exit 3"]), b"").with(3);

@@ -25,6 +25,10 @@ fn every_counter_moves() {
     driver.read(1, FileId::LIMIT, 0, 1);
     let mut sequential = Driver::simple("sarc", 8, Trust::Full);
     sequential.read(1, 0, 0, 4);
+    sequential.known(9, 2);
+    sequential.handle(Event::ReadAhead { file: FileId(9), first: 0, count: 2 });
+    sequential.arrive();
+    sequential.handle(Event::Gone { file: FileId(9), first: 0, count: 2 });
     let found = sequential.manager.statistics().counters();
     for ((name, count), (_, found)) in driver.manager.statistics().counters().into_iter().zip(found) {
         assert!(count + found > 0, "nothing moves the counter '{name}'");
