@@ -350,7 +350,8 @@ impl Dispatch {
     pub fn finished(&mut self, now: Time, fetch: FetchId) -> Option<Flight> {
         let flight = self.flights.remove(&fetch.0)?;
         let device = self.device(flight.device);
-        device.outstanding -= 1;
+        debug_assert!(device.outstanding > 0, "a fetch ends twice");
+        device.outstanding = device.outstanding.saturating_sub(1);
         if let Some(caution) = &mut device.caution {
             caution.finished(now, flight.first.file, flight.count);
         }
@@ -364,7 +365,7 @@ impl Dispatch {
                 device.access_ns = Some(before + (took as f64 - before) / 8.0);
             }
         }
-        self.in_flight -= flight.count;
+        self.in_flight = self.in_flight.saturating_sub(flight.count);
         Some(flight)
     }
 

@@ -421,7 +421,7 @@ fn turns() -> impl Strategy<Value = Vec<(u32, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(support::config(300))]
 
     #[test]
     fn policies_are_as_modelled(ops in proptest::collection::vec(op(true), 1..300), capacity in 1..24u64) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, Op, block, every_block, fetched, fetches, op};
+use support::{BLOCKS, Driver, Op, block, config, every_block, fetched, fetches, op};
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Phase {
@@ -691,7 +691,7 @@ fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: Devi
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 20000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 20000, ..config(400) })]
 
     #[test]
     fn lru_is_as_modelled(ops in proptest::collection::vec(op(), 1..150), capacity in 1..24u64) {

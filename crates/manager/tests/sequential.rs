@@ -5,7 +5,7 @@ mod support;
 use foresee_manager::policy::Choice;
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{Driver, block};
+use support::{Driver, block, config};
 
 const STREAM: u64 = 3000;
 const LONG: u64 = 1 << 30;
@@ -291,7 +291,7 @@ fn reads() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(400))]
 
     /// The same blocks, the same lists, the same desired size after every read.
     #[test]

@@ -4,7 +4,7 @@ mod support;
 
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, block};
+use support::{BLOCKS, Driver, block, config};
 
 /// Reads some of the disclosed blocks, in order, with others' reads between that age the unread ones out.
 fn run_window(initial_blocks: u64, disclosed: u64, truth: &[bool], noise: u64) -> (Driver, u64) {
@@ -30,7 +30,7 @@ fn run_window(initial_blocks: u64, disclosed: u64, truth: &[bool], noise: u64) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(60) })]
 
     /// However often its blocks age out, a sequence costs its first window, and some blocks more for each that comes true.
     #[test]

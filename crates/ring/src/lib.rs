@@ -55,6 +55,7 @@ pub use record::{
 pub use region::{Mismatch, Region};
 pub use slot::PATH_BYTES_MAX;
 pub use ticks::ticks;
+pub use wire::FIELD_WORDS_MAX;
 
 /// Process slots in a region: more programs than this at one time run without attention words.
 pub const PROCESS_SLOTS: usize = 512;

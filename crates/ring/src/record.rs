@@ -1,6 +1,6 @@
 //! What programs say. One table makes the enum, its encoding and its decoding.
 
-use crate::wire::{Field, Packer, Unpacker};
+use crate::wire::{FIELD_WORDS_MAX, Field, Packer, Unpacker};
 
 /// The offset of a read or write at the descriptor's own position.
 pub const OFFSET_CURRENT: u64 = u64::MAX;
@@ -167,6 +167,11 @@ macro_rules! records {
             #[inline(always)]
             pub(crate) fn encode(&self, out: &mut Packer) {
                 match *self { $(Record::$name { $($field,)* } => { let _ = &out; $($field.put(out);)* })* }
+            }
+
+            /// What these words say as a record of this kind, if they say anything.
+            pub fn from_words(kind: u8, words: &[u64; FIELD_WORDS_MAX]) -> Option<Record> {
+                Self::decode(kind, &mut Unpacker::new(words))
             }
 
             #[inline(always)]

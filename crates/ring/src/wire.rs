@@ -1,7 +1,7 @@
 //! How a record's fields become 64-bit words and back. Fields of 32 bits share a word in pairs.
 
 /// The most words any record's fields take (`Opened`).
-pub(crate) const FIELD_WORDS_MAX: usize = 8;
+pub const FIELD_WORDS_MAX: usize = 8;
 
 /// A field that can be put into words. Reading may fail: the words come from another process.
 pub(crate) trait Field: Sized {

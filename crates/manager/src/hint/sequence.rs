@@ -113,7 +113,7 @@ impl Sequence {
 
     /// The name of an entry that waited for it is resolved.
     pub fn arrived(&mut self, position: u64, known: Known) {
-        self.awaiting -= 1;
+        self.awaiting = self.awaiting.saturating_sub(1);
         if position >= self.base {
             let device = match known {
                 Known::Here { home, .. } => home.device,

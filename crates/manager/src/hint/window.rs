@@ -87,19 +87,25 @@ impl Window {
             self.accuracy.take_back();
             self.came_true(1);
         } else {
-            self.unread -= 1;
+            self.settle();
         }
+    }
+
+    /// One is unread no longer. A count that went below zero would close the window for good.
+    fn settle(&mut self) {
+        debug_assert!(self.unread > 0, "a page is settled twice");
+        self.unread = self.unread.saturating_sub(1);
     }
 
     /// The cursor passed an unread page over.
     pub fn page_passed(&mut self) {
-        self.unread -= 1;
+        self.settle();
     }
 
     /// A page will not be read: given up (`wasted`), or never brought.
     pub fn page_gone(&mut self, passed: bool, wasted: bool) {
         if !passed {
-            self.unread -= 1;
+            self.settle();
             self.shrink(u64::from(wasted));
         }
     }

@@ -1,0 +1,29 @@
+//! The targets: one for each kind of input that strangers may hand to foresee.
+
+mod advice;
+mod log;
+mod profile;
+mod ring;
+mod traces;
+
+use foresee_fuzz::{Counting, peak_bytes};
+use proptest::prelude::ProptestConfig;
+
+#[global_allocator]
+static MEMORY: Counting = Counting;
+
+/// As many cases as are asked for, or else so many. A failing one prints its input, to be kept in the corpus.
+fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let default = ProptestConfig::default();
+    let cases = if asked { default.cases } else { cases };
+    ProptestConfig { cases, failure_persistence: None, ..default }
+}
+
+/// Does this work with an input; it may hold `fixed` bytes, and `each` more for each byte of the input.
+fn bounded<T>(input: &[u8], (fixed, each): (u64, u64), work: impl FnOnce() -> T) -> T {
+    let (done, held) = peak_bytes(work);
+    let most = fixed + each * input.len() as u64;
+    assert!(held <= most, "{held} bytes were held at once for an input of {}; {most} are warranted", input.len());
+    done
+}
