@@ -6,6 +6,8 @@ mod profile;
 mod ring;
 mod traces;
 
+use std::path::PathBuf;
+
 use foresee_fuzz::{Counting, peak_bytes};
 use proptest::prelude::ProptestConfig;
 
@@ -18,6 +20,13 @@ fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases = if asked { default.cases } else { cases };
     ProptestConfig { cases, failure_persistence: None, ..default }
+}
+
+/// A path for a file of this test's own: tests run side by side, each in its thread.
+fn scratch(name: &str) -> PathBuf {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("").replace("::", "-");
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{name}"))
 }
 
 /// Does this work with an input; it may hold `fixed` bytes, and `each` more for each byte of the input.

@@ -1,13 +1,12 @@
 //! Traces, in every format there is: each has a folder in the corpus, or the test fails.
 
 use std::fs;
-use std::path::Path;
 
 use foresee_fuzz::{Corpus, mutants};
 use foresee_sim::trace::{Format, REGISTRY, open};
 use proptest::test_runner::{TestError, TestRunner};
 
-use super::{bounded, config};
+use super::{bounded, config, scratch};
 
 /// Buffers of 256 KiB and what Parquet sets up at once; a line of some ten bytes may be a request that is held until all are sorted,
 /// or a name.
@@ -21,7 +20,7 @@ fn folder(format: &Format) -> String {
 
 /// Whether it is a trace of this format; how many requests.
 fn read(format: &'static Format, bytes: &[u8]) -> Option<u64> {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz.{}", format.name));
+    let path = scratch(format.name);
     fs::write(&path, bytes).expect("a scratch file");
     let read = || {
         let mut reader = open(&path, Some(format), 4096).ok()?;
