@@ -3,7 +3,7 @@
 use std::fs;
 
 use foresee_fuzz::{Corpus, mutants};
-use foresee_sim::trace::{Format, REGISTRY, open};
+use foresee_sim::trace::{Format, REGISTRY, Reader, open};
 use proptest::test_runner::{TestError, TestRunner};
 
 use super::{bounded, config, scratch};
