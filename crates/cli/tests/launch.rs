@@ -184,6 +184,10 @@ fn each_signal_comes_once_whoever_is_sent_it() {
                 process::kill(whom, number);
                 sent += &format!("{name}\n");
                 under.read_line();
+                // Signals of one kind do not queue, and some void others: each is to be taken by all before the next one.
+                let pending = || place.processes().into_iter().any(process::has_pending_signals);
+                wait_until("all have taken it", || !pending());
+                assert_eq!(under.said, format!("ready\n{sent}"), "joined: {joined}, round {round}");
             }
         }
         process::kill(-under.pid(), libc::SIGTERM);

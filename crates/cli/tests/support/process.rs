@@ -130,6 +130,12 @@ pub fn state_of(pid: i32) -> Option<(char, i32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
+/// Whether signals wait to be taken by this process.
+pub fn has_pending_signals(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    status.lines().filter_map(|line| line.strip_prefix("ShdPnd:")).any(|set| set.trim().bytes().any(|it| it != b'0'))
+}
+
 /// The program that this foresee runs: its child beside the supervisor, or the one of joined runs.
 pub fn program_of(foresee: i32) -> i32 {
     let is_program = |&pid: &i32| {

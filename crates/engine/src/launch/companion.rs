@@ -3,6 +3,8 @@
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
+use super::group::Group;
+use super::launcher::wait_for;
 use super::line::Silence;
 use super::{Line, Message, Streams};
 use crate::account::Ending;
@@ -11,8 +13,6 @@ use crate::inherited;
 
 /// How often is looked whether launcher and program are stopped alike.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
-/// Signals have numbers below this.
-const SIGNALS: usize = 65;
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +30,7 @@ pub struct Companion {
     launcher: i32,
     program: i32,
     start_up: Duration,
-    /// How often each signal came, of those not asked for yet.
-    came: [u32; SIGNALS],
+    group: Group,
     /// The launcher stops because the program has.
     stopping: bool,
     looked: Instant,
@@ -54,8 +53,8 @@ impl Companion {
             // SAFETY: ends the process; what it shares with the launcher is left as it is.
             unsafe { libc::_exit(0) }
         };
-        let (came, looked) = ([0; SIGNALS], Instant::now());
-        Companion { line, signals, launcher, program, start_up, came, stopping: false, looked }
+        let (group, looked) = (Group::new(), Instant::now());
+        Companion { line, signals, launcher, program, start_up, group, stopping: false, looked }
     }
 
     /// From foresee's start to the program's.
@@ -76,19 +75,13 @@ impl Companion {
                 Ok(Message::Asked { signal, more }) => {
                     // It was sent before the launcher asked.
                     self.witness();
-                    let came = &mut self.came[signal as usize % SIGNALS];
-                    let group = *came > 0;
-                    // What the launcher got only once, as signals of one kind do not queue, is not to be taken for the next one.
-                    *came = if more { came.saturating_sub(1) } else { 0 };
+                    let group = self.group.has(signal, more);
                     self.line.say(Message::Answered { signal, group });
                 }
                 Ok(Message::Stopping) => self.stopping = true,
                 Ok(Message::GoingOn) => {
                     self.stopping = false;
-                    // Going on voids the signals that stop, whoever has not taken them yet.
-                    for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
-                        self.came[signal as usize] = 0;
-                    }
+                    self.group.launcher_goes_on();
                 }
                 Ok(Message::Ended { status, elapsed, cpu }) => {
                     // What the program may have ended by is not for us.
@@ -114,16 +107,14 @@ impl Companion {
             if let Some(end) = self.attend() {
                 return end;
             }
-            let mut polled = self.fds().map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-            // SAFETY: two structures, which live through the call.
-            unsafe { libc::poll(polled.as_mut_ptr(), 2, LOOKS_EVERY.as_millis() as libc::c_int) };
+            wait_for(self.fds(), Some(LOOKS_EVERY));
         }
     }
 
     /// Counts what the group was sent.
     fn witness(&mut self) {
         while let Some(info) = self.signals.next() {
-            self.came[info.ssi_signo as usize % SIGNALS] += 1;
+            self.group.was_sent(info.ssi_signo as i32);
         }
     }
 

@@ -1,10 +1,13 @@
 //! The launcher: what the shell started and waits for.
 
+use std::collections::VecDeque;
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use foresee_ring::Region;
 
 use super::ending::end_as;
+use super::line::Silence;
 use super::{Line, Message};
 use crate::child::Signals;
 use crate::inherited;
@@ -17,6 +20,9 @@ pub(super) struct Launcher<'a> {
     companion: Option<i32>,
     line: Line,
     pub(super) signals: Signals,
+    /// Those taken and not yet dealt with. They are taken at once: signals of one kind do not queue, so that one that is not taken yet
+    /// and the next one are one, even if the program, which is faster, got both.
+    taken: VecDeque<libc::signalfd_siginfo>,
     region: Option<&'a Region>,
     /// What the companion ended with: 0 if all went well.
     companion_status: i32,
@@ -31,7 +37,8 @@ enum Change {
 
 impl<'a> Launcher<'a> {
     pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a Region>) -> Self {
-        Launcher { companion: Some(companion), line, signals, region, companion_status: 0 }
+        let taken = VecDeque::new();
+        Launcher { companion: Some(companion), line, signals, taken, region, companion_status: 0 }
     }
 
     /// There is no program: nor shall there be a companion.
@@ -51,11 +58,11 @@ impl<'a> Launcher<'a> {
         inherited::let_go([false; 3]);
         let mut ended = None;
         loop {
-            let mut polled = libc::pollfd { fd: self.signals.fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one structure, which lives through the call.
-            unsafe { libc::poll(&raw mut polled, 1, -1) };
-            while let Some(info) = self.signals.next() {
+            wait_for([self.signals.fd()], None);
+            self.take();
+            while let Some(info) = self.taken.pop_front() {
                 self.pass_on(&info, program, ended.is_some());
+                self.take();
             }
             while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
                 match change {
@@ -80,8 +87,12 @@ impl<'a> Launcher<'a> {
         }
     }
 
+    fn take(&mut self) {
+        self.taken.extend(std::iter::from_fn(|| self.signals.next()));
+    }
+
     /// Sends a signal on to the program, unless it has it already.
-    fn pass_on(&self, info: &libc::signalfd_siginfo, program: i32, ended: bool) {
+    fn pass_on(&mut self, info: &libc::signalfd_siginfo, program: i32, ended: bool) {
         let signal = info.ssi_signo as i32;
         let of_child = signal == libc::SIGCHLD && info.ssi_code > libc::SI_USER;
         // It wakes us, as below; that is not meant for the program.
@@ -100,7 +111,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    fn has_reached_group(&self, signal: i32) -> bool {
+    fn has_reached_group(&mut self, signal: i32) -> bool {
         if self.companion.is_none() {
             return false;
         }
@@ -108,12 +119,17 @@ impl<'a> Launcher<'a> {
         // reached all of it when we are through.
         // SAFETY: takes no pointers.
         unsafe { libc::setpgid(0, libc::getpgrp()) };
-        self.line.say(Message::Asked { signal, more: is_pending(signal) });
+        let more = self.taken.iter().any(|info| info.ssi_signo as i32 == signal) || is_pending(signal);
+        self.line.say(Message::Asked { signal, more });
+        let asked = Instant::now();
         loop {
-            match self.line.hear(Some(PATIENCE)) {
-                Ok(Message::Answered { signal: asked, group }) if asked == signal => return group,
+            wait_for([self.line.fd(), self.signals.fd()], Some(PATIENCE.saturating_sub(asked.elapsed())));
+            self.take();
+            match self.line.hear(Some(Duration::ZERO)) {
+                Ok(Message::Answered { signal: about, group }) if about == signal => return group,
                 // An answer that came too late.
                 Ok(_) => {}
+                Err(Silence::Yet) if asked.elapsed() < PATIENCE => {}
                 Err(_) => return false,
             }
         }
@@ -136,6 +152,14 @@ impl<'a> Launcher<'a> {
         }
         self.line.say(Message::GoingOn);
     }
+}
+
+/// Waits until there is something to read, but no longer than this.
+pub(super) fn wait_for<const N: usize>(fds: [RawFd; N], patience: Option<Duration>) {
+    let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    let milliseconds = patience.map_or(-1, |time| time.as_millis() as libc::c_int + 1);
+    // SAFETY: the structures live through the call.
+    unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, milliseconds) };
 }
 
 /// Whether another one of these waits to be taken.

@@ -9,7 +9,8 @@
 //! The *launcher* holds nothing of the program's (no descriptor), stops and goes on when the program does, and ends as it ends.
 //! Signals that were sent to the launcher alone are the program's, and are sent on. What was sent to the whole group, by a terminal
 //! or by `kill`, the program has by itself: sent on, it would come twice. The sender says nothing of it, but the companion does: it
-//! is in the group as well, and nobody else has a reason to signal it.
+//! is in the group as well, and nobody else has a reason to signal it. Signals of one kind do not queue: two that come faster than
+//! the launcher is woken, one to the group and one to the launcher, are one.
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it, the program and its status are as
 //! they would be. It tells the account, and the launcher ends after it.
@@ -20,6 +21,7 @@
 
 mod companion;
 mod ending;
+mod group;
 mod launcher;
 mod line;
 
