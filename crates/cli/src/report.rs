@@ -40,8 +40,9 @@ pub fn lines(account: &Account) -> Vec<String> {
             count(account.statistics.gone_unread)
         ));
     }
-    for MountAccount { point, file_system, found, .. } in &account.mounts {
-        line(format!("{point} ({file_system}): {found}"));
+    for MountAccount { point, file_system, found, remembered, .. } in &account.mounts {
+        let when = if *remembered { ", as an earlier run found" } else { "" };
+        line(format!("{point} ({file_system}): {found}{when}"));
     }
     if account.statistics.hints == 0 {
         line("nothing to go by this time".to_owned());
@@ -120,8 +121,8 @@ pub fn json(account: &Account) -> Value {
     })
 }
 
-fn mount(MountAccount { point, file_system, word, .. }: &MountAccount) -> Value {
-    json!({ "point": point, "file_system": file_system, "found": word })
+fn mount(MountAccount { point, file_system, word, remembered, .. }: &MountAccount) -> Value {
+    json!({ "point": point, "file_system": file_system, "found": word, "remembered": remembered })
 }
 
 /// Writes a value.

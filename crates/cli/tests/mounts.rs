@@ -89,6 +89,40 @@ fn what_was_read_through_a_daemon_can_be_removed_at_once() {
     }
 }
 
+/// Kernels before 6.8 do not number mounts; then each run asks.
+#[test]
+fn what_was_found_of_a_mount_is_remembered() {
+    let place = Place::new();
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let numbers_mounts = release.split(['.', '-']).map(|it| it.parse().unwrap_or(0_u32)).take(2).ge([6, 8]);
+    if !is_root() || !have("bindfs") || !Path::new("/dev/fuse").exists() || !numbers_mounts {
+        eprintln!("skipped: no bindfs, not root, or Linux before 6.8");
+        return;
+    }
+    place.write_lines(8, 100);
+    fs::create_dir_all(place.path("m")).unwrap();
+    let script = "bindfs -o kernel_cache d m || exit 77
+        for i in 1 2 3 4; do RUN sh -c 'sleep 0.3; cat \"$@\"; sleep 0.3' sh m/* > out$i; cp account account$i; done; umount m";
+    let ended = in_namespace(&place, "--json account", script);
+    if ended.how == "status 77" {
+        eprintln!("skipped: bindfs does not mount here");
+        return;
+    }
+    ended.with(0);
+    let found = |number: u32| {
+        let account = fs::read(place.path(format!("account{number}"))).unwrap();
+        let account: serde_json::Value = serde_json::from_slice(&account).unwrap();
+        let mount = &account["mounts"][0];
+        (mount["found"].as_str().unwrap().to_owned(), mount["remembered"].as_bool().unwrap())
+    };
+    // The first run may be over before it knows of a file that it could ask.
+    let all: Vec<_> = (1..=4).map(found).skip_while(|it| it.0 == "unknown").collect();
+    let ((word, remembered), later) = all.split_first().expect("no run found anything");
+    assert!(!remembered && !later.is_empty(), "{all:?}");
+    assert!(later.iter().all(|it| it == &(word.clone(), true)), "{all:?}");
+    assert_eq!(fs::read(place.path("out1")).unwrap(), fs::read(place.path("out4")).unwrap());
+}
+
 /// To open a FIFO lets its writer through.
 #[test]
 fn a_fifo_in_the_place_of_a_file_that_was_read_is_not_opened() {

@@ -15,6 +15,7 @@ pub mod fanotify;
 pub mod hints;
 pub mod host;
 pub mod inherited;
+mod kept;
 pub mod launch;
 pub mod names;
 mod pool;

@@ -85,7 +85,7 @@ impl Run<'_> {
         // The program starts first: what it does until its first read is time to read ahead in.
         let mut companion = launch.start(begun)?;
         DescriptorLimit::raise();
-        let host = match PageCache::new(self.uring) {
+        let host = match PageCache::new(self.uring, self.store.map(|store| store.directory().to_owned())) {
             Ok(host) => host,
             Err(error) => {
                 shared.region().close();

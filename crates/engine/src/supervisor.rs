@@ -743,6 +743,7 @@ impl<'a> Supervisor<'a> {
         // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
         self.region.close();
         self.catch_up();
+        self.host.remember();
         for reader in self.library.readers().into_iter().chain([RUN]) {
             self.tell(Event::ReaderExited { reader });
         }

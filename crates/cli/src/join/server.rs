@@ -7,6 +7,7 @@ use std::time::Duration;
 use foresee::account::{Account, Ending};
 use foresee::clock::Clock;
 use foresee::host::PageCache;
+use foresee::profile::Store;
 use foresee::shared::SharedRegion;
 use foresee::supervisor::{Setup, Supervisor};
 use foresee_manager::AdviceFile;
@@ -92,7 +93,7 @@ pub fn main() -> Result<u8, String> {
         Ok(region) => region,
         Err(error) => return refuse(first, &format!("shared memory for the programs: {error}")),
     };
-    let host = match PageCache::new(may_use_uring()) {
+    let host = match PageCache::new(may_use_uring(), Store::of_user().map(|store| store.directory().to_owned())) {
         Ok(host) => host,
         Err(error) => return refuse(first, &format!("the page-cache host: {error}")),
     };

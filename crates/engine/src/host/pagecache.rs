@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::mounts::{Conduct, Finding, Kind, MountAccount, Mounts};
+use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts};
 use super::open::{Descriptor, Opened, borrow};
 use super::residency::BLOCK_BYTES;
 use super::scratch::Scratch;
@@ -121,11 +121,12 @@ fn in_bytes(blocks: &Range<u64>) -> Range<u64> {
 }
 
 impl PageCache {
-    /// A host; with `uring` false it reads with threads even where io_uring is allowed.
-    pub fn new(uring: bool) -> io::Result<Self> {
+    /// A host; with `uring` false it reads with threads even where io_uring is allowed. What it finds out of mounts is kept in
+    /// `directory`, if any.
+    pub fn new(uring: bool, directory: Option<PathBuf>) -> io::Result<Self> {
         let (doorbell, scratch) = (Doorbell::new()?, Scratch::new()?);
         let uring = if uring { Uring::new(scratch).ok() } else { None };
-        let mounts = Arc::<Mutex<Mounts>>::default();
+        let mounts = Arc::new(Mutex::new(Mounts::new(directory)));
         Ok(PageCache {
             workers: Workers::new(doorbell.clone(), scratch, Arc::clone(&mounts)),
             uring,
@@ -230,6 +231,11 @@ impl PageCache {
     /// What was found out of mounts that are not this machine's own.
     pub fn mount_accounts(&self) -> Vec<MountAccount> {
         lock(&self.mounts).accounts()
+    }
+
+    /// Keeps what was found out of them for later runs.
+    pub fn remember(&self) {
+        lock(&self.mounts).remember();
     }
 
     /// Lists a directory; the answer comes as [`Report::Listed`].
@@ -444,7 +450,7 @@ impl PageCache {
                 Done::Listed(purpose, path, result) => reports.push(Report::Listed(purpose, path, result)),
                 Done::Looked(file, Ok(found)) => self.looked(file, found, names, reports),
                 Done::Looked(file, Err(_)) => reports.push(Report::Event(Event::FileMissing { file })),
-                Done::Probed(dev, finding) => self.probed(dev, finding.ok(), names, reports),
+                Done::Answered(dev, answer) => self.answered(dev, &answer, names, reports),
             }
         }
         fetched.extend(self.needless.drain(..).map(|fetch| (fetch, Ok(0))));
@@ -519,7 +525,7 @@ impl PageCache {
             Conduct::Undecided if is_file && size > 0 => {
                 self.unanswered.entry(identity.0).or_default().push((file, size));
                 if lock(&self.mounts).begin_probe(identity.0, size) {
-                    self.workers.probe(identity, names.path(file).to_owned());
+                    self.workers.ask(identity, names.path(file).to_owned());
                 }
             }
             _ => reports.push(Report::Event(Event::FileKnown { file, device, blocks, place })),
@@ -527,8 +533,8 @@ impl PageCache {
     }
 
     /// A mount was asked through one of its files: what waited for that is told of, or asked next.
-    fn probed(&mut self, dev: u64, finding: Option<(Finding, Duration)>, names: &Names, reports: &mut Vec<Report>) {
-        lock(&self.mounts).probed(dev, finding);
+    fn answered(&mut self, dev: u64, answer: &Answer, names: &Names, reports: &mut Vec<Report>) {
+        lock(&self.mounts).answered(dev, answer);
         let unanswered = self.unanswered.remove(&dev).unwrap_or_default();
         let Some(&(first, _)) = unanswered.first() else { return };
         let path = names.path(first).to_owned();
@@ -538,7 +544,7 @@ impl PageCache {
                 if let Some(&(file, _)) = next
                     && let Some(identity) = names.identity(file)
                 {
-                    self.workers.probe(identity, names.path(file).to_owned());
+                    self.workers.ask(identity, names.path(file).to_owned());
                 }
                 self.unanswered.insert(dev, unanswered);
             }

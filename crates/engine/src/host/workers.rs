@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::mounts::{Finding, Kind, Mounts, probe};
+use super::mounts::{Answer, Kind, Mounts, ask};
 use super::open::{Opened, open_to_read};
 use super::place::place_of;
 use super::residency::{BLOCK_BYTES, drop_blocks};
@@ -88,7 +87,7 @@ pub enum Done {
     /// Of the blocks that were asked for, these are not in memory.
     Checked(FileId, Vec<Range<u64>>),
     /// A mount was asked through one of its files.
-    Probed(u64, io::Result<(Finding, Duration)>),
+    Answered(u64, Answer),
 }
 
 enum Task {
@@ -98,7 +97,7 @@ enum Task {
     Fetch { fetch: FetchId, file: Arc<Opened>, bytes: Range<u64> },
     Drop(FileId, Subject, Vec<Range<u64>>),
     Check(FileId, Subject, Vec<Range<u64>>),
-    Probe(Identity, PathBuf),
+    Ask(Identity, PathBuf),
     Close(Vec<Arc<Opened>>),
 }
 
@@ -174,8 +173,8 @@ impl Workers {
     }
 
     /// Asks a mount through this file of it.
-    pub fn probe(&self, identity: Identity, path: PathBuf) {
-        self.pool.add(Task::Probe(identity, path));
+    pub fn ask(&self, identity: Identity, path: PathBuf) {
+        self.pool.add(Task::Ask(identity, path));
     }
 
     /// Closes files: a daemon may be asked about each.
@@ -235,7 +234,10 @@ fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
             });
             Some(Done::Checked(file, blocks))
         }
-        Task::Probe(identity, path) => Some(Done::Probed(identity.0, probe(&path, identity))),
+        Task::Ask(identity, path) => {
+            let memory = lock(mounts).memory();
+            Some(Done::Answered(identity.0, ask(memory.as_deref(), &path, identity)))
+        }
         Task::Close(files) => {
             drop(files);
             None

@@ -1,7 +1,6 @@
 //! Recorded runs: what a command read, in what order, by which of its processes; disclosed the next time the same command
 //! is run in the same place.
 
-mod directory;
 mod format;
 mod recorder;
 mod store;

@@ -3,14 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::directory::Directory;
 use super::{Profile, format};
+use crate::kept::{self, Directory, Unreadable};
 
 /// Profiles kept at most.
 const PROFILES_MAX: usize = 256;
@@ -148,37 +147,8 @@ impl Stored {
     }
 }
 
-enum Unreadable {
-    Missing,
-    Damaged(String),
-}
-
-/// Reads what is a regular file of our own and not too long. Anything else may have been put there by somebody who wishes us ill: it
-/// is not followed, not waited for, and not read.
 fn read(path: &Path) -> Result<(Profile, fs::File), Unreadable> {
-    let unreadable = |error: io::Error| match error.raw_os_error() {
-        // That there can be no profiles here is told by who would keep one.
-        Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES) => Unreadable::Missing,
-        Some(libc::ELOOP) => Unreadable::Damaged("is a link".to_owned()),
-        _ => Unreadable::Damaged(error.to_string()),
-    };
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    let damage = |why: String| Err(Unreadable::Damaged(why));
-    // SAFETY: takes nothing, cannot fail.
-    let user = unsafe { libc::geteuid() };
-    if !metadata.is_file() {
-        return damage("is no regular file".to_owned());
-    }
-    if metadata.uid() != user {
-        return damage("belongs to another user".to_owned());
-    }
-    if metadata.len() > PROFILE_BYTES_MAX {
-        return damage(format!("{} bytes are more than a profile has", metadata.len()));
-    }
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    (&file).take(PROFILE_BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    let (bytes, file) = kept::read(path, PROFILE_BYTES_MAX)?;
     format::decode(&bytes).map(|profile| (profile, file)).map_err(Unreadable::Damaged)
 }
 

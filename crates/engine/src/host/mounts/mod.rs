@@ -8,20 +8,26 @@
 //!
 //! One small file is read and opened again ([`probe`]). If its bytes are still near, small files are brought ahead there, whole.
 //! If programs wait for what was brought nevertheless, as long as for what was not, that ends.
+//!
+//! What was found is remembered with the mount ([`memory`]).
 
+mod memory;
 mod probe;
 mod table;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use probe::NEARER_MIN;
-pub use probe::{Finding, PROBE_BYTES_MAX, probe};
+pub use memory::Verdict;
+use memory::{Memory, Remembered, mount_of};
+use probe::{Finding, NEARER_MIN, PROBE_BYTES_MAX, probe};
 use table::Table;
 pub use table::{Kind, Mount};
 
 use super::residency::BLOCK_BYTES;
+use crate::names::Identity;
 
 /// What small is: files up to this are brought whole. A few round trips' worth on most networks, and what the kernel's own
 /// readahead brings at once.
@@ -80,6 +86,9 @@ struct Known {
     waited: u32,
     /// What was brought was waited for: it is not done any more.
     stopped: bool,
+    /// What an earlier run found out, or what the kernel knows the mount by.
+    remembered: Option<Remembered>,
+    number: Option<u64>,
 }
 
 impl Known {
@@ -94,7 +103,33 @@ impl Known {
             reads: 0,
             waited: 0,
             stopped: false,
+            remembered: None,
+            number: None,
         }
+    }
+
+    /// What was found out of it, if it is foreign, and decided.
+    fn verdict(&self) -> Option<Verdict> {
+        match (self.conduct(), self.finding) {
+            (Conduct::Names, _) if self.stopped => Some(Verdict::DidNotPay),
+            (Conduct::Names, Some(Finding::Nothing)) => Some(Verdict::NothingStays),
+            (Conduct::Names, Some(Finding::Unclear)) => Some(Verdict::Quick),
+            (Conduct::SmallFiles, Some(Finding::PagesStay)) => Some(Verdict::PagesStay),
+            (Conduct::SmallFiles, _) => Some(Verdict::DaemonKeeps),
+            _ => None,
+        }
+    }
+
+    fn recall(&mut self, remembered: Remembered) {
+        let finding = match remembered.verdict {
+            Verdict::PagesStay => Finding::PagesStay,
+            Verdict::DaemonKeeps | Verdict::DidNotPay => Finding::DaemonKeeps,
+            Verdict::NothingStays => Finding::Nothing,
+            Verdict::Quick => Finding::Unclear,
+        };
+        (self.finding, self.far, self.remembered) = (Some(finding), remembered.far, Some(remembered));
+        (self.refusals, self.probes) = (REFUSALS, PROBES_MAX);
+        self.stopped = remembered.verdict == Verdict::DidNotPay;
     }
 
     fn conduct(&self) -> Conduct {
@@ -120,6 +155,27 @@ pub struct MountAccount {
     pub found: &'static str,
     /// The same, as a word.
     pub word: &'static str,
+    /// It was an earlier run that found it out.
+    pub remembered: bool,
+}
+
+/// What a mount said that was asked through one of its files.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// What the kernel knows the mount by, if that is needed and told.
+    number: Option<u64>,
+    /// An earlier run asked already,
+    remembered: Option<Remembered>,
+    /// or else this was found, and how long a read takes of what is not near; None if the file could not be read.
+    found: Option<(Finding, Duration)>,
+}
+
+/// Asks a mount through this file of it, unless an earlier run did.
+pub fn ask(memory: Option<&Memory>, path: &Path, identity: Identity) -> Answer {
+    let number = memory.and_then(|_| mount_of(path, identity.0));
+    let remembered = memory.zip(number).and_then(|(memory, number)| memory.recall(number));
+    let found = if remembered.is_none() { probe(path, identity).ok() } else { None };
+    Answer { number, remembered, found }
 }
 
 /// What is known of the mounts that files were met on.
@@ -127,9 +183,33 @@ pub struct MountAccount {
 pub struct Mounts {
     table: Table,
     of_dev: HashMap<u64, Known>,
+    memory: Option<Arc<Memory>>,
 }
 
 impl Mounts {
+    /// None met yet; what is found out of them is kept in this directory, if any.
+    pub fn new(directory: Option<PathBuf>) -> Self {
+        Mounts { memory: directory.and_then(Memory::at).map(Arc::new), ..Mounts::default() }
+    }
+
+    /// What earlier runs found out.
+    pub fn memory(&self) -> Option<Arc<Memory>> {
+        self.memory.clone()
+    }
+
+    /// Keeps what this run found out for later ones.
+    pub fn remember(&self) {
+        let found = |known: &Known| {
+            let (number, verdict) = (known.number?, known.verdict()?);
+            let is_new = known.remembered.is_none_or(|it| it.verdict != verdict);
+            is_new.then(|| Remembered::now(number, verdict, known.far))
+        };
+        let found: Vec<Remembered> = self.of_dev.values().filter_map(found).collect();
+        if let Some(memory) = self.memory.as_ref().filter(|_| !found.is_empty()) {
+            memory.keep(&found);
+        }
+    }
+
     fn known(&mut self, dev: u64, path: &Path) -> &mut Known {
         let table = &mut self.table;
         self.of_dev.entry(dev).or_insert_with(|| {
@@ -149,7 +229,7 @@ impl Mounts {
         self.known(dev, path).conduct()
     }
 
-    /// Whether a file of so many bytes is to be asked now. If so, [`Mounts::probed`] is awaited.
+    /// Whether a file of so many bytes is to be asked now. If so, [`Mounts::answered`] is awaited.
     pub fn begin_probe(&mut self, dev: u64, bytes: u64) -> bool {
         let Some(known) = self.of_dev.get_mut(&dev) else { return false };
         let begins =
@@ -158,12 +238,16 @@ impl Mounts {
         begins
     }
 
-    /// What the file that was asked said, if it could be asked.
-    pub fn probed(&mut self, dev: u64, finding: Option<(Finding, Duration)>) {
+    /// What the mount said that was asked.
+    pub fn answered(&mut self, dev: u64, answer: &Answer) {
         let Some(known) = self.of_dev.get_mut(&dev) else { return };
         known.is_probing = false;
+        known.number = answer.number;
+        if let Some(remembered) = answer.remembered {
+            return known.recall(remembered);
+        }
         known.probes += 1;
-        if let Some((finding, far)) = finding {
+        if let Some((finding, far)) = answer.found {
             known.finding = Some(finding);
             known.far = (finding != Finding::Unclear).then_some(far);
             known.refusals += u32::from(finding == Finding::Nothing);
@@ -198,25 +282,22 @@ impl Mounts {
         let foreign = self.of_dev.values().filter(|known| known.mount.kind == Kind::Foreign);
         let mut accounts: Vec<MountAccount> = foreign
             .map(|known| {
-                let (word, found) = match (known.stopped, known.finding) {
-                    (true, _) => ("did-not-pay", "programs waited for what was brought ahead; only names since then"),
-                    (_, Some(Finding::PagesStay)) => {
-                        ("pages-stay", "pages stay when a file is opened; small files whole")
-                    }
-                    (_, Some(Finding::DaemonKeeps)) => {
-                        ("daemon-keeps", "what was read once is near; small files whole")
-                    }
-                    (_, Some(Finding::Nothing)) => {
-                        ("nothing-stays", "each open reads anew; only names looked up ahead")
-                    }
-                    (_, Some(Finding::Unclear)) => ("quick", "quick by itself; only names looked up ahead"),
-                    (_, None) => ("unknown", "nothing known; only names looked up ahead"),
+                let verdict = known.verdict();
+                let found = match verdict {
+                    Some(Verdict::PagesStay) => "pages stay when a file is opened; small files whole",
+                    Some(Verdict::DaemonKeeps) => "what was read once is near; small files whole",
+                    Some(Verdict::NothingStays) => "each open reads anew; only names looked up ahead",
+                    Some(Verdict::Quick) => "quick by itself; only names looked up ahead",
+                    Some(Verdict::DidNotPay) => "programs waited for what was brought ahead; only names since then",
+                    None => "nothing known; only names looked up ahead",
                 };
+                let word = verdict.map_or("unknown", Verdict::word);
                 MountAccount {
                     point: known.mount.point.to_string_lossy().into_owned(),
                     file_system: known.mount.file_system.clone(),
                     found,
                     word,
+                    remembered: known.remembered.is_some(),
                 }
             })
             .collect();
@@ -243,6 +324,10 @@ mod tests {
         mounts.conduct(DEV, Path::new("/remote/file"))
     }
 
+    fn found(finding: Finding, far: Duration) -> Answer {
+        Answer { number: Some(1), found: Some((finding, far)), ..Answer::default() }
+    }
+
     #[test]
     fn a_foreign_mount_is_asked_before_anything_is_opened() {
         let mut mounts = foreign();
@@ -251,10 +336,10 @@ mod tests {
         assert!(!mounts.begin_probe(DEV, 1 << 20), "too large to be asked");
         assert!(mounts.begin_probe(DEV, 4096));
         assert!(!mounts.begin_probe(DEV, 4096), "one at a time");
-        mounts.probed(DEV, Some((Finding::Nothing, FAR)));
+        mounts.answered(DEV, &found(Finding::Nothing, FAR));
         assert_eq!(conduct(&mut mounts), Conduct::Undecided, "it may have been busy");
         assert!(mounts.begin_probe(DEV, 4096));
-        mounts.probed(DEV, Some((Finding::PagesStay, FAR)));
+        mounts.answered(DEV, &found(Finding::PagesStay, FAR));
         assert_eq!(conduct(&mut mounts), Conduct::SmallFiles);
     }
 
@@ -263,7 +348,7 @@ mod tests {
         let mut mounts = foreign();
         for _ in 0..REFUSALS {
             assert!(mounts.begin_probe(DEV, 4096));
-            mounts.probed(DEV, Some((Finding::Nothing, FAR)));
+            mounts.answered(DEV, &found(Finding::Nothing, FAR));
         }
         assert_eq!(conduct(&mut mounts), Conduct::Names);
         assert_eq!(mounts.accounts()[0].word, "nothing-stays");
@@ -274,7 +359,7 @@ mod tests {
         let mut mounts = foreign();
         for _ in 0..PROBES_MAX {
             assert!(mounts.begin_probe(DEV, 4096));
-            mounts.probed(DEV, Some((Finding::Unclear, Duration::ZERO)));
+            mounts.answered(DEV, &found(Finding::Unclear, Duration::ZERO));
         }
         assert_eq!(conduct(&mut mounts), Conduct::Names);
         assert!(!mounts.begin_probe(DEV, 4096));
@@ -285,13 +370,33 @@ mod tests {
     fn what_is_waited_for_nevertheless_is_not_brought_any_more() {
         let mut mounts = foreign();
         mounts.begin_probe(DEV, 4096);
-        mounts.probed(DEV, Some((Finding::DaemonKeeps, FAR)));
+        mounts.answered(DEV, &found(Finding::DaemonKeeps, FAR));
         assert!(mounts.is_far(DEV, FAR, true) && !mounts.is_far(DEV, FAR / 10, true));
         let stops = (0..2 * READS).filter(|read| mounts.read(DEV, read % 8 == 0)).count();
         assert_eq!((stops, conduct(&mut mounts)), (0, Conduct::SmallFiles));
         let stops = (0..2 * READS).filter(|_| mounts.read(DEV, true)).count();
         assert_eq!((stops, conduct(&mut mounts)), (1, Conduct::Names));
         assert_eq!(mounts.accounts()[0].word, "did-not-pay");
+    }
+
+    #[test]
+    fn what_was_decided_is_so_in_the_next_run() {
+        let findings = [Finding::PagesStay, Finding::DaemonKeeps, Finding::Nothing, Finding::Unclear];
+        for (finding, stops) in findings.map(|it| (it, false)).into_iter().chain([(Finding::PagesStay, true)]) {
+            let mut mounts = foreign();
+            while mounts.begin_probe(DEV, 4096) {
+                mounts.answered(DEV, &found(finding, FAR));
+            }
+            while stops && !mounts.read(DEV, true) {}
+            let known = &mounts.of_dev[&DEV];
+            let remembered = Remembered::now(1, known.verdict().unwrap(), known.far);
+            let mut later = foreign();
+            later.begin_probe(DEV, 4096);
+            later.answered(DEV, &Answer { remembered: Some(remembered), ..Answer::default() });
+            assert_eq!(conduct(&mut later), conduct(&mut mounts));
+            let (now, then) = (&later.accounts()[0], &mounts.accounts()[0]);
+            assert_eq!((now.word, now.remembered, then.remembered), (then.word, true, false));
+        }
     }
 
     #[test]

@@ -55,8 +55,6 @@ pub struct Mount {
     pub point: PathBuf,
     /// The type of its file system: `ext4`, `fuse.sshfs`.
     pub file_system: String,
-    /// What is mounted there, as whoever mounted it says.
-    pub source: String,
     /// What it is to us.
     pub kind: Kind,
 }
@@ -64,8 +62,7 @@ pub struct Mount {
 impl Mount {
     /// One of which the kernel says nothing: it may be the worst.
     pub fn unknown(dev: u64) -> Self {
-        let (file_system, source) = ("?".to_owned(), String::new());
-        Mount { dev, point: "/".into(), file_system, source, kind: Kind::Foreign }
+        Mount { dev, point: "/".into(), file_system: "?".to_owned(), kind: Kind::Foreign }
     }
 }
 
@@ -111,11 +108,10 @@ fn mount(line: &[u8]) -> Option<Mount> {
     let (major, minor) = dev.split_once(':')?;
     let dev = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
     let point = PathBuf::from(OsString::from_vec(unescape(words.nth(1)?)));
-    let mut described = words.skip_while(|word| *word != b"-").skip(1);
-    let mut text = || Some(String::from_utf8_lossy(&unescape(described.next()?)).into_owned());
-    let (file_system, source) = (text()?, text()?);
+    let described = words.skip_while(|word| *word != b"-").nth(1)?;
+    let file_system = String::from_utf8_lossy(&unescape(described)).into_owned();
     let kind = kind_of(&file_system, dev);
-    Some(Mount { dev, point, file_system, source, kind })
+    Some(Mount { dev, point, file_system, kind })
 }
 
 /// Spaces and the like are written as a backslash and three octal digits.
@@ -168,7 +164,7 @@ malformed
         assert_eq!(kind(libc::makedev(8, 1), "/stick/file"), Some(Kind::Foreign), "a daemon before a device");
         assert_eq!(kind(libc::makedev(0, 41), "/new/file"), Some(Kind::Foreign), "of what is not known, the worst");
         let mount = table.of(libc::makedev(0, 38), Path::new("/elsewhere")).unwrap();
-        assert_eq!((mount.point.to_str(), mount.source.as_str()), (Some("/mnt/my remote"), "host:/data"));
+        assert_eq!((mount.point.to_str(), mount.file_system.as_str()), (Some("/mnt/my remote"), "fuse.sshfs"));
         assert_eq!(Table::default().of(1, Path::new("/")), None);
     }
 }
