@@ -40,12 +40,14 @@ test: check
 	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-preload
 	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-cli $(LIVE:%=--test %)
 
-# The manager's property tests with fewer cases of another seed: CI draws one each time. What fails here fails again with that seed.
+# The manager's property tests and the fuzz targets with fewer cases of another seed: CI draws one each time. What fails here fails
+# again with that seed.
 FRESH_CASES ?= 20
 test-fresh:
 	@echo "PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) PROPTEST_CASES=$(FRESH_CASES): again with make test-fresh PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED)"
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-manager --test conformance --test model --test advice \
 		--test sequential --test partitioned --test windows --test messages
+	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-fuzz --test targets
 
 # Test suites of zlib, PostgreSQL, CPython and busybox, plainly and under foresee, outcomes compared; a quarter of an hour.
 test-programs: build

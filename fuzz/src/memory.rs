@@ -14,6 +14,10 @@ thread_local! {
 pub struct Counting;
 
 fn count(bytes: i64) {
+    // What a panic takes to tell of itself, which is 80 MB of symbols with a backtrace, is no work on an input.
+    if std::thread::panicking() {
+        return;
+    }
     // A thread that is ending has no counts any more.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + bytes);

@@ -202,6 +202,32 @@ fn a_trace_in_memory_is_read_like_a_file() {
 }
 
 #[test]
+fn a_page_that_claims_more_than_its_bytes_warrant_is_refused() {
+    let path = scratch("claims.parquet");
+    let refused = |bytes: &[u8], claim: &str| {
+        fs::write(&path, bytes).unwrap();
+        let error = read(&path, None).unwrap_err();
+        assert!(error.contains("claims.parquet") && error.contains(claim), "{error}");
+    };
+    let bytes = foreign(recording());
+    // The first page's header: 15, its type, 15, its bytes unpacked, 15, its bytes packed.
+    assert_eq!((bytes[4], bytes[5], bytes[6]), (0x15, 0, 0x15));
+    let digits = bytes[7..].iter().position(|&byte| byte == 0x15).unwrap();
+    let claim = [0xfe, 0xff, 0xff, 0xff, 0x0f];
+    let mut unpacked = bytes.clone();
+    unpacked.splice(7..7 + digits, claim);
+    // All else stays where it was.
+    unpacked.drain(100..100 + claim.len() - digits);
+    refused(&unpacked, "claims to unpack to 2147483647");
+    // A dictionary of two paths or three numbers: 15, 4, 15, unpacked, 15, packed, 4c, 15, its values.
+    let is_dictionary = |it: &[u8]| it[..3] == [0x15, 4, 0x15] && it[4] == 0x15 && it[6..8] == [0x4c, 0x15];
+    let mut values = bytes.clone();
+    let at = values.windows(9).position(is_dictionary).unwrap();
+    values[at + 8] = 0x7e;
+    refused(&values, "claims to have 63 values");
+}
+
+#[test]
 fn a_broken_line_is_named() {
     let path = scratch("broken.trc");
     for (text, line, found) in [
@@ -276,9 +302,7 @@ proptest! {
         let path = scratch("damaged.parquet");
         let mut bytes = recording().clone();
         if foreign {
-            // Another tool's file has no checksum that counts; its damage may go unnoticed.
-            let creator = bytes.windows(8).rposition(|window| window == b"foresee ").unwrap();
-            bytes[creator..creator + 7].copy_from_slice(b"another");
+            bytes = self::foreign(&bytes);
         }
         for (at, value) in &flips {
             let at = at.index(bytes.len());
@@ -303,4 +327,12 @@ fn recording() -> &'static Vec<u8> {
         write(&path, format("recorded"), &ranges(2000), &["a", "b"]);
         fs::read(&path).unwrap()
     })
+}
+
+/// As if another tool had written it: it has no checksum that counts, and its damage may go unnoticed.
+fn foreign(recording: &[u8]) -> Vec<u8> {
+    let mut bytes = recording.to_vec();
+    let creator = bytes.windows(8).rposition(|window| window == b"foresee ").unwrap();
+    bytes[creator..creator + 7].copy_from_slice(b"another");
+    bytes
 }

@@ -29,6 +29,29 @@ fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{name}"))
 }
 
+/// Takes much memory while a panic goes by.
+struct Loud;
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        std::hint::black_box(vec![1_u8; 64 << 20]);
+    }
+}
+
+#[test]
+fn what_a_panic_says_of_itself_is_not_counted() {
+    let work = |panics: bool| {
+        std::panic::catch_unwind(|| {
+            let _loud = Loud;
+            if panics {
+                std::panic::resume_unwind(Box::new(()));
+            }
+        })
+    };
+    assert!(peak_bytes(|| work(false)).1 >= 64 << 20);
+    assert!(peak_bytes(|| work(true)).1 < 1 << 20);
+}
+
 /// Does this work with an input; it may hold `fixed` bytes, and `each` more for each byte of the input.
 fn bounded<T>(input: &[u8], (fixed, each): (u64, u64), work: impl FnOnce() -> T) -> T {
     let (done, held) = peak_bytes(work);

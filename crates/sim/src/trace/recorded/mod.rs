@@ -21,6 +21,7 @@
 //! only `file`, `offset` and `length` must be there; the others count as 0.
 
 mod checksum;
+mod claims;
 mod reader;
 mod writer;
 

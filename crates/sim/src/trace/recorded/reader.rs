@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use parquet::basic::Type;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
+use super::claims::{Pages, Warranted, check_column};
 use super::{COLUMNS, checksum};
 use crate::error::{At, Error};
 use crate::trace::{Input, Reader, Request, Span};
@@ -62,7 +63,7 @@ impl RecordedReader {
     /// Reads the trace in `chunks`, which are `bytes` once more and came from `path`.
     pub(super) fn of(path: &Path, chunks: impl ChunkReader + 'static, bytes: impl Read) -> Result<Self, Error> {
         let failed = |what: String| Error::whole(path, what);
-        let file = guarded(|| SerializedFileReader::new(chunks).map_err(|error| error.to_string())).map_err(|error| {
+        let file = guarded(|| SerializedFileReader::new(Warranted(chunks)).map_err(|error| error.to_string())).map_err(|error| {
             failed(format!("is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"))
         })?;
         checksum::verify(bytes, file.metadata().file_metadata()).map_err(failed)?;
@@ -122,7 +123,13 @@ impl RecordedReader {
     fn open_group(&mut self) -> Result<(), ParquetError> {
         let group = self.file.get_row_group(self.groups_opened)?;
         for (column, place) in self.columns.iter_mut().zip(self.places) {
-            *column = place.map(|place| group.get_column_reader(place)).transpose()?;
+            let open = |place| {
+                check_column(group.metadata().column(place))?;
+                let description = group.metadata().schema_descr().column(place);
+                let pages = Pages { pages: group.get_column_page_reader(place)?, of: description.physical_type() };
+                Ok::<_, ParquetError>(get_column_reader(description, Box::new(pages)))
+            };
+            *column = place.map(open).transpose()?;
         }
         self.groups_opened += 1;
         Ok(())
