@@ -121,3 +121,25 @@ macro_rules! hook {
     };
 }
 pub(crate) use hook;
+
+/// What a function does that must be jumped to, since it looks at who called it, or may have any arguments: it calls `{before}`, with
+/// its own arguments kept, and jumps to where that says. For `naked_asm!`.
+#[cfg(target_arch = "x86_64")]
+macro_rules! call_before_and_jump {
+    () => {
+        concat!(
+            $crate::next::call_before_and_jump!(@each "push ", "\n.cfi_adjust_cfa_offset 8\n", rdi rsi rdx rcx r8 r9),
+            // With the return address these are seven words; a call wants the stack aligned to two.
+            "sub rsp, 8\n.cfi_adjust_cfa_offset 8\n",
+            "call {before}\n",
+            "add rsp, 8\n.cfi_adjust_cfa_offset -8\n",
+            $crate::next::call_before_and_jump!(@each "pop ", "\n.cfi_adjust_cfa_offset -8\n", r9 r8 rcx rdx rsi rdi),
+            "jmp rax",
+        )
+    };
+    (@each $does:literal, $then:literal, $($register:ident)+) => {
+        concat!($($does, stringify!($register), $then),+)
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use call_before_and_jump;

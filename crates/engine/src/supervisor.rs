@@ -292,7 +292,15 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// The manager hears what it must know of devices before anything on them.
     fn tell(&mut self, event: Event) {
+        while let Some(caution) = self.host.next_caution() {
+            self.tell_alone(caution);
+        }
+        self.tell_alone(event);
+    }
+
+    fn tell_alone(&mut self, event: Event) {
         let now = Time(self.begun.elapsed().as_nanos() as u64);
         self.actions.clear();
         self.manager.handle(now, event, &mut self.actions);
@@ -473,9 +481,6 @@ impl<'a> Supervisor<'a> {
         let before = self.sizes.insert(file, size);
         self.host.was_opened(file);
         let (device, blocks) = (self.host.device(identity.0, self.names.path(file)), size.div_ceil(BLOCK_BYTES));
-        for caution in self.host.cautions() {
-            self.tell(caution);
-        }
         let is_replaced = self.names.identify(file, identity);
         match before {
             _ if is_replaced => {
@@ -543,9 +548,6 @@ impl<'a> Supervisor<'a> {
             // An open may empty the page cache there, and the read has brought the blocks anew by now: nobody else could tell.
             if self.manager.state_of(Block { file, index: first }).is_some_and(State::is_unread) {
                 let is_far = self.host.was_read(file, self.begun + began, took, waited, &files);
-                for caution in self.host.cautions() {
-                    self.tell(caution);
-                }
                 if is_far {
                     self.tell(Event::Gone { file, first, count });
                 }

@@ -10,7 +10,7 @@ mod x86_64 {
 
     use foresee_ring::Record;
 
-    use crate::next::Next;
+    use crate::next::{Next, call_before_and_jump};
     use crate::{observe, sites, state};
 
     #[used]
@@ -22,20 +22,7 @@ mod x86_64 {
     unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
         core::arch::naked_asm!(
             ".cfi_startproc",
-            "push rdi",
-            ".cfi_adjust_cfa_offset 8",
-            "push rsi",
-            ".cfi_adjust_cfa_offset 8",
-            "sub rsp, 8",
-            ".cfi_adjust_cfa_offset 8",
-            "call {before}",
-            "add rsp, 8",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rsi",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rdi",
-            ".cfi_adjust_cfa_offset -8",
-            "jmp rax",
+            call_before_and_jump!(),
             ".cfi_endproc",
             before = sym before,
         );

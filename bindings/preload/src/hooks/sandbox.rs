@@ -30,7 +30,7 @@ fn before_prctl(option: c_int, argument: usize) {
 mod by_number {
     use core::ffi::{c_int, c_long, c_void};
 
-    use crate::next::Next;
+    use crate::next::{Next, call_before_and_jump};
     use crate::state;
 
     #[used]
@@ -52,36 +52,7 @@ mod by_number {
             "je 2f",
             "jmp rax",
             "2:",
-            "push rdi",
-            ".cfi_adjust_cfa_offset 8",
-            "push rsi",
-            ".cfi_adjust_cfa_offset 8",
-            "push rdx",
-            ".cfi_adjust_cfa_offset 8",
-            "push rcx",
-            ".cfi_adjust_cfa_offset 8",
-            "push r8",
-            ".cfi_adjust_cfa_offset 8",
-            "push r9",
-            ".cfi_adjust_cfa_offset 8",
-            "sub rsp, 8",
-            ".cfi_adjust_cfa_offset 8",
-            "call {before}",
-            "add rsp, 8",
-            ".cfi_adjust_cfa_offset -8",
-            "pop r9",
-            ".cfi_adjust_cfa_offset -8",
-            "pop r8",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rcx",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rdx",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rsi",
-            ".cfi_adjust_cfa_offset -8",
-            "pop rdi",
-            ".cfi_adjust_cfa_offset -8",
-            "jmp rax",
+            call_before_and_jump!(),
             ".cfi_endproc",
             prctl = const libc::SYS_prctl,
             seccomp = const libc::SYS_seccomp,

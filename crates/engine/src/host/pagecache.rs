@@ -68,8 +68,8 @@ pub struct PageCache {
     doorbell: Doorbell,
     mounts: Arc<Mutex<Mounts>>,
     devices: Vec<u64>,
-    /// What the manager is to be told of devices met since.
-    cautions: Vec<Event>,
+    /// What the manager is to be told of devices, one after the other.
+    cautions: VecDeque<Event>,
     held: HashMap<FileId, Held>,
     /// Looked up just now, and open: what is fetched from them at once need not open them again.
     fresh: Vec<FileId>,
@@ -133,7 +133,7 @@ impl PageCache {
             doorbell,
             mounts,
             devices: Vec::new(),
-            cautions: Vec::new(),
+            cautions: VecDeque::new(),
             held: HashMap::new(),
             fresh: Vec::new(),
             to_look: Vec::new(),
@@ -191,16 +191,16 @@ impl PageCache {
         }
     }
 
-    /// What the manager must know of devices met since the last call, before it hears of anything on them.
-    pub fn cautions(&mut self) -> Vec<Event> {
-        std::mem::take(&mut self.cautions)
+    /// What the manager must know of a device, before it hears of anything on it.
+    pub fn next_caution(&mut self) -> Option<Event> {
+        self.cautions.pop_front()
     }
 
     /// Notes what may be done on a device.
     fn caution(&mut self, dev: u64, path: &Path) {
         let Some(at) = self.devices.iter().position(|&known| known == dev) else { return };
         if let Some(blocks) = lock(&self.mounts).conduct(dev, path).file_blocks_max() {
-            self.cautions.push(Event::Caution { device: DeviceId(at as u16), blocks });
+            self.cautions.push_back(Event::Caution { device: DeviceId(at as u16), blocks });
         }
     }
 
@@ -507,7 +507,6 @@ impl PageCache {
         let Found { opened, is_file, identity, size, place } = found;
         let is_replaced = names.identify(file, identity);
         let device = self.device(identity.0, names.path(file));
-        reports.extend(self.cautions.drain(..).map(Report::Event));
         let conduct = self.conduct(identity.0, names.path(file));
         let may_be_brought = opened.is_some() || (is_file && conduct == Conduct::SmallFiles);
         let blocks = if may_be_brought { size.div_ceil(BLOCK_BYTES) } else { 0 };
@@ -551,7 +550,6 @@ impl PageCache {
             Conduct::SmallFiles => {
                 let device = self.device(dev, &path);
                 self.caution(dev, &path);
-                reports.extend(self.cautions.drain(..).map(Report::Event));
                 reports.extend(unanswered.into_iter().map(|(file, size)| {
                     let blocks = size.div_ceil(BLOCK_BYTES);
                     Report::Event(Event::FileKnown { file, device, blocks, place: 0 })
