@@ -53,6 +53,11 @@ pub(crate) fn ask(question: impl FnOnce(u32) -> Record, path: &[u8]) -> Result<O
     .unwrap_or_else(|error| if error == 0 { Ok(None) } else { Err(error) })
 }
 
+/// Waits until foresee has no file open. Without an answer it is as without us, but for a moment.
+pub(crate) fn quiesce() {
+    let _ = ask(|ticket| Record::Quiesces { ticket }, &[]);
+}
+
 /// Does something that no other thread of this process does meanwhile; an error, which is 0 if nobody listens, if it cannot.
 fn alone<T>(act: impl FnOnce(&Region) -> T) -> Result<T, c_int> {
     let Some(region) = state::region_of_this_process() else { return Err(0) };

@@ -165,7 +165,7 @@ time.sleep(0.3)
 print(all(fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK for file in held))
 "#;
     Same::new(&place, &["python3", "-c", script]).check().with(0);
-    let ended = end(place.run(&[], &["python3", "-c", script]), b"").with(0);
+    let ended = end(place.run(&["--memory", "1MiB"], &["python3", "-c", script]), b"").with(0);
     assert_eq!(ended.out(), "True\n");
 }
 

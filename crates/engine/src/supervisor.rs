@@ -12,8 +12,8 @@
 
 mod advising;
 mod attention;
-mod leaving;
 mod listing;
+mod quiescence;
 mod sharing;
 
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ use crate::programs::{ProgramId, UnseenProgram};
 use crate::watch::{Disclosure, Processes, Read, Seen, is_dead};
 use advising::FileAdvice;
 use attention::Habit;
-use leaving::Leaving;
+use quiescence::Quiescence;
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
@@ -145,7 +145,7 @@ pub struct Supervisor<'a> {
     /// None if nothing is to be guessed from them.
     listings: Option<Listings>,
     file_advice: FileAdvice,
-    leaving: Leaving,
+    quiescence: Quiescence,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
@@ -226,7 +226,7 @@ impl<'a> Supervisor<'a> {
             library: Library::default(),
             listings: None,
             file_advice: FileAdvice::default(),
-            leaving: Leaving::default(),
+            quiescence: Quiescence::default(),
             profile: setup.profile,
             mapped: HashMap::new(),
             sizes: HashMap::new(),
@@ -266,7 +266,7 @@ impl<'a> Supervisor<'a> {
         let reports = self.take_reports();
         self.follow_walk();
         self.look_around();
-        self.answer_who_unmounts();
+        self.answer_who_quiesces();
         let files = Met { names: &self.names, processes: &self.processes };
         if let Err(error) = self.host.submit(&files) {
             self.warn(
@@ -371,7 +371,7 @@ impl<'a> Supervisor<'a> {
                     }
                 }
             }
-            Seen::Unmounts { slot, ticket } => self.leave(slot, ticket),
+            Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
             Seen::Named { file } => {
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });

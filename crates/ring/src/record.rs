@@ -419,9 +419,9 @@ records! {
         /// See `reads`.
         stall_ticks: u64,
     }
-    /// The process is about to unmount what is mounted here, and waits for the answer ([`crate::Process::answer`]): nobody may have a
-    /// file open there. Path: as given.
-    31 Unmounts {
+    /// The process is about to do what a file that is open elsewhere is in the way of, to unmount or to set a lease, and waits for the
+    /// answer ([`crate::Process::answer`]).
+    31 Quiesces {
         /// What the answer is found by.
         ticket: u32,
     }

@@ -6,7 +6,7 @@ use libc::off_t;
 
 use crate::next::hook;
 use crate::patch::entry::LSEEK;
-use crate::{fds, observe};
+use crate::{calls, fds, observe};
 
 hook! {
     // Forgotten before it is closed: the moment it is, another thread may open the number anew.
@@ -65,6 +65,10 @@ hook! {
 
 hook! {
     [fcntl, fcntl64](fd: c_int, command: c_int, argument: usize) -> c_int, next => {
+        // An open that is on its way would break the lease; a later one sees it.
+        if command == libc::F_SETLEASE && argument as c_int != libc::F_UNLCK {
+            calls::quiesce();
+        }
         let result = next(fd, command, argument);
         if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
             observe::duplicated(fd, result);

@@ -193,7 +193,7 @@ impl Process {
                 }
                 Some(Seen::Mapped { file })
             }
-            Record::Unmounts { ticket } => Some(Seen::Unmounts { slot: self.slot, ticket }),
+            Record::Quiesces { ticket } => Some(Seen::Quiesces { slot: self.slot, ticket }),
             // Without a slash, only the dynamic linker knows which file it is; it is told once it is loaded.
             Record::Loading {} if !entry.path.contains(&b'/') => None,
             Record::Loaded { .. } | Record::Loading {} => {
