@@ -42,6 +42,19 @@ fn one_line_fills_no_memory() {
 }
 
 #[test]
+fn a_trace_is_not_converted_onto_itself() {
+    let place = Place::new();
+    let text = "1\n2\n3\n";
+    place.write("t.trc", text);
+    std::os::unix::fs::symlink("t.trc", place.path("link")).unwrap();
+    for words in ["t.trc t.trc", "t.trc ./t.trc", "link t.trc", "t.trc link", "link link --to blocks"] {
+        let ended = foresee(&place, &format!("trace convert {words}")).with(2);
+        assert!(ended.err().contains("is the trace to be read; name another file"), "{words}: {ended:?}");
+        assert_eq!(fs::read_to_string(place.path("t.trc")).unwrap(), text, "{words}");
+    }
+}
+
+#[test]
 fn what_does_not_end_is_ended() {
     let place = Place::new();
     let endless = |lines: &str| format!("awk 'BEGIN {{ for (;;) {{ n++; {lines} }} }}' | exec FORESEE");
