@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -48,6 +48,11 @@ test-fresh:
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-manager --test conformance --test model --test advice \
 		--test sequential --test partitioned --test windows --test messages
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-fuzz --test targets
+
+# The ring's algorithm in the orders in which its steps can happen, as far as loom tries them; with its compile less than a minute.
+MODELS = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/models
+test-models:
+	CARGO_TARGET_DIR=$(MODELS) RUSTFLAGS="--cfg loom" $(CARGO) test --lib -p foresee-ring
 
 # Test suites of zlib, PostgreSQL, CPython and busybox, plainly and under foresee, outcomes compared; a quarter of an hour.
 test-programs: build

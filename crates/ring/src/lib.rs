@@ -32,16 +32,19 @@
 //! What both must know of a file before it is executed is in `image.rs`.
 //!
 //! The records are in `record.rs`, one table; how a record lies in slots is in `slot.rs`.
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(not(any(test, loom)), no_std)]
 
 mod consumer;
 mod image;
+#[cfg(all(test, loom))]
+mod models;
 mod process;
 mod producer;
 mod record;
 mod region;
 mod slot;
-#[cfg(test)]
+mod sync;
+#[cfg(all(test, not(loom)))]
 mod tests;
 mod ticks;
 mod wire;
@@ -58,11 +61,24 @@ pub use ticks::ticks;
 pub use wire::FIELD_WORDS_MAX;
 
 /// Process slots in a region: more programs than this at one time run without attention words.
-pub const PROCESS_SLOTS: usize = 512;
+pub const PROCESS_SLOTS: usize = if cfg!(loom) {
+    1
+} else if cfg!(miri) {
+    32
+} else {
+    512
+};
 
 /// Descriptors with an attention word. Higher ones are always posted.
-pub const ATTENTION_FDS: usize = 1024;
+pub const ATTENTION_FDS: usize = if cfg!(any(loom, miri)) { 8 } else { 1024 };
 
 /// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page cache fills in
-/// about 20 ms if the supervisor does not run at all.
-pub const SLOTS: usize = 65_536;
+/// about 20 ms if the supervisor does not run at all. Models and miri, to which a region of megabytes takes hours, have few: enough to go
+/// round, and under miri for the longest record.
+pub const SLOTS: usize = if cfg!(loom) {
+    2
+} else if cfg!(miri) {
+    128
+} else {
+    65_536
+};

@@ -1,11 +1,9 @@
 //! Process slots: one program's counters, and what the supervisor wants to hear of each of its descriptors.
 
-use core::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
-};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::region::{Alone, Region};
+use crate::sync::{AtomicU32, AtomicU64};
 use crate::{ATTENTION_FDS, PROCESS_SLOTS};
 
 /// How often reads of a descriptor are posted.
@@ -34,6 +32,7 @@ pub struct Counters {
 
 /// One program's part of the region.
 #[repr(C, align(64))]
+#[cfg_attr(loom, derive(Default))]
 pub struct Process {
     tallies: [Alone<Tally>; TALLIES],
     /// On other lines than the counters: those are written by the program at each read.
@@ -46,6 +45,7 @@ pub struct Process {
 
 /// The counters of one thread in [`TALLIES`].
 #[repr(C)]
+#[cfg_attr(loom, derive(Default))]
 struct Tally {
     reads: AtomicU64,
     bytes: AtomicU64,

@@ -10,7 +10,7 @@ use crate::wire::Packer;
 
 /// How far beyond its own record a program asks for the slot's cache line: far enough that the line has come over from
 /// the consumer's processor, which touched it last, when it is needed.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 const PREFETCH_SLOTS: u64 = 4;
 
 impl Region {
@@ -94,7 +94,7 @@ impl Region {
         let slot = self.slot(position);
         let free = round(position);
         let done = slot.sequence.compare_exchange(free, free.wrapping_add(1), Release, Relaxed).is_ok();
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
         // SAFETY: a prefetch has no effect but on caches; the address is that of a slot.
         unsafe {
             let ahead: *const _ = self.slot(position.wrapping_add(PREFETCH_SLOTS));

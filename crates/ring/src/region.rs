@@ -1,12 +1,10 @@
 //! The region: what lies where, and how each side comes to hold it.
 
-use core::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Relaxed, Release},
-};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::process::Process;
 use crate::slot::Slot;
+use crate::sync::{AtomicU32, AtomicU64};
 use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
 
 /// "foresee" and a number, read as a little-endian word.
@@ -17,6 +15,7 @@ const VERSION: u32 = 7;
 
 /// What the two sides must agree on.
 #[repr(C)]
+#[cfg_attr(loom, derive(Default))]
 struct Shape {
     magic: AtomicU64,
     version: AtomicU32,
@@ -28,10 +27,12 @@ struct Shape {
 
 /// A number on a cache line of its own.
 #[repr(C, align(64))]
+#[cfg_attr(loom, derive(Default))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
 /// The memory shared by programs and their supervisor. Only atomics, because all of it changes under everyone's feet.
 #[repr(C, align(64))]
+#[cfg_attr(loom, derive(Default))]
 pub struct Region {
     shape: Shape,
     closing: AtomicU32,
@@ -92,7 +93,7 @@ impl Region {
         // SAFETY: by the caller's promise and the check above; any bytes are valid atomics.
         let region = unsafe { &*memory.cast::<Region>() };
         let shape = &region.shape;
-        if shape.magic.load(core::sync::atomic::Ordering::Acquire) != MAGIC {
+        if shape.magic.load(Acquire) != MAGIC {
             return Err(Mismatch::Magic);
         }
         let same = shape.version.load(Relaxed) == VERSION

@@ -23,9 +23,10 @@
 //! when it wakes. Its commit fails (the sequence has moved on), but its words may lie among another's: therefore the
 //! checksum, over the position and every word.
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::SLOTS;
+use crate::sync::AtomicU64;
 
 /// The longest path that is posted: `PATH_MAX` without its end mark.
 pub const PATH_BYTES_MAX: usize = 4095;
@@ -37,6 +38,7 @@ pub(crate) const WORDS_MORE: usize = 7;
 
 /// 64 bytes, one cache line.
 #[repr(C, align(64))]
+#[cfg_attr(loom, derive(Default))]
 pub(crate) struct Slot {
     pub(crate) sequence: AtomicU64,
     pub(crate) words: [AtomicU64; 7],
