@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-models test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -54,7 +54,13 @@ MODELS = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/models
 test-models:
 	CARGO_TARGET_DIR=$(MODELS) RUSTFLAGS="--cfg loom" $(CARGO) test --lib -p foresee-ring
 
+# The ring's tests, with a small ring, in an interpreter that finds undefined behaviour and data races; the manager has no unsafe code.
+# Needs `rustup +nightly component add miri`.
+test-miri:
+	MIRIFLAGS="-Zmiri-ignore-leaks -Zmiri-tree-borrows" $(CARGO) +nightly miri test --lib -p foresee-ring
+
 # Test suites of zlib, PostgreSQL, CPython and busybox, plainly and under foresee, outcomes compared; a quarter of an hour.
+# python3 bench/programs/run.py --only python --python PYTHON tests another Python than the first on the path.
 test-programs: build
 	python3 bench/programs/run.py
 

@@ -16,9 +16,6 @@ fn region() -> &'static Region {
     unsafe { Region::initialise(alloc_zeroed(layout)) }
 }
 
-/// Miri takes seconds for the longest there are.
-const LONG_PATH: usize = if cfg!(miri) { 300 } else { PATH_BYTES_MAX };
-
 fn stamp(ticks: u64) -> Stamp {
     Stamp { pid: 7, tid: 8, ticks }
 }
@@ -88,6 +85,7 @@ fn samples() -> Vec<Record> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri more than minutes: long paths, many steps")]
 fn every_record_comes_out_as_it_went_in() {
     let region = region();
     let mut consumer = Consumer::new(region);
@@ -95,7 +93,7 @@ fn every_record_comes_out_as_it_went_in() {
     let kinds: HashSet<u8> = samples().iter().map(Record::kind).collect();
     assert_eq!(kinds.len(), (0..=255).filter(|kind| Record::field_words_of(*kind).is_some()).count());
     for record in samples() {
-        for path_bytes in [0, 1, 8, 23, 24, 25, 57, LONG_PATH] {
+        for path_bytes in [0, 1, 8, 23, 24, 25, 57, 4095] {
             let path: Vec<u8> = (0..path_bytes).map(|byte| byte as u8).collect();
             assert!(region.post(stamp(77), &record, &path));
             let expected = Entry { stamp: stamp(77), record, path: &path };
@@ -171,7 +169,7 @@ impl Posting {
 }
 
 fn path_of(id: u64, random: &mut Random) -> Vec<u8> {
-    let bytes = [0, 0, 0, 30, 200, LONG_PATH][random.below(6)];
+    let bytes = [0, 0, 0, 30, 200, 4095][random.below(6)];
     (0..bytes).map(|at| (at as u64 * 31 + id) as u8).collect()
 }
 
@@ -185,7 +183,7 @@ fn programs_that_die_and_wake_late(seed: u64) {
     let mut open: Vec<Posting> = Vec::new();
     let mut committed: HashMap<u64, Vec<u8>> = HashMap::new();
     let (mut id, mut last_position, mut dead) = (0, 0, 0);
-    for _ in 0..if cfg!(miri) { 600 } else { 3_000 } {
+    for _ in 0..3_000 {
         match random.below(10) {
             0..=3 => {
                 id += 1;
@@ -246,8 +244,9 @@ fn programs_that_die_and_wake_late(seed: u64) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri more than minutes: long paths, many steps")]
 fn holes_are_skipped_and_late_commits_fail_harmlessly() {
-    for seed in 1..=if cfg!(miri) { 1 } else { 12 } {
+    for seed in 1..=12 {
         programs_that_die_and_wake_late(seed * 0x9E37_79B9);
     }
 }
@@ -271,9 +270,10 @@ fn one_grace_period_skips_a_long_hole() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes miri more than minutes: long paths, many steps")]
 fn rubbish_in_the_region_costs_records_but_never_the_ring() {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-    for seed in 1..=if cfg!(miri) { 1_u64 } else { 15 } {
+    for seed in 1..=15u64 {
         let region = region();
         let mut consumer = Consumer::new(region);
         let mut buffer = [0; PATH_BYTES_MAX];
