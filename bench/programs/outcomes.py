@@ -38,11 +38,17 @@ class Outcomes(unittest.TestResult):
             self.say(test, "part-failed")
 
 
-support.verbose = False
-try:
-    tests = unittest.defaultTestLoader.loadTestsFromName(f"test.{sys.argv[1]}")
-except unittest.SkipTest:
-    sys.exit(77)
-result = Outcomes()
-tests.run(result)
-sys.exit(0 if result.wasSuccessful() else 1)
+def main():
+    support.verbose = False
+    try:
+        tests = unittest.defaultTestLoader.loadTestsFromName(f"test.{sys.argv[1]}")
+    except unittest.SkipTest:
+        sys.exit(77)
+    result = Outcomes()
+    tests.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+# multiprocessing's children load this file anew.
+if __name__ == "__main__":
+    main()

@@ -3,9 +3,12 @@
 
 Each suite runs plainly twice, so that tests which differ between themselves are known as flaky, and then under `foresee run`. A
 test whose outcome under foresee is another one than plainly fails this command. What is missing is named with the way to get it.
+What was found is kept in bench/results/programs.json.
 """
 
 import argparse
+import collections
+import json
 import os
 import re
 import shutil
@@ -16,16 +19,23 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import common  # noqa: E402
 import sources  # noqa: E402
 
-# What of CPython's tests opens, reads, maps, forks and signals; some three minutes.
-PYTHON_MODULES = """test_builtin test_bufio test_bz2 test_dbm_dumb test_fcntl test_file test_fileinput test_fileio test_filecmp test_fork1
-test_genericpath test_glob test_gzip test_import test_io test_largefile test_linecache test_lzma test_mailbox test_mmap test_openpty
-test_os test_pathlib test_pipes test_poll test_posix test_posixpath test_pty test_pwd test_select test_shelve test_shutil
-test_signal test_sqlite3 test_stat test_subprocess test_tarfile test_tempfile test_threading test_univnewlines test_wait3 test_wait4
-test_zipapp test_zipfile test_zipimport""".split()
+NAME = "programs"
+
+# What of CPython's tests opens, reads, maps, forks, signals and talks, a few minutes each time.
+PYTHON_MODULES = """test_asyncio.test_subprocess test_builtin test_bufio test_bz2 test_dbm_dumb test_faulthandler test_fcntl test_file
+test_fileinput test_fileio test_filecmp test_fork1 test_genericpath test_glob test_gzip test_import test_io test_largefile
+test_linecache test_lzma test_mailbox test_mmap test_multiprocessing_fork.WithProcessesTestConnection
+test_multiprocessing_fork.WithProcessesTestProcess test_multiprocessing_fork.WithProcessesTestSharedMemory
+test_multiprocessing_spawn.WithProcessesTestConnection test_multiprocessing_spawn.WithProcessesTestProcess
+test_multiprocessing_spawn.WithProcessesTestSharedMemory test_openpty test_os test_pathlib test_pipes test_poll test_posix
+test_posixpath test_pty test_pwd test_select test_selectors test_shelve test_shutil test_signal test_socket test_sqlite3 test_stat
+test_subprocess test_tarfile test_tempfile test_threading test_univnewlines test_wait3 test_wait4 test_zipapp test_zipfile
+test_zipimport""".split()
 
 
 class Missing(Exception):
@@ -152,7 +162,7 @@ def stage(foresee, workshop):
 
 
 def compare(name, once, prefix, workshop):
-    """Prints what differs; returns how many tests do."""
+    """Prints what differs; returns what was found."""
     runs = []
     for arm in [[], [], prefix]:
         with tempfile.TemporaryDirectory(dir=workshop) as directory:
@@ -167,7 +177,18 @@ def compare(name, once, prefix, workshop):
         for test in differing:
             one, two, foreseen = of(test)
             print(f"  {label:<8} {test:<70} plain {one}, {two}; foresee {foreseen}")
-    return len(other)
+    def outcomes(which):
+        return {test: dict(zip(["plain", "again", "foreseen"], of(test))) for test in which}
+
+    words = collections.Counter(runs[0].values())
+    return {"tests": len(tests), "outcomes": dict(sorted(words.items())), "differing": outcomes(other), "flaky": outcomes(flaky)}
+
+
+def table(results):
+    """The results there are, as the table of a document."""
+    print("| suite | tests | differing under foresee | flaky |\n| --- | ---: | ---: | ---: |")
+    for name, found in json.loads((results / f"{NAME}.json").read_text())["suites"].items():
+        print(f"| {name} | {found['tests']} | {len(found['differing'])} | {len(found['flaky'])} |")
 
 
 def main():
@@ -175,7 +196,13 @@ def main():
     parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to test")
     parser.add_argument("--only", nargs="+", choices=list(SUITES), default=list(SUITES), help="only these suites")
     parser.add_argument("--python", default=sys.executable, help="the Python to test, with tests of its own")
+    parser.add_argument("--results", type=common.folder, default=common.BENCH / "results", help="where results go")
+    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     arguments = parser.parse_args()
+    if arguments.table:
+        return table(arguments.results)
+    kept = arguments.results / f"{NAME}.json"
+    suites = json.loads(kept.read_text())["suites"] if kept.exists() else {}
     differing, missing = 0, 0
     with tempfile.TemporaryDirectory(prefix="foresee-programs-") as directory:
         workshop = Path(directory)
@@ -188,10 +215,12 @@ def main():
                 print(f"{name}: skipped: {why}", flush=True)
                 missing += 1
                 continue
-            differing += compare(name, once, prefix, workshop)
+            suites[name] = compare(name, once, prefix, workshop)
+            differing += len(suites[name]["differing"])
+            common.keep(arguments, NAME, {"machine": common.machine(), "suites": suites})
     if missing == len(arguments.only):
-        sys.exit("no suite could run")
-    sys.exit(1 if differing else 0)
+        return "no suite could run"
+    return 1 if differing else 0
 
 
-main()
+sys.exit(main())
