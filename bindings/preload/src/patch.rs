@@ -167,12 +167,16 @@ pub(crate) fn apply() {
         (&entry::LSEEK, lseek as *const () as usize),
         (&entry::EXECVE, executing as *const () as usize),
     ];
+    let memory = sys::open(c"/proc/self/mem", libc::O_RDWR | libc::O_CLOEXEC);
     for (entry, to) in ours {
         if let Some(code) = find(libc, entry)
-            && replace(code, to)
+            && replace(memory, code, to)
         {
             entry.set_patched();
         }
+    }
+    if let Some(memory) = memory {
+        sys::close(memory);
     }
 }
 
@@ -214,16 +218,15 @@ fn code_of(libc: *mut c_void, name: &CStr) -> Option<*mut u8> {
     (size as usize >= LOOKED_AT.max(PATCH_BYTES)).then_some(code.cast())
 }
 
-/// Writes the jump, by `/proc/self/mem`, which may write to code without making it writable; or else by making it so.
-fn replace(code: *mut u8, to: usize) -> bool {
+/// Writes the jump, by `/proc/self/mem` if it is open, which may write to code without making it writable; or else by making it so.
+fn replace(memory: Option<c_int>, code: *mut u8, to: usize) -> bool {
     let mut patch = [0; PATCH_BYTES];
     patch[..JUMP.len()].copy_from_slice(&JUMP);
     patch[JUMP.len()..].copy_from_slice(&to.to_le_bytes());
-    if let Some(memory) = sys::open(c"/proc/self/mem", libc::O_RDWR | libc::O_CLOEXEC) {
+    if let Some(memory) = memory {
         let arguments = [memory as usize, patch.as_ptr() as usize, PATCH_BYTES, code as usize, 0, 0];
         // SAFETY: the code is libc's, of which nobody runs what is written over.
         let wrote = unsafe { sys::call(libc::SYS_pwrite64, arguments) };
-        sys::close(memory);
         if wrote == PATCH_BYTES as isize {
             return true;
         }
