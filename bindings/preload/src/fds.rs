@@ -2,7 +2,8 @@
 //!
 //! A word for each: a generation, which changes whenever the number comes to mean something else, and a class. An
 //! unknown descriptor (inherited, received, opened by a part of libc that calls itself past us) is looked at when it is
-//! first read, and adopted.
+//! first read, and adopted. So is one that was opened while the run was quiet, once a read of it waits or the run is not quiet
+//! any more.
 
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{
@@ -29,6 +30,8 @@ static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(0) }; FDS];
 const UNKNOWN: u32 = 0;
 const REGULAR: u32 = 1;
 const OTHER: u32 = 2;
+/// Opened while the run was quiet: looked at and told of when somebody has to know.
+const UNTOLD: u32 = 3;
 const CLASS_MASK: u32 = 3;
 
 /// One use of a descriptor number.
@@ -47,9 +50,20 @@ impl Use {
         self.0 & CLASS_MASK == REGULAR
     }
 
+    /// The supervisor may know of it.
     #[inline(always)]
-    pub(crate) fn is_known(self) -> bool {
-        self.0 & CLASS_MASK != UNKNOWN
+    pub(crate) fn is_told(self) -> bool {
+        self.is_regular() || self.is_other()
+    }
+
+    #[inline(always)]
+    fn is_other(self) -> bool {
+        self.0 & CLASS_MASK == OTHER
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_untold(self) -> bool {
+        self.0 & CLASS_MASK == UNTOLD
     }
 
     fn followed_by(self, class: u32) -> Self {
@@ -63,13 +77,13 @@ pub(crate) fn get(fd: c_int) -> Option<Use> {
     TABLE.get(fd as usize).map(|word| Use(word.load(Relaxed)))
 }
 
-/// The descriptor, if it is a regular file. Adopts it if it is unknown.
+/// The descriptor, if it is a regular file. Adopts it if it is unknown or not told of.
 #[inline(always)]
 pub(crate) fn regular(fd: c_int) -> Option<Use> {
     let known = get(fd)?;
     if known.is_regular() {
         Some(known)
-    } else if known.is_known() {
+    } else if known.is_other() {
         None
     } else {
         adopt(fd, known)
@@ -116,17 +130,21 @@ pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int) -> Option<Record> {
     Some(record(fd, begun, &stat, dirfd, flags, None))
 }
 
-/// The number no longer means what it did. Returns what to post, if it was known.
-pub(crate) fn closed(fd: c_int) -> Option<Record> {
-    let before = get(fd)?;
-    closed_since(fd, before)
+/// The program opened a descriptor, and nobody need know.
+#[inline(always)]
+pub(crate) fn opened_untold(fd: c_int) {
+    if let Some(word) = TABLE.get(fd as usize) {
+        // Whoever had the number has forgotten it before it was closed.
+        word.store(Use(word.load(Relaxed)).followed_by(UNTOLD).0, Relaxed);
+    }
 }
 
-/// The same, unless another thread has already opened the number anew since it was `before`.
+/// The number no longer means what it did, unless another thread has already opened it anew since it was `before`. Returns what to
+/// post, if it was told of.
 pub(crate) fn closed_since(fd: c_int, before: Use) -> Option<Record> {
     let after = before.followed_by(UNKNOWN).0;
     let ended = TABLE.get(fd as usize)?.compare_exchange(before.0, after, AcqRel, Acquire).is_ok();
-    (ended && before.is_known()).then_some(Record::Closed { fd, generation: before.generation() })
+    (ended && before.is_told()).then_some(Record::Closed { fd, generation: before.generation() })
 }
 
 /// All the numbers in a range, as far as they are followed.
@@ -137,12 +155,16 @@ pub(crate) fn range(first: u32, last: u32) -> core::ops::Range<c_int> {
 /// The program copied a descriptor. Returns what to post.
 pub(crate) fn duplicated(from: c_int, to: c_int) -> Option<Record> {
     // It is looked at now if it was not before: two that share a position must be known to.
-    let class = if regular(from).is_some() { REGULAR } else { get(from).map_or(UNKNOWN, |from| from.0 & CLASS_MASK) };
+    let class = match regular(from) {
+        Some(_) => REGULAR,
+        None if get(from).is_some_and(Use::is_other) => OTHER,
+        None => UNKNOWN,
+    };
     let generation = begin(to, class)?.generation();
     (class != UNKNOWN).then_some(Record::Duplicated { from, to, generation })
 }
 
-/// Looks at a descriptor that turned up from nowhere, and tells of it if it is a file or a directory.
+/// Looks at a descriptor that turned up from nowhere, or was not worth it before, and tells of it if it is a file or a directory.
 #[cold]
 fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
     let region = state::region_of_this_process()?;

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use foresee_ring::{Attention, OFFSET_CURRENT, PATH_BYTES_MAX, Record, Region, Took, ticks};
+use foresee_ring::{Attention, FAR_PART, OFFSET_CURRENT, PATH_BYTES_MAX, Record, Region, Took, ticks};
 
 use crate::fds::{self, Use};
 use crate::{sites, state, sys, thread};
@@ -18,7 +18,8 @@ pub(crate) fn read(fd: c_int, offset: u64, asked: usize, call: impl FnOnce() -> 
 #[inline(always)]
 pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) -> isize {
     let Some(region) = state::region() else { return call().0 };
-    let Some(file) = fds::regular(fd) else { return call().0 };
+    let untold = fds::get(fd).filter(|file| file.is_untold() && region.is_quiet());
+    let Some(mut file) = untold.or_else(|| fds::regular(fd)) else { return call().0 };
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
     let attention = process.map_or(Attention::Every, |process| process.attention(fd, file.generation()));
@@ -32,6 +33,16 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let (got, offset, asked) = call();
     let took = ticks().wrapping_sub(began);
     count(got);
+    if untold.is_some() {
+        if !is_far(region, took, got) {
+            return got;
+        }
+        region.set_quiet(false);
+        match fds::regular(fd) {
+            Some(adopted) => file = adopted,
+            None => return got,
+        }
+    }
     if took >= region.stall_ticks_min()
         && let Some(process) = process
     {
@@ -39,12 +50,20 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     }
     // Nobody learns from a file's end or an error; where small files are read whole, they are half of all reads.
     if let Ok(bytes @ 1..) = u64::try_from(got) {
-        if attention != Attention::Every && offset == OFFSET_CURRENT {
+        if (attention != Attention::Every || untold.is_some()) && offset == OFFSET_CURRENT {
             locate(region, fd, file, bytes);
         }
         post_read(region, fd, file, Done { offset, asked, got, began, took });
     }
     got
+}
+
+/// Whether a read or an open that took so long may have been for a device. What is copied takes a hundredth of a stall a page.
+#[inline(always)]
+fn is_far(region: &Region, took: u64, got: isize) -> bool {
+    let (stall, pages) = (region.stall_ticks_min(), got.max(0) as u64 >> 12);
+    let far = stall / u64::from(FAR_PART);
+    took >= far && took - far >= (stall / 100).saturating_mul(pages)
 }
 
 /// Which of the process's counters this thread uses: none in particular if it is the only one.
@@ -101,12 +120,12 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
         return;
     }
     let Some(region) = state::region() else { return };
-    let is_known = fds::get(fd).is_some_and(|file| file.is_known());
+    let is_told = fds::get(fd).is_some_and(|file| file.is_told());
     if let Some(file) = fds::regular(fd) {
         let len = got as u64;
         // One adopted here was found where this write had left it.
         let offset = match offset {
-            OFFSET_CURRENT if !is_known => sys::position(fd).saturating_sub(len),
+            OFFSET_CURRENT if !is_told => sys::position(fd).saturating_sub(len),
             offset => offset,
         };
         let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: sites::signature() };
@@ -133,12 +152,65 @@ pub(crate) fn post(region: &Region, record: Record, path: &[u8]) {
     state::post(region, record, path);
 }
 
+/// Makes an open by path, and tells of it.
+///
+/// # Safety
+/// `call` gives the path to a system call.
+#[inline(always)]
+pub(crate) unsafe fn open(dirfd: c_int, path: *const c_char, flags: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let quietly = Quietly::begin(is_to_read(flags));
+    let fd = call();
+    if !quietly.opened(fd) {
+        // SAFETY: by the caller's promise.
+        unsafe { opened(fd, dirfd, path, flags) };
+    }
+    fd
+}
+
+/// Whether an open with these flags is of a file that is to be read, and that there is. Directories are what paths are relative to.
+#[inline(always)]
+fn is_to_read(flags: c_int) -> bool {
+    const MORE: c_int = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_PATH;
+    flags & MORE == libc::O_RDONLY
+}
+
+/// An open that need not be told, unless it waits: when it began.
+#[derive(Clone, Copy)]
+pub(crate) struct Quietly(Option<(&'static Region, u64)>);
+
+impl Quietly {
+    /// To be called before an open of a file that is to be read, or of another.
+    #[inline(always)]
+    pub(crate) fn begin(is_to_read: bool) -> Self {
+        let region = if is_to_read { state::region() } else { None };
+        Quietly(region.filter(|region| region.is_quiet()).map(|region| (region, ticks())))
+    }
+
+    /// Whether what was opened need not be told.
+    #[inline(always)]
+    pub(crate) fn opened(self, fd: c_int) -> bool {
+        let Some((region, began)) = self.0 else { return false };
+        if is_far(region, ticks().wrapping_sub(began), 0) {
+            region.set_quiet(false);
+            return false;
+        }
+        if fd >= 0 {
+            fds::opened_untold(fd);
+        }
+        true
+    }
+}
+
 /// Tells of an open by path, done or failed.
 ///
 /// # Safety
 /// `path` was just given to a system call, which gave `fd`.
 pub(crate) unsafe fn opened(fd: c_int, dirfd: c_int, path: *const c_char, flags: c_int) {
     let Some(region) = state::region_of_this_process() else { return };
+    // What the path is relative to may not have been told of.
+    if dirfd >= 0 {
+        let _ = fds::regular(dirfd);
+    }
     let record = if fd >= 0 {
         fds::opened(fd, dirfd, flags)
     } else {
@@ -184,10 +256,19 @@ pub(crate) unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
 
 /// Tells that a descriptor is gone, if this process closed it.
 pub(crate) fn closed(fd: c_int) {
+    closed_since(fd, fds::get(fd));
+}
+
+/// The same, unless another thread has already opened the number anew since it was that.
+pub(crate) fn closed_since(fd: c_int, was: Option<Use>) {
+    let Some(was) = was else { return };
+    if was.is_untold() {
+        // Also if a child of vfork did: then it is adopted here at its next read.
+        let _ = fds::closed_since(fd, was);
     // Asked first, as it is free: programs that close all the numbers there are shall not pay for it.
-    if fds::get(fd).is_some_and(Use::is_known)
+    } else if was.is_told()
         && let Some(region) = state::region_of_this_process()
-        && let Some(record) = fds::closed(fd)
+        && let Some(record) = fds::closed_since(fd, was)
     {
         state::post(region, record, &[]);
     }

@@ -389,3 +389,72 @@ fn files_read_in_turn_are_each_sampled() {
     let (uses, said, _) = attended(&program, &directory, &["data", "more"], Attention::Sampled);
     assert_eq!(uses.iter().map(|&of| told(&said, of)).collect::<Vec<_>>(), [100, 100]);
 }
+
+/// Runs a program that waits for a sign, beside a supervisor that needs not know what is read, and has it wait for a device from
+/// there on if it is to. Returns the ring, and what was said before and after.
+fn quietly(directory: &Path, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
+    let program = compile("quiet", directory, &[]);
+    let mut ring = Ring::new();
+    ring.region.set_quiet(true);
+    let mut command = ring.command(program);
+    let mut child = command.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let before = ring.said();
+    if waits {
+        ring.region.set_stall_ticks_min(0);
+    }
+    child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "the line that failed");
+    let slot = before.iter().find_map(|said| match said.record {
+        Record::ProcessStarted { slot, .. } => Some(slot),
+        _ => None,
+    });
+    let after = ring.said();
+    let counters = ring.region.process(slot.unwrap()).unwrap().counters();
+    (ring, before, after, counters)
+}
+
+fn is_of_descriptor(said: &Said) -> bool {
+    use Record::{Advised, Closed, OpenFailed, Opened, Read, Seeked};
+    let is_one = matches!(
+        said.record,
+        Opened { .. } | OpenFailed { .. } | Read { .. } | Seeked { .. } | Closed { .. } | Advised { .. }
+    );
+    is_one && !matches!(said.record, Opened { class: Class::Other, .. })
+}
+
+#[test]
+fn what_is_read_quietly_is_counted_and_not_told() {
+    let (ring, before, after, counters) = quietly(&prepared(), false);
+    let told: Vec<_> = before.iter().chain(&after).filter(|said| is_of_descriptor(said)).collect();
+    let opened = |said: &Said| matches!(said.record, Record::Opened { .. }).then(|| said.path.clone());
+    // What is not only to be read, and what other paths are relative to.
+    let paths: Vec<PathBuf> = told.iter().filter_map(|said| opened(said)).collect();
+    assert_eq!(paths, [Path::new("data"), Path::new("dir")], "{told:#?}");
+    let kinds = told.iter().filter(|said| matches!(said.record, Record::Read { got, .. } if got == 9)).count();
+    assert_eq!((told.len(), kinds), (5, 1), "two opened, one read, two closed: {told:#?}");
+    assert_eq!((counters.reads, counters.bytes), (9, 10 + 10 + 10 + 3 + 9 + 10 + 20 + 5));
+    assert!(ring.region.is_quiet());
+}
+
+#[test]
+fn a_read_that_waits_is_told_at_once_and_ends_the_quiet() {
+    let directory = prepared();
+    let (ring, before, after, _) = quietly(&directory, true);
+    assert!(!ring.region.is_quiet());
+    assert!(reads_of(&before, "data").iter().all(|&(_, _, got)| got == 9));
+    assert_eq!(reads_of(&after, "data"), [(-1, 20, 20), (50, 5, 5)]);
+    let adopted = after.iter().find_map(|said| match said.record {
+        Record::Opened { adopted: true, generation, size, .. } if said.path == directory.join("data") => {
+            Some((generation, size))
+        }
+        _ => None,
+    });
+    let (generation, size) = adopted.unwrap();
+    assert_eq!(size, 100_000);
+    has(
+        &after,
+        "where the read began",
+        |record, _| matches!(record, Record::Seeked { generation: of, offset: 10, .. } if *of == generation),
+    );
+}

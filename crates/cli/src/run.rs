@@ -139,8 +139,8 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
     if unwritten.is_some() { OWN_FAILURE } else { 0 }
 }
 
-/// Keeps what a run read, unless it was cut short: by a signal, by lost records, or, where an earlier run read more, by
-/// whatever made the command fail.
+/// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by lost records, or, where an earlier run
+/// read more, by whatever made the command fail.
 fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let Some(store) = store else { return Ok(()) };
     let profile = &ran.profile;
@@ -150,7 +150,7 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
         before.is_ok_and(|before| before.is_some_and(|before| before.steps.len() > profile.steps.len()))
     };
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
-    if cut_short || profile.steps.is_empty() || (failed && had_more()) {
+    if cut_short || !ran.is_new || profile.steps.is_empty() || (failed && had_more()) {
         return Ok(());
     }
     store.save(profile).map_err(|error| format!("the profile was not kept: {error}"))

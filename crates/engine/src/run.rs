@@ -64,6 +64,8 @@ pub struct Ran {
     pub account: Account,
     /// The run as recorded.
     pub profile: Profile,
+    /// That is another than the one the run went by.
+    pub is_new: bool,
 }
 
 impl Run<'_> {
@@ -102,6 +104,7 @@ impl Run<'_> {
             host,
             words: words.unwrap_or_default(),
             profile: recorded,
+            is_recorded: self.store.is_some(),
             listings: self.listings,
             advice: self.advice,
             trace: self.trace,
@@ -118,8 +121,8 @@ impl Run<'_> {
         let finished = supervisor.finish();
         let mut account = account(&companion, end, finished.tally.clone())?;
         account.warnings.splice(0..0, warning);
-        let profile = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
-        Ok(Ran { account, profile })
+        let (profile, is_new) = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
+        Ok(Ran { account, profile, is_new })
     }
 }
 
@@ -156,7 +159,7 @@ fn unforeseen(companion: &mut Companion, error: &io::Error) -> Result<Ran, Failu
     let warnings = vec![format!("ran without foresee: the page-cache host: {error}")];
     let end = companion.wait();
     let account = account(companion, end, Tally { warnings, ..Tally::default() })?;
-    Ok(Ran { account, profile: Profile::default() })
+    Ok(Ran { account, profile: Profile::default(), is_new: false })
 }
 
 fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Failure> {

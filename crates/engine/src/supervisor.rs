@@ -14,6 +14,7 @@ mod advising;
 mod attention;
 mod listing;
 mod quiescence;
+mod quiet;
 mod sharing;
 
 use std::collections::HashMap;
@@ -38,6 +39,7 @@ use crate::watch::{Disclosure, Processes, Read, Seen, is_dead};
 use advising::FileAdvice;
 use attention::Habit;
 use quiescence::Quiescence;
+use quiet::Quiet;
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
@@ -118,6 +120,8 @@ pub struct Setup<'a> {
     pub words: Words,
     /// What an earlier run read.
     pub profile: Option<Profile>,
+    /// What this run reads is recorded.
+    pub is_recorded: bool,
     /// Guess what comes next where a directory's files are read in its order.
     pub listings: bool,
     /// What is advised for programs that do not advise by themselves.
@@ -146,6 +150,7 @@ pub struct Supervisor<'a> {
     listings: Option<Listings>,
     file_advice: FileAdvice,
     quiescence: Quiescence,
+    quiet: Quiet,
     profile: Option<Profile>,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
@@ -227,6 +232,7 @@ impl<'a> Supervisor<'a> {
             listings: None,
             file_advice: FileAdvice::default(),
             quiescence: Quiescence::default(),
+            quiet: Quiet::new(setup.is_recorded, setup.profile.is_some()),
             profile: setup.profile,
             mapped: HashMap::new(),
             sizes: HashMap::new(),
@@ -264,6 +270,7 @@ impl<'a> Supervisor<'a> {
         let records = self.take_records();
         self.is_behind = records >= RECORDS_AT_ONCE;
         let reports = self.take_reports();
+        self.follow_quiet();
         self.follow_walk();
         self.look_around();
         self.answer_who_quiesces();
@@ -363,6 +370,7 @@ impl<'a> Supervisor<'a> {
         match seen {
             Seen::Opened { file, identity, size, named } => {
                 self.know(file, identity, size);
+                self.find_walk(file);
                 if named {
                     self.recorder.named(file, ordinal);
                     self.tell(Event::Named { reader: RUN, file });
@@ -527,6 +535,7 @@ impl<'a> Supervisor<'a> {
             self.notice_done_with(program, file, (first, end - first));
         }
         self.notice_habit(read.descriptor, fresh.is_none());
+        self.notice_pace(took, count, waited);
     }
 
     /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel gave it up by itself.
@@ -588,7 +597,7 @@ impl<'a> Supervisor<'a> {
 
     fn follow_walk(&mut self) {
         // A program that does not follow must not have us list the world.
-        if self.manager.open_hints() >= WALK_AHEAD_MAX {
+        if self.manager.open_hints() >= WALK_AHEAD_MAX || self.quiet.stops_walk() {
             return;
         }
         while let Some(directory) = self.walk.next_listing() {
@@ -603,8 +612,7 @@ impl<'a> Supervisor<'a> {
                 Found::File(path) => (path, Want::All),
             };
             let Some(file) = self.names.of_path(&path) else { return };
-            let source = if self.words_are_guesses { Source::Arguments } else { Source::Command };
-            self.tell(Event::Hint { reader: RUN, source, file, want });
+            self.tell(Event::Hint { reader: RUN, source: self.source_of_walk(), file, want });
         }
     }
 
@@ -754,7 +762,9 @@ impl<'a> Supervisor<'a> {
         if learned.is_empty() {
             learned = self.profile.as_ref().map(|profile| profile.learned.clone()).unwrap_or_default();
         }
-        Finished { tally: self.tally(FIRST_RUN), recorder: self.recorder, names: self.names, learned }
+        let tally = self.tally(FIRST_RUN);
+        let (recorder, names, was_quiet, before) = (self.recorder, self.names, self.quiet.was_quiet(), self.profile);
+        Finished { tally, recorder, names, learned, was_quiet, before }
     }
 }
 
@@ -782,12 +792,23 @@ pub struct Finished {
     pub recorder: Recorder,
     names: Names,
     learned: Vec<Event>,
+    /// Some of the run was not told of.
+    was_quiet: bool,
+    /// What the run went by.
+    before: Option<Profile>,
 }
 
 impl Finished {
-    /// The run as a profile.
-    pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> Profile {
+    /// The run as a profile; the one it went by, if some was not told of this run and that holds more. Also whether that is another
+    /// than the one it went by.
+    pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> (Profile, bool) {
         let profile = self.recorder.finish(command, directory, &self.names);
-        Profile { learned: self.learned, ..profile }
+        let holds_more = |before: &&Profile| self.was_quiet && before.steps.len() > profile.steps.len();
+        let profile = match self.before.as_ref().filter(holds_more) {
+            Some(before) => Profile { learned: self.learned, ..before.clone() },
+            None => Profile { learned: self.learned, truncated: profile.truncated || self.was_quiet, ..profile },
+        };
+        let is_new = self.before.as_ref() != Some(&profile);
+        (profile, is_new)
     }
 }

@@ -21,7 +21,8 @@
 //! } }
 //! ```
 //!
-//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]), answers what a program asked
+//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]) and whether files that are opened are
+//! ([`Region::set_quiet`]), answers what a program asked
 //! ([`Process::answer`]), reads the counters
 //! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what counts as a stall
 //! ([`Region::set_stall_ticks_min`]), and says when it leaves ([`Region::close`]).
@@ -71,6 +72,10 @@ pub const PROCESS_SLOTS: usize = if cfg!(loom) {
 
 /// Descriptors with an attention word. Higher ones are always posted.
 pub const ATTENTION_FDS: usize = if cfg!(any(loom, miri)) { 8 } else { 1024 };
+
+/// While the run is quiet, what takes this part of a stall is taken to have come from a device: it may be one that answers sooner than
+/// a read counts as stalled, and one told for nothing costs little.
+pub const FAR_PART: u32 = 4;
 
 /// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page cache fills in
 /// about 20 ms if the supervisor does not run at all. Models and miri, to which a region of megabytes takes hours, have few: enough to go

@@ -11,7 +11,7 @@ use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
 
 /// Changes with every change of the layout or of the records.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// What the two sides must agree on.
 #[repr(C)]
@@ -38,6 +38,7 @@ pub struct Region {
     closing: AtomicU32,
     stall_ticks_min: AtomicU64,
     sites: AtomicU32,
+    quiet: AtomicU32,
     /// The next position to be reserved.
     pub(crate) tail: Alone<AtomicU64>,
     pub(crate) lost: Alone<AtomicU64>,
@@ -123,6 +124,17 @@ impl Region {
     /// See [`Region::want_sites`].
     pub fn wants_sites(&self) -> bool {
         self.sites.load(Relaxed) != 0
+    }
+
+    /// Files that are opened to be read, and reads of them, need not be told until one waits.
+    pub fn set_quiet(&self, quiet: bool) {
+        self.quiet.store(u32::from(quiet), Relaxed);
+    }
+
+    /// See [`Region::set_quiet`]. A program whose read or open waits says itself that this is over.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        self.quiet.load(Relaxed) != 0
     }
 
     /// Reads that take at least so many ticks are counted as stalls. `u64::MAX` until set: none is.

@@ -9,42 +9,32 @@ use crate::observe;
 
 hook! {
     [open, open64](path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => {
-        let fd = next(path, flags, mode);
-        observe::opened(fd, AT_FDCWD, path, flags);
-        fd
+        observe::open(AT_FDCWD, path, flags, || next(path, flags, mode))
     }
 }
 
 hook! {
     [openat, openat64](dirfd: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int, next => {
-        let fd = next(dirfd, path, flags, mode);
-        observe::opened(fd, dirfd, path, flags);
-        fd
+        observe::open(dirfd, path, flags, || next(dirfd, path, flags, mode))
     }
 }
 
 hook! {
     [creat, creat64](path: *const c_char, mode: mode_t) -> c_int, next => {
-        let fd = next(path, mode);
-        observe::opened(fd, AT_FDCWD, path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC);
-        fd
+        observe::open(AT_FDCWD, path, libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC, || next(path, mode))
     }
 }
 
 hook! {
     // What programs compiled with `_FORTIFY_SOURCE` call.
     [__open_2, __open64_2](path: *const c_char, flags: c_int) -> c_int, next => {
-        let fd = next(path, flags);
-        observe::opened(fd, AT_FDCWD, path, flags);
-        fd
+        observe::open(AT_FDCWD, path, flags, || next(path, flags))
     }
 }
 
 hook! {
     // What programs compiled with `_FORTIFY_SOURCE` call.
     [__openat_2, __openat64_2](dirfd: c_int, path: *const c_char, flags: c_int) -> c_int, next => {
-        let fd = next(dirfd, path, flags);
-        observe::opened(fd, dirfd, path, flags);
-        fd
+        observe::open(dirfd, path, flags, || next(dirfd, path, flags))
     }
 }

@@ -16,10 +16,23 @@ impl Missing for *mut FILE {
 
 hook! {
     [fopen, fopen64](path: *const c_char, mode: *const c_char) -> *mut FILE, next => {
+        let quietly = observe::Quietly::begin(true);
         let stream = next(path, mode);
-        opened(stream, path);
+        if !(is_to_read(mode) && quietly.opened(descriptor(stream))) {
+            opened(stream, path);
+        }
         stream
     }
+}
+
+/// Whether a stream of this mode is only read.
+///
+/// # Safety
+/// libc has just read `mode`.
+unsafe fn is_to_read(mode: *const c_char) -> bool {
+    // SAFETY: by the caller's promise.
+    let mode = unsafe { observe::bytes(mode) };
+    mode.starts_with(b"r") && !mode.contains(&b'+')
 }
 
 hook! {
@@ -27,7 +40,7 @@ hook! {
         let before = descriptor(stream);
         let was = fds::get(before);
         let stream = next(path, mode, stream);
-        closed(before, was);
+        observe::closed_since(before, was);
         // Without a path it is the same file in another mode, which is adopted at its next read.
         if !path.is_null() {
             opened(stream, path);
@@ -42,7 +55,7 @@ hook! {
         let fd = descriptor(stream);
         let was = fds::get(fd);
         let result = next(stream);
-        closed(fd, was);
+        observe::closed_since(fd, was);
         result
     }
 }
@@ -57,15 +70,6 @@ unsafe fn opened(stream: *mut FILE, path: *const c_char) {
     let fd = unsafe { descriptor(stream) };
     // SAFETY: likewise.
     unsafe { observe::opened(fd, AT_FDCWD, path, if fd < 0 { 0 } else { sys::open_flags(fd) }) };
-}
-
-fn closed(fd: c_int, was: Option<fds::Use>) {
-    if let Some(was) = was
-        && let Some(region) = state::region_of_this_process()
-        && let Some(record) = fds::closed_since(fd, was)
-    {
-        state::post(region, record, &[]);
-    }
 }
 
 /// A stream's descriptor, or -1 if it has none.

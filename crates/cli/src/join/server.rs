@@ -103,6 +103,7 @@ pub fn main() -> Result<u8, String> {
         host,
         words: Default::default(),
         profile: None,
+        is_recorded: false,
         listings: false,
         advice: None,
         trace: None,

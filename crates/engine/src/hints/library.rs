@@ -81,6 +81,11 @@ impl Library {
         self.withdraw(reader) && self.readers.remove(&reader).is_some()
     }
 
+    /// Whether no process that disclosed something is there.
+    pub fn is_silent(&self) -> bool {
+        self.readers.is_empty()
+    }
+
     /// The processes that disclosed something and have not ended.
     pub fn readers(&self) -> Vec<ReaderId> {
         let mut readers: Vec<ReaderId> = self.readers.keys().copied().collect();

@@ -55,6 +55,8 @@ pub struct Walk {
     asked: usize,
     entries: usize,
     skip_hidden: bool,
+    /// All up to this file is passed over.
+    sought: Option<PathBuf>,
 }
 
 impl Walk {
@@ -69,6 +71,7 @@ impl Walk {
             asked: 0,
             entries: 0,
             skip_hidden,
+            sought: None,
         };
         for path in roots {
             let child = if into { walk.add_directory(path) } else { Child::File(path) };
@@ -90,7 +93,12 @@ impl Walk {
         if self.asked >= LISTINGS_MAX {
             return None;
         }
-        let node = self.unlisted.pop_front()?;
+        let node = loop {
+            let node = self.unlisted.pop_front()?;
+            if matches!(self.nodes[node].children, Children::Unlisted) {
+                break node;
+            }
+        };
         self.asked += 1;
         self.nodes[node].children = Children::Asked;
         Some(&self.nodes[node].path)
@@ -124,31 +132,88 @@ impl Walk {
         self.nodes[node].children = Children::Known(children);
     }
 
+    /// From now on only what comes after this file is found. Returns whether that is to come at all, as far as is known.
+    pub fn skip_past(&mut self, file: &Path) -> bool {
+        let is_to_come = |child: &Child| match child {
+            Child::File(path) => path == file,
+            Child::Directory(node) => file.starts_with(&self.nodes[*node].path),
+        };
+        let is_in = |node: &usize| file.starts_with(&self.nodes[*node].path);
+        let is_ahead = self.stack.iter().any(is_in) || self.roots.iter().any(is_to_come);
+        if is_ahead {
+            self.sought = Some(file.to_owned());
+        }
+        is_ahead
+    }
+
+    /// Whether this comes before what is sought. Of directories that are passed over nothing need be listed.
+    fn passes_over(&mut self, child: &Child) -> bool {
+        let Some(sought) = &self.sought else { return false };
+        match child {
+            Child::File(path) => {
+                if path == sought {
+                    self.sought = None;
+                }
+                true
+            }
+            Child::Directory(node) => {
+                let node = &mut self.nodes[*node];
+                let is_before = !sought.starts_with(&node.path);
+                if is_before && matches!(node.children, Children::Unlisted) {
+                    node.children = Children::Known(VecDeque::new());
+                }
+                is_before
+            }
+        }
+    }
+
+    /// The directory that the walk stands in has nothing more of what is sought.
+    fn leave(&mut self) {
+        let left = self.stack.pop().map(|node| &self.nodes[node].path);
+        // It is gone, or the program skips it: then this is as near as we get.
+        if left.is_some_and(|left| self.sought.as_ref().is_some_and(|sought| sought.parent() == Some(left))) {
+            self.sought = None;
+        }
+    }
+
     /// The next thing in walking order; None while its directory is not listed, or at the end.
     pub fn next_found(&mut self) -> Option<Found> {
         loop {
             let child = match self.stack.last().map(|&node| &mut self.nodes[node]) {
                 None => self.roots.pop_front()?,
+                Some(node) if self.sought.as_ref().is_some_and(|sought| !sought.starts_with(&node.path)) => {
+                    self.leave();
+                    continue;
+                }
                 Some(node) => match &mut node.children {
                     Children::Unlisted | Children::Asked => return None,
                     Children::NoDirectory => {
                         let path = node.path.clone();
                         self.stack.pop();
+                        if self.sought.take().is_some() {
+                            continue;
+                        }
                         return Some(Found::File(path));
                     }
                     Children::Known(_) if !node.told => {
                         node.told = true;
+                        if self.sought.is_some() {
+                            continue;
+                        }
                         return Some(Found::Directory(node.path.clone()));
                     }
                     Children::Known(children) => match children.pop_front() {
                         Some(child) => child,
                         None => {
-                            self.stack.pop();
+                            self.leave();
                             continue;
                         }
                     },
                 },
             };
+            if self.passes_over(&child) {
+                continue;
+            }
             match child {
                 Child::File(path) => return Some(Found::File(path)),
                 Child::Directory(node) => self.stack.push(node),
@@ -210,6 +275,36 @@ mod tests {
         walk.listed(Path::new("/r/x"), Err(io::ErrorKind::PermissionDenied.into()));
         assert_eq!(all(&mut walk), ["/r/", "/r/x/"]);
         assert!(walk.is_over());
+    }
+
+    #[test]
+    fn a_walk_goes_on_past_the_file_that_is_read_and_lists_nothing_before_it() {
+        let mut walk = walk(&["/q", "/r"], false);
+        assert_eq!(walk.next_listing(), Some(Path::new("/q")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r")));
+        assert!(!walk.skip_past(Path::new("/elsewhere/f")));
+        walk.listed(Path::new("/q"), Ok(vec![entry("/q/f", false)]));
+        assert_eq!(all(&mut walk), ["/q/", "/q/f"]);
+        walk.listed(Path::new("/r"), Ok(["a", "b", "c"].map(|name| entry(&format!("/r/{name}"), true)).into()));
+        assert!(walk.skip_past(Path::new("/r/b/2")));
+        assert!(all(&mut walk).is_empty());
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/b")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/c")));
+        walk.listed(Path::new("/r/b"), Ok(["1", "2", "3"].map(|name| entry(&format!("/r/b/{name}"), false)).into()));
+        walk.listed(Path::new("/r/c"), Ok(vec![entry("/r/c/1", false)]));
+        assert_eq!(all(&mut walk), ["/r/b/3", "/r/c/", "/r/c/1"]);
+        assert!(!walk.skip_past(Path::new("/r/b/2")), "that lies behind");
+    }
+
+    #[test]
+    fn a_walk_goes_on_where_the_file_that_is_read_should_have_been() {
+        let mut walk = walk(&["/r"], false);
+        walk.next_listing();
+        walk.listed(Path::new("/r"), Ok(vec![entry("/r/a", true), entry("/r/f", false)]));
+        assert!(walk.skip_past(Path::new("/r/a/made just now")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/a")));
+        walk.listed(Path::new("/r/a"), Ok(vec![entry("/r/a/1", false)]));
+        assert_eq!(all(&mut walk), ["/r/f"]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 use super::doorbell::Doorbell;
 use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts};
 use super::open::{Descriptor, Opened, borrow};
-use super::residency::BLOCK_BYTES;
+use super::residency::{BLOCK_BYTES, Residency};
 use super::scratch::Scratch;
 use super::uring::Uring;
 use super::workers::{Done, Found, Listed, Purpose, Subject, Workers};
@@ -79,7 +79,7 @@ pub struct PageCache {
     to_open: HashMap<FileId, Vec<(FetchId, Range<u64>)>>,
     /// Fetches that wait for their file, which is being opened.
     opening: HashMap<FileId, Vec<(FetchId, Range<u64>)>>,
-    /// Fetches of what programs have read by themselves by now.
+    /// Fetches of what is here by now: programs have read it by themselves, or it was here before.
     needless: Vec<FetchId>,
     /// Fetches of what was being given up, which is done by now.
     released: Vec<(FetchId, DeviceId, FileId, Range<u64>)>,
@@ -96,6 +96,8 @@ pub struct PageCache {
     /// When a file was fetched from last.
     fetched_at: HashMap<FileId, Instant>,
     bytes_fetched: u64,
+    /// Fetches of what was not here already.
+    brought: u64,
     /// Nothing new is begun: somebody waits until no file is open here.
     is_paused: bool,
 }
@@ -149,6 +151,7 @@ impl PageCache {
             recent: VecDeque::new(),
             fetched_at: HashMap::new(),
             bytes_fetched: 0,
+            brought: 0,
             is_paused: false,
         })
     }
@@ -161,6 +164,11 @@ impl PageCache {
     /// Bytes of the ranges read ahead, up to the ends of their files.
     pub fn bytes_fetched(&self) -> u64 {
         self.bytes_fetched
+    }
+
+    /// Fetches of what was not in memory already, as far as the kernel said so.
+    pub fn brought(&self) -> u64 {
+        self.brought
     }
 
     /// The manager's number for a device, on which this file lies.
@@ -341,6 +349,10 @@ impl PageCache {
     fn fetch_from_held(&mut self, fetch: FetchId, file: FileId, blocks: &Range<u64>) {
         let Some(held) = self.held.get_mut(&file) else { return };
         held.in_flight += 1;
+        if is_here(&held.opened, blocks) {
+            return self.needless.push(fetch);
+        }
+        self.brought += 1;
         let opened = Arc::clone(&held.opened);
         match &mut self.uring {
             Some(uring) => uring.fetch(fetch, opened, in_bytes(blocks)),
@@ -579,10 +591,19 @@ impl PageCache {
             .chain(others.iter().copied())
             .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
             .collect();
+        // What needs nothing to be done is done.
+        let timeout = if self.needless.is_empty() && self.failed.is_empty() { timeout } else { Duration::ZERO };
         let time = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
         // SAFETY: the array and the time live through the call; no signal mask is changed.
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
     }
+}
+
+/// Whether all of these blocks are in memory: asked where that waits for nothing.
+fn is_here(opened: &Opened, blocks: &Range<u64>) -> bool {
+    let (bytes, count) = (in_bytes(blocks), blocks.end - blocks.start);
+    let pages = || opened.residency.pages(&opened.file, bytes.start, bytes.end - bytes.start);
+    opened.residency == Residency::Cachestat && pages().is_ok_and(|pages| pages >= count)
 }
 
 /// The file through the descriptor of a program that has it open.

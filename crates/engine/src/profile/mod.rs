@@ -40,7 +40,7 @@ pub struct Profile {
     pub files: Vec<PathBuf>,
     /// What was read of them, in order.
     pub steps: Vec<Step>,
-    /// There was more than [`STEPS_MAX`] steps.
+    /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory and did not tell.
     pub truncated: bool,
     /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,

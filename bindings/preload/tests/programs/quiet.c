@@ -1,0 +1,33 @@
+// Opens and reads a file in several ways; reads on from where it stands after a sign from outside.
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHECK(condition) do { if (!(condition)) return __LINE__; } while (0)
+
+int main(void) {
+    char buffer[100];
+    struct stat status;
+    // Six reads that give something, of 52 bytes in all.
+    int fd = open("data", O_RDONLY);
+    CHECK(read(fd, buffer, 10) == 10 && lseek(fd, 100, SEEK_SET) == 100 && read(fd, buffer, 10) == 10);
+    CHECK(posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL) == 0 && close(fd) == 0);
+    fd = openat(AT_FDCWD, "data", O_RDONLY | O_CLOEXEC);
+    CHECK(pread(fd, buffer, 10, 50) == 10 && fstat(fd, &status) == 0 && close(fd) == 0);
+    FILE *stream = fopen("dir/sub", "r");
+    CHECK(stream && fgets(buffer, sizeof buffer, stream) && strcmp(buffer, "sub") == 0 && fclose(stream) == 0);
+    CHECK(open("nowhere", O_RDONLY) == -1);
+    // What is more than to be read.
+    fd = open("data", O_RDWR);
+    CHECK(read(fd, buffer, 9) == 9 && close(fd) == 0);
+    int directory = open("dir", O_RDONLY | O_DIRECTORY);
+    fd = openat(directory, "sub", O_RDONLY);
+    CHECK(fd >= 0 && close(directory) == 0 && close(fd) == 0);
+    fd = open("data", O_RDONLY);
+    CHECK(read(fd, buffer, 10) == 10);
+    CHECK(write(1, "x", 1) == 1 && read(0, buffer, 1) == 1);
+    CHECK(read(fd, buffer, 20) == 20 && pread(fd, buffer, 5, 50) == 5 && close(fd) == 0);
+    return 0;
+}

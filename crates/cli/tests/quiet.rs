@@ -1,0 +1,108 @@
+//! Programs that find in memory all they read: most of it need not be told, and what follows is none the worse for it.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use support::{Device, Place, end, have};
+
+const FOLDERS: usize = 60;
+const FILES: usize = 100;
+
+/// Reads all files of the directories in the last argument, as the file system lists them. Rests now and then, so that foresee has
+/// heard by then what was told.
+const READER: &str = r"#!/usr/bin/env python3
+import os, sys, time
+rests = int(sys.argv[1])
+count = 0
+for folder in os.scandir(sys.argv[2]):
+    for file in os.scandir(folder.path):
+        with open(file.path, 'rb') as file:
+            file.read()
+        count += 1
+        if count % 500 == 0 and count <= rests:
+            time.sleep(0.1)
+";
+
+fn write(place: &Place) {
+    for folder in 0..FOLDERS {
+        for file in 0..FILES {
+            place.write(format!("tree/{folder}/{file}"), vec![file as u8; 4096]);
+        }
+    }
+}
+
+/// Words that read the tree under a name that foresee knows, with so many files before it rests no more.
+fn words(place: &Place, rests: usize, tree: &str) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    // To foresee it is ag, which walks: `rests` is its pattern.
+    let reader = place.write("bin/ag", READER);
+    fs::set_permissions(&reader, fs::Permissions::from_mode(0o755)).unwrap();
+    [reader.to_str().unwrap(), &rests.to_string(), tree].map(str::to_owned).to_vec()
+}
+
+/// Reads of whole blocks that the manager was told of.
+fn told(log: &Path) -> usize {
+    let log = fs::read_to_string(log).unwrap();
+    log.lines().filter(|line| line.split(' ').nth(1) == Some("reference")).count()
+}
+
+#[test]
+fn a_warm_run_tells_a_part_and_keeps_the_profile_of_the_whole() {
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    write(&place);
+    // There the kernel does not say at once what is in memory, and what is foretold is fetched.
+    if end(place.plain(&["stat", "-f", "-c", "%T", "."]), b"").with(0).out().trim() == "overlayfs" {
+        eprintln!("skipped: the files lie on overlayfs");
+        return;
+    }
+    let log = place.aside("log");
+    let words = words(&place, FOLDERS * FILES, "tree");
+    let run = |options: &[&str]| {
+        let options: Vec<&str> = options.iter().copied().chain(["--log", log.to_str().unwrap()]).collect();
+        let (ended, account) = place.account(&options, &words);
+        ended.with(0);
+        (told(&log), account["reads"].as_u64().unwrap() as usize, account["profile_steps"].as_u64())
+    };
+    let all = FOLDERS * FILES;
+    let (told_first, reads, _) = run(&["--no-words"]);
+    assert!(told_first >= all && reads >= all, "of a run that is not known yet all is told: {told_first} of {reads}");
+    let (told_second, reads, steps) = run(&["--no-words"]);
+    assert!(told_second < all && reads >= all, "{told_second} of {reads}");
+    let (_, _, steps_after) = run(&["--no-words"]);
+    assert!(steps.unwrap() >= all as u64 && steps_after == steps, "{steps:?}, {steps_after:?}");
+    let (told, reads, _) = run(&["--no-learn"]);
+    assert!(told < all && reads >= all, "{told} of {reads}");
+}
+
+#[test]
+fn a_walk_goes_on_where_the_program_is_when_it_waits_again() {
+    if !have("python3") {
+        return;
+    }
+    let Some(device) = Device::new(write, "cp -r tree $SLOWDISK_MOUNT") else { return };
+    device.tell("network latency=1ms jitter=0% servers=0");
+    device.make_cold();
+    // The first two thirds are in memory.
+    let tree = device.mount.join("tree");
+    let warm = FOLDERS * 2 / 3;
+    for folder in fs::read_dir(&tree).unwrap().take(warm) {
+        for file in fs::read_dir(folder.unwrap().path()).unwrap() {
+            fs::read(file.unwrap().path()).unwrap();
+        }
+    }
+    let log = device.place.aside("log");
+    let words = words(&device.place, warm * FILES, tree.to_str().unwrap());
+    let options = ["--no-learn", "--no-listings", "--log", log.to_str().unwrap()];
+    let (ended, account) = device.place.account(&options, &words);
+    ended.with(0);
+    let (all, cold) = (FOLDERS * FILES, (FOLDERS - warm) * FILES);
+    assert!(told(&log) < all, "{account:#}");
+    let ahead = &account["prefetched"]["told"];
+    let came_true = ahead["timely"].as_u64().unwrap() + ahead["late"].as_u64().unwrap();
+    assert!(came_true as usize > cold / 2, "{account:#}");
+}
