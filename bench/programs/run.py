@@ -60,7 +60,8 @@ def python_suite(arguments, workshop):
     del workshop
     python = arguments.python
     if run([python, "-c", "import test.test_os"], "/")[0]:
-        raise Missing(f"{python} has no tests of its own: apt-get install libpython3-testsuite, or --python of another build")
+        version = run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], "/")[1].strip()
+        raise Missing(f"{python} has no tests of its own: apt-get install libpython{version}-testsuite, or --python of another build")
 
     def once(prefix, directory):
         outcomes = {}
