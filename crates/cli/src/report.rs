@@ -40,6 +40,9 @@ pub fn lines(account: &Account) -> Vec<String> {
             count(account.statistics.gone_unread)
         ));
     }
+    if account.statistics.runs_given_up > 0 {
+        line("reading runs ahead was given up where the programs were as fast without".to_owned());
+    }
     for MountAccount { point, file_system, found, remembered, .. } in &account.mounts {
         let when = if *remembered { ", as an earlier run found" } else { "" };
         line(format!("{point} ({file_system}): {found}{when}"));

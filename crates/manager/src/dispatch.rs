@@ -6,6 +6,8 @@
 //! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down.
 
 mod depth;
+mod governor;
+mod overlap;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +16,9 @@ use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
 use depth::Depth;
+pub(crate) use governor::Referenced;
+use governor::{Governor, Requests};
+use overlap::Overlap;
 
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +69,9 @@ const CAUTIOUS_OUTSTANDING_MAX: u32 = 64;
 /// Blocks of files that have as many requests as they may, passed over to find another file's: sixteen small files' worth.
 const CAUTIOUS_PASSED_OVER_MAX: usize = 1024;
 
+/// A shorter request may have been on its way for its reader already: so much, twice its usual 128 KiB, the kernel reads ahead.
+const OWN_BLOCKS: u64 = 64;
+
 /// A device on which reading ahead may cost more than it gains.
 #[derive(Debug, Clone, Default)]
 struct Caution {
@@ -102,36 +110,56 @@ pub(crate) struct Flight {
     pub first: Block,
     pub count: u64,
     pub class: Class,
-    /// When it was sent, if the device had nothing else to do.
-    alone_since: Option<Time>,
+    /// Whether it is for a run that nobody disclosed.
+    of_run: bool,
+    /// When it was sent, and how many others were out then.
+    since: Time,
+    beside: u32,
+}
+
+impl Flight {
+    fn new(device: DeviceId, first: Block, count: u64, class: Class) -> Self {
+        Flight { device, first, count, class, of_run: false, since: Time(0), beside: 0 }
+    }
+}
+
+/// Runs that nobody disclosed, on one device.
+#[derive(Debug, Clone)]
+struct Runs {
+    overlap: Overlap,
+    governor: Governor,
 }
 
 struct Device {
     limits: DeviceLimits,
     outstanding: u32,
+    /// Of these, requests for runs that nobody disclosed.
+    out_for_runs: u32,
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
     /// Lone requests answered quickly, one after the other. A single one may have been in some cache in part, or on its way for
     /// the reader.
     quick: u32,
-    /// Waiting blocks, hinted and guessed.
-    waiting: [BTreeSet<Turn>; 2],
+    /// Waiting blocks, by rank.
+    waiting: [BTreeSet<Turn>; RANKS],
     arrivals: u64,
     /// Where the sweep has come to: behind what was sent last.
     head: Turn,
     caution: Option<Caution>,
+    /// Once a clock says how its readers fare.
+    runs: Option<Runs>,
 }
 
 /// When a waiting block's turn comes: its batch, the place where its file begins, its key.
 type Turn = (u64, u64, u64);
 
 impl Device {
-    /// What is sent next: told before guessed, in one sweep over each batch. Under caution a file that has as many requests as it
-    /// may is passed over.
-    fn next_turn(&self) -> Option<(Class, Turn)> {
-        let mut classes = [Class::Hinted, Class::Guessed].into_iter();
-        classes.find_map(|class| {
-            let queue = &self.waiting[rank_of(class)];
+    /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may be are out; under caution a file
+    /// that has as many requests as it may is passed over.
+    fn next_turn(&self) -> Option<(usize, Turn)> {
+        let runs_wait = self.runs.as_ref().is_some_and(|runs| self.out_for_runs >= runs.overlap.requests());
+        (0..if runs_wait { OF_RUNS } else { RANKS }).find_map(|rank| {
+            let queue = &self.waiting[rank];
             let turn = match &self.caution {
                 None => {
                     let lowest = queue.first()?;
@@ -143,13 +171,20 @@ impl Device {
                     queue.iter().take(CAUTIOUS_PASSED_OVER_MAX).find(may_go)
                 }
             };
-            Some((class, *turn?))
+            Some((rank, *turn?))
         })
     }
 }
 
-fn rank_of(class: Class) -> usize {
-    usize::from(class == Class::Guessed)
+/// What is sent first: hinted, guessed, and of the guessed last what is read ahead of runs that nobody disclosed.
+const RANKS: usize = 3;
+const OF_RUNS: usize = 2;
+
+fn rank_of(source: Source) -> usize {
+    match source {
+        Source::Readahead => OF_RUNS,
+        _ => usize::from(source.class() == Class::Guessed),
+    }
 }
 
 /// All devices' queues and what is at them.
@@ -158,7 +193,7 @@ pub(crate) struct Dispatch {
     stripe: Stripe,
     devices: Vec<Device>,
     /// Where each waiting block waits.
-    waiting: FastMap<u64, (DeviceId, Class, Turn)>,
+    waiting: FastMap<u64, (DeviceId, usize, Turn)>,
     flights: FastMap<u64, Flight>,
     /// Blocks of all flights.
     in_flight: u64,
@@ -185,12 +220,14 @@ impl Dispatch {
             self.devices.push(Device {
                 limits,
                 outstanding: 0,
+                out_for_runs: 0,
                 access_ns: None,
                 quick: 0,
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
                 caution: None,
+                runs: None,
             });
         }
         &mut self.devices[at]
@@ -219,24 +256,25 @@ impl Dispatch {
     /// Whether this block may wait for its disk.
     pub fn has_room(&mut self, home: Home, block: Block) -> bool {
         let device = self.disk(home, block);
-        let queued = (device.waiting[0].len() + device.waiting[1].len()) as u64;
+        let queued = device.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
         queued < device.limits.queued_blocks_max
     }
 
     /// Lets a block wait to be fetched ahead.
-    pub fn enqueue(&mut self, home: Home, block: Block, class: Class) {
+    pub fn enqueue(&mut self, home: Home, block: Block, source: Source) {
         let disk = self.disk_of(home, block);
         let device = self.device(disk);
         let turn = (device.arrivals / device.limits.sort_blocks.max(1), home.place, block.key());
         device.arrivals += 1;
-        device.waiting[rank_of(class)].insert(turn);
-        self.waiting.insert(block.key(), (disk, class, turn));
+        let rank = rank_of(source);
+        device.waiting[rank].insert(turn);
+        self.waiting.insert(block.key(), (disk, rank, turn));
     }
 
     /// Takes a waiting block out: its reader came, or nobody wants it any more.
     pub fn withdraw(&mut self, block: Block) {
-        if let Some((disk, class, turn)) = self.waiting.remove(&block.key()) {
-            self.device(disk).waiting[rank_of(class)].remove(&turn);
+        if let Some((disk, rank, turn)) = self.waiting.remove(&block.key()) {
+            self.device(disk).waiting[rank].remove(&turn);
         }
     }
 
@@ -259,9 +297,30 @@ impl Dispatch {
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
-    /// Whether runs that nobody disclosed are read ahead here.
-    pub fn reads_runs(&mut self, home: Home, block: Block) -> bool {
-        self.disk(home, block).caution.is_none()
+    /// Whether runs that nobody disclosed are read ahead here now. What would wait for long is as well left to its reader.
+    pub fn reads_runs(&self, id: DeviceId) -> bool {
+        let Some(device) = self.devices.get(usize::from(id.0)) else { return true };
+        let waits = device.waiting[OF_RUNS].len() as u64;
+        let is_let = |runs: &Runs| {
+            runs.governor.reads_runs()
+                && waits < u64::from(runs.overlap.requests()).saturating_mul(device.limits.cluster_blocks_max)
+        };
+        device.caution.is_none() && device.runs.as_ref().is_none_or(is_let)
+    }
+
+    /// A reader read here, by the clock. Returns whether runs are given up.
+    pub fn referenced(&mut self, now: Time, home: Home, block: Block, referenced: Referenced) -> bool {
+        let device = self.disk(home, block);
+        let quick = device.quick >= QUICK_IN_A_ROW;
+        let idle = device.out_for_runs == 0 && device.waiting[OF_RUNS].is_empty();
+        let new = || Runs { overlap: Overlap::default(), governor: Governor::new(now) };
+        let runs = device.runs.get_or_insert_with(new);
+        let requests = Requests {
+            idle,
+            side_by_side: runs.overlap.side_by_side().map(|it| it && !quick),
+            access_ns: runs.overlap.quick_ns(),
+        };
+        runs.governor.referenced(now, referenced, requests)
     }
 
     /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
@@ -271,7 +330,7 @@ impl Dispatch {
             let first = Block { index, ..first };
             let count = (end - index).min(self.stripe.rest_of_unit(home.place + index));
             let device = self.disk_of(home, first);
-            self.send(now, Flight { device, first, count, class: Class::Demand, alone_since: None }, out);
+            self.send(now, Flight::new(device, first, count, Class::Demand), out);
             index += count;
             fetches += 1;
         }
@@ -282,8 +341,9 @@ impl Dispatch {
         let fetch = FetchId(self.next_fetch);
         self.next_fetch += 1;
         let device = self.device(flight.device);
-        let flight = Flight { alone_since: (device.outstanding == 0).then_some(now), ..flight };
+        let flight = Flight { since: now, beside: device.outstanding, ..flight };
         device.outstanding += 1;
+        device.out_for_runs += u32::from(flight.of_run);
         if let Some(caution) = &mut device.caution {
             caution.sent(flight.first.file);
         }
@@ -301,8 +361,9 @@ impl Dispatch {
             return None;
         }
         let cluster_max = device.limits.cluster_blocks_max.max(1);
-        let (class, mut turn) = device.next_turn()?;
-        let queue = &mut device.waiting[rank_of(class)];
+        let (rank, mut turn) = device.next_turn()?;
+        let class = if rank == 0 { Class::Hinted } else { Class::Guessed };
+        let queue = &mut device.waiting[rank];
         let (_, place, key) = turn;
         let first = Block::from_key(key);
         let end = cluster_max.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
@@ -319,7 +380,7 @@ impl Dispatch {
         for key in key..key + count {
             self.waiting.remove(&key);
         }
-        Some(Flight { device: id, first, count, class, alone_since: None })
+        Some(Flight { of_run: rank == OF_RUNS, ..Flight::new(id, first, count, class) })
     }
 
     /// Sends what may be sent to this device; tells of each run that left.
@@ -333,7 +394,7 @@ impl Dispatch {
     /// The block that would be sent last.
     pub fn last_waiting(&self) -> Option<Block> {
         let last_of = |rank: usize| self.devices.iter().filter_map(move |it| it.waiting[rank].last()).max();
-        last_of(1).or_else(|| last_of(0)).map(|&(_, _, key)| Block::from_key(key))
+        (0..RANKS).rev().find_map(last_of).map(|&(_, _, key)| Block::from_key(key))
     }
 
     /// Whether nothing waits to be sent.
@@ -352,17 +413,22 @@ impl Dispatch {
         let device = self.device(flight.device);
         debug_assert!(device.outstanding > 0, "a fetch ends twice");
         device.outstanding = device.outstanding.saturating_sub(1);
+        device.out_for_runs = device.out_for_runs.saturating_sub(u32::from(flight.of_run));
         if let Some(caution) = &mut device.caution {
             caution.finished(now, flight.first.file, flight.count);
         }
-        if let Some(since) = flight.alone_since {
-            let took = now.0.saturating_sub(since.0);
-            let cached = CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
-            let quick = QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
-            if took >= cached {
-                device.quick = if took < quick { device.quick.saturating_add(1) } else { 0 };
-                let before = device.access_ns.unwrap_or(took as f64);
-                device.access_ns = Some(before + (took as f64 - before) / 8.0);
+        let took = now.0.saturating_sub(flight.since.0);
+        let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
+        let quick = took < QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
+        if flight.beside == 0 && !cached {
+            device.quick = if quick { device.quick.saturating_add(1) } else { 0 };
+            let before = device.access_ns.unwrap_or(took as f64);
+            device.access_ns = Some(before + (took as f64 - before) / 8.0);
+        }
+        if let Some(runs) = device.runs.as_mut().filter(|_| flight.of_run) {
+            runs.governor.finished();
+            if !cached && flight.count >= OWN_BLOCKS {
+                runs.overlap.finished(took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
         self.in_flight = self.in_flight.saturating_sub(flight.count);

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::advice::Advice;
-use crate::dispatch::{DeviceLimits, Dispatch, Flight};
+use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
 use crate::event::{self, Action, Class, Demand, Event, Outcome, Refusal, Source, Want};
 use crate::files::{Files, Known};
 use crate::future::Future;
@@ -210,7 +210,9 @@ impl Manager {
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
             }
-            Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count),
+            Event::ReadAhead { file, first, count } => {
+                self.own_readahead(Block { file, index: first }, count);
+            }
             Event::Named { reader, file } => self.named(reader, file),
             Event::FileKnown { file, device, blocks, place } => {
                 // Who opened the file does not know where it lies; who looked it up did.

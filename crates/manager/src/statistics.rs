@@ -48,6 +48,8 @@ counters! {
     failed_fetches,
     /// Names looked up ahead of their use.
     lookups,
+    /// Times that reading runs ahead was given up on a device, because it did not pay.
+    runs_given_up,
     /// Disclosures.
     hints,
     /// Demand reads that had to wait for a page frame.

@@ -157,7 +157,7 @@ impl Manager {
     /// The readahead of the file system or of the policy: no disclosure, so no sequence, no window, no accuracy.
     pub(super) fn own_readahead(&mut self, first: Block, count: u64) {
         let home = self.home_of(first.file);
-        if !self.dispatch.reads_runs(home, first) {
+        if !self.dispatch.reads_runs(home.device) {
             return;
         }
         for block in (first.index..first.index + count).map(|index| Block { index, ..first }) {
@@ -179,6 +179,13 @@ impl Manager {
         }
     }
 
+    /// Lets the governor of the device know how a reader fares by the clock.
+    pub(super) fn govern(&mut self, first: Block, referenced: Referenced) {
+        let home = self.home_of(first.file);
+        let gave_up = self.dispatch.referenced(self.now, home, first, referenced);
+        self.statistics.runs_given_up += u64::from(gave_up);
+    }
+
     /// A frame was taken for this block: it waits for its device.
     fn queue_ahead(&mut self, home: Home, block: Block, sequence: u16, source: Source) {
         let page = self.table.insert(block, State::unread(source.class()), Phase::Queued);
@@ -186,7 +193,7 @@ impl Manager {
         self.table.set_sequence(page, sequence);
         self.policy.taken(page, &context!(self), None);
         self.statistics.ahead[source as usize].fetched += 1;
-        self.dispatch.enqueue(home, block, source.class());
+        self.dispatch.enqueue(home, block, source);
     }
 
     /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).

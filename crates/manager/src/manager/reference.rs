@@ -14,11 +14,15 @@ impl Manager {
         self.statistics.references += count;
         match access.demand {
             Demand::Observed | Demand::Timed { .. } => {
+                let mut referenced = Referenced::default();
                 for index in first.index..first.index + count {
                     // Changed in place: a copy waits until what was just written is in the cache.
                     access.hinted = moved.as_ref().and_then(|moved| moved.hinted(index));
                     access.next = self.next(number + (index - first.index));
-                    self.observe(access, Block { index, ..first });
+                    self.observe(access, Block { index, ..first }, &mut referenced);
+                }
+                if let Demand::Timed { .. } = access.demand {
+                    self.govern(first, referenced);
                 }
                 if count > 1 {
                     self.keep_what_came_back();
@@ -95,9 +99,10 @@ impl Manager {
     }
 
     /// A block the program reads by itself.
-    pub(super) fn observe(&mut self, access: &mut Access, block: Block) {
+    pub(super) fn observe(&mut self, access: &mut Access, block: Block, referenced: &mut Referenced) {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
+            referenced.missed += 1;
             if self.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
                 self.policy.taken(page, &context!(self), Some(access));
@@ -106,10 +111,14 @@ impl Manager {
             return;
         };
         match self.table.frame(page).phase {
-            Phase::Present => self.hit(access, page),
+            Phase::Present => {
+                self.hit(access, page);
+                referenced.brought += u64::from(access.first);
+            }
             Phase::Queued => {
                 // The reader was faster than our queue: its own read brings the block.
                 self.statistics.misses += 1;
+                referenced.missed += 1;
                 self.dispatch.withdraw(block);
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::Present;
@@ -118,6 +127,7 @@ impl Manager {
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             Phase::InFlight => {
+                referenced.brought += u64::from(self.table.state(page).is_unread());
                 self.late_hit(page);
                 self.policy.awaited(page, &context!(self), access);
                 let readers = self.waiting.entry(page).or_default();

@@ -56,6 +56,14 @@ impl Context<'_> {
         }
     }
 
+    /// Whether runs that nobody disclosed may be read ahead in this file now.
+    pub(crate) fn reads_runs(&self, file: FileId) -> bool {
+        match self.files.of(file) {
+            Known::Here { home, .. } => self.dispatch.reads_runs(home.device),
+            _ => true,
+        }
+    }
+
     /// What a request to this device takes when it is alone there, in nanoseconds; None if none was measured yet.
     pub fn access_ns(&self, device: DeviceId) -> Option<f64> {
         self.dispatch.access_ns(device)

@@ -82,6 +82,11 @@ impl Carried {
         Carried { after: (end - 1).saturating_sub(index).min(u64::from(u16::MAX)) as u16, ..self }
     }
 
+    /// What a block carries that nothing of its stream is brought behind.
+    pub fn at_its_end(self) -> Self {
+        Carried { after: 0, unread: false, ..self }
+    }
+
     fn grown(self, value: u16) -> u16 {
         if self.settled { value.saturating_add((value / STEP_PART).max(1)) } else { value.saturating_mul(2) }
     }

@@ -222,9 +222,11 @@ impl Detector {
         let run = before.filter(|&before| self.is_run(before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| self.carried(before));
-        self.begin(page, Track { class, ..track }, Carried::default());
+        // Where nothing may be read ahead for now, the run is carried on as it is.
+        let let_go_on = run.is_none() || context.reads_runs(block.file);
+        self.begin(page, Track { class, ..track }, if let_go_on { Carried::default() } else { carried.at_its_end() });
         self.note_read(page);
-        run?;
+        run.filter(|_| let_go_on)?;
         let wanted = match &self.rules.reach {
             &Reach::Fixed { degree, group, trigger_offset } => Wanted::fixed(block, degree, group, trigger_offset),
             Reach::Adapted(amp) => Wanted::adapted(block, amp.missed(carried, context.capacity)),
@@ -258,7 +260,7 @@ impl Detector {
     #[inline(always)]
     pub fn found(&mut self, page: Page, context: &Context<'_>) -> Option<Stretch> {
         self.read(page, context);
-        self.tracks[page as usize].trigger.then(|| self.go_on(context.table.block(page), self.carried(page), context))
+        if self.tracks[page as usize].trigger { self.trigger(page, context) } else { None }
     }
 
     /// A reader waits for a page on its way.
@@ -289,6 +291,13 @@ impl Detector {
         if let Reach::Adapted(amp) = &self.rules.reach {
             amp.check();
         }
+    }
+
+    /// The page has the trigger.
+    #[inline(never)]
+    fn trigger(&mut self, page: Page, context: &Context<'_>) -> Option<Stretch> {
+        let block = context.table.block(page);
+        context.reads_runs(block.file).then(|| self.go_on(block, self.carried(page), context))
     }
 
     /// The trigger was read: what comes after is wanted.
