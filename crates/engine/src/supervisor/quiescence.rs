@@ -7,8 +7,8 @@ use super::Supervisor;
 
 /// What a fetch takes on a slow device, many times over. Who has waited so long goes on; a file may be open then.
 const WAIT_MAX: Duration = Duration::from_millis(500);
-/// From the answer until the program has done it: a wait of its own (0.1 ms), a system call, and being scheduled.
-const GRACE: Duration = Duration::from_millis(20);
+/// From the answer until the program has done it: a wait of its own (0.1 ms), a system call, and being scheduled where much else runs.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// Who waits for nothing to be open, or was told so a moment ago.
 #[derive(Default)]
