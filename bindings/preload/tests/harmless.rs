@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Ring, alike, compile, directory, library, reads_of, shipped};
-use foresee_ring::{Record, Region, SLOTS};
+use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Record, Region, SLOTS};
 
 fn with_data() -> PathBuf {
     let directory = directory();
@@ -40,6 +40,33 @@ fn a_sandboxed_program_makes_no_call_but_its_own() {
     let program = compile("sandbox", &directory, &[]);
     let (said, _) = alike(&program, &[], &directory);
     assert_eq!(reads_of(&said, "data"), [(-1, 5, 5)]);
+}
+
+/// What we have open would be in the way of a lease, and an open of ours would break it.
+#[test]
+fn who_sets_a_lease_waits_for_an_answer() {
+    let directory = with_data();
+    let program = compile("lease", &directory, &[]);
+    let plain = Command::new(&program).current_dir(&directory).output().unwrap();
+    let ring = Ring::new();
+    let mut command = ring.command(program);
+    command.current_dir(&directory);
+    let running = std::thread::spawn(move || command.output().unwrap());
+    let (mut consumer, mut buffer, mut slot, mut asked) = (Consumer::new(ring.region), [0; PATH_BYTES_MAX], None, 0);
+    while !running.is_finished() {
+        let Next::Record(entry) = consumer.next(&mut buffer) else { continue };
+        match entry.record {
+            Record::ProcessStarted { slot: of, .. } => slot = ring.region.process(of),
+            Record::Quiesces { ticket } => {
+                // It has none yet.
+                fs::read(directory.join("data")).unwrap();
+                asked += 1;
+                slot.unwrap().answer(ticket, Ok(0));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((running.join().unwrap(), asked), (plain, 1));
 }
 
 #[test]
