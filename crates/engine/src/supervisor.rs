@@ -12,6 +12,7 @@
 
 mod advising;
 mod attention;
+mod finished;
 mod listing;
 mod quiescence;
 mod quiet;
@@ -19,7 +20,6 @@ mod sharing;
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use foresee_manager::{
@@ -31,13 +31,14 @@ use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Region};
 use crate::account::ProgramAccount;
 use crate::clock::Clock;
 use crate::hints::{Found, Library, Listings, Walk, Words};
-use crate::host::{BLOCK_BYTES, Descriptor, Files, Memory, MountAccount, PageCache, Purpose, Report, Share, blocks};
+use crate::host::{BLOCK_BYTES, Descriptor, Files, Memory, PageCache, Purpose, Report, Share, blocks};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
-use crate::programs::{ProgramId, UnseenProgram};
+use crate::programs::ProgramId;
 use crate::watch::{Disclosure, Processes, Read, Seen, is_dead};
 use advising::FileAdvice;
 use attention::Habit;
+pub use finished::{Finished, Tally};
 use quiescence::Quiescence;
 use quiet::Quiet;
 
@@ -765,50 +766,5 @@ impl<'a> Supervisor<'a> {
         let tally = self.tally(FIRST_RUN);
         let (recorder, names, was_quiet, before) = (self.recorder, self.names, self.quiet.was_quiet(), self.profile);
         Finished { tally, recorder, names, learned, was_quiet, before }
-    }
-}
-
-/// What a run came to: see [`crate::account::Account`] for these.
-#[derive(Debug, Clone, Default)]
-#[allow(missing_docs, reason = "documented there")]
-pub struct Tally {
-    pub by_program: Vec<ProgramAccount>,
-    pub unseen: Vec<UnseenProgram>,
-    pub statistics: foresee_manager::Statistics,
-    pub programs: u32,
-    pub bytes_ahead: u64,
-    pub method: &'static str,
-    pub profile_steps: Option<usize>,
-    pub records_lost: u64,
-    pub warnings: Vec<String>,
-    pub mounts: Vec<MountAccount>,
-}
-
-/// What is left of a run.
-pub struct Finished {
-    /// What it came to.
-    pub tally: Tally,
-    /// The run as recorded.
-    pub recorder: Recorder,
-    names: Names,
-    learned: Vec<Event>,
-    /// Some of the run was not told of.
-    was_quiet: bool,
-    /// What the run went by.
-    before: Option<Profile>,
-}
-
-impl Finished {
-    /// The run as a profile; the one it went by, if some was not told of this run and that holds more. Also whether that is another
-    /// than the one it went by.
-    pub fn into_profile(self, command: Vec<std::ffi::OsString>, directory: PathBuf) -> (Profile, bool) {
-        let profile = self.recorder.finish(command, directory, &self.names);
-        let holds_more = |before: &&Profile| self.was_quiet && before.steps.len() > profile.steps.len();
-        let profile = match self.before.as_ref().filter(holds_more) {
-            Some(before) => Profile { learned: self.learned, ..before.clone() },
-            None => Profile { learned: self.learned, truncated: profile.truncated || self.was_quiet, ..profile },
-        };
-        let is_new = self.before.as_ref() != Some(&profile);
-        (profile, is_new)
     }
 }
