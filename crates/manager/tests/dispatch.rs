@@ -202,31 +202,6 @@ fn fetched_of_run(took_ns: &[u64]) -> usize {
     support::fetched(&actions).len()
 }
 
-/// A run of 64 blocks, of which 4 are fetched before it matters how quick the device is: how many are, if requests of 4 blocks take
-/// so long, and how many of them are out at once at most.
-fn fetched_of_first_run(took_ns: u64) -> (usize, usize) {
-    let limits = DeviceLimits { quick_run_blocks_max: 4, cluster_blocks_max: 4, ..DeviceLimits::default() };
-    let mut driver = driver(limits);
-    driver.known(7, 64);
-    let mut blocks = support::fetched(&driver.hint(1, 7, Want::All)).len();
-    let mut out_max = 0;
-    while !driver.flights.is_empty() {
-        out_max = out_max.max(driver.flights.len());
-        let fetches: Vec<FetchId> = driver.flights.keys().copied().collect();
-        for fetch in fetches {
-            driver.now += took_ns;
-            blocks += support::fetched(&driver.handle(Event::FetchDone { fetch })).len();
-        }
-    }
-    (blocks, out_max)
-}
-
-#[test]
-fn a_run_waits_for_what_a_lone_request_takes() {
-    assert_eq!(fetched_of_first_run(300_000), (16, 1), "four lone requests, and the rest is left");
-    assert_eq!(fetched_of_first_run(5_000_000), (64, 15), "one, and then all at once");
-}
-
 #[test]
 fn a_run_on_a_quick_device_is_left_to_the_readers_system() {
     assert_eq!(fetched_of_run(&[300_000; 4]), 4);
