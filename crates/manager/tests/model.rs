@@ -81,8 +81,8 @@ struct Model {
     cells: BTreeMap<Block, Cell>,
     /// Present blocks, the least recent first.
     recency: Vec<Block>,
-    /// Waiting fetches ahead: (guessed, batch, block).
-    queue: Vec<(bool, u64, Block)>,
+    /// Waiting fetches ahead: (rank, batch, block). What was told goes first, what is read ahead of runs last.
+    queue: Vec<(u8, u64, Block)>,
     queued_ever: u64,
     /// Behind what was sent last.
     head: (u64, Block),
@@ -548,7 +548,11 @@ impl Model {
                 (cell.unread, cell.class, cell.ahead) = (Some(key), Some(key.1.class()), true);
                 self.outcomes[key.1 as usize].fetched += 1;
                 let batch = self.queued_ever / self.limits.sort_blocks;
-                self.queue.push((key.1.class() == Class::Guessed, batch, block));
+                let rank = match key.1 {
+                    Source::Readahead => 2,
+                    source => u8::from(source.class() == Class::Guessed),
+                };
+                self.queue.push((rank, batch, block));
                 self.queued_ever += 1;
             }
             self.sequences[at].1.hints[hint].looked_at = next + 1;
@@ -598,13 +602,13 @@ impl Model {
     /// The fetches ahead the manager sent: taken over, after a check that they may go and that none is held back.
     fn sent(&mut self, sent: &[(Class, Vec<Block>)], outstanding: u64) {
         for (class, blocks) in sent {
-            let guessed = *class == Class::Guessed;
-            assert!(guessed <= self.queue.iter().all(|it| it.0), "a guess goes before what was told");
-            let least = self.queue.iter().filter(|it| it.0 == guessed).min().expect("it waits");
-            let ahead = |it: &&(bool, u64, Block)| it.0 == guessed && it.1 == least.1 && (it.1, it.2) >= self.head;
+            let least = self.queue.iter().min().expect("it waits");
+            let rank = least.0;
+            assert_eq!(*class == Class::Guessed, rank > 0, "a guess goes before what was told");
+            let ahead = |it: &&(u8, u64, Block)| it.0 == rank && it.1 == least.1 && (it.1, it.2) >= self.head;
             assert_eq!(blocks[0], self.queue.iter().filter(ahead).min().unwrap_or(least).2, "what goes first");
             for block in blocks {
-                let at = self.queue.iter().position(|it| it.2 == *block && it.0 == guessed).expect("it waits");
+                let at = self.queue.iter().position(|it| it.2 == *block && it.0 == rank).expect("it waits");
                 let (_, batch, last) = self.queue.remove(at);
                 self.head = (batch, Block { index: last.index + 1, ..last });
                 self.cell(*block).phase = Phase::InFlight;
