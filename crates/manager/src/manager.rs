@@ -210,9 +210,7 @@ impl Manager {
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
             }
-            Event::ReadAhead { file, first, count } => {
-                self.own_readahead(Block { file, index: first }, count);
-            }
+            Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count),
             Event::Named { reader, file } => self.named(reader, file),
             Event::FileKnown { file, device, blocks, place } => {
                 // Who opened the file does not know where it lies; who looked it up did.
