@@ -23,7 +23,7 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
     let attention = process.map_or(Attention::Every, |process| process.attention(fd, file.generation()));
-    if !is_wanted(attention, fd) {
+    if !is_wanted(attention, fd) || untold.is_some() && !thread::is_timed() {
         // Not timed either: the clock is half of what we cost.
         let (got, ..) = call();
         count(got);
@@ -31,7 +31,7 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     }
     let began = ticks();
     let (got, offset, asked) = call();
-    let took = ticks().wrapping_sub(began);
+    let took = waited(region, ticks().wrapping_sub(began), got);
     count(got);
     if untold.is_some() {
         if !is_far(region, took, got) {
@@ -58,12 +58,23 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     got
 }
 
-/// Whether a read or an open that took so long may have been for a device. What is copied takes a hundredth of a stall a page.
+/// Whether a read or an open that took so long may have been for a device.
 #[inline(always)]
 fn is_far(region: &Region, took: u64, got: isize) -> bool {
+    took >= far(region, got)
+}
+
+/// What a read or an open takes at least that was for a device. What is copied takes a hundredth of a stall a page.
+#[inline(always)]
+fn far(region: &Region, got: isize) -> u64 {
     let (stall, pages) = (region.stall_ticks_min(), got.max(0) as u64 >> 12);
-    let far = stall / u64::from(FAR_PART);
-    took >= far && took - far >= (stall / 100).saturating_mul(pages)
+    (stall / u64::from(FAR_PART)).saturating_add((stall / 100).saturating_mul(pages))
+}
+
+/// What a read took, less what another program had the processor for.
+#[inline(always)]
+fn waited(region: &Region, took: u64, got: isize) -> u64 {
+    if is_far(region, took, got) && !thread::has_waited() { far(region, got) / 2 } else { took }
 }
 
 /// Which of the process's counters this thread uses: none in particular if it is the only one.
@@ -174,23 +185,24 @@ fn is_to_read(flags: c_int) -> bool {
     flags & MORE == libc::O_RDONLY
 }
 
-/// An open that need not be told, unless it waits: when it began.
+/// An open that need not be told, unless it waits: when it began, if it is timed.
 #[derive(Clone, Copy)]
-pub(crate) struct Quietly(Option<(&'static Region, u64)>);
+pub(crate) struct Quietly(Option<(&'static Region, Option<u64>)>);
 
 impl Quietly {
     /// To be called before an open of a file that is to be read, or of another.
     #[inline(always)]
     pub(crate) fn begin(is_to_read: bool) -> Self {
         let region = if is_to_read { state::region() } else { None };
-        Quietly(region.filter(|region| region.is_quiet()).map(|region| (region, ticks())))
+        Quietly(region.filter(|region| region.is_quiet()).map(|region| (region, thread::is_timed().then(ticks))))
     }
 
     /// Whether what was opened need not be told.
     #[inline(always)]
     pub(crate) fn opened(self, fd: c_int) -> bool {
         let Some((region, began)) = self.0 else { return false };
-        if is_far(region, ticks().wrapping_sub(began), 0) {
+        let is_far = |began| is_far(region, ticks().wrapping_sub(began), 0);
+        if began.is_some_and(is_far) && thread::has_waited() {
             region.set_quiet(false);
             return false;
         }

@@ -68,6 +68,16 @@ pub(crate) fn gettid() -> u32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
+/// How often this thread gave its processor up by itself, to wait for something.
+pub(crate) fn voluntary_switches() -> Option<u32> {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the kernel fills in one `struct rusage`.
+    let result =
+        unsafe { call(libc::SYS_getrusage, [libc::RUSAGE_THREAD as usize, usage.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    // SAFETY: it did.
+    (result == 0).then(|| unsafe { usage.assume_init() }.ru_nvcsw as u32)
+}
+
 /// Sleeps for less than a second, or until a signal comes.
 pub(crate) fn sleep(nanoseconds: i64) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };

@@ -3,7 +3,10 @@
 mod support;
 
 use std::fs;
+use std::hint::spin_loop;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 use support::{Device, Place, end, have};
 
@@ -77,6 +80,33 @@ fn a_warm_run_tells_a_part_and_keeps_the_profile_of_the_whole() {
     assert!(steps.unwrap() >= all as u64 && steps_after == steps, "{steps:?}, {steps_after:?}");
     let (told, reads, _) = run(&["--no-learn"]);
     assert!(told < all && reads >= all, "{told} of {reads}");
+}
+
+/// A read that another program's turn comes in takes as long as one that waits for a disk.
+#[test]
+fn who_loses_the_processor_did_not_wait() {
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    write(&place);
+    let log = place.aside("log");
+    let words = words(&place, 0, "tree");
+    let over = AtomicBool::new(false);
+    let account = thread::scope(|scope| {
+        for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    spin_loop();
+                }
+            });
+        }
+        let (ended, account) = place.account(&["--no-learn", "--log", log.to_str().unwrap()], &words);
+        over.store(true, Relaxed);
+        ended.with(0);
+        account
+    });
+    assert!(told(&log) < FOLDERS * FILES, "{account:#}");
 }
 
 #[test]

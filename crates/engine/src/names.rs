@@ -4,12 +4,12 @@
 //! program's temporary files would lend their names to whatever comes next. What is behind a path may change; then its
 //! inode tells.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use foresee_manager::FileId;
 
 /// What identifies a file whatever it is called, as long as it exists: device and inode.
@@ -24,8 +24,9 @@ const NAMES_BYTES_MAX: usize = 1 << 27;
 /// A table of files. Numbers are given in the order of first mention and never reused.
 #[derive(Default)]
 pub struct Names {
-    paths: Vec<Arc<Path>>,
-    by_path: HashMap<Arc<Path>, FileId>,
+    paths: Vec<Arc<OsStr>>,
+    /// By their bytes: all are tidied ([`absolute`]), and to take one apart costs more than to compare it.
+    by_path: HashMap<Arc<OsStr>, FileId>,
     identities: HashMap<FileId, Identity>,
     bytes: usize,
 }
@@ -33,7 +34,7 @@ pub struct Names {
 impl Names {
     /// The number of the file of this absolute path; None when there are too many.
     pub fn of_path(&mut self, path: &Path) -> Option<FileId> {
-        if let Some(&file) = self.by_path.get(path) {
+        if let Some(&file) = self.by_path.get(path.as_os_str()) {
             return Some(file);
         }
         let bytes = self.bytes + path.as_os_str().len();
@@ -42,7 +43,7 @@ impl Names {
         }
         self.bytes = bytes;
         let file = FileId(self.paths.len() as u32);
-        let path: Arc<Path> = path.into();
+        let path: Arc<OsStr> = path.as_os_str().into();
         self.paths.push(Arc::clone(&path));
         self.by_path.insert(path, file);
         Some(file)
@@ -60,7 +61,7 @@ impl Names {
 
     /// The path a number was given for.
     pub fn path(&self, file: FileId) -> &Path {
-        self.paths.get(file.0 as usize).map_or(Path::new(""), |path| path)
+        self.paths.get(file.0 as usize).map_or(Path::new(""), |path| Path::new(&**path))
     }
 }
 

@@ -18,10 +18,10 @@ mod quiescence;
 mod quiet;
 mod sharing;
 
-use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use foresee_manager::{
     Action, AdviceFile, Block, Config, Demand, DeviceLimits, Event, FileId, Header, Manager, ReaderId, Site, Source,
     State, Time, Trust, Want, write_entry,
@@ -144,7 +144,7 @@ pub struct Supervisor<'a> {
     processes: Processes,
     recorder: Recorder,
     walk: Walk,
-    names_only: bool,
+    walk_reads: Want,
     words_are_guesses: bool,
     library: Library,
     /// None if nothing is to be guessed from them.
@@ -227,7 +227,7 @@ impl<'a> Supervisor<'a> {
             processes: Processes::default(),
             recorder: Recorder::new(),
             walk: Walk::new(setup.words.paths, setup.words.walks, setup.words.skip_hidden),
-            names_only: setup.words.names_only,
+            walk_reads: setup.words.reads,
             words_are_guesses,
             library: Library::default(),
             listings: None,
@@ -235,11 +235,11 @@ impl<'a> Supervisor<'a> {
             quiescence: Quiescence::default(),
             quiet: Quiet::new(setup.is_recorded, setup.profile.is_some()),
             profile: setup.profile,
-            mapped: HashMap::new(),
-            sizes: HashMap::new(),
-            habits: HashMap::new(),
+            mapped: HashMap::default(),
+            sizes: HashMap::default(),
+            habits: HashMap::default(),
             chooses: false,
-            checked_to: HashMap::new(),
+            checked_to: HashMap::default(),
             memory: setup.memory_bytes.is_none().then_some(memory),
             share: Share::default(),
             looked_around: Instant::now(),
@@ -302,8 +302,8 @@ impl<'a> Supervisor<'a> {
 
     /// The manager hears what it must know of devices before anything on them.
     fn tell(&mut self, event: Event) {
-        while let Some(caution) = self.host.next_caution() {
-            self.tell_alone(caution);
+        while let Some(of_device) = self.host.next_of_device() {
+            self.tell_alone(of_device);
         }
         self.tell_alone(event);
     }
@@ -370,6 +370,7 @@ impl<'a> Supervisor<'a> {
         let (ordinal, program) = (self.processes.ordinal(process), self.processes.program(process));
         match seen {
             Seen::Opened { file, identity, size, named } => {
+                self.host.was_named(self.names.path(file));
                 self.know(file, identity, size);
                 self.find_walk(file);
                 if named {
@@ -382,6 +383,7 @@ impl<'a> Supervisor<'a> {
             }
             Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
             Seen::Named { file } => {
+                self.host.was_named(self.names.path(file));
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });
             }
@@ -609,8 +611,7 @@ impl<'a> Supervisor<'a> {
         {
             let (path, want) = match found {
                 Found::Directory(path) => (path, Want::Name),
-                Found::File(path) if self.names_only => (path, Want::Name),
-                Found::File(path) => (path, Want::All),
+                Found::File(path) => (path, self.walk_reads),
             };
             let Some(file) = self.names.of_path(&path) else { return };
             self.tell(Event::Hint { reader: RUN, source: self.source_of_walk(), file, want });

@@ -8,6 +8,7 @@
 mod depth;
 mod governor;
 mod overlap;
+mod quick;
 
 use std::collections::BTreeSet;
 
@@ -19,6 +20,7 @@ use depth::Depth;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
+use quick::Quick;
 
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
@@ -51,13 +53,8 @@ impl Default for DeviceLimits {
     }
 }
 
-/// A device that has answered lone requests within this, and so much a block, is quick: the kernel's own readahead then
-/// streams 200 MB/s and more. Our disk takes 0.3 ms for 64 blocks, and the host's wake-up as much again; the disks and
-/// networks that programs stall on take some milliseconds.
-const QUICK_NS: u64 = 800_000;
-const QUICK_NS_PER_BLOCK: u64 = 5_000;
-/// So many lone requests in a row say that a device is quick.
-const QUICK_IN_A_ROW: u32 = 4;
+/// Requests for the rest of a run that wait or are out at a device of which it is not known whether it is quick.
+const UNDECIDED_REQUESTS: u64 = 2;
 /// What arrives sooner was in some cache, and says nothing of the device: a system call, and a copy of each block.
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
@@ -137,9 +134,7 @@ struct Device {
     out_for_runs: u32,
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
-    /// Lone requests answered quickly, one after the other. A single one may have been in some cache in part, or on its way for
-    /// the reader.
-    quick: u32,
+    quick: Quick,
     /// Waiting blocks, by rank.
     waiting: [BTreeSet<Turn>; RANKS],
     arrivals: u64,
@@ -222,7 +217,7 @@ impl Dispatch {
                 outstanding: 0,
                 out_for_runs: 0,
                 access_ns: None,
-                quick: 0,
+                quick: Quick::default(),
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
@@ -253,11 +248,16 @@ impl Dispatch {
         self.devices.get(usize::from(id.0))?.access_ns
     }
 
-    /// Whether this block may wait for its disk.
-    pub fn has_room(&mut self, home: Home, block: Block) -> bool {
+    /// Whether this block may wait for its disk: the one so many blocks into a run.
+    pub fn has_room(&mut self, home: Home, block: Block, into: u64) -> bool {
         let device = self.disk(home, block);
         let queued = device.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
-        queued < device.limits.queued_blocks_max
+        let limits = device.limits;
+        // On a quick device the rest of a run is left alone: first it must be known.
+        let undecided = into >= limits.quick_run_blocks_max && device.quick.is_undecided();
+        let cluster = limits.cluster_blocks_max;
+        queued < limits.queued_blocks_max
+            && (!undecided || u64::from(device.outstanding) * cluster + queued < UNDECIDED_REQUESTS * cluster)
     }
 
     /// Lets a block wait to be fetched ahead.
@@ -282,7 +282,7 @@ impl Dispatch {
     /// blocks, disclosed by this source.
     pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64, source: Source, file_blocks: u64) -> bool {
         let device = self.disk(home, block);
-        let is_quick = device.quick >= QUICK_IN_A_ROW && blocks >= device.limits.quick_run_blocks_max;
+        let is_quick = device.quick.is_so() && blocks >= device.limits.quick_run_blocks_max;
         // What the reader itself said it will read is worth a request wherever it lies.
         let is_too_long = |caution: &Caution| source != Source::Library && file_blocks > caution.file_blocks_max;
         is_quick || device.caution.as_ref().is_some_and(is_too_long)
@@ -297,12 +297,17 @@ impl Dispatch {
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
+    /// The readers' own system reads so many blocks ahead on this device.
+    pub fn set_window(&mut self, id: DeviceId, blocks: u64) {
+        self.device(id).quick.set_window(blocks);
+    }
+
     /// Whether runs that nobody disclosed are read ahead here now. What would wait for long is as well left to its reader.
     pub fn reads_runs(&self, id: DeviceId) -> bool {
         let Some(device) = self.devices.get(usize::from(id.0)) else { return true };
         let waits = device.waiting[OF_RUNS].len() as u64;
         let is_let = |runs: &Runs| {
-            runs.governor.reads_runs()
+            runs.governor.reads_runs(device.quick.is_so())
                 && waits < u64::from(runs.overlap.requests()).saturating_mul(device.limits.cluster_blocks_max)
         };
         device.caution.is_none() && device.runs.as_ref().is_none_or(is_let)
@@ -311,13 +316,13 @@ impl Dispatch {
     /// A reader read here, by the clock. Returns whether runs are given up.
     pub fn referenced(&mut self, now: Time, home: Home, block: Block, referenced: Referenced) -> bool {
         let device = self.disk(home, block);
-        let quick = device.quick >= QUICK_IN_A_ROW;
         let idle = device.out_for_runs == 0 && device.waiting[OF_RUNS].is_empty();
         let new = || Runs { overlap: Overlap::default(), governor: Governor::new(now) };
         let runs = device.runs.get_or_insert_with(new);
         let requests = Requests {
             idle,
-            side_by_side: runs.overlap.side_by_side().map(|it| it && !quick),
+            quick: device.quick.is_so(),
+            side_by_side: runs.overlap.side_by_side(),
             access_ns: runs.overlap.quick_ns(),
         };
         runs.governor.referenced(now, referenced, requests)
@@ -419,9 +424,10 @@ impl Dispatch {
         }
         let took = now.0.saturating_sub(flight.since.0);
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
-        let quick = took < QUICK_NS + QUICK_NS_PER_BLOCK * flight.count;
+        if !cached {
+            device.quick.finished(took, flight.count, flight.beside == 0);
+        }
         if flight.beside == 0 && !cached {
-            device.quick = if quick { device.quick.saturating_add(1) } else { 0 };
             let before = device.access_ns.unwrap_or(took as f64);
             device.access_ns = Some(before + (took as f64 - before) / 8.0);
         }

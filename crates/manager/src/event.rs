@@ -84,6 +84,10 @@ messages! {
         /// only what a reader discloses through the hint library is fetched ahead, and no run that nobody disclosed; one request
         /// to a file at a time at first, more as they prove to be served side by side.
         Caution = "caution" { device: DeviceId, blocks: u64 }
+        /// The readers' own system reads at most so many blocks ahead on this device (32 where nobody says). Where requests
+        /// are quick enough for that to keep up, runs are left to it, as far as
+        /// [`crate::DeviceLimits::quick_run_blocks_max`] says.
+        ReadaheadWindow = "readahead-window" { device: DeviceId, blocks: u64 }
         /// The name led nowhere; hints that speak of the file are dropped.
         FileMissing = "file-missing" { file: FileId }
         /// The file holds other bytes now: nothing remembered of its blocks is true any more.
@@ -235,6 +239,7 @@ impl Event {
             }
             Event::Cancel { .. }
             | Event::Caution { .. }
+            | Event::ReadaheadWindow { .. }
             | Event::Repeat { .. }
             | Event::More { .. }
             | Event::Confidence { .. }

@@ -218,6 +218,7 @@ impl Manager {
                 self.resolved(file, Known::Here { home: Home { device, place }, blocks });
             }
             Event::Caution { device, blocks } => self.dispatch.caution(device, blocks),
+            Event::ReadaheadWindow { device, blocks } => self.dispatch.set_window(device, blocks),
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks),
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),

@@ -211,6 +211,35 @@ fn a_run_on_a_quick_device_is_left_to_the_readers_system() {
     assert_eq!(fetched_of_run(&[300_000, 300_000, 5_000_000, 300_000, 300_000]), 16, "not one after the other");
 }
 
+#[test]
+fn a_run_waits_until_it_is_known_whether_its_device_is_quick() {
+    let limits = DeviceLimits { quick_run_blocks_max: 4, cluster_blocks_max: 4, ..DeviceLimits::default() };
+    let fetched = |took_ns: u64| {
+        let mut driver = driver(limits);
+        driver.known(2, 600);
+        assert_eq!(fetches(&driver.hint(1, 2, Want::All)), [(Hinted, 2, 0, 4), (Hinted, 2, 4, 4)]);
+        while let Some((&fetch, _)) = driver.flights.first_key_value() {
+            driver.now += took_ns;
+            driver.handle(Event::FetchDone { fetch });
+        }
+        driver.manager.statistics().ahead_fetches
+    };
+    assert_eq!(fetched(300_000), 5, "four requests say that it is quick; one is out by then");
+    assert_eq!(fetched(5_000_000), 150);
+}
+
+#[test]
+fn what_is_quick_goes_by_how_far_the_readers_system_reads_ahead() {
+    let mut driver = driver(DeviceLimits { quick_run_blocks_max: 4, ..DeviceLimits::default() });
+    driver.handle(Event::ReadaheadWindow { device: DeviceId(0), blocks: 2048 });
+    for first in 0..4 {
+        driver.hint(1, 1, Want::Range { first, count: 1 });
+        driver.now += 5_000_000;
+        driver.arrive();
+    }
+    assert_eq!(support::fetched(&driver.hint(1, 0, Want::All)).len(), 4);
+}
+
 /// A device under caution, with files of at most four blocks brought whole.
 fn cautious() -> Driver {
     let mut driver = driver(DeviceLimits { cluster_blocks_max: 1, ..DeviceLimits::default() });

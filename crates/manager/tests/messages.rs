@@ -48,6 +48,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
         (device(), any::<u64>()).prop_map(|(device, blocks)| Event::Caution { device, blocks }),
+        (device(), any::<u64>()).prop_map(|(device, blocks)| Event::ReadaheadWindow { device, blocks }),
         (reader(), source()).prop_map(|(reader, source)| Event::More { reader, source }),
         (reader(), source(), any::<u64>()).prop_map(|(reader, source, percent)| Event::Confidence {
             reader,

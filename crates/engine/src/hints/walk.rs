@@ -1,9 +1,11 @@
 //! Walking directories ahead of a program that will walk them: many are listed at once, and their files come out in the
 //! order in which a depth-first walk meets them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use foldhash::HashMap;
 
 use crate::host::Listed;
 
@@ -64,7 +66,7 @@ impl Walk {
     pub fn new(roots: Vec<PathBuf>, into: bool, skip_hidden: bool) -> Self {
         let mut walk = Walk {
             nodes: Vec::new(),
-            by_path: HashMap::new(),
+            by_path: HashMap::default(),
             stack: Vec::new(),
             roots: VecDeque::new(),
             unlisted: VecDeque::new(),

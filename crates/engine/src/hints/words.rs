@@ -7,10 +7,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use foresee_manager::Want;
+
 use crate::names::absolute;
 
 /// What a command line discloses.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     /// Absolute paths, in the order of the arguments.
     pub paths: Vec<PathBuf>,
@@ -18,11 +20,20 @@ pub struct Words {
     pub known: bool,
     /// The program walks those that are directories.
     pub walks: bool,
-    /// Only names are looked up, nothing is read.
-    pub names_only: bool,
+    /// What of each file.
+    pub reads: Want,
     /// Names that begin with a dot are passed by.
     pub skip_hidden: bool,
 }
+
+impl Default for Words {
+    fn default() -> Self {
+        Words { paths: Vec::new(), known: false, walks: false, reads: Want::All, skip_hidden: false }
+    }
+}
+
+/// The beginning of a file: what the kernel reads ahead at once. From there on it shows how far the program reads.
+const START: Want = Want::Range { first: 0, count: 32 };
 
 struct Program<'a> {
     name: &'a str,
@@ -78,8 +89,12 @@ pub fn read_words(command: &[OsString], directory: &Path) -> Words {
     if walks && paths.is_empty() && known.without == "." {
         paths.push(directory.to_owned());
     }
-    let (names_only, skip_hidden) = (walks && known.reads == "names", known.hidden == "skip");
-    Words { paths, known: true, walks, names_only, skip_hidden }
+    let reads = match known.reads {
+        "names" => Want::Name,
+        "start" => START,
+        _ => Want::All,
+    };
+    Words { paths, known: true, walks, reads, skip_hidden: known.hidden == "skip" }
 }
 
 #[cfg(test)]
@@ -101,7 +116,7 @@ mod tests {
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).count();
         assert_eq!(known_programs().count(), entries);
         for program in known_programs() {
-            assert!(["contents", "names"].contains(&program.reads), "{}: {}", program.name, program.reads);
+            assert!(["contents", "start", "names"].contains(&program.reads), "{}: {}", program.name, program.reads);
             assert!(["keep", "skip"].contains(&program.hidden), "{}: {}", program.name, program.hidden);
             assert!([".", "nothing"].contains(&program.without), "{}: {}", program.name, program.without);
         }
@@ -118,7 +133,9 @@ mod tests {
         assert_eq!(paths("/usr/bin/grep -r x"), ["/w"]);
         assert_eq!(paths("tar cf out.tar d"), ["/w/cf", "/w/out.tar", "/w/d"]);
         assert!(words("rg x").skip_hidden);
-        assert!(words("du d").names_only);
+        assert_eq!(words("du d").reads, Want::Name);
+        assert_eq!(words("head -c 1000000 f").reads, START);
+        assert_eq!(words("cat f").reads, Want::All);
     }
 
     #[test]

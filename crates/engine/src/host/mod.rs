@@ -1,6 +1,7 @@
 //! Hosts: they carry out what the manager decides, and report what became of it.
 
 mod doorbell;
+mod leases;
 mod memory;
 mod mounts;
 mod open;
@@ -9,12 +10,14 @@ mod place;
 mod residency;
 mod scratch;
 mod share;
+mod untouched;
 mod uring;
+mod window;
 mod workers;
 
 pub use memory::Memory;
 pub use mounts::MountAccount;
-pub use open::{Descriptor, open_to_read};
+pub use open::{Descriptor, open_to_read, reopen};
 pub use pagecache::{Files, PageCache, Report};
 pub use residency::{BLOCK_BYTES, blocks, drop_pages, resident_runs};
 pub use share::Share;

@@ -2,18 +2,18 @@
 //!
 //! A name may lead elsewhere by now: to another file, or to a FIFO, whose writer would be let through by our opening it. So a
 //! name is first resolved without being opened (`O_PATH`), what it leads to is compared with what is expected, and that very
-//! file is then opened through `/proc/self/fd`. A file that somebody holds a lease on is left alone: opening it would break
-//! the lease, and the default action of its signal ends the holder.
+//! file is then opened through `/proc/self/fd`. A file that somebody holds a lease on is left alone ([`leases`]).
 //!
 //! Where opening is harmful whatever the file is (on many FUSE mounts it empties the file's page cache), the program's own
 //! descriptor is borrowed instead ([`borrow`]): that opens nothing.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::leases;
 use super::mounts::Kind;
 use super::residency::Residency;
 use crate::names::Identity;
@@ -50,10 +50,19 @@ pub struct Descriptor {
 /// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and gives long ones larger
 /// folios, which cost it and the program half as much as single pages.
 pub fn open_to_read(path: &Path, expected: Option<Identity>) -> io::Result<File> {
+    open_unless(leases::is_leased, path, expected)
+}
+
+/// The same for a file that a program had open until a moment ago: that nobody else held a lease on it, it has seen to.
+pub fn reopen(path: &Path, expected: Option<Identity>) -> io::Result<File> {
+    open_unless(|_| false, path, expected)
+}
+
+fn open_unless(is_barred: fn(Identity) -> bool, path: &Path, expected: Option<Identity>) -> io::Result<File> {
     let found = resolve(path)?;
     let metadata = found.metadata()?;
     let identity = (metadata.dev(), metadata.ino());
-    if !metadata.is_file() || expected.is_some_and(|expected| expected != identity) || is_leased(identity) {
+    if !metadata.is_file() || expected.is_some_and(|expected| expected != identity) || is_barred(identity) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let open = |flags| {
@@ -74,25 +83,6 @@ pub fn resolve(path: &Path) -> io::Result<File> {
 /// The name under which a descriptor of ours leads to its file, whatever that is called.
 fn own_name(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
-}
-
-/// Whether somebody holds a lease on the file. Where the kernel does not say, nobody is taken to.
-fn is_leased(identity: Identity) -> bool {
-    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-    locks.lines().any(|line| leased_by(line) == Some(identity))
-}
-
-/// The file on which a line of `/proc/locks` says that there is a lease.
-fn leased_by(line: &str) -> Option<Identity> {
-    // 1: LEASE  ACTIVE    WRITE 12345 fe:00:67890 0 EOF
-    let mut words = line.split_ascii_whitespace().skip(1);
-    if !matches!(words.next()?, "LEASE" | "DELEG") {
-        return None;
-    }
-    let mut place = words.nth(3)?.split(':');
-    let hexadecimal = |word: &str| u32::from_str_radix(word, 16).ok();
-    let (major, minor) = (hexadecimal(place.next()?)?, hexadecimal(place.next()?)?);
-    Some((libc::makedev(major, minor), place.next()?.parse().ok()?))
 }
 
 /// Borrows a program's own descriptor of this file (since Linux 5.6; from a process that we may trace). It shares the
@@ -125,6 +115,8 @@ pub fn borrow(from: Descriptor, expected: Identity) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
@@ -148,6 +140,8 @@ mod tests {
         let name = std::ffi::CString::new(fifo.to_str().unwrap()).unwrap();
         // SAFETY: a C string.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        // Another test's leased file may have had its number.
+        leases::forget();
         assert!(open_to_read(&file, None).is_ok());
         assert!(open_to_read(&file, Some(identity(&file))).is_ok());
         assert!(open_to_read(&file, Some(identity(&other))).is_err());
@@ -161,8 +155,6 @@ mod tests {
 
     #[test]
     fn a_leased_file_is_left_alone() {
-        assert_eq!(leased_by("1: LEASE  ACTIVE    WRITE 12 fe:01:67890 0 EOF"), Some((libc::makedev(0xfe, 1), 67890)));
-        assert_eq!(leased_by("2: POSIX  ADVISORY  READ 12 fe:01:67890 128 128"), None);
         let directory = scratch("leased");
         let path = directory.join("file");
         fs::write(&path, "x").unwrap();
@@ -173,6 +165,7 @@ mod tests {
             libc::fcntl(holder.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) == 0
         };
         if leased {
+            leases::forget();
             assert!(open_to_read(&path, None).is_err());
             // SAFETY: asks only.
             let now = unsafe { libc::fcntl(holder.as_raw_fd(), libc::F_GETLEASE) };

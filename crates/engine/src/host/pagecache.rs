@@ -8,7 +8,7 @@
 //!   nor freed when it is deleted, and some file systems rename it instead of removing it.
 //! - What may be done at all depends on the mount ([`super::mounts`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
@@ -17,14 +17,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use foresee_manager::{Action, DeviceId, Event, FetchId, FileId};
 
 use super::doorbell::Doorbell;
-use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts};
+use super::leases;
+use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts, Table};
 use super::open::{Descriptor, Opened, borrow};
 use super::residency::{BLOCK_BYTES, Residency};
 use super::scratch::Scratch;
+use super::untouched::{Question, Untouched};
 use super::uring::Uring;
+use super::window::readahead_window;
 use super::workers::{Done, Found, Listed, Purpose, Subject, Workers};
 use crate::names::{Identity, Names};
 use crate::pool::lock;
@@ -67,9 +71,10 @@ pub struct PageCache {
     uring: Option<Uring>,
     doorbell: Doorbell,
     mounts: Arc<Mutex<Mounts>>,
+    untouched: Untouched,
     devices: Vec<u64>,
     /// What the manager is to be told of devices, one after the other.
-    cautions: VecDeque<Event>,
+    of_devices: VecDeque<Event>,
     held: HashMap<FileId, Held>,
     /// Looked up just now, and open: what is fetched from them at once need not open them again.
     fresh: Vec<FileId>,
@@ -134,22 +139,23 @@ impl PageCache {
             uring,
             doorbell,
             mounts,
+            untouched: Untouched::new(Table::read()),
             devices: Vec::new(),
-            cautions: VecDeque::new(),
-            held: HashMap::new(),
+            of_devices: VecDeque::new(),
+            held: HashMap::default(),
             fresh: Vec::new(),
             to_look: Vec::new(),
-            to_open: HashMap::new(),
-            opening: HashMap::new(),
+            to_open: HashMap::default(),
+            opening: HashMap::default(),
             needless: Vec::new(),
             released: Vec::new(),
-            fetching: HashMap::new(),
+            fetching: HashMap::default(),
             failed: Vec::new(),
             to_close: Vec::new(),
-            drops: HashMap::new(),
-            unanswered: HashMap::new(),
+            drops: HashMap::default(),
+            unanswered: HashMap::default(),
             recent: VecDeque::new(),
-            fetched_at: HashMap::new(),
+            fetched_at: HashMap::default(),
             bytes_fetched: 0,
             brought: 0,
             is_paused: false,
@@ -178,9 +184,13 @@ impl PageCache {
             if self.devices.len() >= DEVICES_MAX {
                 return DEVICES_MAX - 1;
             }
+            let at = self.devices.len();
             self.devices.push(dev);
             self.caution(dev, path);
-            self.devices.len() - 1
+            if let Some(blocks) = readahead_window(dev) {
+                self.of_devices.push_back(Event::ReadaheadWindow { device: DeviceId(at as u16), blocks });
+            }
+            at
         });
         DeviceId(at as u16)
     }
@@ -200,15 +210,15 @@ impl PageCache {
     }
 
     /// What the manager must know of a device, before it hears of anything on it.
-    pub fn next_caution(&mut self) -> Option<Event> {
-        self.cautions.pop_front()
+    pub fn next_of_device(&mut self) -> Option<Event> {
+        self.of_devices.pop_front()
     }
 
     /// Notes what may be done on a device.
     fn caution(&mut self, dev: u64, path: &Path) {
         let Some(at) = self.devices.iter().position(|&known| known == dev) else { return };
         if let Some(blocks) = lock(&self.mounts).conduct(dev, path).file_blocks_max() {
-            self.cautions.push_back(Event::Caution { device: DeviceId(at as u16), blocks });
+            self.of_devices.push_back(Event::Caution { device: DeviceId(at as u16), blocks });
         }
     }
 
@@ -247,8 +257,20 @@ impl PageCache {
     }
 
     /// Lists a directory; the answer comes as [`Report::Listed`].
-    pub fn list(&self, purpose: Purpose, directory: &Path) {
-        self.workers.list(purpose, directory.to_owned());
+    pub fn list(&mut self, purpose: Purpose, directory: &Path) {
+        if !self.untouched.hold(directory, Question::List(purpose)) {
+            self.workers.list(purpose, directory.to_owned());
+        }
+    }
+
+    /// A program named this file or directory: what was to be asked of its mount need not wait for that any more.
+    pub fn was_named(&mut self, path: &Path) {
+        for (path, question) in self.untouched.named(path) {
+            match question {
+                Question::Look(file) => self.to_look.push(file),
+                Question::List(purpose) => self.workers.list(purpose, path),
+            }
+        }
     }
 
     /// Starts what the manager asked for.
@@ -273,9 +295,10 @@ impl PageCache {
         }
     }
 
-    /// From now on nothing is begun, until it is said otherwise.
+    /// From now on nothing is begun, until it is said otherwise: somebody sets a lease, or unmounts.
     pub fn pause(&mut self, pauses: bool) {
         self.is_paused = pauses;
+        leases::forget();
     }
 
     /// Whether no file is open here, and no name is being looked up.
@@ -302,7 +325,9 @@ impl PageCache {
             self.fetch(fetch, device, file, blocks, files);
         }
         for file in self.to_look.drain(..) {
-            self.workers.look(file, files.path(file));
+            if !self.untouched.hold(files.path(file), Question::Look(file)) {
+                self.workers.look(file, files.path(file));
+            }
         }
         for (file, waiting) in self.to_open.drain().filter(|(_, waiting)| !waiting.is_empty()) {
             self.workers.open(file, files.path(file).to_owned(), files.identity(file));

@@ -1,12 +1,13 @@
 //! Reads ahead through io_uring: one thread, many requests.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use foresee_manager::FetchId;
 use io_uring::{IoUring, opcode, types};
 
@@ -64,7 +65,7 @@ impl Uring {
         let _ = ring.submitter().register_iowq_max_workers(&mut [ADVISERS_MAX, 0]);
         let running = (0..FETCHES_MAX).map(|_| None).collect();
         let free = (0..FETCHES_MAX as usize).rev().collect();
-        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free, advised: HashSet::new() })
+        Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free, advised: HashSet::default() })
     }
 
     /// What to poll: readable when something has completed.

@@ -1,14 +1,15 @@
 //! Threads that do what may block: looking names up, listing directories, opening, asking, giving up and closing, and fetching
 //! where io_uring cannot.
 
-use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
+use foldhash::HashSet;
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
@@ -213,7 +214,7 @@ fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
     match task {
         Task::Look(file, path) => Some(Done::Looked(file, look(&path, mounts, open))),
         Task::List(purpose, path) => {
-            let listed = list(purpose, &path);
+            let listed = list_ahead(purpose, &path, mounts);
             Some(Done::Listed(purpose, path, listed))
         }
         Task::Open(file, path, expected) => Some(Done::Opened(file, open(&path, expected))),
@@ -254,12 +255,30 @@ fn look(
     let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
     if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
-        list(Purpose::Walk, path)?;
+        let _ = list_ahead(Purpose::Walk, path, mounts);
     }
     let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
     let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };
     let place = opened.as_deref().map_or(0, |opened| place_of(&opened.file));
     Ok(Found { opened, is_file, identity, size, place })
+}
+
+/// Lists a directory that a program will list, unless that costs as much then: a daemon may ask its server each time. The first
+/// directories of such a mount are listed twice to find that out, and others wait for that.
+fn list_ahead(purpose: Purpose, path: &Path, mounts: &Mutex<Mounts>) -> io::Result<Vec<Listed>> {
+    static FINDING_OUT: Mutex<()> = Mutex::new(());
+    let keeps = || Ok::<_, io::Error>(lock(mounts).keeps_listings(fs::metadata(path)?.dev(), path));
+    if keeps()?.is_none() {
+        let _one = lock(&FINDING_OUT);
+        if keeps()?.is_none() {
+            list(purpose, path)?;
+            let begun = Instant::now();
+            let listed = list(purpose, path)?;
+            lock(mounts).listed(fs::metadata(path)?.dev(), listed.len(), begun.elapsed());
+            return Ok(listed);
+        }
+    }
+    if keeps()? == Some(false) { Err(io::ErrorKind::Unsupported.into()) } else { list(purpose, path) }
 }
 
 fn list(purpose: Purpose, path: &Path) -> io::Result<Vec<Listed>> {

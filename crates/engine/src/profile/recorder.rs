@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use foresee_manager::{FileId, Want};
 
 use super::{Profile, STEPS_MAX, Step};
-use crate::host::{open_to_read, resident_runs};
+use crate::host::{reopen, resident_runs};
 use crate::names::Names;
 
 /// Runs of resident pages kept of one mapped file.
@@ -92,7 +92,7 @@ impl Recorder {
                 continue;
             }
             let (path, identity) = (&files[step.file as usize], names.identity(self.files[step.file as usize]));
-            let touched = open_to_read(path, identity).and_then(|file| resident_runs(&file, 0, 0));
+            let touched = reopen(path, identity).and_then(|file| resident_runs(&file, 0, 0));
             let runs = touched.unwrap_or_default();
             steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {
                 let want = Want::Range { first, count };

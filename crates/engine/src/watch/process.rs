@@ -5,10 +5,10 @@
 //! nothing else happens.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use foldhash::HashMap;
 use foresee_manager::FileId;
 use foresee_ring::{Class, Entry, OFFSET_CURRENT, PATH_BYTES_MAX, Record};
 
@@ -79,7 +79,7 @@ impl Process {
     pub fn new(ordinal: u32, run: u32, program: ProgramId, room: &Room) -> Self {
         Process {
             directory: PathBuf::new(),
-            descriptors: HashMap::new(),
+            descriptors: HashMap::default(),
             mappings: Vec::new(),
             slot: None,
             ordinal,

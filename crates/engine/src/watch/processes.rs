@@ -1,8 +1,8 @@
 //! All processes: who began whom, of which run and program each is.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use foldhash::HashMap;
 use foresee_manager::FileId;
 use foresee_ring::{Counters, Entry, Record};
 

@@ -94,8 +94,8 @@ impl Manager {
                 Step::Block { sequence, into, block, home, .. } if self.leaves_run(sequence, home, block, into) => {
                     self.hints.leave(step);
                 }
-                Step::Block { sequence, block, home, .. } => {
-                    if !self.dispatch.has_room(home, block) && self.table.find(block).is_none() {
+                Step::Block { sequence, into, block, home, .. } => {
+                    if !self.dispatch.has_room(home, block, into) && self.table.find(block).is_none() {
                         full.push(home.device);
                         continue;
                     }
@@ -164,7 +164,7 @@ impl Manager {
             if self.table.find(block).is_some() {
                 continue;
             }
-            if !self.dispatch.has_room(home, block) || !self.take_frame_ahead(Need::of(block)) {
+            if !self.dispatch.has_room(home, block, block.index) || !self.take_frame_ahead(Need::of(block)) {
                 return;
             }
             self.queue_ahead(home, block, NO_SEQUENCE, Source::Readahead);

@@ -118,6 +118,7 @@ pub fn every_op() -> impl Strategy<Value = Op> {
         2 => ((0..FILES).prop_map(FileId), 0..BLOCKS_MAX, 1..5u64)
             .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
         1 => (0..3u64).prop_map(|blocks| Event::Caution { device: DeviceId(0), blocks }),
+        1 => (0..64u64).prop_map(|blocks| Event::ReadaheadWindow { device: DeviceId(0), blocks }),
         4 => (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ];
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]

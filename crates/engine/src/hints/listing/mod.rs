@@ -15,13 +15,15 @@
 mod names;
 mod run;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use names::{Kind, Names};
 use run::{Habit, Run, Visit};
+
+use foldhash::HashMap;
 
 use crate::host::Listed;
 

@@ -23,8 +23,7 @@ use std::time::Duration;
 pub use memory::Verdict;
 use memory::{Memory, Remembered, mount_of};
 use probe::{Finding, NEARER_MIN, PROBE_BYTES_MAX, probe};
-use table::Table;
-pub use table::{Kind, Mount};
+pub use table::{Kind, Mount, Table};
 
 use super::residency::BLOCK_BYTES;
 use crate::names::Identity;
@@ -36,9 +35,18 @@ pub const SMALL_FILE_BYTES: u64 = 256 << 10;
 /// rare, one that was slow because much else was asked for is not.
 const PROBES_MAX: u32 = 8;
 const REFUSALS: u32 = 3;
+/// Files that must say that the daemon has the bytes itself: it is by their times that they say it.
+const NEARER: u32 = 2;
 /// Reads of what was brought, after which it is seen whether that pays, and how many of them may have waited.
 const READS: u32 = 32;
 const WAITED_MAX: u32 = READS / 4;
+
+/// A directory is listed so quickly, and so much an entry, by a daemon that has its entries; a network is slower. So many directories
+/// that are not say that the mount does not keep them: one may have been slow because much else was asked for.
+const LISTING_NEAR: Duration = Duration::from_millis(2);
+const LISTING_NEAR_ENTRY: Duration = Duration::from_micros(10);
+const LISTED_ANEW: u32 = 2;
+const ENTRIES_MAX: usize = 1 << 20;
 
 /// What may be done on a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +84,9 @@ struct Known {
     finding: Option<Finding>,
     /// How long a read takes of what is not near, if that is known.
     far: Option<Duration>,
-    /// Files that said that nothing stays.
+    /// Files that said that nothing stays, and that the daemon has the bytes.
     refusals: u32,
+    nearer: u32,
     /// Files asked so far, and whether one is being asked.
     probes: u32,
     is_probing: bool,
@@ -86,6 +95,9 @@ struct Known {
     waited: u32,
     /// What was brought was waited for: it is not done any more.
     stopped: bool,
+    /// Whether a directory that was listed is listed anew without asking whoever has it; and directories that said that it is not.
+    keeps_listings: Option<bool>,
+    listed_anew: u32,
     /// What an earlier run found out, or what the kernel knows the mount by.
     remembered: Option<Remembered>,
     number: Option<u64>,
@@ -98,11 +110,14 @@ impl Known {
             finding: None,
             far: None,
             refusals: 0,
+            nearer: 0,
             probes: 0,
             is_probing: false,
             reads: 0,
             waited: 0,
             stopped: false,
+            keeps_listings: None,
+            listed_anew: 0,
             remembered: None,
             number: None,
         }
@@ -128,7 +143,7 @@ impl Known {
             Verdict::Quick => Finding::Unclear,
         };
         (self.finding, self.far, self.remembered) = (Some(finding), remembered.far, Some(remembered));
-        (self.refusals, self.probes) = (REFUSALS, PROBES_MAX);
+        (self.refusals, self.nearer, self.probes) = (REFUSALS, NEARER, PROBES_MAX);
         self.stopped = remembered.verdict == Verdict::DidNotPay;
     }
 
@@ -137,7 +152,8 @@ impl Known {
             (Kind::Local | Kind::Overlay, _) => Conduct::Free,
             (Kind::Memory, _) => Conduct::Nothing,
             (Kind::Foreign, _) if self.stopped => Conduct::Names,
-            (Kind::Foreign, Some(Finding::PagesStay | Finding::DaemonKeeps)) => Conduct::SmallFiles,
+            (Kind::Foreign, Some(Finding::PagesStay)) => Conduct::SmallFiles,
+            (Kind::Foreign, Some(Finding::DaemonKeeps)) if self.nearer >= NEARER => Conduct::SmallFiles,
             (Kind::Foreign, _) if self.refusals < REFUSALS && self.probes < PROBES_MAX => Conduct::Undecided,
             (Kind::Foreign, _) => Conduct::Names,
         }
@@ -251,6 +267,7 @@ impl Mounts {
             known.finding = Some(finding);
             known.far = (finding != Finding::Unclear).then_some(far);
             known.refusals += u32::from(finding == Finding::Nothing);
+            known.nearer += u32::from(finding == Finding::DaemonKeeps);
         }
     }
 
@@ -269,12 +286,28 @@ impl Mounts {
         };
         known.reads += 1;
         known.waited += u32::from(waited);
-        if known.reads < READS {
+        known.stopped = known.waited > WAITED_MAX;
+        if known.reads < READS && !known.stopped {
             return false;
         }
-        known.stopped = known.waited > WAITED_MAX;
         (known.reads, known.waited) = (0, 0);
         known.stopped
+    }
+
+    /// Whether a program that lists a directory there after us has it from nearby; None if that is to be found out.
+    pub fn keeps_listings(&mut self, dev: u64, path: &Path) -> Option<bool> {
+        let known = self.known(dev, path);
+        if known.mount.kind == Kind::Foreign { known.keeps_listings } else { Some(true) }
+    }
+
+    /// A directory of so many entries was listed there twice; the second time it took so long.
+    pub fn listed(&mut self, dev: u64, entries: usize, took: Duration) {
+        let Some(known) = self.of_dev.get_mut(&dev) else { return };
+        let is_near = took < LISTING_NEAR + LISTING_NEAR_ENTRY * entries.min(ENTRIES_MAX) as u32;
+        known.listed_anew += u32::from(!is_near);
+        if is_near || known.listed_anew >= LISTED_ANEW {
+            known.keeps_listings = Some(is_near);
+        }
     }
 
     /// The foreign mounts that were met.
@@ -289,6 +322,9 @@ impl Mounts {
                     Some(Verdict::NothingStays) => "each open reads anew; only names looked up ahead",
                     Some(Verdict::Quick) => "quick by itself; only names looked up ahead",
                     Some(Verdict::DidNotPay) => "programs waited for what was brought ahead; only names since then",
+                    None if known.keeps_listings == Some(false) => {
+                        "directories listed anew each time; only names looked up"
+                    }
                     None => "nothing known; only names looked up ahead",
                 };
                 let word = verdict.map_or("unknown", Verdict::word);
@@ -371,10 +407,13 @@ mod tests {
         let mut mounts = foreign();
         mounts.begin_probe(DEV, 4096);
         mounts.answered(DEV, &found(Finding::DaemonKeeps, FAR));
+        assert_eq!(conduct(&mut mounts), Conduct::Undecided, "one may have been slow for another reason");
+        mounts.begin_probe(DEV, 4096);
+        mounts.answered(DEV, &found(Finding::DaemonKeeps, FAR));
         assert!(mounts.is_far(DEV, FAR, true) && !mounts.is_far(DEV, FAR / 10, true));
         let stops = (0..2 * READS).filter(|read| mounts.read(DEV, read % 8 == 0)).count();
         assert_eq!((stops, conduct(&mut mounts)), (0, Conduct::SmallFiles));
-        let stops = (0..2 * READS).filter(|_| mounts.read(DEV, true)).count();
+        let stops = (0..WAITED_MAX + 1).filter(|_| mounts.read(DEV, true)).count();
         assert_eq!((stops, conduct(&mut mounts)), (1, Conduct::Names));
         assert_eq!(mounts.accounts()[0].word, "did-not-pay");
     }
@@ -397,6 +436,21 @@ mod tests {
             let (now, then) = (&later.accounts()[0], &mounts.accounts()[0]);
             assert_eq!((now.word, now.remembered, then.remembered), (then.word, true, false));
         }
+    }
+
+    #[test]
+    fn whether_listings_are_kept_is_found_out_of_foreign_mounts() {
+        let mut mounts = foreign();
+        let path = Path::new("/remote/directory");
+        assert_eq!(mounts.keeps_listings(DEV, path), None);
+        mounts.listed(DEV, 10, FAR);
+        assert_eq!(mounts.keeps_listings(DEV, path), None, "it may have been busy");
+        mounts.listed(DEV, 10, FAR);
+        assert_eq!(mounts.keeps_listings(DEV, path), Some(false));
+        let mut mounts = foreign();
+        assert_eq!(mounts.keeps_listings(DEV, path), None);
+        mounts.listed(DEV, 1000, FAR / 2);
+        assert_eq!(mounts.keeps_listings(DEV, path), Some(true));
     }
 
     #[test]

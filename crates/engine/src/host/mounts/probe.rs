@@ -51,11 +51,10 @@ pub fn probe(path: &Path, identity: Identity) -> io::Result<(Finding, Duration)>
 
 /// From whether pages stayed, where the kernel says so, and how long the two reads took.
 fn judge(stays: Option<bool>, first: Duration, second: Duration) -> Finding {
-    let nearer = second * NEARER_MIN < first;
     match stays {
         Some(true) => Finding::PagesStay,
         _ if first < SLOW_MIN => Finding::Unclear,
-        _ if nearer => Finding::DaemonKeeps,
+        _ if second * NEARER_MIN < first => Finding::DaemonKeeps,
         _ => Finding::Nothing,
     }
 }

@@ -101,6 +101,18 @@ impl Table {
     }
 }
 
+impl From<Table> for Vec<Mount> {
+    fn from(table: Table) -> Self {
+        table.0
+    }
+}
+
+impl FromIterator<Mount> for Table {
+    fn from_iter<I: IntoIterator<Item = Mount>>(mounts: I) -> Self {
+        Table(mounts.into_iter().collect())
+    }
+}
+
 /// A line of mountinfo: `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw`.
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut words = line.split(|&byte| byte == b' ');
