@@ -255,9 +255,9 @@ impl Dispatch {
         let limits = device.limits;
         // On a quick device the rest of a run is left alone: first it must be known.
         let undecided = into >= limits.quick_run_blocks_max && device.quick.is_undecided();
-        let cluster = limits.cluster_blocks_max;
-        queued < limits.queued_blocks_max
-            && (!undecided || u64::from(device.outstanding) * cluster + queued < UNDECIDED_REQUESTS * cluster)
+        let cluster = limits.cluster_blocks_max.max(1);
+        let ahead = u64::from(device.outstanding).saturating_mul(cluster).saturating_add(queued);
+        queued < limits.queued_blocks_max && (!undecided || ahead < UNDECIDED_REQUESTS.saturating_mul(cluster))
     }
 
     /// Lets a block wait to be fetched ahead.

@@ -13,6 +13,9 @@ const WINDOW_BLOCKS: u64 = 32;
 /// So many quick requests, and no slow one among them, say that a device is quick. A single one may have been in some cache in part,
 /// or on its way for the reader.
 const QUICK_IN_A_ROW: u32 = 4;
+/// What takes so many times as much as a quick one, beside others, ends their row: on a network some of many are quick, which were in
+/// memory in part.
+const MUCH: u64 = 2;
 /// So many slow ones, or so many that said neither, say that it is not.
 const SLOW: u32 = 2;
 const UNDECIDED: u32 = 8;
@@ -52,12 +55,15 @@ impl Quick {
     /// A request that no cache answered took so long and brought so many blocks; `alone` says that no other was out when it was sent.
     pub fn finished(&mut self, took_ns: u64, blocks: u64, alone: bool) {
         self.requests = self.requests.saturating_add(1);
-        let a_block_ns = NS_PER_BLOCK * self.window_blocks.max(WINDOW_BLOCKS) / WINDOW_BLOCKS;
-        let little_ns = NS_PER_WINDOW_BLOCK.saturating_mul(self.window_blocks) + a_block_ns.saturating_mul(blocks);
+        let a_block_ns = NS_PER_BLOCK.saturating_mul(self.window_blocks.max(WINDOW_BLOCKS)) / WINDOW_BLOCKS;
+        let window_ns = NS_PER_WINDOW_BLOCK.saturating_mul(self.window_blocks);
+        let little_ns = window_ns.saturating_add(a_block_ns.saturating_mul(blocks));
         if took_ns < little_ns {
             self.quick = self.quick.saturating_add(1);
         } else if alone {
             (self.quick, self.slow) = (0, self.slow.saturating_add(1));
+        } else if took_ns / MUCH >= little_ns {
+            self.quick = 0;
         }
     }
 }
@@ -85,11 +91,14 @@ mod tests {
         let not_alone = after(32, &[5 * MS; 7], false);
         assert!(!not_alone.is_so() && not_alone.is_undecided(), "they may have waited for each other");
         assert!(!after(32, &[5 * MS; 8], false).is_undecided(), "but that is not waited for for ever");
+        let some_in_memory: Vec<u64> = (0..100).map(|request| if request % 4 == 0 { 5 * MS } else { MS / 5 }).collect();
+        assert!(!after(32, &some_in_memory, false).is_so());
     }
 
     #[test]
     fn what_is_quick_goes_by_how_far_its_readers_read_ahead_by_themselves() {
         assert!(after(2048, &[20 * MS; 4], true).is_so());
+        assert!(after(u64::MAX, &[20 * MS; 4], true).is_so());
         assert!(!after(0, &[MS / 10; 4], true).is_so(), "they do not");
     }
 }
