@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts bench-local install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -92,6 +92,10 @@ bench-stripe: build
 # Programs that say nothing and read the files of a directory; as bench.
 bench-listing: build
 	python3 bench/listing.py
+
+# This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.
+bench-local: build
+	./bench/local
 
 # Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build
