@@ -102,7 +102,9 @@ fn what_was_found_of_a_mount_is_remembered() {
     place.write_lines(8, 100);
     fs::create_dir_all(place.path("m")).unwrap();
     let script = "bindfs -o kernel_cache d m || exit 77
-        for i in 1 2 3 4; do RUN sh -c 'test -e \"$1\"; sleep 0.3; cat \"$@\"; sleep 0.3' sh m/* > out$i; cp account account$i; done; umount m";
+        for i in 1 2 3 4; do
+            RUN sh -c 'test -e \"$1\"; sleep 0.3; cat \"$@\"; sleep 0.3' sh m/* > out$i; cp account account$i
+        done; umount m";
     let ended = in_namespace(&place, "--json account", script);
     if ended.how == "status 77" {
         eprintln!("skipped: bindfs does not mount here");
@@ -121,6 +123,31 @@ fn what_was_found_of_a_mount_is_remembered() {
     assert!(!remembered && !later.is_empty(), "{all:?}");
     assert!(later.iter().all(|it| it == &(word.clone(), true)), "{all:?}");
     assert_eq!(fs::read(place.path("out1")).unwrap(), fs::read(place.path("out4")).unwrap());
+}
+
+/// Nothing is asked of such a mount before the program names something; what it has passed by then, the `c`, holds nothing up.
+#[test]
+fn a_walk_goes_on_past_a_word_that_is_no_name() {
+    let place = Place::new();
+    if !is_root() || !have("bindfs") || !have("tar") || !Path::new("/dev/fuse").exists() {
+        eprintln!("skipped: no bindfs, no tar, or not root");
+        return;
+    }
+    for file in 0..200 {
+        place.write(format!("d/tree/{}/{file}", file % 20), "x");
+    }
+    fs::create_dir_all(place.path("m")).unwrap();
+    let script = "bindfs d m || exit 77; cd m; RUN tar c tree > ../out; cd ..; umount m; tar tf out | grep -c '/.*/.'";
+    let account = place.path("account");
+    let ended = in_namespace(&place, &format!("--no-learn --json {}", account.display()), script);
+    if ended.how == "status 77" {
+        eprintln!("skipped: bindfs does not mount here");
+        return;
+    }
+    assert_eq!(ended.with(0).out(), "200\n");
+    let account: serde_json::Value = serde_json::from_slice(&fs::read(account).unwrap()).unwrap();
+    // More than the words themselves.
+    assert!(account["manager"]["hints"].as_u64().unwrap() > 20, "{account:#}");
 }
 
 /// To open a FIFO lets its writer through.

@@ -72,6 +72,8 @@ pub struct PageCache {
     doorbell: Doorbell,
     mounts: Arc<Mutex<Mounts>>,
     untouched: Untouched,
+    /// What was not asked, as if it had been in vain.
+    unasked: Vec<Report>,
     devices: Vec<u64>,
     /// What the manager is to be told of devices, one after the other.
     of_devices: VecDeque<Event>,
@@ -140,6 +142,7 @@ impl PageCache {
             doorbell,
             mounts,
             untouched: Untouched::new(Table::read()),
+            unasked: Vec::new(),
             devices: Vec::new(),
             of_devices: VecDeque::new(),
             held: HashMap::default(),
@@ -265,7 +268,13 @@ impl PageCache {
 
     /// A program named this file or directory: what was to be asked of its mount need not wait for that any more.
     pub fn was_named(&mut self, path: &Path) {
-        for (path, question) in self.untouched.named(path) {
+        let [passed, asked] = self.untouched.named(path);
+        // Who asked goes on: a walk from the next of its roots.
+        self.unasked.extend(passed.into_iter().map(|(path, question)| match question {
+            Question::Look(file) => Report::Event(Event::FileMissing { file }),
+            Question::List(purpose) => Report::Listed(purpose, path, Err(io::ErrorKind::Unsupported.into())),
+        }));
+        for (path, question) in asked {
             match question {
                 Question::Look(file) => self.to_look.push(file),
                 Question::List(purpose) => self.workers.list(purpose, path),
@@ -465,6 +474,7 @@ impl PageCache {
     /// Takes what was done since the last call.
     pub fn collect(&mut self, names: &mut Names, reports: &mut Vec<Report>) {
         self.doorbell.answer();
+        reports.append(&mut self.unasked);
         let mut fetched: Vec<(FetchId, io::Result<u64>)> = Vec::new();
         if let Some(uring) = &mut self.uring {
             uring.take_done(|fetch, result| fetched.push((fetch, result)));

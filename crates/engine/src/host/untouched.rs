@@ -58,15 +58,17 @@ impl Untouched {
         waits
     }
 
-    /// A program named this. What waited for that is asked now: what comes after it, or all if it was not among them.
-    pub fn named(&mut self, path: &Path) -> Vec<(PathBuf, Question)> {
-        let Some(point) = self.point_of(path).map(Path::to_owned) else { return Vec::new() };
+    /// A program named this. Of what waited for that it has passed the first part by; the second is asked now: what comes after the
+    /// name, or all if it was not among them.
+    pub fn named(&mut self, path: &Path) -> [Vec<(PathBuf, Question)>; 2] {
+        let Some(point) = self.point_of(path).map(Path::to_owned) else { return Default::default() };
         self.points.retain(|it| *it != point);
         let waiting = std::mem::take(&mut self.waiting);
         let (mut there, elsewhere): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(it, _)| it.starts_with(&point));
         self.waiting = elsewhere;
         let passed = there.iter().position(|(it, _)| it == path).unwrap_or(0);
-        there.split_off(passed)
+        let asked = there.split_off(passed);
+        [there, asked]
     }
 }
 
@@ -94,10 +96,12 @@ mod tests {
         let mut hold = |path: &str| untouched.hold(Path::new(path), Question::Look(FileId(0)));
         assert!(!hold("/a") && !hold("/farther") && !hold("/far/disk/a"));
         assert!(hold("/far/1000") && hold("/far/a") && hold("/else/a") && hold("/far/b"));
-        assert!(untouched.named(Path::new("/a")).is_empty());
-        assert_eq!(names(&untouched.named(Path::new("/far/a"))), ["/far/a", "/far/b"], "what it passed is not asked");
+        assert_eq!(untouched.named(Path::new("/a")), [const { Vec::new() }; 2]);
+        let [passed, asked] = untouched.named(Path::new("/far/a"));
+        assert_eq!((names(&passed), names(&asked)), (vec!["/far/1000"], vec!["/far/a", "/far/b"]));
         assert!(!untouched.hold(Path::new("/far/c"), Question::List(Purpose::Walk)));
         assert!(untouched.hold(Path::new("/else/b"), Question::List(Purpose::Walk)));
-        assert_eq!(names(&untouched.named(Path::new("/else/other"))), ["/else/a", "/else/b"]);
+        let [passed, asked] = untouched.named(Path::new("/else/other"));
+        assert_eq!((passed.len(), names(&asked)), (0, vec!["/else/a", "/else/b"]));
     }
 }
