@@ -6,7 +6,7 @@
 //! nothing of the old code is ever run again, and nothing has to be decoded. It is done once, in the constructor, before
 //! there are threads; and only where the code is that of a glibc we know. Otherwise interposition is all there is.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use foresee_ring::OFFSET_CURRENT;
@@ -29,10 +29,12 @@ const CMP_SINGLE: &[i16] = &[0x80, 0x3d, ANY, ANY, ANY, ANY, 0x00, 0x74, ANY];
 /// `mov %fs:0x18,%eax; test %eax,%eax; jne` (glibc 2.27 to 2.35).
 const TEST_MULTIPLE: &[i16] = &[0x64, 0x8b, 0x04, 0x25, 0x18, 0, 0, 0, 0x85, 0xc0, 0x75, ANY];
 
-const READ_CALL: &[i16] = &[0x31, 0xc0, 0x0f, 0x05];
-const WRITE_CALL: &[i16] = &[0xb8, 1, 0, 0, 0, 0x0f, 0x05];
-const LSEEK_CALL: &[i16] = &[0xb8, 8, 0, 0, 0, 0x0f, 0x05];
-const EXECVE_CALL: &[i16] = &[0xb8, 59, 0, 0, 0, 0x0f, 0x05];
+/// The number of the system call, the call, and the comparison of its result. Without that, the jump could reach beyond the function.
+const READ_CALL: &[i16] = &[0x31, 0xc0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff];
+const WRITE_CALL: &[i16] = &[0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff];
+const LSEEK_CALL: &[i16] = &[0xb8, 8, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff, ANY];
+const EXECVE_CALL: &[i16] = &[0xb8, 59, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff, ANY];
+const _: () = assert!(LSEEK_CALL.len() >= PATCH_BYTES && EXECVE_CALL.len() >= PATCH_BYTES);
 
 pub(crate) mod entry {
     use core::ffi::CStr;
@@ -180,42 +182,23 @@ pub(crate) fn apply() {
     }
 }
 
-/// libc's code of this name, if it is code we know and there is room in it.
+/// libc's code of this name, if it is code we know.
 fn find(libc: *mut c_void, entry: &entry::Entry) -> Option<*mut u8> {
-    let code = code_of(libc, entry.name)?;
-    // SAFETY: the symbol's size says that so many bytes are there.
-    let bytes = unsafe { core::slice::from_raw_parts(code, LOOKED_AT) };
-    let body = bytes.strip_prefix(&ENDBR64).unwrap_or(bytes);
-    let known = entry.beginnings.iter().any(|beginning| {
-        let mut pattern = beginning.iter().chain(entry.call);
-        body.iter().zip(&mut pattern).all(|(byte, wanted)| *wanted == ANY || *wanted == i16::from(*byte))
-            && pattern.next().is_none()
-    });
-    known.then_some(code)
-}
-
-/// Bytes of a function that the longest pattern takes.
-const LOOKED_AT: usize = ENDBR64.len() + TEST_MULTIPLE.len() + WRITE_CALL.len();
-
-fn code_of(libc: *mut c_void, name: &CStr) -> Option<*mut u8> {
-    const RTLD_DL_SYMENT: c_int = 1;
-    type FindSymbol = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
-    // glibc's `dladdr1`. Other libcs have no such function, and must be able to load us: none of their code is known.
-    // SAFETY: names that end with NULs.
-    let (find, code) =
-        unsafe { (libc::dlsym(libc::RTLD_DEFAULT, c"dladdr1".as_ptr()), libc::dlsym(libc, name.as_ptr())) };
-    if find.is_null() {
+    // SAFETY: a name that ends with a NUL.
+    let code = unsafe { libc::dlsym(libc, entry.name.as_ptr()) }.cast::<u8>();
+    if code.is_null() {
         return None;
     }
-    // SAFETY: it is of this type wherever it is.
-    let find = unsafe { core::mem::transmute::<*mut c_void, FindSymbol>(find) };
-    let mut info = core::mem::MaybeUninit::<libc::Dl_info>::uninit();
-    let mut symbol = core::ptr::null_mut::<c_void>();
-    // SAFETY: both are there to be written to.
-    let found = !code.is_null() && unsafe { find(code, info.as_mut_ptr(), &mut symbol, RTLD_DL_SYMENT) } != 0;
-    // SAFETY: with this flag it is an ELF symbol of the library's.
-    let size = if found { unsafe { symbol.cast::<libc::Elf64_Sym>().as_ref() }?.st_size } else { 0 };
-    (size as usize >= LOOKED_AT.max(PATCH_BYTES)).then_some(code.cast())
+    // Byte by byte: none is looked at beyond the first that differs, so none beyond the function.
+    // SAFETY: as long as all bytes before are those of the pattern, which does not end in a function's end, this one is there.
+    let byte = |at: usize| i16::from(unsafe { *code.add(at) });
+    let skipped =
+        if ENDBR64.iter().enumerate().all(|(at, &wanted)| byte(at) == i16::from(wanted)) { ENDBR64.len() } else { 0 };
+    let is_known = |beginning: &&[i16]| {
+        let mut pattern = beginning.iter().chain(entry.call).enumerate();
+        pattern.all(|(at, &wanted)| wanted == ANY || wanted == byte(skipped + at))
+    };
+    entry.beginnings.iter().any(is_known).then_some(code)
 }
 
 /// Writes the jump, by `/proc/self/mem` if it is open, which may write to code without making it writable; or else by making it so.

@@ -28,6 +28,9 @@ int main(void) {
     fd = open("data", O_RDONLY);
     CHECK(read(fd, buffer, 10) == 10);
     CHECK(write(1, "x", 1) == 1 && read(0, buffer, 1) == 1);
+    // One in seven is timed.
+    for (int i = 0; i < 7; i++)
+        CHECK(read(fd, buffer, 1) == 1);
     CHECK(read(fd, buffer, 20) == 20 && pread(fd, buffer, 5, 50) == 5 && close(fd) == 0);
     return 0;
 }
