@@ -307,7 +307,7 @@ impl Dispatch {
         let Some(device) = self.devices.get(usize::from(id.0)) else { return true };
         let waits = device.waiting[OF_RUNS].len() as u64;
         let is_let = |runs: &Runs| {
-            runs.governor.reads_runs(device.quick.is_so())
+            runs.governor.reads_runs()
                 && waits < u64::from(runs.overlap.requests()).saturating_mul(device.limits.cluster_blocks_max)
         };
         device.caution.is_none() && device.runs.as_ref().is_none_or(is_let)
@@ -316,13 +316,13 @@ impl Dispatch {
     /// A reader read here, by the clock. Returns whether runs are given up.
     pub fn referenced(&mut self, now: Time, home: Home, block: Block, referenced: Referenced) -> bool {
         let device = self.disk(home, block);
+        let quick = device.quick.is_so();
         let idle = device.out_for_runs == 0 && device.waiting[OF_RUNS].is_empty();
         let new = || Runs { overlap: Overlap::default(), governor: Governor::new(now) };
         let runs = device.runs.get_or_insert_with(new);
         let requests = Requests {
             idle,
-            quick: device.quick.is_so(),
-            side_by_side: runs.overlap.side_by_side(),
+            side_by_side: runs.overlap.side_by_side().map(|it| it && !quick),
             access_ns: runs.overlap.quick_ns(),
         };
         runs.governor.referenced(now, referenced, requests)

@@ -80,9 +80,7 @@ impl Measure {
 pub(crate) struct Requests {
     /// None is out or waits.
     pub idle: bool,
-    /// So quick that the readers' own system keeps up by itself.
-    pub quick: bool,
-    /// Many are served in the time of one; None until that is known.
+    /// Many are served in the time of one, and not so quickly that the reader's own system keeps up; None until that is known.
     pub side_by_side: Option<bool>,
     /// What one takes.
     pub access_ns: f64,
@@ -137,12 +135,10 @@ impl Governor {
         }
     }
 
-    /// Whether runs are read ahead now, on a device that is so `quick` that the readers' own system keeps up, or is not. Until a trial
-    /// has said that it pays all the same, they are left to that.
-    pub fn reads_runs(&self, quick: bool) -> bool {
+    /// Whether runs are read ahead now.
+    pub fn reads_runs(&self) -> bool {
         match self.turn {
-            Turn::Rest { until: None } => !quick,
-            Turn::Rest { until: Some(_) } => !self.given_up,
+            Turn::Rest { .. } => !self.given_up,
             Turn::With => true,
             Turn::Without => false,
         }
@@ -165,13 +161,14 @@ impl Governor {
         match self.turn {
             Turn::Rest { until } => {
                 // Where it is as likely to harm, the harm is not waited for.
-                let one_by_one = !requests.quick && requests.side_by_side == Some(false);
-                let first = if one_by_one { Turn::Without } else { Turn::With };
+                let first = if requests.side_by_side == Some(false) { Turn::Without } else { Turn::With };
                 let due = match (until, requests.side_by_side) {
+                    (None, Some(false)) => true,
+                    (None, None) => self.finished >= FIRST_TRIAL,
+                    (None, Some(true)) => {
+                        (now.0.saturating_sub(self.trial_began.0)) as f64 > RESTS as f64 * 6.0 * turn_ns
+                    }
                     (Some(until), _) => now >= until,
-                    (None, None) if !requests.quick => self.finished >= FIRST_TRIAL,
-                    (None, Some(false)) if !requests.quick => true,
-                    (None, _) => (now.0.saturating_sub(self.trial_began.0)) as f64 > RESTS as f64 * 6.0 * turn_ns,
                 };
                 if due {
                     (self.trial_began, self.pairs, self.sum, self.squares, self.before) = (now, 0, 0.0, 0.0, 0.0);
@@ -258,7 +255,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const ONE_BY_ONE: Requests = Requests { idle: true, quick: false, side_by_side: Some(false), access_ns: 5e6 };
+    const ONE_BY_ONE: Requests = Requests { idle: true, side_by_side: Some(false), access_ns: 5e6 };
 
     /// Whether it was given up within so many seconds, on a device that gives so many reads a second with and without, of 16 blocks
     /// each; and how long runs were not read ahead until then.
@@ -266,7 +263,7 @@ mod tests {
         let mut governor = Governor::new(Time(0));
         let (mut now, mut left_alone) = (0, 0);
         while now < seconds * 1000 * MS {
-            let reads_runs = governor.reads_runs(requests.quick);
+            let reads_runs = governor.reads_runs();
             let took = 1000 * MS / if reads_runs { with } else { without };
             now += took;
             left_alone += if reads_runs { 0 } else { took };
@@ -304,23 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn on_a_quick_device_nothing_is_read_ahead_until_a_trial_says_that_it_pays() {
-        let quick = Requests { quick: true, ..ONE_BY_ONE };
-        assert_eq!(run(10, 1000, 1000, quick), (false, 10_000 * MS));
-        assert!(run(60, 1000, 1000, quick).0, "that it does not is seen then");
-        let (given_up, left_alone) = run(100, 1000, 500, quick);
-        assert!(!given_up && left_alone < 30_000 * MS, "{left_alone} ns");
-    }
-
-    #[test]
     fn what_was_given_up_is_tried_again() {
         let mut governor = Governor::new(Time(0));
         let mut turns = 0;
         for read in 0..200_000 {
-            let before = governor.reads_runs(false);
+            let before = governor.reads_runs();
             governor.finished();
             governor.referenced(Time(read * MS), Referenced { missed: 16, brought: 0 }, ONE_BY_ONE);
-            turns += u32::from(!before && governor.reads_runs(false));
+            turns += u32::from(!before && governor.reads_runs());
         }
         assert!(governor.given_up && turns > 2, "{turns} turns");
     }

@@ -1,13 +1,13 @@
-//! Whether a device is so quick that the readers' own system keeps up with it: by its own readahead it streams 150 MB/s and more.
+//! Whether a device is so quick that the readers' own system keeps up with it: by its own readahead it streams 200 MB/s and more.
 //!
 //! What a request takes says so, even beside others, if it is little; if it is much, only of a lone one: another may have waited for
 //! those beside it, or for the reader's own. How much is little goes by how far the readers' system reads ahead, its window: with
-//! 128 KiB it must ask each 0.8 ms to have those 150 MB/s, with 8 MiB each 50 ms.
+//! 128 KiB it must ask each 0.64 ms to have those 200 MB/s, with 8 MiB each 40 ms.
 
 /// What a request may take for each block of the window, and for each block it brings. Our disk takes 0.3 ms for 64 blocks, and the
 /// host's wake-up as much again; the disks and networks that programs stall on take some milliseconds.
-const NS_PER_WINDOW_BLOCK: u64 = 25_000;
-const NS_PER_BLOCK: u64 = 5_000;
+const NS_PER_WINDOW_BLOCK: u64 = 20_000;
+const NS_PER_BLOCK: u64 = 1_250;
 /// The kernel's window, where nobody says another.
 const WINDOW_BLOCKS: u64 = 32;
 /// So many quick requests, and no slow one among them, say that a device is quick. A single one may have been in some cache in part,

@@ -164,7 +164,7 @@ impl Manager {
             if self.table.find(block).is_some() {
                 continue;
             }
-            if !self.dispatch.has_room(home, block, block.index) || !self.take_frame_ahead(Need::of(block)) {
+            if !self.dispatch.has_room(home, block, 0) || !self.take_frame_ahead(Need::of(block)) {
                 return;
             }
             self.queue_ahead(home, block, NO_SEQUENCE, Source::Readahead);
