@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use foresee_manager::FileId;
 
-use super::mounts::{Kind, Mount, Table};
+use super::mounts::{Kind, Table};
 use super::workers::Purpose;
 
 /// What is to be asked of a file system.
@@ -24,7 +24,7 @@ pub enum Question {
 /// The mounts, and what is to be asked of them.
 #[derive(Debug)]
 pub struct Untouched {
-    mounts: Vec<Mount>,
+    table: Table,
     points: Vec<PathBuf>,
     waiting: Vec<(PathBuf, Question)>,
 }
@@ -32,10 +32,8 @@ pub struct Untouched {
 impl Untouched {
     /// Nothing has been asked of any of these.
     pub fn new(table: Table) -> Self {
-        let mounts: Vec<Mount> = table.into();
-        let is_foreign = |mount: &&Mount| mount.kind == Kind::Foreign;
-        let points = mounts.iter().filter(is_foreign).map(|mount| mount.point.clone()).collect();
-        Untouched { mounts, points, waiting: Vec::new() }
+        let points = table.points(Kind::Foreign);
+        Untouched { table, points, waiting: Vec::new() }
     }
 
     /// Where the path lies, if that is on such a mount.
@@ -44,8 +42,7 @@ impl Untouched {
         if !self.points.iter().any(|point| path.starts_with(point)) {
             return None;
         }
-        let on_path = self.mounts.iter().filter(|mount| path.starts_with(&mount.point));
-        let of = on_path.max_by_key(|mount| mount.point.as_os_str().len())?;
+        let of = self.table.on_path(path)?;
         self.points.iter().find(|point| **point == of.point).map(PathBuf::as_path)
     }
 
@@ -76,14 +73,13 @@ impl Untouched {
 mod tests {
     use super::*;
 
-    fn mount(point: &str, kind: Kind) -> Mount {
-        Mount { point: point.into(), kind, ..Mount::unknown(1) }
-    }
-
     fn untouched() -> Untouched {
-        let mounts =
-            [("/", Kind::Local), ("/far", Kind::Foreign), ("/far/disk", Kind::Local), ("/else", Kind::Foreign)];
-        Untouched::new(mounts.map(|(point, kind)| mount(point, kind)).into_iter().collect())
+        let text = "1 0 254:0 / / rw - ext4 /dev/vda rw
+2 1 0:38 / /far rw - fuse.sshfs host: rw
+3 2 254:1 / /far/disk rw - ext4 /dev/vdb rw
+4 1 0:39 / /else rw - nfs4 host:/ rw
+";
+        Untouched::new(Table::parse(text.as_bytes()))
     }
 
     fn names(asked: &[(PathBuf, Question)]) -> Vec<&str> {

@@ -214,7 +214,7 @@ fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
     match task {
         Task::Look(file, path) => Some(Done::Looked(file, look(&path, mounts, open))),
         Task::List(purpose, path) => {
-            let listed = list_ahead(purpose, &path, mounts);
+            let listed = fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
             Some(Done::Listed(purpose, path, listed))
         }
         Task::Open(file, path, expected) => Some(Done::Opened(file, open(&path, expected))),
@@ -255,7 +255,7 @@ fn look(
     let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
     if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
-        let _ = list_ahead(Purpose::Walk, path, mounts);
+        let _ = list_ahead(Purpose::Walk, path, identity.0, mounts);
     }
     let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
     let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };
@@ -265,20 +265,22 @@ fn look(
 
 /// Lists a directory that a program will list, unless that costs as much then: a daemon may ask its server each time. The first
 /// directories of such a mount are listed twice to find that out, and others wait for that.
-fn list_ahead(purpose: Purpose, path: &Path, mounts: &Mutex<Mounts>) -> io::Result<Vec<Listed>> {
+fn list_ahead(purpose: Purpose, path: &Path, dev: u64, mounts: &Mutex<Mounts>) -> io::Result<Vec<Listed>> {
     static FINDING_OUT: Mutex<()> = Mutex::new(());
-    let keeps = || Ok::<_, io::Error>(lock(mounts).keeps_listings(fs::metadata(path)?.dev(), path));
-    if keeps()?.is_none() {
+    let keeps = || lock(mounts).keeps_listings(dev, path);
+    let mut kept = keeps();
+    if kept.is_none() {
         let _one = lock(&FINDING_OUT);
-        if keeps()?.is_none() {
+        kept = keeps();
+        if kept.is_none() {
             list(purpose, path)?;
             let begun = Instant::now();
             let listed = list(purpose, path)?;
-            lock(mounts).listed(fs::metadata(path)?.dev(), listed.len(), begun.elapsed());
+            lock(mounts).listed(dev, listed.len(), begun.elapsed());
             return Ok(listed);
         }
     }
-    if keeps()? == Some(false) { Err(io::ErrorKind::Unsupported.into()) } else { list(purpose, path) }
+    if kept == Some(false) { Err(io::ErrorKind::Unsupported.into()) } else { list(purpose, path) }
 }
 
 fn list(purpose: Purpose, path: &Path) -> io::Result<Vec<Listed>> {

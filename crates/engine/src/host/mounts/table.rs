@@ -87,7 +87,8 @@ impl Table {
         Table::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
     }
 
-    fn parse(text: &[u8]) -> Self {
+    /// As a text of the form of `/proc/self/mountinfo` tells.
+    pub fn parse(text: &[u8]) -> Self {
         Table(text.split(|&byte| byte == b'\n').filter_map(mount).collect())
     }
 
@@ -96,20 +97,18 @@ impl Table {
     pub fn of(&self, dev: u64, path: &Path) -> Option<&Mount> {
         let of_dev = self.0.iter().filter(|mount| mount.dev == dev);
         let by_dev = of_dev.max_by_key(|mount| (path.starts_with(&mount.point), mount.point.as_os_str().len()));
-        let on_path = || self.0.iter().filter(|mount| path.starts_with(&mount.point));
-        by_dev.or_else(|| on_path().max_by_key(|mount| mount.point.as_os_str().len()))
+        by_dev.or_else(|| self.on_path(path))
     }
-}
 
-impl From<Table> for Vec<Mount> {
-    fn from(table: Table) -> Self {
-        table.0
+    /// The mount that a path leads to, if no link is on the way.
+    pub fn on_path(&self, path: &Path) -> Option<&Mount> {
+        let above = self.0.iter().filter(|mount| path.starts_with(&mount.point));
+        above.max_by_key(|mount| mount.point.as_os_str().len())
     }
-}
 
-impl FromIterator<Mount> for Table {
-    fn from_iter<I: IntoIterator<Item = Mount>>(mounts: I) -> Self {
-        Table(mounts.into_iter().collect())
+    /// Where there are mounts of this kind.
+    pub fn points(&self, kind: Kind) -> Vec<PathBuf> {
+        self.0.iter().filter(|mount| mount.kind == kind).map(|mount| mount.point.clone()).collect()
     }
 }
 
