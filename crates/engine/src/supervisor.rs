@@ -16,6 +16,7 @@ mod finished;
 mod listing;
 mod quiescence;
 mod quiet;
+mod recorded;
 mod sharing;
 
 use std::os::fd::RawFd;
@@ -41,6 +42,7 @@ use attention::Habit;
 pub use finished::{Finished, Tally};
 use quiescence::Quiescence;
 use quiet::Quiet;
+use recorded::Recorded;
 
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
@@ -152,7 +154,7 @@ pub struct Supervisor<'a> {
     file_advice: FileAdvice,
     quiescence: Quiescence,
     quiet: Quiet,
-    profile: Option<Profile>,
+    recorded: Recorded,
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     sizes: HashMap<FileId, u64>,
@@ -234,7 +236,7 @@ impl<'a> Supervisor<'a> {
             file_advice: FileAdvice::default(),
             quiescence: Quiescence::default(),
             quiet: Quiet::new(setup.is_recorded, setup.profile.is_some()),
-            profile: setup.profile,
+            recorded: Recorded::new(setup.profile),
             mapped: HashMap::default(),
             sizes: HashMap::default(),
             habits: HashMap::default(),
@@ -262,7 +264,7 @@ impl<'a> Supervisor<'a> {
         // Under such a policy reads are their program's, and what the run as a whole guessed would never come true.
         supervisor.listings = (setup.listings && !supervisor.manager.takes_advice()).then(Listings::default);
         supervisor.follow_walk();
-        supervisor.disclose_profile();
+        supervisor.begin_recorded();
         supervisor
     }
 
@@ -273,6 +275,7 @@ impl<'a> Supervisor<'a> {
         let reports = self.take_reports();
         self.follow_quiet();
         self.follow_walk();
+        self.follow_recorded();
         self.look_around();
         self.answer_who_quiesces();
         let files = Met { names: &self.names, processes: &self.processes };
@@ -287,7 +290,10 @@ impl<'a> Supervisor<'a> {
 
     /// Sleeps until there is something to do, or one of these descriptors is readable.
     pub fn rest(&mut self, worked: bool, others: &[RawFd]) {
-        self.sleep = if worked { SLEEP_MIN } else { (self.sleep * 2).min(SLEEP_MAX) };
+        self.sleep = match worked {
+            true if !self.quiet.is_quiet() => SLEEP_MIN,
+            _ => (self.sleep * 2).min(SLEEP_MAX),
+        };
         // More is in the ring than is taken at once, and a program that hints may be waiting for room.
         let sleep = if self.is_behind { Duration::ZERO } else { self.sleep };
         self.host.wait(others, sleep);
@@ -371,6 +377,7 @@ impl<'a> Supervisor<'a> {
         match seen {
             Seen::Opened { file, identity, size, named } => {
                 self.host.was_named(self.names.path(file));
+                self.find_recorded(file);
                 self.know(file, identity, size);
                 self.find_walk(file);
                 if named {
@@ -618,20 +625,6 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn disclose_profile(&mut self) {
-        let Some(profile) = self.profile.take() else { return };
-        profile.learned.iter().for_each(|&event| self.tell(event));
-        let files: Vec<Option<FileId>> = profile.files.iter().map(|path| self.names.of_path(path)).collect();
-        for step in &profile.steps {
-            let Some(file) = files[step.file as usize] else { continue };
-            self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
-            if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
-                self.mapped.entry(file).or_default().push((first, count));
-            }
-        }
-        self.profile = Some(profile);
-    }
-
     /// What is looked at now and then.
     fn look_around(&mut self) {
         if self.looked_around.elapsed() >= self.look_around_after {
@@ -743,7 +736,7 @@ impl<'a> Supervisor<'a> {
             programs: self.processes.count(run),
             bytes_ahead: self.host.bytes_fetched(),
             method: self.host.method(),
-            profile_steps: self.profile.as_ref().map(|profile| profile.steps.len()),
+            profile_steps: self.recorded.profile().map(|profile| profile.steps.len()),
             records_lost: self.region.lost() + self.consumer.corrupt(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
             mounts: self.host.mount_accounts(),
@@ -762,10 +755,11 @@ impl<'a> Supervisor<'a> {
         // A policy that does not learn leaves what another one did.
         let mut learned = self.manager.learned();
         if learned.is_empty() {
-            learned = self.profile.as_ref().map(|profile| profile.learned.clone()).unwrap_or_default();
+            learned = self.recorded.profile().map(|profile| profile.learned.clone()).unwrap_or_default();
         }
         let tally = self.tally(FIRST_RUN);
-        let (recorder, names, was_quiet, before) = (self.recorder, self.names, self.quiet.was_quiet(), self.profile);
+        let (recorder, names, was_quiet) = (self.recorder, self.names, self.quiet.was_quiet());
+        let before = self.recorded.into_profile();
         Finished { tally, recorder, names, learned, was_quiet, before }
     }
 }

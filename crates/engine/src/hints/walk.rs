@@ -9,8 +9,13 @@ use foldhash::HashMap;
 
 use crate::host::Listed;
 
-/// Directories listed at once: enough for a device that answers many requests at a time.
+/// Directories listed at once: a few at first, one more with each that was listed, up to what is enough for a device that answers
+/// many requests at a time.
+const LISTINGS_FIRST: usize = 4;
 const LISTINGS_MAX: usize = 48;
+/// Files that were listed and did not come out yet. With so many, only the directory is listed in which the walk stands: to list
+/// 48 directories of a thousand files takes 40 ms of a processor, and the program may not come to them.
+const WAITING_MAX: usize = 4096;
 /// Entries one walk remembers: some 100 MB of paths. Beyond it the walk ends, and the program goes on without.
 const ENTRIES_MAX: usize = 1 << 20;
 
@@ -55,7 +60,9 @@ pub struct Walk {
     /// Directories to list, nearest in the walk first within each listing.
     unlisted: VecDeque<usize>,
     asked: usize,
+    at_once: usize,
     entries: usize,
+    waiting: usize,
     skip_hidden: bool,
     /// All up to this file is passed over.
     sought: Option<PathBuf>,
@@ -71,7 +78,9 @@ impl Walk {
             roots: VecDeque::new(),
             unlisted: VecDeque::new(),
             asked: 0,
+            at_once: LISTINGS_FIRST,
             entries: 0,
+            waiting: 0,
             skip_hidden,
             sought: None,
         };
@@ -92,13 +101,18 @@ impl Walk {
 
     /// The next directory to list, if more may be listed at once.
     pub fn next_listing(&mut self) -> Option<&Path> {
-        if self.asked >= LISTINGS_MAX {
+        if self.asked >= self.at_once {
             return None;
         }
-        let node = loop {
-            let node = self.unlisted.pop_front()?;
-            if matches!(self.nodes[node].children, Children::Unlisted) {
-                break node;
+        let is_unlisted = |node: &usize| matches!(self.nodes[*node].children, Children::Unlisted);
+        let node = if self.waiting >= WAITING_MAX {
+            self.stack.last().copied().filter(is_unlisted)?
+        } else {
+            loop {
+                let node = self.unlisted.pop_front()?;
+                if is_unlisted(&node) {
+                    break node;
+                }
             }
         };
         self.asked += 1;
@@ -111,6 +125,7 @@ impl Walk {
         let mut of_path = self.by_path.get(path).into_iter().flatten();
         let Some(&node) = of_path.find(|&&node| matches!(self.nodes[node].children, Children::Asked)) else { return };
         self.asked -= 1;
+        self.at_once = (self.at_once + 1).min(LISTINGS_MAX);
         let entries = match entries {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 self.nodes[node].children = Children::NoDirectory;
@@ -128,6 +143,7 @@ impl Walk {
             if entry.is_directory {
                 children.push_back(self.add_directory(entry.path));
             } else if entry.is_file {
+                self.waiting += 1;
                 children.push_back(Child::File(entry.path));
             }
         }
@@ -205,7 +221,10 @@ impl Walk {
                         return Some(Found::Directory(node.path.clone()));
                     }
                     Children::Known(children) => match children.pop_front() {
-                        Some(child) => child,
+                        Some(child) => {
+                            self.waiting -= usize::from(matches!(child, Child::File(_)));
+                            child
+                        }
                         None => {
                             self.leave();
                             continue;
@@ -307,6 +326,41 @@ mod tests {
         assert_eq!(walk.next_listing(), Some(Path::new("/r/a")));
         walk.listed(Path::new("/r/a"), Ok(vec![entry("/r/a/1", false)]));
         assert_eq!(all(&mut walk), ["/r/f"]);
+    }
+
+    #[test]
+    fn no_more_is_listed_than_the_program_may_come_to_soon() {
+        let mut walk = walk(&["/r"], false);
+        walk.next_listing();
+        let directories: Vec<String> = (0..100).map(|number| format!("/r/{number}")).collect();
+        walk.listed(Path::new("/r"), Ok(directories.iter().map(|path| entry(path, true)).collect()));
+        let asked: Vec<PathBuf> = std::iter::from_fn(|| walk.next_listing().map(Path::to_owned)).collect();
+        assert_eq!(asked.len(), LISTINGS_FIRST + 1);
+        let files = |path: &Path| {
+            (0..WAITING_MAX).map(|number| entry(&format!("{}/{number}", path.display()), false)).collect()
+        };
+        for path in &asked {
+            walk.listed(path, Ok(files(path)));
+        }
+        assert_eq!(walk.next_listing(), None);
+        assert_eq!(all(&mut walk).len(), 1 + asked.len() * (WAITING_MAX + 1));
+        assert!(walk.next_listing().is_some());
+    }
+
+    #[test]
+    fn where_the_walk_stands_is_listed_however_much_waits_elsewhere() {
+        let mut walk = walk(&["/r"], false);
+        walk.next_listing();
+        walk.listed(Path::new("/r"), Ok(["/r/a", "/r/b"].map(|path| entry(path, true)).into()));
+        walk.next_listing();
+        walk.next_listing();
+        let files = (0..WAITING_MAX).map(|number| entry(&format!("/r/b/{number}"), false));
+        walk.listed(Path::new("/r/b"), Ok(files.collect()));
+        walk.listed(Path::new("/r/a"), Ok(["/r/a/c", "/r/a/d"].map(|path| entry(path, true)).into()));
+        assert_eq!(walk.next_listing(), None);
+        assert_eq!(all(&mut walk), ["/r/", "/r/a/"]);
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/a/c")));
+        assert_eq!(walk.next_listing(), None);
     }
 
     #[test]

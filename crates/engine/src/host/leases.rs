@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::names::Identity;
@@ -47,6 +47,11 @@ pub fn is_leased(identity: Identity) -> bool {
         *told = now;
     }
     is_leased
+}
+
+/// Whether others wait for a thread that asks the kernel: that is short, and no device's doing.
+pub fn is_asking() -> bool {
+    matches!(TOLD.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// A watched program sets a lease.

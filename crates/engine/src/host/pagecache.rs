@@ -331,6 +331,7 @@ impl PageCache {
         if !self.to_close.is_empty() {
             self.workers.close(std::mem::take(&mut self.to_close));
         }
+        self.workers.tend();
         self.uring.as_mut().map_or(Ok(()), Uring::submit)
     }
 

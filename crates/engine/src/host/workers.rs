@@ -13,6 +13,7 @@ use foldhash::HashSet;
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
+use super::leases;
 use super::mounts::{Answer, Kind, Mounts, ask};
 use super::open::{Opened, open_to_read};
 use super::place::place_of;
@@ -23,6 +24,8 @@ use crate::pool::{Pool, lock};
 
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
 const THREADS_MAX: usize = 64;
+/// Threads while none of them waits: what lies in memory is looked up by two as fast as programs read it.
+const THREADS_UNASKED: usize = 2;
 
 /// Entries of a directory that is listed for its order. Listing a larger one costs more than it gains before it pays; 64 of
 /// this size (see [`crate::hints`]) are some 100 MB of names.
@@ -117,7 +120,7 @@ impl Workers {
         let list = Arc::clone(&done);
         let unlooked = Arc::<Mutex<HashSet<FileId>>>::default();
         let wanted = Arc::clone(&unlooked);
-        let pool = Pool::new(THREADS_MAX, move |task| {
+        let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
             if let Task::Look(file, _) = &task
                 && !lock(&wanted).remove(file)
             {
@@ -181,6 +184,13 @@ impl Workers {
     /// Closes files: a daemon may be asked about each.
     pub fn close(&self, files: Vec<Arc<Opened>>) {
         self.pool.add(Task::Close(files));
+    }
+
+    /// To be called now and then: there are more threads where all wait.
+    pub fn tend(&self) {
+        if !leases::is_asking() {
+            self.pool.tend();
+        }
     }
 
     /// Whether no thread has anything to do.

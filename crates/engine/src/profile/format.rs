@@ -36,6 +36,9 @@ fn escape(text: &OsStr, out: &mut String) {
 }
 
 fn unescape(text: &str) -> Option<OsString> {
+    if !text.contains('%') {
+        return Some(text.into());
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -130,7 +130,7 @@ impl Reader {
 
 /// The threads that read one member.
 fn lane(member: Member) -> Pool<Part> {
-    Pool::new(READS_MAX, move |part: Part| {
+    Pool::new(READS_MAX, READS_MAX, move |part: Part| {
         let read = read_at(&member, part.offset, &part.request.buffer, &part.pieces);
         part.request.came(read.map_err(|error| Failure { member: member.path.clone(), error }));
     })

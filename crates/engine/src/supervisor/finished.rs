@@ -42,16 +42,18 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The run as a profile; the one it went by, if some was not told of this run and that holds more. Also whether that is another
-    /// than the one it went by.
+    /// The run as a profile, and whether that is another than the one it went by. It is that one if some of this run was not told
+    /// and that one holds more.
     pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf) -> (Profile, bool) {
         let profile = self.recorder.finish(command, directory, &self.names);
-        let holds_more = |before: &&Profile| self.was_quiet && before.steps.len() > profile.steps.len();
-        let profile = match self.before.as_ref().filter(holds_more) {
-            Some(before) => Profile { learned: self.learned, ..before.clone() },
-            None => Profile { learned: self.learned, truncated: profile.truncated || self.was_quiet, ..profile },
-        };
-        let is_new = self.before.as_ref() != Some(&profile);
-        (profile, is_new)
+        match self.before {
+            Some(before) if self.was_quiet && before.steps.len() > profile.steps.len() => (before, false),
+            before => {
+                let truncated = profile.truncated || self.was_quiet;
+                let profile = Profile { learned: self.learned, truncated, ..profile };
+                let is_new = before.as_ref() != Some(&profile);
+                (profile, is_new)
+            }
+        }
     }
 }

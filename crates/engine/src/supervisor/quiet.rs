@@ -43,6 +43,11 @@ impl Quiet {
         Quiet { is_first: is_recorded && !is_known, ..Quiet::default() }
     }
 
+    /// Whether programs tell nothing now.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
     /// Whether some of the run was not told.
     pub fn was_quiet(&self) -> bool {
         self.was_quiet
@@ -78,6 +83,7 @@ impl Supervisor<'_> {
         if self.quiet.reads >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
             (self.quiet.is_quiet, self.quiet.was_quiet) = (true, true);
             self.region.set_quiet(true);
+            self.withdraw_recorded();
         }
     }
 

@@ -1,0 +1,128 @@
+//! What an earlier run of the command read. Its first part is disclosed as the run begins, the rest as soon as something had to be
+//! brought from a device: of what lies in memory anyway, nothing need be known.
+//!
+//! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are in the recorded run is not known.
+//! Then what is left of it is withdrawn, and disclosed again from the file on with which they are heard of again.
+
+use std::ffi::OsStr;
+use std::hash::BuildHasher;
+
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
+use foresee_manager::{Event, FileId, Source, Want};
+
+use super::{RUN, Supervisor, WALK_AHEAD_MAX};
+use crate::profile::Profile;
+
+/// The recorded run, and how far it is disclosed.
+#[derive(Default)]
+pub(super) struct Recorded {
+    profile: Option<Profile>,
+    /// The step to be disclosed next.
+    next: usize,
+    /// What had been brought from devices when disclosing last began.
+    brought: u64,
+    /// What was disclosed is withdrawn, and it is not known yet where programs are.
+    is_withdrawn: bool,
+    /// Made when it is first asked for.
+    places: Option<Places>,
+}
+
+/// Where the recorded run first read each of its files.
+struct Places {
+    hasher: RandomState,
+    /// By the hash of its path: the file's number in the profile, and the step.
+    by_path: HashMap<u64, (u32, u32)>,
+}
+
+impl Places {
+    fn of(profile: &Profile) -> Self {
+        let hasher = RandomState::default();
+        let mut is_placed = vec![false; profile.files.len()];
+        let mut by_path =
+            HashMap::with_capacity_and_hasher(profile.files.len(), foldhash::fast::RandomState::default());
+        for (at, step) in profile.steps.iter().enumerate() {
+            if !std::mem::replace(&mut is_placed[step.file as usize], true) {
+                let path = profile.files[step.file as usize].as_os_str();
+                by_path.insert(hasher.hash_one(path), (step.file, at as u32));
+            }
+        }
+        Places { hasher, by_path }
+    }
+
+    fn find(&self, profile: &Profile, path: &OsStr) -> Option<usize> {
+        let &(file, at) = self.by_path.get(&self.hasher.hash_one(path))?;
+        (profile.files[file as usize].as_os_str() == path).then_some(at as usize)
+    }
+}
+
+impl Recorded {
+    pub fn new(profile: Option<Profile>) -> Self {
+        Recorded { profile, ..Recorded::default() }
+    }
+
+    /// The recorded run itself.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub fn into_profile(self) -> Option<Profile> {
+        self.profile
+    }
+
+    /// It is to be disclosed from this file on, if it holds it.
+    fn go_on_from(&mut self, path: &OsStr) {
+        let Some(profile) = &self.profile else { return };
+        let places = self.places.get_or_insert_with(|| Places::of(profile));
+        if let Some(place) = places.find(profile, path) {
+            self.is_withdrawn = false;
+            self.next = place;
+        }
+    }
+}
+
+impl Supervisor<'_> {
+    /// Takes up what the recorded run's policy had learned.
+    pub(super) fn begin_recorded(&mut self) {
+        let learned = self.recorded.profile().map(|profile| profile.learned.clone());
+        learned.into_iter().flatten().for_each(|event| self.tell(event));
+        self.follow_recorded();
+    }
+
+    /// Discloses on, as far as it is time to.
+    pub(super) fn follow_recorded(&mut self) {
+        if self.recorded.is_withdrawn {
+            return;
+        }
+        let is_all_due = self.host.brought() != self.recorded.brought;
+        while (is_all_due || self.manager.open_hints() < WALK_AHEAD_MAX)
+            && let Some(profile) = &self.recorded.profile
+            && let Some(&step) = profile.steps.get(self.recorded.next)
+        {
+            self.recorded.next += 1;
+            let Some(file) = self.names.of_path(&profile.files[step.file as usize]) else { continue };
+            self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
+            if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
+                self.mapped.entry(file).or_default().push((first, count));
+            }
+        }
+    }
+
+    /// Programs are not heard of any more.
+    pub(super) fn withdraw_recorded(&mut self) {
+        if self.recorded.profile.is_some() && !self.recorded.is_withdrawn {
+            self.recorded.is_withdrawn = true;
+            self.mapped.clear();
+            self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
+        }
+    }
+
+    /// A program opens this file, and tells of it. If none is known to have opened it before (libraries, which every program opens,
+    /// tell nothing of where they are), what the recorded run read from there on is disclosed.
+    pub(super) fn find_recorded(&mut self, file: FileId) {
+        if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !self.sizes.contains_key(&file) {
+            self.recorded.brought = self.host.brought();
+            self.recorded.go_on_from(self.names.path(file).as_os_str());
+        }
+    }
+}
