@@ -19,6 +19,7 @@ mod kept;
 pub mod launch;
 pub mod names;
 mod pool;
+mod process_stat;
 pub mod profile;
 pub mod programs;
 pub mod run;

@@ -2,11 +2,12 @@
 //! is stuck in the kernel is not waited for.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::process_stat::state;
 
 /// A thread makes one system call after the other.
 const STACK_BYTES: usize = 128 << 10;
@@ -75,10 +76,17 @@ impl<T: Send + 'static> Pool<T> {
 
     /// Starts more threads if all wait: to be called now and then.
     pub fn tend(&self) {
-        let mut queue = lock(&self.shared.queue);
-        let (begun, thread) = queue.begun;
-        let is_full = !queue.tasks.is_empty() && queue.working == queue.threads;
-        if is_full && begun.elapsed() >= STUCK_AFTER && !is_running(thread) {
+        let stuck = |queue: &Queue<T>| {
+            let (begun, thread) = queue.begun;
+            let is_full = !queue.tasks.is_empty() && queue.working == queue.threads;
+            (is_full && begun.elapsed() >= STUCK_AFTER).then_some(thread)
+        };
+        // Bound first: the lock is given back before `/proc` is asked.
+        let last = stuck(&lock(&self.shared.queue));
+        if let Some(thread) = last
+            && state(format_args!("self/task/{thread}")) != Some(b'R')
+        {
+            let mut queue = lock(&self.shared.queue);
             let more = queue.threads * (GROWTH - 1);
             self.shared.grow(&mut queue, more);
         }
@@ -141,14 +149,6 @@ impl<T: Send + 'static> Shared<T> {
             }
         }
     }
-}
-
-/// Whether a thread of this process runs, or would if it had a processor.
-fn is_running(thread: libc::pid_t) -> bool {
-    let stat = fs::read(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
-    // Behind the program's name, in parentheses.
-    let state = stat.rsplit(|&byte| byte == b')').next().and_then(|rest| rest.get(1));
-    state == Some(&b'R')
 }
 
 /// How often this thread has waited for something.

@@ -155,8 +155,6 @@ pub struct Supervisor<'a> {
     quiescence: Quiescence,
     quiet: Quiet,
     recorded: Recorded,
-    /// What a mapping of these files touched in the recorded run.
-    mapped: HashMap<FileId, Vec<(u64, u64)>>,
     sizes: HashMap<FileId, u64>,
     habits: HashMap<(u32, i32, u32), Habit>,
     /// See [`Supervisor::begin_choosing`].
@@ -237,7 +235,6 @@ impl<'a> Supervisor<'a> {
             quiescence: Quiescence::default(),
             quiet: Quiet::new(setup.is_recorded, setup.profile.is_some()),
             recorded: Recorded::new(setup.profile),
-            mapped: HashMap::default(),
             sizes: HashMap::default(),
             habits: HashMap::default(),
             chooses: false,
@@ -423,7 +420,7 @@ impl<'a> Supervisor<'a> {
             Seen::Mapped { file } => {
                 self.recorder.mapped(file, ordinal);
                 // Nothing will tell what of a mapping is touched: the recorded run did.
-                for (first, count) in self.mapped.remove(&file).unwrap_or_default() {
+                for (first, count) in self.recorded.take_mapped(file) {
                     self.reference(RUN, file, (first, count), 0, Demand::Observed);
                 }
             }

@@ -10,6 +10,7 @@ use super::{Line, Message, Streams};
 use crate::account::Ending;
 use crate::child::{Signals, ending};
 use crate::inherited;
+use crate::process_stat::state;
 
 /// How often is looked whether launcher and program are stopped alike.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
@@ -120,11 +121,11 @@ impl Companion {
 
     /// Nothing tells us that the launcher was stopped, and nothing tells a stopped launcher that the program goes on.
     fn keep_in_step(&self) {
-        let Some(launcher) = state_of(self.launcher) else { return };
+        let Some(launcher) = state(self.launcher) else { return };
         if launcher != b'T' {
             return;
         }
-        let Some(program) = state_of(self.program) else { return };
+        let Some(program) = state(self.program) else { return };
         let stands_still = matches!(program, b'T' | b't');
         let (whom, signal) = match self.stopping {
             // Somebody let the program go on, or killed it.
@@ -136,11 +137,4 @@ impl Companion {
         // SAFETY: takes no pointers. A stopped launcher waits for nobody, so that the program's number is still its own.
         unsafe { libc::kill(whom, signal) };
     }
-}
-
-/// A process's state letter.
-fn state_of(pid: i32) -> Option<u8> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-    stat.get(name_ends + 2).copied()
 }

@@ -8,7 +8,6 @@ use std::ffi::OsStr;
 use std::hash::BuildHasher;
 
 use foldhash::HashMap;
-use foldhash::fast::RandomState;
 use foresee_manager::{Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
@@ -18,6 +17,8 @@ use crate::profile::Profile;
 #[derive(Default)]
 pub(super) struct Recorded {
     profile: Option<Profile>,
+    /// What a mapping of these files touched in the recorded run.
+    mapped: HashMap<FileId, Vec<(u64, u64)>>,
     /// The step to be disclosed next.
     next: usize,
     /// What had been brought from devices when disclosing last began.
@@ -28,30 +29,21 @@ pub(super) struct Recorded {
     places: Option<Places>,
 }
 
-/// Where the recorded run first read each of its files.
-struct Places {
-    hasher: RandomState,
-    /// By the hash of its path: the file's number in the profile, and the step.
-    by_path: HashMap<u64, (u32, u32)>,
-}
+/// Where the recorded run first read each of its files: by the hash of its path, its number in the profile and the step.
+struct Places(HashMap<u64, (u32, u32)>);
 
 impl Places {
     fn of(profile: &Profile) -> Self {
-        let hasher = RandomState::default();
-        let mut is_placed = vec![false; profile.files.len()];
-        let mut by_path =
-            HashMap::with_capacity_and_hasher(profile.files.len(), foldhash::fast::RandomState::default());
+        let mut places = HashMap::with_capacity_and_hasher(profile.files.len(), Default::default());
         for (at, step) in profile.steps.iter().enumerate() {
-            if !std::mem::replace(&mut is_placed[step.file as usize], true) {
-                let path = profile.files[step.file as usize].as_os_str();
-                by_path.insert(hasher.hash_one(path), (step.file, at as u32));
-            }
+            let hash = places.hasher().hash_one(profile.files[step.file as usize].as_os_str());
+            places.entry(hash).or_insert((step.file, at as u32));
         }
-        Places { hasher, by_path }
+        Places(places)
     }
 
     fn find(&self, profile: &Profile, path: &OsStr) -> Option<usize> {
-        let &(file, at) = self.by_path.get(&self.hasher.hash_one(path))?;
+        let &(file, at) = self.0.get(&self.0.hasher().hash_one(path))?;
         (profile.files[file as usize].as_os_str() == path).then_some(at as usize)
     }
 }
@@ -68,6 +60,11 @@ impl Recorded {
 
     pub fn into_profile(self) -> Option<Profile> {
         self.profile
+    }
+
+    /// What a mapping of this file touched in the recorded run, as far as it is disclosed.
+    pub fn take_mapped(&mut self, file: FileId) -> Vec<(u64, u64)> {
+        self.mapped.remove(&file).unwrap_or_default()
     }
 
     /// It is to be disclosed from this file on, if it holds it.
@@ -103,7 +100,7 @@ impl Supervisor<'_> {
             let Some(file) = self.names.of_path(&profile.files[step.file as usize]) else { continue };
             self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
             if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
-                self.mapped.entry(file).or_default().push((first, count));
+                self.recorded.mapped.entry(file).or_default().push((first, count));
             }
         }
     }
@@ -112,7 +109,7 @@ impl Supervisor<'_> {
     pub(super) fn withdraw_recorded(&mut self) {
         if self.recorded.profile.is_some() && !self.recorded.is_withdrawn {
             self.recorded.is_withdrawn = true;
-            self.mapped.clear();
+            self.recorded.mapped.clear();
             self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
         }
     }
