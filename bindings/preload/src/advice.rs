@@ -7,7 +7,7 @@
 use core::ffi::{c_char, c_int};
 use core::slice;
 
-use foresee_ring::{Order, Record};
+use foresee_ring::{LevelOrder, Record};
 use libc::EINVAL;
 
 use crate::calls::{as_one, ask, post};
@@ -72,8 +72,8 @@ unsafe extern "C" fn get_priority(name: *const c_char, bytes: usize, priority: *
 
 extern "C" fn set_policy(priority: c_int, order: c_int) -> c_int {
     let order = match order {
-        0 => Order::Lru,
-        1 => Order::Mru,
+        0 => LevelOrder::Lru,
+        1 => LevelOrder::Mru,
         _ => return EINVAL,
     };
     told(ask(|ticket| Record::PolicySet { ticket, priority, order }, &[]))

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use foresee::supervisor::INITIAL_BLOCKS;
 use foresee_manager::policy::{Choice, REGISTRY};
 use foresee_manager::{Config, Source as Disclosed, Trust};
+use foresee_run::supervisor::INITIAL_BLOCKS;
 use foresee_sim::cells::map;
 use foresee_sim::device;
 use foresee_sim::host::{self, Readahead, Report};

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use foresee::host::{drop_pages, open_to_read};
-use foresee::profile::Store;
+use foresee_run::host::{drop_pages, open_to_read};
+use foresee_run::profile::Store;
 use serde_json::{Value, json};
 
 use crate::output::Output;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use foresee::supervisor::LogSink;
+use foresee_run::supervisor::LogSink;
 
 use crate::output::{Output, Unfinished};
 

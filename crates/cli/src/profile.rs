@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Subcommand;
-use foresee::profile::{Profile, Store, Stored};
 use foresee_manager::Want;
+use foresee_run::profile::{Profile, Store, Stored};
 use serde_json::json;
 
 use crate::say::print;

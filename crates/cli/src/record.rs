@@ -7,7 +7,7 @@ mod output;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use foresee::fanotify::Whose;
+use foresee_run::source::fanotify::Whose;
 
 use crate::running::Running;
 

@@ -1,9 +1,9 @@
 //! The account of a run, for people and for programs.
 
-use foresee::account::{Account, Ending, ProgramAccount, UnseenProgram};
-use foresee::host::MountAccount;
-use foresee::unseen::words;
 use foresee_manager::{Outcomes, Source};
+use foresee_run::account::{Account, Ending, ProgramAccount, UnseenProgram};
+use foresee_run::host::MountAccount;
+use foresee_run::unseen::words;
 use serde_json::{Value, json};
 
 use crate::output::Output;

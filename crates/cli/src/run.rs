@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use foresee::account::{Account, Ending};
-use foresee::launch::{Streams, become_command};
-use foresee::profile::Store;
-use foresee::run::{Failure, Ran};
-use foresee::supervisor::Tally;
+use foresee_run::account::{Account, Ending};
+use foresee_run::launch::{Streams, become_command};
+use foresee_run::profile::Store;
+use foresee_run::run::{Failure, Ran};
+use foresee_run::supervisor::Tally;
 use serde_json::Value;
 
 use crate::log::Log;

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use foresee::launch::Streams;
-use foresee::profile::Store;
-use foresee::run::Run;
 use foresee_manager::policy::Choice;
+use foresee_run::launch::Streams;
+use foresee_run::profile::Store;
+use foresee_run::run::Run;
 
 use crate::advice::Advised;
 

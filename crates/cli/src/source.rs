@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use foresee::host::Memory;
+use foresee_run::host::Memory;
 use foresee_sim::load::{Taking, Trace};
 use foresee_sim::size::Size;
 use foresee_sim::trace::{Format, Input, Limits, Requests};

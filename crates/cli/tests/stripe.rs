@@ -137,7 +137,7 @@ fn threads_reading_at_random_get_exact_bytes() {
                     file.read_exact_at(&mut got, at as u64).unwrap();
                     assert!(got == text[at..][..got.len()], "{bytes} from {at}");
                     if random % 16 == 0 {
-                        foresee::host::drop_pages(file, 0, 0);
+                        foresee_run::host::drop_pages(file, 0, 0);
                     }
                 }
             });

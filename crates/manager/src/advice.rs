@@ -16,7 +16,7 @@
 
 mod file;
 
-use crate::event::{Event, Order};
+use crate::event::{Event, LevelOrder};
 use crate::ids::{FileId, ReaderId};
 
 pub use file::AdviceFile;
@@ -41,7 +41,7 @@ pub enum Advice {
     /// Asks for it.
     GetPriority { file: FileId },
     /// Which of the pages of a priority goes first.
-    SetPolicy { priority: i32, order: Order },
+    SetPolicy { priority: i32, order: LevelOrder },
     /// Asks for it.
     GetPolicy { priority: i32 },
     /// The priority of those of these blocks that are here, until they are referenced.
@@ -56,7 +56,7 @@ pub enum Answer {
     /// The priority asked for.
     Priority(i32),
     /// The policy asked for.
-    Order(Order),
+    Order(LevelOrder),
 }
 
 impl Advice {

@@ -12,7 +12,7 @@ mod quick;
 
 use std::collections::BTreeSet;
 
-use crate::event::{Action, Class, Source};
+use crate::event::{Action, Class, Order, Source};
 use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
@@ -354,7 +354,7 @@ impl Dispatch {
         }
         let Flight { device, first, count, class, .. } = flight;
         self.in_flight += count;
-        out.push(Action::Fetch { fetch, device, file: first.file, first: first.index, count, class });
+        out.push(Action::Order(Order::Fetch { fetch, device, file: first.file, first: first.index, count, class }));
         self.flights.insert(fetch.0, flight);
     }
 

@@ -28,6 +28,10 @@ pub(crate) fn field<T: FromStr>(word: Option<&str>, name: &str) -> Result<T, Mal
         .ok_or_else(|| Malformed(format!("'{word}' is not a value of the field '{name}'")))
 }
 
+fn is_none_of(word: Option<&str>, name: &str, words: &[&str]) -> Malformed {
+    Malformed(format!("'{}' is no {} (one of: {})", word.unwrap_or(""), name.to_lowercase(), words.join(", ")))
+}
+
 /// Declares an enum together with its text form, so that the two cannot drift apart.
 macro_rules! messages {
     ($(#[$doc:meta])* $name:ident {
@@ -38,6 +42,11 @@ macro_rules! messages {
         #[allow(missing_docs, reason = "fields are named after their types; each variant says what they mean together")]
         pub enum $name {
             $($(#[$vdoc])* $variant { $($(#[$fdoc])* $field: $ty),* }),*
+        }
+
+        impl $name {
+            /// What each of them begins with as text.
+            const WORDS: &'static [&'static str] = &[$($word),*];
         }
 
         impl fmt::Display for $name {
@@ -58,12 +67,7 @@ macro_rules! messages {
                 let mut words = line.split_ascii_whitespace();
                 let message = match words.next() {
                     $(Some($word) => Self::$variant { $($field: field::<$ty>(words.next(), stringify!($field))?),* },)*
-                    other => return Err(Malformed(format!(
-                        "'{}' is no {} (one of: {})",
-                        other.unwrap_or(""),
-                        stringify!($name).to_lowercase(),
-                        [$($word),*].join(", "),
-                    ))),
+                    other => return Err(is_none_of(other, stringify!($name), Self::WORDS)),
                 };
                 match words.next() {
                     None => Ok(message),
@@ -129,7 +133,7 @@ messages! {
         /// Answered by `Priority`.
         GetPriority = "get-priority" { reader: ReaderId, file: FileId }
         /// Among the reader's blocks of this priority, which one goes first.
-        SetPolicy = "set-policy" { reader: ReaderId, priority: i32, order: Order }
+        SetPolicy = "set-policy" { reader: ReaderId, priority: i32, order: LevelOrder }
         /// Answered by `LevelPolicy`.
         GetPolicy = "get-policy" { reader: ReaderId, priority: i32 }
         /// Those of these blocks that are here and the reader's have another priority until they are referenced next.
@@ -149,25 +153,61 @@ messages! {
 
 messages! {
     /// What the host is to do.
-    Action {
+    Order {
         /// Resolve the file's name; answer with `FileKnown` or `FileMissing`.
         Lookup = "lookup" { file: FileId }
         /// Read `count` blocks from `first` on; answer with `FetchDone` or `FetchFailed`.
         Fetch = "fetch" { fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64, class: Class }
-        /// Have the reader's generator disclose more; answer with `Hint`, and with `More` if that is not all.
-        Pull = "pull" { reader: ReaderId, source: Source }
         /// Give up the memory of these blocks.
         Drop = "drop" { file: FileId, first: u64, count: u64 }
+    }
+}
+
+messages! {
+    /// What the readers are to hear: an answer to what they asked or did.
+    Reply {
+        /// Have the reader's generator disclose more; answer with `Hint`, and with `More` if that is not all.
+        Pull = "pull" { reader: ReaderId, source: Source }
         /// All blocks of this reader's request arrived, or one of them failed.
         Wake = "wake" { waiter: WaiterId, outcome: Outcome }
-        /// Tell the reader that what it just advised, or asked, changed nothing, and why.
+        /// What the reader just advised, or asked, changed nothing, and why.
         Refused = "refused" { reader: ReaderId, why: Refusal }
-        /// Tell the reader that it lost control: too many of its decisions proved wrong.
+        /// The reader lost control: too many of its decisions proved wrong.
         Revoked = "revoked" { reader: ReaderId }
-        /// Tell the reader the long-term priority of the file it asked about.
+        /// The long-term priority of the file it asked about.
         Priority = "priority" { reader: ReaderId, file: FileId, priority: i32 }
-        /// Tell the reader the policy of the priority it asked about.
-        LevelPolicy = "level-policy" { reader: ReaderId, priority: i32, order: Order }
+        /// The policy of the priority it asked about.
+        LevelPolicy = "level-policy" { reader: ReaderId, priority: i32, order: LevelOrder }
+    }
+}
+
+/// What the manager asks for because of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Of the host.
+    Order(Order),
+    /// Of whoever speaks with the readers.
+    Reply(Reply),
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Action::Order(order) => order.fmt(f),
+            Action::Reply(reply) => reply.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Action {
+    type Err = Malformed;
+
+    fn from_str(line: &str) -> Result<Self, Malformed> {
+        match line.split_ascii_whitespace().next() {
+            Some(word) if Order::WORDS.contains(&word) => line.parse().map(Action::Order),
+            Some(word) if Reply::WORDS.contains(&word) => line.parse().map(Action::Reply),
+            other => Err(is_none_of(other, "Action", &[Order::WORDS, Reply::WORDS].concat())),
+        }
     }
 }
 
@@ -315,7 +355,7 @@ words! {
 
 words! {
     /// Which of the blocks of one priority goes first: the policy of a level (002 section 3).
-    Order {
+    LevelOrder {
         /// The one whose last reference is longest ago: every level's at first.
         Lru = "lru",
         /// The one that was referenced last: for what is read in a cycle.

@@ -11,7 +11,7 @@
 //! place on that disk    0 1 | 0 1 | 0 1 | 2 3 | 2 3
 //! ```
 //!
-//! Files that are really spread over disks (the engine's `stripe`) are dealt out by the same arithmetic, in blocks of one byte.
+//! Files that are really spread over disks (`stripe` of crates/run) are dealt out by the same arithmetic, in blocks of one byte.
 
 use std::cmp::Ordering;
 

@@ -2,9 +2,9 @@
 //! next.
 //!
 //! The manager does no I/O, has no clock, no threads and no randomness: [`Event`]s go in, [`Action`]s come out, and time is
-//! an argument. A host carries the actions out: the page-cache host for real programs, the simulated host on a virtual
-//! clock. What is simulated is therefore what runs, and a log of a real run, replayed, gives the same actions byte for
-//! byte.
+//! an argument. An action is an [`Order`] to the host or a [`Reply`] to a reader. A host carries the orders out: the page cache
+//! for real programs, a machine on a virtual clock in simulations (`crates/driver` stands between). What is simulated is
+//! therefore what runs, and a log of a real run, replayed, gives the same actions byte for byte.
 //!
 //! # One example
 //! ```
@@ -16,7 +16,7 @@
 //!
 //! // The reader discloses that it will read the whole file. Its name is looked up, then its blocks are fetched.
 //! manager.handle(Time(0), Event::Hint { reader, source: Source::Library, file, want: Want::All }, &mut actions);
-//! assert_eq!(actions, [Action::Lookup { file }]);
+//! assert_eq!(actions, [Action::Order(Order::Lookup { file })]);
 //! actions.clear();
 //! manager.handle(Time(1), Event::FileKnown { file, device: DeviceId(0), blocks: 2, place: 0 }, &mut actions);
 //! assert_eq!(actions[0].to_string(), "fetch fetch=1 device=0 file=0 first=0 count=2 class=hinted");
@@ -77,7 +77,10 @@ mod table;
 
 pub use advice::{Advice, AdviceFile, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 pub use dispatch::DeviceLimits;
-pub use event::{Action, Class, Demand, Event, Malformed, Order, Outcome, REFERENCE_BLOCKS_MAX, Refusal, Source, Want};
+pub use event::{
+    Action, Class, Demand, Event, LevelOrder, Malformed, Order, Outcome, REFERENCE_BLOCKS_MAX, Refusal, Reply, Source,
+    Want,
+};
 pub use future::Future;
 pub use hint::{
     HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
@@ -86,5 +89,5 @@ pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, View
 pub use layout::{Piece, Stripe};
 pub use log::{Header, LogLine, write_entry};
 pub use manager::{Config, Manager, PAGES_MAX};
-pub use statistics::{Outcomes, Statistics};
+pub use statistics::{Counted, Outcomes, Statistics};
 pub use table::{State, Table};

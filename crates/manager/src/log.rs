@@ -141,6 +141,7 @@ pub fn write_entry(log: &mut impl fmt::Write, now: Time, event: Event, actions: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Order;
     use crate::ids::FileId;
 
     const HEADER: &str = "foresee-log 3 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
@@ -174,8 +175,13 @@ mod tests {
         let mut log = String::new();
         let file = FileId(3);
         let known = Event::FileMissing { file };
-        write_entry(&mut log, Time(17), known, &[Action::Lookup { file }, Action::Drop { file, first: 1, count: 2 }])
-            .unwrap();
+        write_entry(
+            &mut log,
+            Time(17),
+            known,
+            &[Action::Order(Order::Lookup { file }), Action::Order(Order::Drop { file, first: 1, count: 2 })],
+        )
+        .unwrap();
         assert_eq!(log, "@17 file-missing file=3\n  lookup file=3\n  drop file=3 first=1 count=2\n");
         for line in log.lines() {
             assert_eq!(line.parse::<LogLine>().unwrap().to_string(), line);

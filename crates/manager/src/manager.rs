@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::advice::Advice;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
-use crate::event::{self, Action, Class, Demand, Event, Outcome, Refusal, Source, Want};
+use crate::event::{self, Action, Class, Demand, Event, Order, Outcome, Refusal, Reply, Source, Want};
 use crate::files::{Files, Known};
 use crate::future::Future;
 use crate::hint::{Hints, Moved, Passed, Step, Trust};
@@ -22,7 +22,7 @@ use crate::policy::{
     Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy, Stretch,
     Worth,
 };
-use crate::statistics::{Outcomes, Statistics};
+use crate::statistics::{Counted, Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
 /// Pages there may be, whatever the capacity says: as many as the index leads to. 6 TiB of 4 KiB pages.
@@ -147,9 +147,11 @@ impl Manager {
     }
 
     /// Takes one event in and appends what is to be done to `out`. Whatever numbers an event holds, it is taken as far as
-    /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so.
+    /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so. Returns what
+    /// it came to.
     #[inline]
-    pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) {
+    pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> Counted {
+        let before = self.statistics.counted();
         self.begun = out.len();
         self.now = now;
         match event {
@@ -163,6 +165,7 @@ impl Manager {
             _ => self.statistics.refused += u64::from(!self.turn(now, event, out)),
         }
         self.follow_up(out);
+        self.statistics.counted().since(before)
     }
 
     /// What every event may lead to.
@@ -180,7 +183,7 @@ impl Manager {
         if !self.dropped.is_empty() {
             self.ask_for_drops(out);
         }
-        out.extend(self.revoked.drain(..).map(|reader| Action::Revoked { reader }));
+        out.extend(self.revoked.drain(..).map(|reader| Action::Reply(Reply::Revoked { reader })));
     }
 
     /// Whether all of the event was taken.
@@ -188,9 +191,9 @@ impl Manager {
         let Some(within) = event.within_limits() else {
             if let Event::Reference { count, demand: Demand::Served(waiter), .. } = event {
                 let outcome = if count == 0 { Outcome::Ready } else { Outcome::Failed };
-                out.push(Action::Wake { waiter, outcome });
+                out.push(Action::Reply(Reply::Wake { waiter, outcome }));
             } else if let Some((reader, _)) = Advice::of(event) {
-                out.push(Action::Refused { reader, why: Refusal::Range });
+                out.push(Action::Reply(Reply::Refused { reader, why: Refusal::Range }));
             }
             return false;
         };

@@ -58,6 +58,33 @@ counters! {
     refused,
 }
 
+/// What one event came to, of a reference: how its blocks were found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Blocks that were here.
+    pub hits: u64,
+    /// Blocks that were on their way.
+    pub late_hits: u64,
+    /// Blocks that were neither.
+    pub misses: u64,
+}
+
+impl Counted {
+    pub(crate) fn since(self, before: Counted) -> Counted {
+        Counted {
+            hits: self.hits - before.hits,
+            late_hits: self.late_hits - before.late_hits,
+            misses: self.misses - before.misses,
+        }
+    }
+}
+
+impl Statistics {
+    pub(crate) fn counted(&self) -> Counted {
+        Counted { hits: self.hits, late_hits: self.late_hits, misses: self.misses }
+    }
+}
+
 /// What became of blocks fetched ahead (invariant I9: the four add up to `fetched`, less what is still out).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcomes {

@@ -45,7 +45,7 @@ fn own(reader: u32, file: u32) -> FileId {
 fn advice(reader: u32) -> impl Strategy<Value = Advice> {
     let file = move || (0..FILES).prop_map(move |file| own(reader, file));
     let priority = || -2..3i32;
-    let order = || proptest::sample::select(Order::ALL);
+    let order = || proptest::sample::select(LevelOrder::ALL);
     prop_oneof![
         4 => (file(), priority()).prop_map(|(file, priority)| Advice::SetPriority { file, priority }),
         6 => (priority(), order()).prop_map(|(priority, order)| Advice::SetPolicy { priority, order }),
@@ -94,7 +94,7 @@ enum Slip {
 #[derive(Debug, Clone, Default)]
 struct Told {
     files: BTreeMap<FileId, i32>,
-    orders: BTreeMap<i32, Order>,
+    orders: BTreeMap<i32, LevelOrder>,
     /// Pages by priority, in LRU order.
     levels: BTreeMap<i32, Vec<Block>>,
     overrulings: u64,
@@ -219,7 +219,7 @@ impl Model {
             levels.reverse();
         }
         let (priority, pages) = levels[0];
-        let mru = told.orders.get(priority) == Some(&Order::Mru) && slip != Slip::MruIsLru;
+        let mru = told.orders.get(priority) == Some(&LevelOrder::Mru) && slip != Slip::MruIsLru;
         let chosen = if mru { pages[pages.len() - 1] } else { pages[0] };
         told.overrulings += u64::from(chosen != candidate);
         chosen
@@ -299,7 +299,7 @@ impl Model {
         let there = told.levels.entry(priority).or_default().clone();
         let moved: Vec<Block> = moved.iter().copied().filter(|block| !there.contains(block)).collect();
         told.levels.values_mut().for_each(|pages| pages.retain(|it| !moved.contains(it)));
-        let at_oldest = (told.orders.get(&priority) == Some(&Order::Mru)) != (self.slip == Slip::OtherEnd);
+        let at_oldest = (told.orders.get(&priority) == Some(&LevelOrder::Mru)) != (self.slip == Slip::OtherEnd);
         let pages = told.levels.entry(priority).or_default();
         let at = if at_oldest { 0 } else { pages.len() };
         pages.splice(at..at, moved);
@@ -322,11 +322,11 @@ fn differ(policy: &str, capacity: u64, slip: Slip, ops: &[Op]) -> Option<String>
         actions.clear();
         manager.handle(Time(at), op.event(), &mut actions);
         let gone = actions.iter().find_map(|action| match *action {
-            Action::Drop { file, first: index, .. } => Some(Block { file, index }),
+            Action::Order(Order::Drop { file, first: index, .. }) => Some(Block { file, index }),
             _ => None,
         });
         let revoked = actions.iter().find_map(|action| match *action {
-            Action::Revoked { reader } => Some(reader.0),
+            Action::Reply(Reply::Revoked { reader }) => Some(reader.0),
             _ => None,
         });
         if slip == Slip::None {
@@ -413,7 +413,7 @@ fn beside_others(turns: &[(u32, u64)], cycle_blocks: u64, advised: &[Op]) -> Vec
 }
 
 fn mru(reader: u32) -> Op {
-    Op::Advise { reader, advice: Advice::SetPolicy { priority: 0, order: Order::Mru } }
+    Op::Advise { reader, advice: Advice::SetPolicy { priority: 0, order: LevelOrder::Mru } }
 }
 
 fn turns() -> impl Strategy<Value = Vec<(u32, u64)>> {
@@ -530,14 +530,14 @@ impl World {
 
     fn priority(&mut self, reader: u32, file: FileId) -> i32 {
         match self.advise(reader, Advice::GetPriority { file })[..] {
-            [Action::Priority { priority, .. }] => priority,
+            [Action::Reply(Reply::Priority { priority, .. })] => priority,
             ref other => panic!("{other:?}"),
         }
     }
 
-    fn order(&mut self, reader: u32, priority: i32) -> Order {
+    fn order(&mut self, reader: u32, priority: i32) -> LevelOrder {
         match self.advise(reader, Advice::GetPolicy { priority })[..] {
-            [Action::LevelPolicy { order, .. }] => order,
+            [Action::Reply(Reply::LevelPolicy { order, .. })] => order,
             ref other => panic!("{other:?}"),
         }
     }
@@ -557,7 +557,7 @@ fn a_choice_that_is_declined_leaves_no_trace() {
 }
 
 fn refused(reader: u32, why: Refusal) -> Vec<Action> {
-    vec![Action::Refused { reader: ReaderId(reader), why }]
+    vec![Action::Reply(Reply::Refused { reader: ReaderId(reader), why })]
 }
 
 #[test]
@@ -565,13 +565,13 @@ fn what_was_advised_can_be_asked() {
     for policy in POLICIES {
         let mut world = World::new(policy, 8);
         let file = FileId(3);
-        assert_eq!((world.priority(1, file), world.order(1, 7)), (0, Order::Lru), "before anything was said");
+        assert_eq!((world.priority(1, file), world.order(1, 7)), (0, LevelOrder::Lru), "before anything was said");
         assert_eq!(world.advise(1, Advice::SetPriority { file, priority: -4 }), []);
-        assert_eq!(world.advise(1, Advice::SetPolicy { priority: 7, order: Order::Mru }), []);
-        assert_eq!((world.priority(1, file), world.order(1, 7)), (-4, Order::Mru));
-        assert_eq!((world.priority(2, file), world.order(2, 7)), (0, Order::Lru), "another's");
+        assert_eq!(world.advise(1, Advice::SetPolicy { priority: 7, order: LevelOrder::Mru }), []);
+        assert_eq!((world.priority(1, file), world.order(1, 7)), (-4, LevelOrder::Mru));
+        assert_eq!((world.priority(2, file), world.order(2, 7)), (0, LevelOrder::Lru), "another's");
         assert_eq!(world.advise(1, Advice::GiveUp), []);
-        assert_eq!((world.priority(1, file), world.order(1, 7)), (0, Order::Lru), "after it was taken back");
+        assert_eq!((world.priority(1, file), world.order(1, 7)), (0, LevelOrder::Lru), "after it was taken back");
     }
 }
 
@@ -594,16 +594,19 @@ fn calls_beyond_a_limit_change_nothing() {
     let set = |file, priority| Advice::SetPriority { file: FileId(file), priority };
     // Levels, of which level 0 is one.
     for priority in 1..LEVELS_MAX as i32 {
-        assert_eq!(world.advise(1, Advice::SetPolicy { priority, order: Order::Mru }), []);
+        assert_eq!(world.advise(1, Advice::SetPolicy { priority, order: LevelOrder::Mru }), []);
     }
     assert_eq!(world.advise(1, set(0, 1000)), refused(1, Refusal::Levels));
     assert_eq!(world.priority(1, FileId(0)), 0);
-    assert_eq!(world.advise(1, Advice::SetPolicy { priority: -5, order: Order::Mru }), refused(1, Refusal::Levels));
-    assert_eq!(world.order(1, -5), Order::Lru);
+    assert_eq!(
+        world.advise(1, Advice::SetPolicy { priority: -5, order: LevelOrder::Mru }),
+        refused(1, Refusal::Levels)
+    );
+    assert_eq!(world.order(1, -5), LevelOrder::Lru);
     // A level that says nothing any more makes room.
-    assert_eq!(world.advise(1, Advice::SetPolicy { priority: 4, order: Order::Lru }), []);
+    assert_eq!(world.advise(1, Advice::SetPolicy { priority: 4, order: LevelOrder::Lru }), []);
     assert_eq!(world.advise(1, set(0, 1000)), []);
-    assert_eq!((world.priority(1, FileId(0)), world.order(1, 5)), (1000, Order::Mru));
+    assert_eq!((world.priority(1, FileId(0)), world.order(1, 5)), (1000, LevelOrder::Mru));
     // Files.
     for file in 1..FILE_RECORDS_MAX as u32 {
         assert_eq!(world.advise(1, set(file, 1)), []);
@@ -641,11 +644,11 @@ fn bad_advisers_lose_control() {
                 told.extend(world.handle(Op::Read { reader: FOOLISH, block }.event()));
             }
         }
-        told.retain(|action| !matches!(action, Action::Drop { .. }));
+        told.retain(|action| !matches!(action, Action::Order(Order::Drop { .. })));
         (world, told)
     };
     let (mut world, told) = run("lru-sp");
-    assert_eq!(told, [Action::Revoked { reader: ReaderId(FOOLISH) }]);
+    assert_eq!(told, [Action::Reply(Reply::Revoked { reader: ReaderId(FOOLISH) })]);
     assert_eq!(world.advise(FOOLISH, Advice::Manage), refused(FOOLISH, Refusal::Revoked));
     world.advise(FOOLISH, Advice::GiveUp);
     assert_eq!(world.advise(FOOLISH, Advice::Manage), refused(FOOLISH, Refusal::Revoked), "nor after giving it up");
@@ -684,7 +687,7 @@ fn control_given_up_is_not_lost() {
     world.handle(mru(FOOLISH).event());
     let read = |world: &mut World, index| {
         let actions = world.handle(Op::Read { reader: FOOLISH, block: Block { file: own(FOOLISH, 0), index } }.event());
-        actions.iter().any(|action| matches!(action, Action::Revoked { .. }))
+        actions.iter().any(|action| matches!(action, Action::Reply(Reply::Revoked { .. })))
     };
     // 3 goes for 4 and 4 for 3, wrong both times: two mistakes, and five overrulings in all.
     for index in [0, 1, 2, 3, 4, 3, 4, 5, 6] {
@@ -704,7 +707,7 @@ fn good_advisers_keep_control() {
     let mut smart = cycle(SMART, 150);
     for _ in 0..20 * 150 {
         let actions = world.handle(smart().event());
-        assert!(!actions.iter().any(|action| matches!(action, Action::Revoked { .. })));
+        assert!(!actions.iter().any(|action| matches!(action, Action::Reply(Reply::Revoked { .. }))));
     }
     let kept = 20 * 150 - world.manager.statistics().misses;
     assert!(kept > 19 * 95, "{kept} hits");
@@ -713,7 +716,7 @@ fn good_advisers_keep_control() {
 /// Pages that move go where they are replaced later: behind the others under LRU, and under MRU too.
 #[test]
 fn moved_pages_are_replaced_later() {
-    for (order, expected) in [(Order::Lru, [0, 1, 2, 3]), (Order::Mru, [1, 0, 3, 2])] {
+    for (order, expected) in [(LevelOrder::Lru, [0, 1, 2, 3]), (LevelOrder::Mru, [1, 0, 3, 2])] {
         let mut world = World::new(LRU_SP, 4);
         world.advise(1, Advice::SetPolicy { priority: 1, order });
         world.advise(1, Advice::SetPriority { file: FileId(0), priority: 1 });
@@ -730,7 +733,9 @@ fn moved_pages_are_replaced_later() {
         }
         let gone: Vec<u64> = gone
             .iter()
-            .filter_map(|action| if let Action::Drop { first, .. } = action { Some(*first) } else { None })
+            .filter_map(
+                |action| if let Action::Order(Order::Drop { first, .. }) = action { Some(*first) } else { None },
+            )
             .collect();
         assert_eq!(gone, expected, "{order}");
     }

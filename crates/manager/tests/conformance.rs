@@ -331,7 +331,7 @@ fn hostile_numbers() {
                         let event = Event::Reference { reader, site, file, first: a, count: b, demand: waiter };
                         manager.handle(Time(a), event, &mut out);
                         let outcome = if b == 0 { Outcome::Ready } else { Outcome::Failed };
-                        assert_eq!(out, [Action::Wake { waiter: WaiterId(7), outcome }], "{event}");
+                        assert_eq!(out, [Action::Reply(Reply::Wake { waiter: WaiterId(7), outcome })], "{event}");
                         out.clear();
                     }
                 }

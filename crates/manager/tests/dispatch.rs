@@ -130,7 +130,10 @@ fn devices_do_not_wait_for_each_other() {
     driver.handle(Event::FileKnown { file: FileId(2), device: DeviceId(u16::MAX), blocks: 4, place: 0 });
     driver.hint(1, 0, Want::Range { first: 0, count: 2 });
     let actions = driver.hint(1, 2, Want::All);
-    assert!(matches!(actions[..], [Action::Fetch { device: DeviceId(u16::MAX), count: 4, .. }]), "{actions:?}");
+    assert!(
+        matches!(actions[..], [Action::Order(Order::Fetch { device: DeviceId(u16::MAX), count: 4, .. })]),
+        "{actions:?}"
+    );
 }
 
 #[test]

@@ -288,7 +288,7 @@ impl Machine {
         let Some(manager) = &mut self.manager else { return };
         manager.handle(Time(self.now), event, &mut actions);
         for action in actions {
-            if let Action::Fetch { fetch, file, first, count, .. } = action {
+            if let Action::Order(Order::Fetch { fetch, file, first, count, .. }) = action {
                 self.ask(u64::from(file.0) * FILE_PLACES + first, count, Some(fetch));
             }
         }

@@ -488,7 +488,8 @@ fn endless_passes_take_the_room_of_two() {
 #[test]
 fn a_generator_is_asked_for_more() {
     let mut driver = driver();
-    let asked = |actions: &[Action]| actions.iter().filter(|it| matches!(it, Action::Pull { .. })).count();
+    let asked =
+        |actions: &[Action]| actions.iter().filter(|it| matches!(it, Action::Reply(Reply::Pull { .. }))).count();
     driver.hint(1, 0, range(0, 3));
     let more = Event::More { reader: ReaderId(1), source: TOLD };
     assert_eq!(asked(&driver.handle(more)), 1);

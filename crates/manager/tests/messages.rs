@@ -18,7 +18,7 @@ fn demand() -> impl Strategy<Value = Demand> {
 
 fn advice() -> impl Strategy<Value = Advice> {
     let file = || any::<u32>().prop_map(FileId);
-    let order = proptest::sample::select(Order::ALL);
+    let order = proptest::sample::select(LevelOrder::ALL);
     prop_oneof![
         Just(Advice::Manage),
         Just(Advice::GiveUp),
@@ -97,26 +97,27 @@ fn action() -> impl Strategy<Value = Action> {
     let class = || proptest::sample::select(Class::ALL);
     let fetch = (any::<u64>(), any::<u16>(), file(), any::<u64>(), any::<u64>(), class());
     prop_oneof![
-        file().prop_map(|file| Action::Lookup { file }),
+        file().prop_map(|file| Action::Order(Order::Lookup { file })),
         fetch.prop_map(|(fetch, device, file, first, count, class)| {
             let (fetch, device) = (FetchId(fetch), DeviceId(device));
-            Action::Fetch { fetch, device, file, first, count, class }
+            Action::Order(Order::Fetch { fetch, device, file, first, count, class })
         }),
         (any::<u32>().prop_map(ReaderId), proptest::sample::select(Source::ALL))
-            .prop_map(|(reader, source)| Action::Pull { reader, source }),
-        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Drop { file, first, count }),
-        (any::<u64>(), proptest::sample::select(Outcome::ALL))
-            .prop_map(|(waiter, outcome)| Action::Wake { waiter: WaiterId(waiter), outcome }),
-        (any::<u32>().prop_map(ReaderId), proptest::sample::select(Refusal::ALL))
-            .prop_map(|(reader, why)| Action::Refused { reader, why }),
-        any::<u32>().prop_map(|reader| Action::Revoked { reader: ReaderId(reader) }),
-        (any::<u32>().prop_map(ReaderId), file(), any::<i32>()).prop_map(|(reader, file, priority)| Action::Priority {
-            reader,
+            .prop_map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
+        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Order(Order::Drop {
             file,
-            priority
-        }),
-        (any::<u32>().prop_map(ReaderId), any::<i32>(), proptest::sample::select(Order::ALL))
-            .prop_map(|(reader, priority, order)| Action::LevelPolicy { reader, priority, order }),
+            first,
+            count
+        })),
+        (any::<u64>(), proptest::sample::select(Outcome::ALL))
+            .prop_map(|(waiter, outcome)| Action::Reply(Reply::Wake { waiter: WaiterId(waiter), outcome })),
+        (any::<u32>().prop_map(ReaderId), proptest::sample::select(Refusal::ALL))
+            .prop_map(|(reader, why)| Action::Reply(Reply::Refused { reader, why })),
+        any::<u32>().prop_map(|reader| Action::Reply(Reply::Revoked { reader: ReaderId(reader) })),
+        (any::<u32>().prop_map(ReaderId), file(), any::<i32>())
+            .prop_map(|(reader, file, priority)| Action::Reply(Reply::Priority { reader, file, priority })),
+        (any::<u32>().prop_map(ReaderId), any::<i32>(), proptest::sample::select(LevelOrder::ALL))
+            .prop_map(|(reader, priority, order)| Action::Reply(Reply::LevelPolicy { reader, priority, order })),
     ]
 }
 

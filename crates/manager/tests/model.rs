@@ -653,23 +653,28 @@ fn compare(policy: &str, ahead: Option<(f64, bool)>, capacity: u64, device: Devi
         let flight = flight.map(|it| (it.class, it.blocks().collect()));
         let actions = driver.handle(event);
         model.handle(event, flight);
-        let ahead = |action: &&Action| matches!(action, Action::Fetch { class: Class::Hinted | Class::Guessed, .. });
+        let ahead = |action: &&Action| {
+            matches!(action, Action::Order(Order::Fetch { class: Class::Hinted | Class::Guessed, .. }))
+        };
         let sent: Vec<_> =
             actions.iter().filter(ahead).map(|&action| (fetches(&[action])[0].0, fetched(&[action]))).collect();
         model.sent(&sent, driver.flights.len() as u64);
-        let demand: Vec<Action> =
-            actions.iter().copied().filter(|it| matches!(it, Action::Fetch { class: Class::Demand, .. })).collect();
+        let demand: Vec<Action> = actions
+            .iter()
+            .copied()
+            .filter(|it| matches!(it, Action::Order(Order::Fetch { class: Class::Demand, .. })))
+            .collect();
         assert_eq!(fetched(&demand), std::mem::take(&mut model.demanded), "demand after {event}");
         let mut dropped = BTreeSet::new();
         let (mut woken, mut asked) = (Vec::new(), Vec::new());
         for action in actions {
             match action {
-                Action::Drop { file, first, count } => {
+                Action::Order(Order::Drop { file, first, count }) => {
                     dropped.extend((first..first + count).map(|index| Block { file, index }));
                 }
-                Action::Wake { waiter, outcome } => woken.push((waiter, outcome)),
-                Action::Lookup { file } => asked.push(file),
-                Action::Fetch { .. } | Action::Pull { .. } => {}
+                Action::Reply(Reply::Wake { waiter, outcome }) => woken.push((waiter, outcome)),
+                Action::Order(Order::Lookup { file }) => asked.push(file),
+                Action::Order(Order::Fetch { .. }) | Action::Reply(Reply::Pull { .. }) => {}
                 _ => unreachable!("nobody advises"),
             }
         }

@@ -370,7 +370,7 @@ fn difference(choice: usize, capacity: usize, reads: &[Read], slip: Slip) -> Opt
         manager.handle(Time(0), event, &mut out);
         manager.check();
         let gone = out.drain(..).find_map(|action| match action {
-            Action::Drop { file, first, .. } => Some(Block { file, index: first }),
+            Action::Order(Order::Drop { file, first, .. }) => Some(Block { file, index: first }),
             _ => None,
         });
         let expected = model.read(read);
@@ -449,7 +449,9 @@ fn a_second_run_starts_classified() {
     let run = |learned: &[Event]| {
         let mut manager = Manager::new(&Config::new(60, "pcc".parse().expect("a policy")));
         let mut out = Vec::new();
-        learned.iter().for_each(|&event| manager.handle(Time(0), event, &mut out));
+        for &event in learned {
+            manager.handle(Time(0), event, &mut out);
+        }
         for first in (0..4).flat_map(|_| 0..200) {
             let (reader, site, demand) = (ReaderId(1), Site(9), Demand::Observed);
             manager.handle(
@@ -476,7 +478,7 @@ fn a_loop_ends_with_its_file() {
         let mut out = Vec::new();
         manager.handle(Time(0), Event::Reference { reader, site, file, first, count: 1, demand }, &mut out);
         out.into_iter().find_map(|action| match action {
-            Action::Drop { first, .. } => Some(first),
+            Action::Order(Order::Drop { first, .. }) => Some(first),
             _ => None,
         })
     };

@@ -104,7 +104,7 @@ enum_field! {
 
 enum_field! {
     /// Which of a program's pages of one priority goes first.
-    Order {
+    LevelOrder {
         /// The one whose last reference is longest ago.
         Lru = 0,
         /// The one that was referenced last.
@@ -392,7 +392,7 @@ records! {
         /// The priority.
         priority: i32,
         /// The policy.
-        order: Order,
+        order: LevelOrder,
     }
     /// Asks for it.
     27 PolicyAsked {

@@ -76,7 +76,7 @@ fn samples() -> Vec<Record> {
         Record::Managed { ticket: 1, on: true },
         Record::PrioritySet { ticket: 2, priority: i32::MIN },
         Record::PriorityAsked { ticket: u32::MAX },
-        Record::PolicySet { ticket: 3, priority: -1, order: Order::Mru },
+        Record::PolicySet { ticket: 3, priority: -1, order: LevelOrder::Mru },
         Record::PolicyAsked { ticket: 4, priority: i32::MAX },
         Record::TemporaryPrioritySet { priority: -7, offset: 1 << 40, len: u64::MAX },
         Record::Executed { reads: 5, bytes: u64::MAX, stall_ticks: 0 },

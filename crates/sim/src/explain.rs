@@ -13,7 +13,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foresee_manager::{Action, Block, Class, Demand, Event, FileId, Manager, ReaderId, Site, State, Time, Want};
+use foresee_manager::{
+    Action, Block, Class, Demand, Event, FileId, Manager, Order, ReaderId, Reply, Site, State, Time, Want,
+};
 
 /// What is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,11 +138,11 @@ impl<'a> Witness<'a> {
         }
         for &action in actions {
             match action {
-                Action::Fetch { file, first, count, class, .. } if holds((file, first, count), block) => {
+                Action::Order(Order::Fetch { file, first, count, class, .. }) if holds((file, first, count), block) => {
                     let why = self.why_fetched(class, event);
                     self.say(now, format!("fetched with {count} {}: {why}", plural(count, "block")));
                 }
-                Action::Drop { file, first, count } if !holds((file, first, count), block) => {
+                Action::Order(Order::Drop { file, first, count }) if !holds((file, first, count), block) => {
                     self.others_given_up += count;
                 }
                 _ => {}
@@ -256,18 +258,18 @@ impl<'a> Witness<'a> {
         self.say(now, self.event(&event));
         for &action in actions {
             match action {
-                Action::Fetch { file, first, count, class, .. } => {
+                Action::Order(Order::Fetch { file, first, count, class, .. }) => {
                     let what = self.name(Block { file, index: first });
                     let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
                     self.say(now, format!("fetched {what}{more}: {}", self.why_fetched(class, event)));
                 }
-                Action::Drop { file, first, count } => {
+                Action::Order(Order::Drop { file, first, count }) => {
                     let blocks: Vec<Block> = (first..first + count).map(|index| Block { file, index }).collect();
                     let runs = blocks.chunk_by(|one, next| self.read_last.get(one) == self.read_last.get(next));
                     let told: Vec<String> = runs.map(|run| self.gave_up(run)).collect();
                     told.into_iter().for_each(|text| self.say(now, text));
                 }
-                Action::Wake { .. } => self.say(now, "a reader goes on".to_owned()),
+                Action::Reply(Reply::Wake { .. }) => self.say(now, "a reader goes on".to_owned()),
                 other => self.say(now, other.to_string()),
             }
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 use foresee_manager::{Action, Header, LogLine, Manager, Statistics};
 
 use crate::error::{At, Error};
-use crate::host::Tap;
 use crate::trace::Input;
+use foresee_driver::Tap;
 
 /// A line is an event of some ten numbers; a policy with all its parameters fits as well.
 const LINE_BYTES_MAX: u64 = 64 * 1024;

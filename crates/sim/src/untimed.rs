@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use foresee_manager::policy::{Choice, Patterns};
-use foresee_manager::{Action, Config, DeviceId, Event, FileId, Manager, Statistics, Time};
+use foresee_manager::{Action, Config, DeviceId, Event, FileId, Manager, Order, Statistics, Time};
 
 use crate::cells::map;
 use crate::load::Trace;
@@ -164,11 +164,14 @@ fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Act
     while let Some(&action) = actions.get(at) {
         at += 1;
         match action {
-            Action::Fetch { fetch, .. } => manager.handle(now, Event::FetchDone { fetch }, actions),
-            Action::Lookup { file } => manager.handle(now, known(trace, file), actions),
+            Action::Order(Order::Fetch { fetch, .. }) => {
+                manager.handle(now, Event::FetchDone { fetch }, actions);
+            }
+            Action::Order(Order::Lookup { file }) => {
+                manager.handle(now, known(trace, file), actions);
+            }
             // A run without a clock holds no bytes, and its readers neither wait nor disclose, and do not listen.
-            Action::Drop { .. } | Action::Wake { .. } | Action::Pull { .. } => {}
-            Action::Refused { .. } | Action::Revoked { .. } | Action::Priority { .. } | Action::LevelPolicy { .. } => {}
+            Action::Order(Order::Drop { .. }) | Action::Reply(_) => {}
         }
     }
 }

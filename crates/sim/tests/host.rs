@@ -1,7 +1,7 @@
 //! The simulated host: what must hold of time, and of the manager while all goes wrong.
 
 use foresee_manager::{
-    Advice, Config, DeviceId, Event, FileId, Order, ReaderId, Site, Source, Stripe, Time, Trust, ViewId, Want,
+    Advice, Config, DeviceId, Event, FileId, LevelOrder, ReaderId, Site, Source, Stripe, Time, Trust, ViewId, Want,
 };
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{
@@ -105,7 +105,7 @@ fn programs_write_and_remove() {
 fn programs_advise() {
     let read = |first| Step::Read { file: FileId(0), first, count: 1, site: Site(0) };
     let cycle = (0..30).map(|at| read(at % 3));
-    let advice = Advice::SetPolicy { priority: 0, order: Order::Mru };
+    let advice = Advice::SetPolicy { priority: 0, order: LevelOrder::Mru };
     let mut setup = one_reader(cycle.clone().collect());
     setup.config = config("lru-sp", 2);
     assert_eq!(run(&setup).unwrap().statistics.misses, 30);
@@ -130,7 +130,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => source().prop_map(|source| Step::Cancel { source }),
         1 => (file(), 0..40_u64).prop_map(|(file, index)| Step::Write { file, index }),
         1 => file().prop_map(|file| Step::Remove { file }),
-        1 => (-1..2_i32, prop::sample::select(Order::ALL))
+        1 => (-1..2_i32, prop::sample::select(LevelOrder::ALL))
             .prop_map(|(priority, order)| Step::Advise { advice: Advice::SetPolicy { priority, order } }),
     ]
 }

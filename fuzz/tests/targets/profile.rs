@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use foresee::profile::Store;
 use foresee_fuzz::{Corpus, mutants};
+use foresee_run::profile::Store;
 use proptest::prelude::*;
 
 use super::{bounded, config};
@@ -18,7 +18,7 @@ fn read(folder: &str, bytes: &[u8]) -> bool {
     let store = Store::at(folder.clone());
     if store.list().is_ok_and(|stored| stored.is_empty()) {
         // The store alone knows how its files are named.
-        store.save(&foresee::profile::Profile::default()).expect("a profile");
+        store.save(&foresee_run::profile::Profile::default()).expect("a profile");
     }
     let stored = store.list().expect("the store").remove(0);
     let file = folder.join(&stored.name);

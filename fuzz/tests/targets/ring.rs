@@ -6,10 +6,10 @@
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foresee::names::Names;
-use foresee::watch::Processes;
 use foresee_fuzz::{Corpus, mutants};
 use foresee_ring::{Consumer, FIELD_WORDS_MAX, Next, PATH_BYTES_MAX, Record, Region, SLOTS, Stamp};
+use foresee_run::names::Names;
+use foresee_run::source::ring::Processes;
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -8,7 +8,7 @@
 //!
 //! Worked example: a program that misses one block from time to time pays 243 us + 580 us + some 15 ms for it.
 
-use foresee_manager::{Action, Config, DeviceId, DeviceLimits, Event, FileId, Stripe};
+use foresee_manager::{Action, Config, DeviceId, DeviceLimits, Event, FileId, Order, Stripe};
 use foresee_sim::device::Choice;
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{HostFile, Processor, Readahead, Report, Setup, run_watched};
@@ -150,7 +150,7 @@ impl Traffic {
             self.read += count;
         }
         for action in actions {
-            if let Action::Fetch { file: FileId(0), count, .. } = action {
+            if let Action::Order(Order::Fetch { file: FileId(0), count, .. }) = action {
                 self.fetched += count;
             }
         }

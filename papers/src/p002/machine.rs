@@ -6,7 +6,7 @@
 //! cache        6.4, 8, 12 and 16 MB: 819, 1024, 1536 and 2048 blocks
 //! ```
 
-use foresee_manager::{Action, Config, DeviceId, FileId, ReaderId};
+use foresee_manager::{Action, Config, DeviceId, FileId, Order, ReaderId};
 use foresee_sim::faults::Faults;
 use foresee_sim::host::{HostFile, Processor, Readahead, Reader, Setup, Step, run_watched};
 
@@ -134,7 +134,7 @@ pub fn run(system: System, cache: Cache, programs: &[&Program], turned_percent: 
     let mut ios = vec![0; programs.len()];
     let mut tap = |_, _, actions: &[Action], _: &_| {
         for action in actions {
-            if let Action::Fetch { file: FileId(file), count, .. } = *action {
+            if let Action::Order(Order::Fetch { file: FileId(file), count, .. }) = *action {
                 ios[owners[file as usize]] += count;
             }
         }

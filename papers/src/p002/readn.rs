@@ -5,7 +5,7 @@
 //! Read300 makes 0.64 reads for each of ReadN (only 0.64 to 0.67 fit the table). Without placeholders everything depends on
 //! chance, in the paper too, whose variance is 19 to 27 % there: so the pace is jittered, twenty times.
 
-use foresee_manager::{Advice, Config, Demand, Event, FileId, Manager, Order, ReaderId, Site, Time};
+use foresee_manager::{Advice, Config, Demand, Event, FileId, Manager, LevelOrder, ReaderId, Site, Time};
 
 use super::machine::{CACHES, Cache, System, run};
 use super::points;
@@ -60,7 +60,7 @@ fn block_ios(setting: Setting, n: u64, seed: Option<u64>) -> Result<u64, String>
     let mut manager = Manager::new(&Config::new(CACHE.blocks, setting.system().policy().parse()?));
     let mut actions = Vec::new();
     if setting.is_foolish() {
-        let advice = Advice::SetPolicy { priority: 0, order: Order::Mru };
+        let advice = Advice::SetPolicy { priority: 0, order: LevelOrder::Mru };
         manager.handle(Time(0), advice.event(READ300), &mut actions);
     }
     // A program's file has its number.

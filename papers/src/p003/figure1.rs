@@ -4,7 +4,7 @@
 //! The figure has no numbers on its axes. What it shows, and what ours is compared by: the hyperbola all degrees follow first; then
 //! a floor of 1 / degree, or of nothing with triggers; the bump, and that it is gone with the remedy.
 
-use foresee_manager::{Action, Config, Demand, DeviceId, Event, FileId, Manager, ReaderId, Site, Time};
+use foresee_manager::{Action, Config, Demand, DeviceId, Event, FileId, Manager, Order, ReaderId, Site, Time};
 
 use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
@@ -33,7 +33,7 @@ pub fn misses(policy: &str, pages: u64) -> Result<u64, String> {
         let mut at = 0;
         while let Some(&action) = actions.get(at) {
             at += 1;
-            if let Action::Fetch { fetch, .. } = action {
+            if let Action::Order(Order::Fetch { fetch, .. }) = action {
                 manager.handle(Time(0), Event::FetchDone { fetch }, &mut actions);
             }
         }

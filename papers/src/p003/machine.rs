@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use foresee_manager::{
-    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, ReaderId, Site, Statistics, Time,
+    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, Order, ReaderId, Reply, Site,
+    Statistics, Time,
     WaiterId,
 };
 use foresee_manager::policy::Classes;
@@ -436,7 +437,7 @@ impl Controller {
         self.manager.handle(Time(self.now), event, &mut actions);
         for action in actions {
             match action {
-                Action::Fetch { fetch, device, file, first, count, .. } => {
+                Action::Order(Order::Fetch { fetch, device, file, first, count, .. }) => {
                     self.measured.staged_tracks += (first + count).div_ceil(TRACK_PAGES) - first / TRACK_PAGES;
                     let pieces = pieces(self.places[file.0 as usize / ARRAYS] + first, count);
                     self.fetches.insert(fetch, pieces.len());
@@ -444,7 +445,7 @@ impl Controller {
                         self.ask_disk(usize::from(device.0), disk, place, count, false, Purpose::Fetch(fetch));
                     }
                 }
-                Action::Wake { waiter, .. } => {
+                Action::Reply(Reply::Wake { waiter, .. }) => {
                     if let Some(stream) = self.waiters.remove(&waiter) {
                         self.part_done(stream);
                     }

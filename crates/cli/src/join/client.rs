@@ -6,10 +6,10 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use foresee::account::Ending;
-use foresee::inherited;
-use foresee::launch::Streams;
-use foresee::run::{Failure, run_beside};
+use foresee_run::account::Ending;
+use foresee_run::inherited;
+use foresee_run::launch::Streams;
+use foresee_run::run::{Failure, run_beside};
 use serde_json::{Value, json};
 
 use super::{Line, address};

@@ -4,14 +4,14 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use foresee::account::{Account, Ending};
-use foresee::clock::Clock;
-use foresee::host::PageCache;
-use foresee::profile::Store;
-use foresee::shared::SharedRegion;
-use foresee::supervisor::{Setup, Supervisor};
 use foresee_manager::AdviceFile;
 use foresee_manager::policy::Choice;
+use foresee_run::account::{Account, Ending};
+use foresee_run::clock::Clock;
+use foresee_run::host::PageCache;
+use foresee_run::profile::Store;
+use foresee_run::shared::SharedRegion;
+use foresee_run::supervisor::{Setup, Supervisor};
 use serde_json::{Value, json};
 
 use super::{Broken, Line};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use super::output::Output;
-use foresee::launch::Streams;
+use foresee_run::launch::Streams;
 
 use crate::run::{conclude, failed};
 use crate::running::Running;

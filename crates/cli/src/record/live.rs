@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
-use foresee::child::Signals;
-use foresee::fanotify::{Counts, QUEUED_MAX, Recorder, Transfer, Whose};
-use foresee::supervisor::TransferSeen;
+use foresee_run::child::Signals;
+use foresee_run::source::fanotify::{Counts, QUEUED_MAX, Recorder, Transfer, Whose};
+use foresee_run::supervisor::TransferSeen;
 
 use super::output::Output;
 use crate::progress::Progress;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foresee::supervisor::TransferSeen;
+use foresee_run::supervisor::TransferSeen;
 use foresee_sim::trace::{Request, Span, Writer, recorded::RecordedWriter};
 
 use crate::output::{self, Unfinished};

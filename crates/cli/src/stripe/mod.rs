@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use foresee::child::Signals;
-use foresee::stripe::{Set, join, split};
+use foresee_run::child::Signals;
+use foresee_run::stripe::{Set, join, split};
 
 use crate::sizes;
 

@@ -13,10 +13,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foresee::child::{DescriptorLimit, Signals, command as command_of};
-use foresee::launch::end_as;
-use foresee::run::Failure;
-use foresee::stripe::Set;
+use foresee_run::child::{DescriptorLimit, Signals, command as command_of};
+use foresee_run::launch::end_as;
+use foresee_run::run::Failure;
+use foresee_run::stripe::Set;
 use fuser::{Config, MountOption, Session, SessionACL, SessionUnmounter};
 
 use super::view::View;

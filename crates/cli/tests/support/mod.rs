@@ -250,7 +250,7 @@ pub fn cool(directory: &Path) {
             && let Ok(file) = fs::File::open(entry.path())
         {
             let _ = file.sync_data();
-            foresee::host::drop_pages(&file, 0, 0);
+            foresee_run::host::drop_pages(&file, 0, 0);
         }
     }
 }

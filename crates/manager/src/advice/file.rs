@@ -15,7 +15,7 @@
 //! path. The last line that matches a file counts.
 
 use super::Advice;
-use crate::event::{Malformed, Order};
+use crate::event::{LevelOrder, Malformed};
 use crate::ids::FileId;
 
 /// What a file of advice says.
@@ -24,7 +24,7 @@ pub struct AdviceFile {
     files: Vec<(String, i32)>,
     once: Vec<String>,
     /// Policies of priorities, in the order of the file.
-    pub levels: Vec<(i32, Order)>,
+    pub levels: Vec<(i32, LevelOrder)>,
 }
 
 impl AdviceFile {
@@ -125,7 +125,7 @@ mod tests {
         let text =
             "# all\nfile * 3\n file *.idx 1 # the index\nfile */tmp/* -1\n\nlevel -1 mru\nlevel 0 lru\nonce *.tmp\n";
         let advice = AdviceFile::parse(text).unwrap();
-        assert_eq!(advice.levels, [(-1, Order::Mru), (0, Order::Lru)]);
+        assert_eq!(advice.levels, [(-1, LevelOrder::Mru), (0, LevelOrder::Lru)]);
         let priority = |path| advice.priority(path);
         assert_eq!([priority("/d/a"), priority("/d/a.idx"), priority("/tmp/a.idx")], [Some(3), Some(1), Some(-1)]);
         assert_eq!(["/d/a", "/d/a.tmp"].map(|path| advice.is_read_once(path)), [false, true]);

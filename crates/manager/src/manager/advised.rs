@@ -9,14 +9,14 @@ impl Manager {
         let Some((reader, advice)) = Advice::of(event) else { return false };
         match (self.policy.advised(reader, advice, &context!(self)), advice) {
             (Err(why), _) => {
-                out.push(Action::Refused { reader, why });
+                out.push(Action::Reply(Reply::Refused { reader, why }));
                 return false;
             }
             (Ok(Answer::Priority(priority)), Advice::GetPriority { file }) => {
-                out.push(Action::Priority { reader, file, priority });
+                out.push(Action::Reply(Reply::Priority { reader, file, priority }));
             }
             (Ok(Answer::Order(order)), Advice::GetPolicy { priority }) => {
-                out.push(Action::LevelPolicy { reader, priority, order });
+                out.push(Action::Reply(Reply::LevelPolicy { reader, priority, order }));
             }
             (Ok(_), _) => {}
         }

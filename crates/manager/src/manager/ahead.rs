@@ -87,7 +87,7 @@ impl Manager {
                     if self.files.of(file) == Known::Unknown {
                         self.files.set(file, Known::LookingUp);
                         self.statistics.lookups += 1;
-                        out.push(Action::Lookup { file });
+                        out.push(Action::Order(Order::Lookup { file }));
                     }
                     self.hints.taken(step, false);
                 }
@@ -113,7 +113,9 @@ impl Manager {
         }
         self.steps = steps;
         if self.hints.any_more() && self.policy.may_fetch_ahead(&context!(self)) {
-            out.extend(self.hints.pull().into_iter().map(|(reader, source)| Action::Pull { reader, source }));
+            out.extend(
+                self.hints.pull().into_iter().map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
+            );
         }
     }
 

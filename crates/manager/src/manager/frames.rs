@@ -48,10 +48,12 @@ impl Manager {
         let led_to = out.len();
         for block in self.dropped.drain(..) {
             match out[led_to..].last_mut() {
-                Some(Action::Drop { file, first, count }) if *file == block.file && *first + *count == block.index => {
+                Some(Action::Order(Order::Drop { file, first, count }))
+                    if *file == block.file && *first + *count == block.index =>
+                {
                     *count += 1;
                 }
-                _ => out.push(Action::Drop { file: block.file, first: block.index, count: 1 }),
+                _ => out.push(Action::Order(Order::Drop { file: block.file, first: block.index, count: 1 })),
             }
         }
         if led_to > self.begun {

@@ -243,7 +243,7 @@ impl Manager {
             pending.outcome = Outcome::Failed;
         }
         if pending.remaining == 0 {
-            out.push(Action::Wake { waiter, outcome: pending.outcome });
+            out.push(Action::Reply(Reply::Wake { waiter, outcome: pending.outcome }));
             self.pending.remove(&waiter.0);
         }
     }

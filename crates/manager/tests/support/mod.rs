@@ -96,7 +96,7 @@ pub fn advice() -> impl Strategy<Value = Advice> {
         1 => Just(Advice::GiveUp),
         3 => (file(), priority()).prop_map(|(file, priority)| Advice::SetPriority { file, priority }),
         1 => file().prop_map(|file| Advice::GetPriority { file }),
-        5 => (priority(), proptest::sample::select(Order::ALL))
+        5 => (priority(), proptest::sample::select(LevelOrder::ALL))
             .prop_map(|(priority, order)| Advice::SetPolicy { priority, order }),
         1 => priority().prop_map(|priority| Advice::GetPolicy { priority }),
         5 => (file(), 0..BLOCKS_MAX, 1..6u64, priority()).prop_map(|(file, first, count, priority)| {
@@ -410,8 +410,10 @@ impl Driver {
         let mut dropped = BTreeSet::new();
         for &action in actions {
             match action {
-                Action::Lookup { file } => assert!(self.lookups.insert(file), "{file} is looked up twice"),
-                Action::Fetch { fetch, device, file, first, count, class } => {
+                Action::Order(Order::Lookup { file }) => {
+                    assert!(self.lookups.insert(file), "{file} is looked up twice")
+                }
+                Action::Order(Order::Fetch { fetch, device, file, first, count, class }) => {
                     let flight = Flight { first: Block { file, index: first }, count, class, device, stale: false };
                     for block in flight.blocks().filter(|_| self.small) {
                         let twice = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
@@ -424,7 +426,7 @@ impl Driver {
                     }
                     assert!(self.flights.insert(fetch, flight).is_none(), "{fetch} is used twice");
                 }
-                Action::Drop { file, first, count } => {
+                Action::Order(Order::Drop { file, first, count }) => {
                     for index in first..first + count {
                         let block = Block { file, index };
                         let was_here = may_drop.as_ref().is_none_or(|blocks| blocks.contains(&block));
@@ -432,12 +434,12 @@ impl Driver {
                         dropped.insert(block);
                     }
                 }
-                Action::Pull { .. }
-                | Action::Refused { .. }
-                | Action::Revoked { .. }
-                | Action::Priority { .. }
-                | Action::LevelPolicy { .. } => {}
-                Action::Wake { waiter, outcome } => {
+                Action::Reply(Reply::Pull { .. })
+                | Action::Reply(Reply::Refused { .. })
+                | Action::Reply(Reply::Revoked { .. })
+                | Action::Reply(Reply::Priority { .. })
+                | Action::Reply(Reply::LevelPolicy { .. }) => {}
+                Action::Reply(Reply::Wake { waiter, outcome }) => {
                     assert!(self.waiting.remove(&waiter), "{waiter} is woken, and does not wait");
                     self.woken.push((waiter, outcome));
                 }
@@ -565,7 +567,9 @@ impl Driver {
 /// The blocks fetched in these actions, in order.
 pub fn fetched(actions: &[Action]) -> Vec<Block> {
     let blocks = |action: &Action| match *action {
-        Action::Fetch { file, first, count, .. } => (first..first + count).map(|index| Block { file, index }).collect(),
+        Action::Order(Order::Fetch { file, first, count, .. }) => {
+            (first..first + count).map(|index| Block { file, index }).collect()
+        }
         _ => Vec::new(),
     };
     actions.iter().flat_map(blocks).collect()
@@ -574,7 +578,7 @@ pub fn fetched(actions: &[Action]) -> Vec<Block> {
 /// The fetches as (class, file, first, count).
 pub fn fetches(actions: &[Action]) -> Vec<(Class, u32, u64, u64)> {
     let of = |action: &Action| match *action {
-        Action::Fetch { file, first, count, class, .. } => Some((class, file.0, first, count)),
+        Action::Order(Order::Fetch { file, first, count, class, .. }) => Some((class, file.0, first, count)),
         _ => None,
     };
     actions.iter().filter_map(of).collect()

@@ -1,12 +1,166 @@
-//! The host's machine: requests on their way to devices, and work on the processor.
+//! The host's machine: a clock, requests on their way to devices, and work on the processor.
 
-use foresee_manager::{DeviceId, Event, FetchId, FileId, ReaderId, Time};
+use std::collections::BTreeMap;
 
-use super::processor::Work;
-use super::{Fault, Fetching, Host, HostFile, Occasion};
-use crate::device::Request;
+use foresee_driver::Host;
+use foresee_manager::{DeviceId, Event, FetchId, FileId, Order, Time};
 
-impl Host<'_, '_> {
+use super::processor::{self, Work};
+use super::{Fault, HostFile, ProcessorReport, Setup};
+use crate::clock::Clock;
+use crate::device::{Choice, Device, DeviceReport, Request};
+use crate::faults::Dice;
+
+/// What is to happen.
+enum Occasion {
+    /// A reader goes on.
+    Ready { lane: usize },
+    /// A device may be done with something.
+    Device { at: usize },
+    /// The processor may be done with something.
+    Processor,
+    /// A fetch ends; which one is looked up, as fetches may change places.
+    FetchEnds { ticket: u64 },
+    /// A name is resolved.
+    LookupEnds { file: FileId },
+    /// One of [`Setup::besides`].
+    Besides { event: Event },
+}
+
+/// What a turn of the clock brought.
+pub enum Turn {
+    /// This reader goes on.
+    Reader {
+        /// Which of [`Setup::readers`].
+        lane: usize,
+    },
+    /// The manager is to be told this.
+    Event(Event),
+    /// The processor may be through with readers' work.
+    Processor,
+    /// Nothing of that.
+    Nothing,
+}
+
+/// A fetch on its way.
+struct Fetching {
+    /// What its end brings; None: it is a write, and its end brings nothing.
+    fetch: Option<FetchId>,
+    fails: bool,
+    /// How much later than its device says it ends.
+    delay_ns: u64,
+    device: usize,
+    /// What the device is asked for; None where nothing can come of it.
+    request: Option<Request>,
+}
+
+/// The machine.
+pub struct Machine<'a> {
+    setup: &'a Setup,
+    clock: Clock<Occasion>,
+    devices: Vec<Box<dyn Device>>,
+    processor: Option<processor::Processor>,
+    dice: Dice,
+    /// What is on its way, by the ticket its device has of it.
+    fetching: BTreeMap<u64, Fetching>,
+    /// When the clock will stop for each device, and for the processor.
+    device_wakes: Vec<Option<Time>>,
+    processor_wake: Option<Time>,
+    next_ticket: u64,
+}
+
+impl Host for Machine<'_> {
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Lookup { file } => {
+                let at = Time(self.clock.now().0.saturating_add(self.setup.lookup_ns));
+                self.clock.schedule(at, Occasion::LookupEnds { file });
+            }
+            Order::Fetch { fetch, device, file, first, count, .. } => self.fetch(fetch, device, file, first, count),
+            // There are no bytes to give up.
+            Order::Drop { .. } => {}
+        }
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// A machine at time 0.
+    pub fn new(setup: &'a Setup) -> Self {
+        let mut clock = Clock::new();
+        for &(at, event) in &setup.besides {
+            clock.schedule(at, Occasion::Besides { event });
+        }
+        Machine {
+            setup,
+            clock,
+            devices: setup.devices.iter().map(Choice::build).collect(),
+            processor: setup.processor.map(|_| processor::Processor::default()),
+            dice: Dice::new(setup.faults),
+            fetching: BTreeMap::new(),
+            device_wakes: vec![None; setup.devices.len()],
+            processor_wake: None,
+            next_ticket: 0,
+        }
+    }
+
+    /// The clock moves on to what happens next; None if nothing will.
+    pub fn turn(&mut self) -> Option<Turn> {
+        Some(match self.clock.advance()? {
+            Occasion::Ready { lane } => Turn::Reader { lane },
+            Occasion::LookupEnds { file } => Turn::Event(self.resolved(file)),
+            Occasion::Besides { event } => Turn::Event(event),
+            Occasion::Device { at } => {
+                self.look_at_device(at);
+                Turn::Nothing
+            }
+            Occasion::Processor if self.processor_wake.is_none_or(|wake| wake > self.clock.now()) => Turn::Nothing,
+            Occasion::Processor => {
+                self.processor_wake = None;
+                Turn::Processor
+            }
+            Occasion::FetchEnds { ticket } => match self.fetching.remove(&ticket) {
+                Some(Fetching { fetch: Some(fetch), fails: true, .. }) => Turn::Event(Event::FetchFailed { fetch }),
+                Some(Fetching { fetch: Some(fetch), .. }) => Turn::Event(Event::FetchDone { fetch }),
+                _ => Turn::Nothing,
+            },
+        })
+    }
+
+    /// A reader begins, now.
+    pub(super) fn begin(&mut self, lane: usize) {
+        self.clock.schedule(Time(0), Occasion::Ready { lane });
+    }
+
+    /// What time it is.
+    pub(super) fn time(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// What it takes of the processor to hand a block out.
+    pub(super) fn hit_ns(&self) -> u64 {
+        self.setup.processor.map_or(0, |costs| costs.hit_ns)
+    }
+
+    /// What a name leads to.
+    pub fn resolved(&self, file: FileId) -> Event {
+        match self.setup.files.get(file.0 as usize) {
+            Some(&HostFile { device, blocks, place }) => Event::FileKnown { file, device, blocks, place },
+            None => Event::FileMissing { file },
+        }
+    }
+
+    pub(super) fn device_reports(&self) -> Vec<DeviceReport> {
+        self.devices.iter().map(|device| device.report()).collect()
+    }
+
+    pub(super) fn processor_report(&self) -> Option<ProcessorReport> {
+        self.processor.as_ref().map(|processor| processor.report(self.clock.now()))
+    }
+
     /// Whether every file lies on devices that are there and large enough.
     pub(super) fn check_files(&self) -> Result<(), Fault> {
         let stripe = self.setup.config.stripe;
@@ -31,7 +185,7 @@ impl Host<'_, '_> {
     }
 
     /// Sends a fetch on its way, with what goes wrong with it.
-    pub(super) fn fetch(&mut self, fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64) {
+    fn fetch(&mut self, fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64) {
         let device = usize::from(device.0);
         let ticket = self.next_ticket;
         self.next_ticket += 1;
@@ -103,7 +257,7 @@ impl Host<'_, '_> {
     }
 
     /// The clock stopped for a device.
-    pub(super) fn look_at_device(&mut self, at: usize) {
+    fn look_at_device(&mut self, at: usize) {
         let now = self.clock.now();
         // A time that was put down, and has been replaced since, finds nothing new.
         if self.device_wakes[at].is_none_or(|wake| wake > now) {
@@ -117,13 +271,12 @@ impl Host<'_, '_> {
         self.wake_for_device(at);
     }
 
-    /// Lets a reader go on when so much work is done for it.
+    /// Has the processor do a reader's work.
     pub(super) fn compute(&mut self, lane: usize, work: Work, ns: u64) {
         let now = self.clock.now();
         match &mut self.processor {
             None => self.clock.schedule(Time(now.0.saturating_add(ns)), Occasion::Ready { lane }),
             Some(processor) => {
-                self.lanes[lane].computes = (now, ns);
                 processor.submit(now, work, ns);
                 self.wake_for_processor();
             }
@@ -138,33 +291,16 @@ impl Host<'_, '_> {
         }
     }
 
-    /// The clock stopped for the processor.
-    pub(super) fn look_at_processor(&mut self) -> Result<(), Fault> {
+    /// The next reader whose work the processor is through with by now. Devices are asked meanwhile.
+    pub(super) fn next_through(&mut self) -> Option<usize> {
         let now = self.clock.now();
-        if self.processor_wake.is_none_or(|wake| wake > now) {
-            return Ok(());
-        }
-        self.processor_wake = None;
         while let Some(work) = self.processor.as_mut().and_then(|processor| processor.advance(now)) {
             match work {
                 Work::Driver { ticket } => self.ask_device(ticket),
-                Work::Think { lane } | Work::Hit { lane } => {
-                    let (since, ns) = self.lanes[lane].computes;
-                    self.lanes[lane].report.queued_ns += now.0 - since.0 - ns;
-                    self.go_on(lane)?;
-                }
+                Work::Think { lane } | Work::Hit { lane } => return Some(lane),
             }
         }
         self.wake_for_processor();
-        Ok(())
-    }
-
-    /// Lets the file system read ahead after a read. A range is disclosed as the system's advice: policies that take no
-    /// disclosures read nothing ahead.
-    pub(super) fn read_ahead(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64) {
-        let blocks = self.setup.files.get(file.0 as usize).map_or(0, |file| file.blocks);
-        if let Some((first, count)) = self.runs.read((reader, file), first, count, blocks) {
-            self.feed(Event::ReadAhead { file, first, count });
-        }
+        None
     }
 }

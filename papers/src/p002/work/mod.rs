@@ -7,7 +7,7 @@ mod applications;
 mod readn;
 mod recorded;
 
-use foresee_manager::{Advice, FileId, Order, Site};
+use foresee_manager::{Advice, FileId, LevelOrder, Site};
 use foresee_sim::host::Step;
 
 pub use readn::{READ300_BLOCKS, READN_BLOCKS, readn, sequence};
@@ -159,7 +159,7 @@ impl Script {
 
     /// set_policy(priority, MRU).
     fn mru(&mut self, priority: i32) {
-        self.steps.push(Step::Advise { advice: Advice::SetPolicy { priority, order: Order::Mru } });
+        self.steps.push(Step::Advise { advice: Advice::SetPolicy { priority, order: LevelOrder::Mru } });
     }
 
     /// set_priority(file, priority).

@@ -12,7 +12,7 @@
 //! joins level 0.
 
 use crate::advice::{Advice, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
-use crate::event::{Order, Refusal};
+use crate::event::{LevelOrder, Refusal};
 use crate::ids::{Block, FileId, Page, ReaderId};
 use crate::policy::Partition;
 use crate::policy::list::{Chain, Links};
@@ -65,13 +65,13 @@ enum Past {
 /// Pages of one priority, in LRU order.
 struct Level {
     priority: i32,
-    order: Order,
+    order: LevelOrder,
     chain: Chain,
 }
 
 impl Level {
     fn new(priority: i32) -> Self {
-        Level { priority, order: Order::Lru, chain: Chain::default() }
+        Level { priority, order: LevelOrder::Lru, chain: Chain::default() }
     }
 }
 
@@ -133,12 +133,12 @@ impl Manager {
         self.files.values().for_each(|&level| used[level as usize] = true);
         let is_idle = |level: &u8| {
             let Level { order, chain, .. } = &self.levels[*level as usize];
-            chain.is_empty() && *order == Order::Lru && !used[*level as usize]
+            chain.is_empty() && *order == LevelOrder::Lru && !used[*level as usize]
         };
         self.lowest_first.iter().copied().find(is_idle)
     }
 
-    fn set_policy(&mut self, priority: i32, order: Order) -> Result<(), Refusal> {
+    fn set_policy(&mut self, priority: i32, order: LevelOrder) -> Result<(), Refusal> {
         let level = self.make_level(priority)?;
         self.levels[level as usize].order = order;
         Ok(())
@@ -256,8 +256,8 @@ impl Control {
         for &level in &manager.lowest_first {
             let Level { order, chain, .. } = &manager.levels[level as usize];
             let found = match order {
-                Order::Lru => self.links.oldest_first(chain).find(|&page| can_go(page)),
-                Order::Mru => self.links.newest_first(chain).find(|&page| can_go(page)),
+                LevelOrder::Lru => self.links.oldest_first(chain).find(|&page| can_go(page)),
+                LevelOrder::Mru => self.links.newest_first(chain).find(|&page| can_go(page)),
             };
             if let Some(page) = found {
                 return page;
@@ -311,7 +311,7 @@ impl Control {
             Advice::GetPolicy { priority } => {
                 let manager = self.manager(self.number_of(reader));
                 let order = manager.and_then(|it| Some(it.levels[it.level(priority)? as usize].order));
-                return Ok(Answer::Order(order.unwrap_or(Order::Lru)));
+                return Ok(Answer::Order(order.unwrap_or(LevelOrder::Lru)));
             }
             Advice::GiveUp => {
                 self.give_up(reader);
@@ -402,10 +402,10 @@ impl Control {
     fn move_to(&mut self, level: u8, temporary: bool, mut pages: Vec<Page>) {
         self.sort(&mut pages);
         let number = pages.first().map_or(NONE, |&page| self.records[page as usize].manager);
-        let order = self.manager(number).map_or(Order::Lru, |manager| manager.levels[level as usize].order);
+        let order = self.manager(number).map_or(LevelOrder::Lru, |manager| manager.levels[level as usize].order);
         let end = match order {
-            Order::Lru => End::Newest,
-            Order::Mru => End::Oldest,
+            LevelOrder::Lru => End::Newest,
+            LevelOrder::Mru => End::Oldest,
         };
         if end == End::Oldest {
             pages.reverse();

@@ -1,0 +1,314 @@
+//! What every host is held to: orders are carried out as [`Host`] says, whatever the manager asks for.
+//!
+//! A host passes by calling [`check`] in a test of its own, with a [`Stand`] that sets it up. Failures panic and say what was
+//! not so.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use foresee_manager::{
+    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, Order, ReaderId, Reply,
+    Site, Source, Time, WaiterId, Want,
+};
+
+use crate::{Driver, Host, Tap};
+
+const READER: ReaderId = ReaderId(1);
+/// Seeds of the random scripts, and steps of each.
+const SCRIPTS: u64 = 16;
+const STEPS: u64 = 200;
+
+/// A host set up to be tried.
+pub trait Stand: Sized {
+    /// The host.
+    type Host: Host;
+    /// So long it has to do what it was asked for.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// A driver over a host that has these files, by number: of so many blocks, none of them in memory; None, at the end, where there
+    /// is no such file. `spoiled`: names can be looked up, and no fetch succeeds.
+    fn new(files: &[Option<u64>], spoiled: bool, config: &Config, tap: Box<Tap<'static>>) -> Self;
+
+    /// The driver.
+    fn driver(&mut self) -> &mut Driver<'static, Self::Host>;
+
+    /// What the manager is told when a reader opens a file that is there.
+    fn opened(&mut self, file: FileId) -> Event;
+
+    /// Lets the host go on for a moment, and tells the driver what became of what it was asked for.
+    fn step(&mut self);
+
+    /// Whether the bytes of this block are here, if the host can tell.
+    fn is_here(&self, block: Block) -> Option<bool>;
+}
+
+/// Tries everything.
+///
+/// # Panics
+/// If something is not as it must be.
+pub fn check<S: Stand>() {
+    names_are_looked_up::<S>();
+    what_is_disclosed_comes::<S>();
+    what_fails_is_said::<S>();
+    what_is_given_up_goes_and_comes_again::<S>();
+    for seed in 0..SCRIPTS {
+        whatever_is_asked_for_is_answered_once::<S>(seed);
+    }
+}
+
+/// All that passed the tap, and what of it is still to come.
+#[derive(Default)]
+struct Record {
+    log: Vec<(Time, Event, Vec<Action>)>,
+    fetches: BTreeSet<FetchId>,
+    lookups: BTreeSet<FileId>,
+    waiters: BTreeSet<WaiterId>,
+    known: BTreeMap<FileId, Option<u64>>,
+    devices: BTreeSet<DeviceId>,
+    failed: usize,
+    dropped: BTreeSet<Block>,
+}
+
+impl Record {
+    fn see(&mut self, now: Time, event: Event, actions: &[Action], manager: &Manager) {
+        let before = self.log.last().map_or(Time(0), |&(time, ..)| time);
+        assert!(before <= now, "time went back from {before} to {now}, at '{event}'");
+        self.see_event(event);
+        for &action in actions {
+            self.see_action(action);
+        }
+        manager.check();
+        self.log.push((now, event, actions.to_vec()));
+    }
+
+    fn see_event(&mut self, event: Event) {
+        match event {
+            Event::FetchDone { fetch } | Event::FetchFailed { fetch } => {
+                assert!(self.fetches.remove(&fetch), "'{event}', which was not asked for, or is said twice");
+                self.failed += usize::from(matches!(event, Event::FetchFailed { .. }));
+            }
+            Event::FileKnown { file, device, blocks, .. } => {
+                self.lookups.remove(&file);
+                self.known.insert(file, Some(blocks));
+                self.devices.insert(device);
+            }
+            Event::FileMissing { file } => {
+                assert!(self.lookups.remove(&file), "'{event}', which was not asked for, or is said twice");
+                self.known.insert(file, None);
+            }
+            Event::ReadaheadWindow { device, .. } => {
+                assert!(!self.devices.contains(&device), "'{event}' comes after a file on that device");
+            }
+            Event::Reference { demand: Demand::Served(waiter), .. } => {
+                self.waiters.insert(waiter);
+            }
+            _ => {}
+        }
+    }
+
+    fn see_action(&mut self, action: Action) {
+        match action {
+            Action::Order(Order::Fetch { fetch, file, first, count, .. }) => {
+                assert!(self.fetches.insert(fetch), "{fetch} is used twice");
+                self.dropped.retain(|block| block.file != file || !(first..first + count).contains(&block.index));
+            }
+            Action::Order(Order::Lookup { file }) => {
+                self.lookups.insert(file);
+            }
+            Action::Order(Order::Drop { file, first, count }) => {
+                self.dropped.extend((first..first + count).map(|index| Block { file, index }));
+            }
+            Action::Reply(Reply::Wake { waiter, .. }) => {
+                assert!(self.waiters.remove(&waiter), "{waiter} is woken twice");
+            }
+            Action::Reply(_) => {}
+        }
+    }
+
+    fn awaits(&self) -> String {
+        format!("{:?}, {:?}, {:?}", self.fetches, self.lookups, self.waiters)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.fetches.is_empty() && self.lookups.is_empty() && self.waiters.is_empty()
+    }
+}
+
+/// A stand and what it did.
+struct Trial<S> {
+    stand: S,
+    config: Config,
+    record: Rc<RefCell<Record>>,
+}
+
+impl<S: Stand> Trial<S> {
+    fn new(files: &[Option<u64>], spoiled: bool, capacity: u64) -> Self {
+        let policy = "tip1:unread_share=0.5".parse().expect("a policy that fetches what is disclosed");
+        let device = DeviceLimits { outstanding_max: 8, cluster_blocks_max: 4, ..DeviceLimits::default() };
+        let config = Config { device, ..Config::new(capacity, policy) };
+        let record = Rc::new(RefCell::new(Record::default()));
+        let tapped = Rc::clone(&record);
+        let tap = Box::new(move |now, event, actions: &[Action], manager: &Manager| {
+            tapped.borrow_mut().see(now, event, actions, manager);
+        });
+        Trial { stand: S::new(files, spoiled, &config, tap), config, record }
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.stand.driver().tell(event, |_, _| {});
+    }
+
+    fn hint(&mut self, file: u32, want: Want) {
+        self.tell(Event::Hint { reader: READER, source: Source::Library, file: FileId(file), want });
+    }
+
+    fn open(&mut self, file: u32) {
+        let known = self.stand.opened(FileId(file));
+        self.tell(known);
+    }
+
+    fn read(&mut self, file: u32, first: u64, count: u64, demand: Demand) {
+        self.tell(Event::Reference { reader: READER, site: Site(0), file: FileId(file), first, count, demand });
+    }
+
+    /// Until nothing is under way.
+    fn settle(&mut self) {
+        let begun = Instant::now();
+        while !self.record.borrow().is_settled() {
+            let awaits = self.record.borrow().awaits();
+            assert!(begun.elapsed() < S::PATIENCE, "never answered: {awaits}");
+            self.stand.step();
+        }
+        // What is given up is answered by nothing.
+        self.stand.step();
+    }
+
+    fn is_present(&mut self, block: Block) -> bool {
+        let is_present = self.stand.driver().manager().is_present(block);
+        if is_present && let Some(is_here) = self.stand.is_here(block) {
+            assert!(is_here, "{block:?} was said to be here, and is not");
+        }
+        is_present
+    }
+
+    /// The same events lead to the same actions (I8).
+    fn replay(&self) {
+        let mut manager = Manager::new(&self.config);
+        for (now, event, actions) in &self.record.borrow().log {
+            let mut again = Vec::new();
+            manager.handle(*now, *event, &mut again);
+            assert_eq!(&again, actions, "I8: '{event}' led to something else than in the run");
+        }
+    }
+}
+
+fn names_are_looked_up<S: Stand>() {
+    let mut trial = Trial::<S>::new(&[Some(3), Some(0), None], false, 16);
+    for file in 0..3 {
+        trial.hint(file, Want::Name);
+    }
+    trial.settle();
+    let known = trial.record.borrow().known.clone();
+    let expected = BTreeMap::from([(FileId(0), Some(3)), (FileId(1), Some(0)), (FileId(2), None)]);
+    assert_eq!(known, expected, "what the names led to");
+}
+
+fn what_is_disclosed_comes<S: Stand>() {
+    let mut trial = Trial::<S>::new(&[Some(7), Some(1)], false, 64);
+    trial.hint(0, Want::All);
+    trial.hint(1, Want::All);
+    trial.settle();
+    for (file, blocks) in [(0, 7), (1, 1)] {
+        for index in 0..blocks {
+            assert!(trial.is_present(Block { file: FileId(file), index }), "block {index} of file {file} did not come");
+        }
+    }
+    assert_eq!(trial.record.borrow().failed, 0);
+}
+
+fn what_fails_is_said<S: Stand>() {
+    let mut trial = Trial::<S>::new(&[Some(5)], true, 16);
+    trial.hint(0, Want::Name);
+    trial.settle();
+    trial.hint(0, Want::Range { first: 0, count: 5 });
+    trial.settle();
+    assert!(trial.record.borrow().failed > 0, "fetches of a file that cannot be read were not said to fail");
+    assert!(!trial.is_present(Block { file: FileId(0), index: 0 }));
+}
+
+fn what_is_given_up_goes_and_comes_again<S: Stand>() {
+    let mut trial = Trial::<S>::new(&[Some(32)], false, 8);
+    trial.open(0);
+    for round in 0..3 {
+        for first in (0..32).step_by(2) {
+            trial.hint(0, Want::Range { first, count: 2 });
+        }
+        for index in 0..32 {
+            trial.settle();
+            trial.read(0, index, 1, Demand::Served(WaiterId(1 + round * 32 + index)));
+        }
+        trial.settle();
+    }
+    let dropped = trial.record.borrow().dropped.clone();
+    assert!(!dropped.is_empty(), "nothing was given up");
+    for &block in &dropped {
+        assert!(!trial.is_present(block), "{block:?} was given up, and counts as here");
+    }
+    // A page may stay that is part of something larger; not all of them are.
+    let (begun, stays) = (Instant::now(), |stand: &S, block: &Block| stand.is_here(*block).unwrap_or(false));
+    while dropped.iter().all(|block| stays(&trial.stand, block)) {
+        assert!(begun.elapsed() < S::PATIENCE, "nothing of what was given up went: {dropped:?}");
+        trial.stand.step();
+    }
+    for index in 0..32 {
+        trial.is_present(Block { file: FileId(0), index });
+    }
+    trial.replay();
+}
+
+/// splitmix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+fn whatever_is_asked_for_is_answered_once<S: Stand>(seed: u64) {
+    const BLOCKS: [Option<u64>; 5] = [Some(40), Some(9), Some(1), Some(17), None];
+    let mut random = Random(seed);
+    let mut trial = Trial::<S>::new(&BLOCKS, seed % 4 == 3, 12);
+    let mut opened = BTreeSet::new();
+    for step in 0..STEPS {
+        let file = random.below(BLOCKS.len() as u64) as u32;
+        let blocks = BLOCKS[file as usize].unwrap_or(8);
+        let (first, count) = (random.below(blocks), 1 + random.below(4));
+        match random.below(12) {
+            0 => trial.hint(file, Want::Name),
+            1 => trial.hint(file, Want::All),
+            2..=4 => trial.hint(file, Want::Range { first, count }),
+            // A reader reads what it has open.
+            5..=8 if BLOCKS[file as usize].is_some() => {
+                if opened.insert(file) {
+                    trial.open(file);
+                }
+                let count = count.min(blocks - first);
+                let served = Demand::Served(WaiterId(step + 1));
+                trial.read(file, first, count, if random.below(2) == 0 { served } else { Demand::Observed });
+            }
+            9 => trial.tell(Event::Cancel { reader: READER, source: Source::Library }),
+            10 => trial.settle(),
+            _ => trial.stand.step(),
+        }
+    }
+    trial.tell(Event::ReaderExited { reader: READER });
+    trial.settle();
+    trial.replay();
+}

@@ -1,0 +1,38 @@
+//! Sources: they see what programs read.
+//!
+//! - [`ring`]: what the preload library posts from inside each program, in the order it happened. `foresee run` goes by it.
+//! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among them. `foresee record` goes by it
+//!   for programs that it did not start.
+
+pub mod fanotify;
+pub mod ring;
+
+use std::time::Duration;
+
+use crate::names::Names;
+use crate::programs::ProgramId;
+use ring::Seen;
+
+/// Something a process did.
+#[derive(Debug)]
+pub struct Sighting {
+    /// The process, its number in the order of their beginnings, and what it executes.
+    pub process: u32,
+    /// See `process`.
+    pub ordinal: u32,
+    /// See `process`.
+    pub program: ProgramId,
+    /// The thread.
+    pub thread: u32,
+    /// When it began, since the run did; of a write, when it was over.
+    pub time: Duration,
+    /// What it did.
+    pub seen: Seen,
+}
+
+/// Sees what processes do.
+pub trait Source {
+    /// What was seen next, in the order it happened as far as the source knows; None if there is nothing more by now, or `room`
+    /// records have been looked at. Each lowers it. Waits for nothing.
+    fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting>;
+}

@@ -1,0 +1,108 @@
+//! What is left when a run has ended.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use foresee_manager::{Event, Statistics};
+
+use super::{FIRST_RUN, RUN, Supervisor};
+use crate::account::ProgramAccount;
+use crate::host::MountAccount;
+use crate::names::Names;
+use crate::profile::{Profile, Recorder};
+use crate::programs::UnseenProgram;
+
+/// What a run came to: see [`crate::account::Account`] for these.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "documented there")]
+pub struct Tally {
+    pub by_program: Vec<ProgramAccount>,
+    pub unseen: Vec<UnseenProgram>,
+    pub statistics: Statistics,
+    pub programs: u32,
+    pub bytes_ahead: u64,
+    pub method: &'static str,
+    pub profile_steps: Option<usize>,
+    pub records_lost: u64,
+    pub warnings: Vec<String>,
+    pub mounts: Vec<MountAccount>,
+}
+
+/// What is left of a run.
+pub struct Finished {
+    /// What it came to.
+    pub tally: Tally,
+    /// The run as recorded.
+    pub recorder: Recorder,
+    pub(super) names: Names,
+    pub(super) learned: Vec<Event>,
+    /// Some of the run was not told of.
+    pub(super) was_quiet: bool,
+    /// What the run went by.
+    pub(super) before: Option<Profile>,
+}
+
+impl Finished {
+    /// The run as a profile, and whether that is another than the one it went by. It is that one if some of this run was not told
+    /// and that one holds more.
+    pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf) -> (Profile, bool) {
+        let profile = self.recorder.finish(command, directory, &self.names);
+        match self.before {
+            Some(before) if self.was_quiet && before.steps.len() > profile.steps.len() => (before, false),
+            before => {
+                let truncated = profile.truncated || self.was_quiet;
+                let profile = Profile { learned: self.learned, truncated, ..profile };
+                let is_new = before.as_ref() != Some(&profile);
+                (profile, is_new)
+            }
+        }
+    }
+}
+
+impl Supervisor<'_> {
+    /// What a run came to so far.
+    pub(super) fn tally(&mut self, run: u32) -> Tally {
+        let of_run = |warning: &&(u32, String)| warning.0 == run;
+        let by_program = self.ring.processes.programs().of_run(run).into_iter().map(|program| ProgramAccount {
+            name: program.name,
+            executions: program.executions,
+            reads: program.counters.reads,
+            bytes: program.counters.bytes,
+            stall: self.ring.duration(program.counters.stall_ticks),
+            missed: program.missed,
+        });
+        let host = &self.driver.host;
+        Tally {
+            by_program: by_program.collect(),
+            unseen: self.ring.processes.programs().unseen_of_run(run),
+            statistics: self.driver.manager().statistics().clone(),
+            programs: self.ring.processes.count(run),
+            bytes_ahead: host.bytes_fetched(),
+            method: host.method(),
+            profile_steps: self.recorded.profile().map(|profile| profile.steps.len()),
+            records_lost: self.ring.lost(),
+            warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
+            mounts: host.mount_accounts(),
+        }
+    }
+
+    /// Ends the run: what is still disclosed will not be read.
+    pub fn finish(mut self) -> Finished {
+        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
+        self.ring.region.close();
+        self.catch_up();
+        self.driver.host.remember();
+        for reader in self.library.readers().into_iter().chain([RUN]) {
+            self.tell(Event::ReaderExited { reader });
+        }
+        // A policy that does not learn leaves what another one did.
+        let mut learned = self.driver.manager().learned();
+        if learned.is_empty() {
+            learned = self.recorded.profile().map(|profile| profile.learned.clone()).unwrap_or_default();
+        }
+        let tally = self.tally(FIRST_RUN);
+        let (recorder, names, was_quiet) = (self.recorder, self.names, self.quiet.was_quiet());
+        let before = self.recorded.into_profile();
+        Finished { tally, recorder, names, learned, was_quiet, before }
+    }
+}

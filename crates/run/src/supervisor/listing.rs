@@ -1,0 +1,45 @@
+//! Files that come next in the order of their directory.
+
+use std::io;
+use std::path::Path;
+
+use foresee_manager::{Event, FileId, Source, Want};
+
+use super::{RUN, Supervisor};
+use crate::hints::Listings;
+use crate::host::{Listed, Purpose};
+
+/// What is guessed of a file, in blocks: 256 KiB. In what lies beyond, the kernel's own readahead has got going.
+const BEGINNING: Want = Want::Range { first: 0, count: 64 };
+
+impl Supervisor<'_> {
+    /// A program began to read this file, or opened it if it is empty. Where somebody else knew that, there is nothing to guess.
+    pub(super) fn notice_visit(&mut self, file: FileId, waited: bool) {
+        let Some(listings) = &mut self.listings else { return };
+        if self.driver.manager().sources_of(file).all(|source| source == Source::Listing) {
+            listings.visited(self.names.path(file), waited);
+            self.follow_listings();
+        }
+    }
+
+    /// A directory was listed for its order.
+    pub(super) fn take_listing(&mut self, path: &Path, entries: io::Result<Vec<Listed>>) {
+        if let Some(listings) = &mut self.listings {
+            listings.listed(path, entries);
+            self.follow_listings();
+        }
+    }
+
+    fn follow_listings(&mut self) {
+        if self.listings.as_mut().is_some_and(Listings::take_withdrawn) {
+            self.tell(Event::Cancel { reader: RUN, source: Source::Listing });
+        }
+        while let Some(directory) = self.listings.as_mut().and_then(Listings::next_listing) {
+            self.driver.host.list(Purpose::Order, &directory);
+        }
+        while let Some(path) = self.listings.as_mut().and_then(Listings::next_found) {
+            let Some(file) = self.names.of_path(&path) else { return };
+            self.tell(Event::Hint { reader: RUN, source: Source::Listing, file, want: BEGINNING });
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! How much memory there is for blocks.
+
+use foresee_manager::Event;
+
+use super::Supervisor;
+use crate::host::{BLOCK_BYTES, Memory, Share};
+
+/// What is reckoned with where nothing can be found out.
+const UNKNOWN_BYTES: u64 = 1 << 30;
+
+/// What the manager reckons with.
+pub(super) struct Reckoned {
+    /// None if a fixed amount is to be reckoned with.
+    memory: Option<Memory>,
+    share: Share,
+    pages: u64,
+}
+
+impl Reckoned {
+    /// So many bytes, or what the system has.
+    pub fn new(fixed_bytes: Option<u64>) -> Self {
+        let memory = Memory::find();
+        let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
+        let memory = fixed_bytes.is_none().then_some(memory);
+        Reckoned { memory, share: Share::default(), pages: (bytes / BLOCK_BYTES).max(1) }
+    }
+
+    /// In pages of one block.
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+}
+
+impl Supervisor<'_> {
+    pub(super) fn look_at_memory(&mut self) {
+        let held = self.driver.manager().ledger().used * BLOCK_BYTES;
+        let Reckoned { memory, share, pages: before } = &mut self.reckoned;
+        let Some(bytes) = memory.as_ref().and_then(|memory| memory.cache_bytes(held)) else { return };
+        let pages = (share.of(bytes) / BLOCK_BYTES).max(1);
+        if pages.abs_diff(*before) > *before / 64 {
+            *before = pages;
+            self.tell(Event::Capacity { pages });
+        }
+    }
+
+    /// A read of what we believe here waited or not: whether we believe too much.
+    pub(super) fn notice_share(&mut self, waited: bool) {
+        let Reckoned { memory, share, .. } = &mut self.reckoned;
+        if share.read(waited) && share.settle(|| memory.as_ref().map_or(0, Memory::reclaims)) {
+            self.look_at_memory();
+        }
+    }
+}

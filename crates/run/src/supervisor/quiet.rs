@@ -1,0 +1,120 @@
+//! When nobody waits for a device, programs need not tell which files they open and read: telling, and taking it in, is what
+//! foresee costs them then. A program ends that by itself at its first open or read that waits (`Region::set_quiet`).
+//!
+//! What is not told is not recorded. So a run of which nothing is known yet goes on telling for longer, and one that went by an
+//! earlier run's profile leaves that in its place, unless it told more.
+
+use std::time::Duration;
+
+use foresee_ring::FAR_PART;
+
+use super::{COPY_MAX, STALL_MIN, Supervisor};
+
+/// Reads that found all in memory, after which no more need be told: the first of them cost a millisecond.
+const AFTER: u32 = 1024;
+/// The same where a run is recorded of which nothing is known. Opens and reads of twice as many files are what the ring holds: of a
+/// program that reads more, faster than we follow, some would be lost, and a record with gaps is not kept at all.
+const AFTER_RECORDED: u32 = 8192;
+/// So many of them make up for one that waited, and for one that may have: each may also have waited for a processor.
+const MAKE_UP_FOR_WAIT: u32 = 256;
+const MAKE_UP_FOR_FAR: u32 = 64;
+
+/// Whether it is so.
+#[derive(Default)]
+pub(super) struct Quiet {
+    /// What is read is recorded, and no earlier run's record is there.
+    is_first: bool,
+    /// Reads that found all in memory, but for those that made up for others.
+    reads: u32,
+    /// What had been brought from devices when their count began.
+    brought: u64,
+    /// What we said last.
+    is_quiet: bool,
+    /// Some of the run was not told.
+    was_quiet: bool,
+    /// Programs read on while the walk ahead of them stood still.
+    is_walk_behind: bool,
+}
+
+impl Quiet {
+    /// What is to be done with what a run reads, and whether an earlier one's record is there.
+    pub fn new(is_recorded: bool, is_known: bool) -> Self {
+        Quiet { is_first: is_recorded && !is_known, ..Quiet::default() }
+    }
+
+    /// Whether programs tell nothing now.
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Whether some of the run was not told.
+    pub fn was_quiet(&self) -> bool {
+        self.was_quiet
+    }
+
+    /// So many reads are enough.
+    fn after(&self) -> u32 {
+        if self.is_first { AFTER_RECORDED } else { AFTER }
+    }
+
+    /// Programs read on while the walk ahead of them stood still, and are heard of again.
+    pub fn is_walk_behind(&self) -> bool {
+        self.is_walk_behind && !self.is_quiet
+    }
+
+    /// The walk is where they are.
+    pub fn walk_goes_on(&mut self) {
+        self.is_walk_behind = false;
+    }
+
+    /// Nothing is to be found ahead of programs: they do not wait, or it is not known where they are.
+    pub fn stops_walk(&self) -> bool {
+        self.is_quiet || self.is_walk_behind
+    }
+}
+
+impl Supervisor<'_> {
+    /// A program read so many blocks, and told of it.
+    pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
+        let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
+        let brought = self.driver.host.brought();
+        if is_far && self.quiet.is_quiet {
+            return self.end_quiet();
+        }
+        let reads = self.quiet.reads;
+        self.quiet.reads = match (waited, is_far) {
+            _ if brought != self.quiet.brought => 0,
+            (true, _) => reads.saturating_sub(MAKE_UP_FOR_WAIT),
+            (false, true) => reads.saturating_sub(MAKE_UP_FOR_FAR),
+            (false, false) => reads.saturating_add(1),
+        };
+        self.quiet.brought = brought;
+        if self.quiet.reads >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
+            (self.quiet.is_quiet, self.quiet.was_quiet) = (true, true);
+            self.ring.region.set_quiet(true);
+            self.withdraw_recorded();
+        }
+    }
+
+    /// Not where somebody wants to hear of all reads, nor where they decide which page goes next, nor where programs disclose what
+    /// they will read: what of that they have read must be known.
+    fn may_be_quiet(&self) -> bool {
+        let manager = self.driver.manager();
+        let decides = manager.takes_advice() || manager.statistics().evictions > 0;
+        self.trace.is_none() && !decides && self.library.is_silent()
+    }
+
+    /// Looks whether a program waited, or something else ended it.
+    pub(super) fn follow_quiet(&mut self) {
+        if self.quiet.is_quiet && !(self.ring.region.is_quiet() && self.may_be_quiet()) {
+            self.end_quiet();
+        }
+    }
+
+    fn end_quiet(&mut self) {
+        self.quiet.reads = self.quiet.after() - MAKE_UP_FOR_FAR;
+        self.quiet.is_quiet = false;
+        self.quiet.is_walk_behind = true;
+        self.ring.region.set_quiet(false);
+    }
+}

@@ -1,0 +1,127 @@
+//! What an earlier run of the command read. Its first part is disclosed as the run begins, the rest as soon as something had to be
+//! brought from a device: of what lies in memory anyway, nothing need be known.
+//!
+//! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are in the recorded run is not known.
+//! Then what is left of it is withdrawn, and disclosed again from the file on with which they are heard of again.
+
+use std::ffi::OsStr;
+use std::hash::BuildHasher;
+
+use foldhash::HashMap;
+use foresee_manager::{Event, FileId, Source, Want};
+
+use super::{RUN, Supervisor, WALK_AHEAD_MAX};
+use crate::profile::Profile;
+
+/// The recorded run, and how far it is disclosed.
+#[derive(Default)]
+pub(super) struct Recorded {
+    profile: Option<Profile>,
+    /// What a mapping of these files touched in the recorded run.
+    mapped: HashMap<FileId, Vec<(u64, u64)>>,
+    /// The step to be disclosed next.
+    next: usize,
+    /// What had been brought from devices when disclosing last began.
+    brought: u64,
+    /// What was disclosed is withdrawn, and it is not known yet where programs are.
+    is_withdrawn: bool,
+    /// Made when it is first asked for.
+    places: Option<Places>,
+}
+
+/// Where the recorded run first read each of its files: by the hash of its path, its number in the profile and the step.
+struct Places(HashMap<u64, (u32, u32)>);
+
+impl Places {
+    fn of(profile: &Profile) -> Self {
+        let mut places = HashMap::with_capacity_and_hasher(profile.files.len(), Default::default());
+        for (at, step) in profile.steps.iter().enumerate() {
+            let hash = places.hasher().hash_one(profile.files[step.file as usize].as_os_str());
+            places.entry(hash).or_insert((step.file, at as u32));
+        }
+        Places(places)
+    }
+
+    fn find(&self, profile: &Profile, path: &OsStr) -> Option<usize> {
+        let &(file, at) = self.0.get(&self.0.hasher().hash_one(path))?;
+        (profile.files[file as usize].as_os_str() == path).then_some(at as usize)
+    }
+}
+
+impl Recorded {
+    pub fn new(profile: Option<Profile>) -> Self {
+        Recorded { profile, ..Recorded::default() }
+    }
+
+    /// The recorded run itself.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub fn into_profile(self) -> Option<Profile> {
+        self.profile
+    }
+
+    /// What a mapping of this file touched in the recorded run, as far as it is disclosed.
+    pub fn take_mapped(&mut self, file: FileId) -> Vec<(u64, u64)> {
+        self.mapped.remove(&file).unwrap_or_default()
+    }
+
+    /// It is to be disclosed from this file on, if it holds it.
+    fn go_on_from(&mut self, path: &OsStr) {
+        let Some(profile) = &self.profile else { return };
+        let places = self.places.get_or_insert_with(|| Places::of(profile));
+        if let Some(place) = places.find(profile, path) {
+            self.is_withdrawn = false;
+            self.next = place;
+        }
+    }
+}
+
+impl Supervisor<'_> {
+    /// Takes up what the recorded run's policy had learned.
+    pub(super) fn begin_recorded(&mut self) {
+        let learned = self.recorded.profile().map(|profile| profile.learned.clone());
+        for event in learned.into_iter().flatten() {
+            self.tell(event);
+        }
+        self.follow_recorded();
+    }
+
+    /// Discloses on, as far as it is time to.
+    pub(super) fn follow_recorded(&mut self) {
+        if self.recorded.is_withdrawn {
+            return;
+        }
+        let is_all_due = self.driver.host.brought() != self.recorded.brought;
+        while (is_all_due || self.driver.manager().open_hints() < WALK_AHEAD_MAX)
+            && let Some(profile) = &self.recorded.profile
+            && let Some(&step) = profile.steps.get(self.recorded.next)
+        {
+            self.recorded.next += 1;
+            let Some(file) = self.names.of_path(&profile.files[step.file as usize]) else { continue };
+            self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
+            if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
+                self.recorded.mapped.entry(file).or_default().push((first, count));
+            }
+        }
+    }
+
+    /// Programs are not heard of any more.
+    pub(super) fn withdraw_recorded(&mut self) {
+        if self.recorded.profile.is_some() && !self.recorded.is_withdrawn {
+            self.recorded.is_withdrawn = true;
+            self.recorded.mapped.clear();
+            self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
+        }
+    }
+
+    /// A program opens this file, and tells of it. If none is known to have opened it before (libraries, which every program opens,
+    /// tell nothing of where they are), what the recorded run read from there on is disclosed.
+    pub(super) fn find_recorded(&mut self, file: FileId) {
+        if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !self.sizes.contains_key(&file) {
+            self.recorded.brought = self.driver.host.brought();
+            self.recorded.go_on_from(self.names.path(file).as_os_str());
+        }
+    }
+}

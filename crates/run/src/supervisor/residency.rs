@@ -1,0 +1,47 @@
+//! What we believe to be in memory is checked against the kernel, a part of one file at a time: what it gave up by itself must be
+//! fetched again if it is disclosed again.
+
+use foldhash::HashMap;
+use foresee_manager::{Block, FileId};
+
+use super::{Met, Supervisor};
+use crate::host::BLOCK_BYTES;
+
+/// Blocks whose residency is checked at one time, and in one question: 128 system calls of a microsecond at most. The kernel
+/// gives pages up in order of age, so that neighbours go together.
+const CHECKED_AT_ONCE: u64 = 4096;
+const CHECKED_TOGETHER: u64 = 32;
+
+/// Up to where each file's residency was checked last.
+#[derive(Default)]
+pub(super) struct Checked(HashMap<FileId, u64>);
+
+impl Supervisor<'_> {
+    pub(super) fn check_residency(&mut self) {
+        if let Some(file) = self.driver.host.sample() {
+            self.check_next_part(file);
+        }
+    }
+
+    /// Checks a file from this block on.
+    pub(super) fn check_from(&mut self, file: FileId, first: u64) {
+        self.checked.0.insert(file, first);
+        self.check_next_part(file);
+    }
+
+    /// Checks the part of a file that comes after what was checked of it last.
+    fn check_next_part(&mut self, file: FileId) {
+        let blocks = self.sizes.get(&file).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
+        let first = match self.checked.0.remove(&file) {
+            Some(first) if first < blocks => first,
+            _ => 0,
+        };
+        let end = blocks.min(first + CHECKED_AT_ONCE);
+        self.checked.0.insert(file, end);
+        let parts = (first..end).step_by(CHECKED_TOGETHER as usize);
+        let parts = parts.map(|part| part..end.min(part + CHECKED_TOGETHER));
+        let is_believed = |index| self.driver.manager().is_present(Block { file, index });
+        let believed = parts.filter(|part| part.clone().any(is_believed)).collect();
+        self.driver.host.check(file, believed, &Met(&self.names, &self.ring));
+    }
+}

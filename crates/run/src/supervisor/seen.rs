@@ -1,0 +1,142 @@
+//! What a process did, and what follows from it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use foresee_manager::{Demand, Event, FileId, ReaderId, Source, Want};
+
+use super::{RUN, Supervisor};
+use crate::host::{BLOCK_BYTES, blocks};
+use crate::names::Identity;
+use crate::source::Sighting;
+use crate::source::ring::{Read, Seen};
+
+/// The kernel acts on advice itself as far as one readahead window, by default; the program reads there next.
+const KERNEL_READAHEAD_BYTES: u64 = 128 << 10;
+
+/// What a read or a write of a regular file was, for traces.
+#[derive(Debug, Clone, Copy)]
+pub struct TransferSeen<'a> {
+    /// Whether it was a write.
+    pub write: bool,
+    /// When it began, since the run did; of a write, when it was over.
+    pub time: Duration,
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub thread: u32,
+    /// The file's path.
+    pub path: &'a Path,
+    /// From which byte.
+    pub offset: u64,
+    /// How many bytes came or went.
+    pub bytes: u64,
+    /// The call site, or 0.
+    pub site: u64,
+    /// How long it took; not known of a write.
+    pub took: Duration,
+}
+
+/// Takes each read and write of a run, as it happened.
+pub type TraceSink<'a> = Box<dyn FnMut(TransferSeen) + 'a>;
+
+impl Supervisor<'_> {
+    pub(super) fn take_sighting(&mut self, sighting: Sighting) {
+        let Sighting { process, ordinal, program, thread, time, seen } = sighting;
+        match seen {
+            Seen::Opened { file, identity, size, named } => {
+                self.driver.host.was_named(self.names.path(file));
+                self.find_recorded(file);
+                self.know(file, identity, size);
+                self.find_walk(file);
+                if named {
+                    self.recorder.named(file, ordinal);
+                    self.tell(Event::Named { reader: RUN, file });
+                    if size == 0 {
+                        self.notice_visit(file, false);
+                    }
+                }
+            }
+            Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
+            Seen::Named { file } => {
+                self.driver.host.was_named(self.names.path(file));
+                self.recorder.named(file, ordinal);
+                self.tell(Event::Named { reader: RUN, file });
+            }
+            Seen::Read(read) => {
+                let took = self.ring.duration(read.ticks);
+                if let Some(trace) = &mut self.trace {
+                    let Read { file, offset, bytes, site, .. } = read;
+                    let (path, write) = (self.names.path(file), false);
+                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
+                }
+                self.take_read(ordinal, program, &read, time, took);
+            }
+            Seen::Wrote { file, offset, bytes, site } => {
+                if let Some(trace) = &mut self.trace {
+                    let (path, write, took) = (self.names.path(file), true, Duration::ZERO);
+                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
+                }
+                if let Some(size) = self.sizes.get_mut(&file) {
+                    *size = offset.saturating_add(bytes).max(*size);
+                }
+                // What is written is in the cache as what is read is (002 section 4), and its program's to advise on.
+                if let Some(reader) = self.reader_of_program(program, file)
+                    && let Some(written) = blocks(offset, bytes)
+                {
+                    self.reference(reader, file, written, site, Demand::Observed);
+                }
+            }
+            Seen::Mapped { file } => {
+                self.recorder.mapped(file, ordinal);
+                // Nothing will tell what of a mapping is touched: the recorded run did.
+                for (first, count) in self.recorded.take_mapped(file) {
+                    self.reference(RUN, file, (first, count), 0, Demand::Observed);
+                }
+            }
+            Seen::Advised { file, offset, bytes } => {
+                let size = self.sizes.get(&file).copied().unwrap_or(0);
+                let bytes = if bytes == 0 { size.saturating_sub(offset) } else { bytes };
+                let beyond = bytes.saturating_sub(KERNEL_READAHEAD_BYTES);
+                if let Some((first, count)) = blocks(offset.saturating_add(KERNEL_READAHEAD_BYTES), beyond) {
+                    let want = Want::Range { first, count };
+                    self.tell(Event::Hint { reader: RUN, source: Source::Advice, file, want });
+                }
+            }
+            Seen::Ended { ordinal } => self.ended(ordinal),
+            Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
+            Seen::Advises(advising) => self.take_advice(program, advising),
+        }
+    }
+
+    /// What a path leads to, as an open found it. Another file than before, or a smaller one, means other contents.
+    fn know(&mut self, file: FileId, identity: Identity, size: u64) {
+        let before = self.sizes.insert(file, size);
+        let host = &mut self.driver.host;
+        host.was_opened(file);
+        let (device, blocks) = (host.device(identity.0, self.names.path(file)), size.div_ceil(BLOCK_BYTES));
+        let is_replaced = self.names.identify(file, identity);
+        match before {
+            _ if is_replaced => {
+                self.tell(Event::FileChanged { file, blocks });
+                // What is to be given up is the other file's.
+                self.driver.host.forget(file);
+            }
+            Some(before) if before == size => {}
+            Some(before) if before > size => {
+                self.tell(Event::FileChanged { file, blocks });
+            }
+            _ => {
+                self.tell(Event::FileKnown { file, device, blocks, place: 0 });
+            }
+        }
+    }
+
+    /// A process is gone, and what it disclosed by itself goes with it.
+    pub(super) fn ended(&mut self, ordinal: u32) {
+        let reader = ReaderId(ordinal);
+        if self.library.end(reader) {
+            self.tell(Event::ReaderExited { reader });
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The page-cache host is a host as all are: on files of a real file system, by io_uring and by threads.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use foresee_driver::conformance::{self, Stand};
+use foresee_driver::{Driver, Tap};
+use foresee_manager::{Block, Config, DeviceLimits, Event, FileId, ReaderId, Source, Want};
+use foresee_run::host::{BLOCK_BYTES, Descriptor, Files, PageCache, Report, drop_pages, resident_runs};
+use foresee_run::names::{Identity, Names};
+
+/// Files that no program has open.
+struct Unopened<'a>(&'a Names);
+
+impl Files for Unopened<'_> {
+    fn path(&self, file: FileId) -> &Path {
+        self.0.path(file)
+    }
+
+    fn identity(&self, file: FileId) -> Option<Identity> {
+        self.0.identity(file)
+    }
+
+    fn descriptor(&self, _: FileId) -> Option<Descriptor> {
+        None
+    }
+}
+
+/// Tests run beside each other.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+struct Real<const URING: bool> {
+    driver: Driver<'static, PageCache>,
+    names: Names,
+    directory: PathBuf,
+    spoiled: bool,
+}
+
+impl<const URING: bool> Drop for Real<URING> {
+    fn drop(&mut self) {
+        // What is left behind is in a directory that is cleared with the build.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl<const URING: bool> Stand for Real<URING> {
+    type Host = PageCache;
+
+    fn new(files: &[Option<u64>], spoiled: bool, config: &Config, tap: Box<Tap<'static>>) -> Self {
+        let directory =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("conformance-{}", NEXT.fetch_add(1, Relaxed)));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        let mut names = Names::default();
+        for (number, blocks) in files.iter().enumerate() {
+            let path = directory.join(number.to_string());
+            names.of_path(&path).unwrap();
+            if let Some(blocks) = blocks {
+                fs::write(&path, vec![number as u8; (blocks * BLOCK_BYTES) as usize]).unwrap();
+                let file = File::open(&path).unwrap();
+                file.sync_all().unwrap();
+                drop_pages(&file, 0, 0);
+            }
+        }
+        let driver = Driver::new(config, PageCache::new(URING, None).unwrap(), Some(tap));
+        Real { driver, names, directory, spoiled }
+    }
+
+    fn driver(&mut self) -> &mut Driver<'static, PageCache> {
+        &mut self.driver
+    }
+
+    fn opened(&mut self, file: FileId) -> Event {
+        let path = self.names.path(file).to_owned();
+        let device = self.driver.host.device(fs::metadata(&self.directory).unwrap().dev(), &path);
+        let metadata = fs::metadata(&path);
+        if let Ok(metadata) = &metadata {
+            self.names.identify(file, (metadata.dev(), metadata.ino()));
+        }
+        // A spoiled one was there when it was looked up.
+        let blocks = metadata.map_or(1, |metadata| metadata.len().div_ceil(BLOCK_BYTES));
+        Event::FileKnown { file, device, blocks, place: 0 }
+    }
+
+    fn step(&mut self) {
+        self.driver.host.submit(&Unopened(&self.names)).unwrap();
+        self.driver.host.wait(&[], Duration::from_millis(2));
+        let mut reports = Vec::new();
+        self.driver.host.collect(&mut self.names, &mut reports);
+        for report in reports {
+            let Report::Event(event) = report else { continue };
+            if let (true, Event::FileKnown { file, .. }) = (self.spoiled, event) {
+                let _ = fs::remove_file(self.names.path(file));
+            }
+            self.driver.tell(event, |_, _| {});
+        }
+    }
+
+    fn is_here(&self, Block { file, index }: Block) -> Option<bool> {
+        let file = File::open(self.names.path(file)).ok()?;
+        let runs = resident_runs(&file, index * BLOCK_BYTES, BLOCK_BYTES).ok()?;
+        Some(!runs.is_empty())
+    }
+}
+
+#[test]
+fn by_io_uring() {
+    conformance::check::<Real<true>>();
+}
+
+#[test]
+fn by_threads() {
+    conformance::check::<Real<false>>();
+}
+
+/// How often the file was opened and closed since this was called.
+fn watched(path: &Path) -> impl FnMut() -> (usize, usize) + use<> {
+    let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: no pointers; the result is checked.
+    let watch = unsafe { libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC) };
+    assert!(watch >= 0);
+    // SAFETY: the descriptor is new and ours.
+    let mut events = unsafe { File::from_raw_fd(watch) };
+    // SAFETY: a C string.
+    assert!(unsafe { libc::inotify_add_watch(watch, name.as_ptr(), libc::IN_OPEN | libc::IN_CLOSE_NOWRITE) } >= 0);
+    let mut counts = (0, 0);
+    move || {
+        let mut buffer = [0; 4096];
+        while let Ok(bytes) = events.read(&mut buffer) {
+            // Of a file that is watched itself events have no names: each is four words, and the second is what happened.
+            for event in buffer[..bytes].chunks_exact(16) {
+                let what = u32::from_ne_bytes(event[4..8].try_into().unwrap());
+                counts.0 += usize::from(what & libc::IN_OPEN != 0);
+                counts.1 += usize::from(what & libc::IN_CLOSE_NOWRITE != 0);
+            }
+        }
+        counts
+    }
+}
+
+/// A daemon hears of each close, and may ask a server then.
+#[test]
+fn a_file_is_open_for_as_long_as_one_fetch_follows_another() {
+    let device = DeviceLimits { outstanding_max: 1, cluster_blocks_max: 1, ..DeviceLimits::default() };
+    let config = Config { device, ..Config::new(64, "tip1:unread_share=1".parse().unwrap()) };
+    let mut real = Real::<true>::new(&[Some(32)], false, &config, Box::new(|_, _, _, _| {}));
+    let mut counts = watched(real.names.path(FileId(0)));
+    let (reader, source, file) = (ReaderId(1), Source::Library, FileId(0));
+    real.driver.tell(Event::Hint { reader, source, file, want: Want::All }, |_, _| {});
+    let begun = Instant::now();
+    let is_here = |real: &Real<true>| real.driver.manager().is_present(Block { file, index: 31 });
+    while !(is_here(&real) && counts().0 == counts().1) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", counts());
+        real.step();
+    }
+    assert_eq!(real.driver.manager().statistics().ahead_fetches, 32);
+    assert_eq!(counts(), (1, 1), "opened and closed");
+}
