@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-stripe bench-mounts bench-local install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-programs bench-stripe bench-mounts bench-local install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -88,6 +88,10 @@ bench-unhinted: build
 # One file striped over several slow disks; as bench.
 bench-stripe: build
 	python3 bench/stripe.py
+
+# Programs that read in ways of their own: mappings; as bench, and numpy.
+bench-programs: build
+	python3 bench/programs/measure.py
 
 # Programs that say nothing and read the files of a directory; as bench.
 bench-listing: build

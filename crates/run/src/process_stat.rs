@@ -2,11 +2,25 @@
 
 use std::fmt::Display;
 
-/// The letter of its state: R if it runs, or would if it had a processor; None if there is none such. `of` is its place below `/proc`:
-/// a number, or `self/task/` and one.
-pub(crate) fn state(of: impl Display) -> Option<u8> {
+/// Where a field stands behind the program's name.
+const STATE: usize = 0;
+const MAJOR_FAULTS: usize = 9;
+
+/// Its fields behind the name, which is in parentheses and may hold anything; None if there is none such. `of` is its place below
+/// `/proc`: a number, or `self/task/` and one.
+fn field(of: impl Display, number: usize) -> Option<String> {
     let stat = std::fs::read(format!("/proc/{of}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-    stat.get(name_ends + 2).copied()
+    let fields = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    fields.split_ascii_whitespace().nth(number).map(str::to_owned)
+}
+
+/// The letter of its state: R if it runs, or would if it had a processor.
+pub(crate) fn state(of: impl Display) -> Option<u8> {
+    field(of, STATE)?.bytes().next()
+}
+
+/// How often it waited for a page of a file that it has mapped.
+pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
+    field(of, MAJOR_FAULTS)?.parse().ok()
 }

@@ -22,6 +22,7 @@ pub struct Recorder {
     steps: Vec<Step>,
     named: HashSet<FileId>,
     mapped: HashSet<FileId>,
+    touched: HashSet<FileId>,
     truncated: bool,
 }
 
@@ -35,6 +36,7 @@ impl Recorder {
             steps: Vec::new(),
             named: HashSet::new(),
             mapped: HashSet::new(),
+            touched: HashSet::new(),
             truncated: false,
         }
     }
@@ -72,6 +74,16 @@ impl Recorder {
         }
     }
 
+    /// Blocks of a mapped file were touched that were not here by an earlier touch. Then no more is asked at the end.
+    pub fn touched(&mut self, file: FileId, process: u32, first: u64, count: u64) {
+        self.touched.insert(file);
+        let number = self.numbers.get(&file).copied();
+        match self.steps.last_mut().filter(|step| Some(step.file) == number && step.mapped).map(|step| &mut step.want) {
+            Some(Want::Range { first: begun, count: so_far }) if *begun + *so_far == first => *so_far += count,
+            _ => self.push(file, process, Want::Range { first, count }, true),
+        }
+    }
+
     /// Blocks were read that were not here by an earlier read.
     pub fn read(&mut self, file: FileId, process: u32, first: u64, count: u64) {
         match self.last_of(file).map(|step| &mut step.want) {
@@ -89,6 +101,9 @@ impl Recorder {
         for step in self.steps {
             if !(step.mapped && step.want == Want::All) {
                 steps.push(step);
+                continue;
+            }
+            if self.touched.contains(&self.files[step.file as usize]) {
                 continue;
             }
             let (path, identity) = (&files[step.file as usize], names.identity(self.files[step.file as usize]));

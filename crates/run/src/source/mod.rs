@@ -1,13 +1,17 @@
 //! Sources: they see what programs read.
 //!
 //! - [`ring`]: what the preload library posts from inside each program, in the order it happened. `foresee run` goes by it.
+//! - [`mappings`]: what programs touch of the files that they have mapped, of which no call tells.
 //! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among them. `foresee record` goes by it
 //!   for programs that it did not start.
 
 pub mod fanotify;
+pub mod mappings;
 pub mod ring;
 
 use std::time::Duration;
+
+use foresee_manager::FileId;
 
 use crate::names::Names;
 use crate::programs::ProgramId;
@@ -28,6 +32,19 @@ pub struct Sighting {
     pub time: Duration,
     /// What it did.
     pub seen: Seen,
+}
+
+/// A part of a file in a process's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mapping {
+    /// Where it is in memory.
+    pub addr: u64,
+    /// How many bytes.
+    pub len: u64,
+    /// From which byte of the file on.
+    pub offset: u64,
+    /// The file.
+    pub file: FileId,
 }
 
 /// Sees what processes do.

@@ -10,7 +10,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | what a process did, and what follows from it | `seen`, `read` |
+//! | what a process did, and what follows from it | `seen`, `read`, `mapped` |
 //! | what will be read: by the command's words, an earlier run, a directory's order | `words`, `recorded`, `listing` |
 //! | what programs disclose | `disclosed` |
 //! | which pages programs can spare | `advising` |
@@ -28,6 +28,7 @@ mod attention;
 mod disclosed;
 mod finished;
 mod listing;
+mod mapped;
 mod memory;
 mod quiescence;
 mod quiet;
@@ -52,6 +53,7 @@ use crate::host::{BLOCK_BYTES, Descriptor, Files, PageCache, Purpose, Report};
 use crate::names::{Identity, Names};
 use crate::profile::{Profile, Recorder};
 use crate::source::Source;
+use crate::source::mappings::Mappings;
 use crate::source::ring::Ring;
 use advising::FileAdvice;
 use attention::Habits;
@@ -119,6 +121,7 @@ pub struct Setup<'a> {
 /// The supervisor of one run, or of several that share it.
 pub struct Supervisor<'a> {
     ring: Ring<'a>,
+    mappings: Mappings,
     driver: Driver<'a, PageCache>,
     names: Names,
     /// Of files that a program opened, as it knows them.
@@ -182,11 +185,13 @@ impl<'a> Supervisor<'a> {
             trust: Trust::Earned { initial_blocks: INITIAL_BLOCKS },
             ..Config::new(reckoned.pages(), setup.policy)
         };
-        let ring = Ring::new(region, clock, setup.host.began());
+        let begun = setup.host.began();
+        let ring = Ring::new(region, clock, begun);
         region.set_stall_ticks_min(ring.ticks(STALL_MIN));
         let tap = setup.log.map(|log| log_to(log, &config));
         let mut supervisor = Supervisor {
             ring,
+            mappings: Mappings::new(begun),
             driver: Driver::new(&config, setup.host, tap),
             names: Names::default(),
             sizes: HashMap::default(),
@@ -250,6 +255,7 @@ impl<'a> Supervisor<'a> {
         };
         // More is in the ring than is taken at once, and a program that hints may be waiting for room.
         let sleep = if self.rounds.is_behind { Duration::ZERO } else { self.rounds.sleep };
+        let sleep = self.mappings.due_in().map_or(sleep, |due| due.min(sleep));
         self.driver.host.wait(others, sleep);
     }
 
@@ -275,6 +281,9 @@ impl<'a> Supervisor<'a> {
     fn take_records(&mut self) -> usize {
         let mut room = RECORDS_AT_ONCE;
         while let Some(sighting) = self.ring.next(&mut self.names, &mut room) {
+            self.take_sighting(sighting);
+        }
+        while let Some(sighting) = self.mappings.next(&mut self.names, &mut room) {
             self.take_sighting(sighting);
         }
         RECORDS_AT_ONCE - room

@@ -42,8 +42,12 @@ pub type TraceSink<'a> = Box<dyn FnMut(TransferSeen) + 'a>;
 
 impl Supervisor<'_> {
     pub(super) fn take_sighting(&mut self, sighting: Sighting) {
-        let Sighting { process, ordinal, program, thread, time, seen } = sighting;
-        match seen {
+        let Sighting { process, ordinal, program, thread, time, ref seen } = sighting;
+        if let &Seen::Mapped { file, at } = seen {
+            let is_watched = at.is_some_and(|mapping| self.mappings.watch(&sighting, mapping));
+            return self.take_mapping(ordinal, file, is_watched);
+        }
+        match sighting.seen {
             Seen::Opened { file, identity, size, named } => {
                 self.driver.host.was_named(self.names.path(file));
                 self.find_recorded(file);
@@ -87,12 +91,9 @@ impl Supervisor<'_> {
                     self.reference(reader, file, written, site, Demand::Observed);
                 }
             }
-            Seen::Mapped { file } => {
-                self.recorder.mapped(file, ordinal);
-                // Nothing will tell what of a mapping is touched: the recorded run did.
-                for (first, count) in self.recorded.take_mapped(file) {
-                    self.reference(RUN, file, (first, count), 0, Demand::Observed);
-                }
+            Seen::Mapped { .. } => {}
+            Seen::Touched { file, first, count, waited } => {
+                self.take_touch(ordinal, program, file, (first, count), time, waited);
             }
             Seen::Advised { file, offset, bytes } => {
                 let size = self.sizes.get(&file).copied().unwrap_or(0);

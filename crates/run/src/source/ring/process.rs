@@ -16,6 +16,7 @@ use super::room::Room;
 use super::seen::{Read, Seen};
 use crate::names::{Names, absolute};
 use crate::programs::ProgramId;
+use crate::source::Mapping;
 
 /// Descriptors of one process that are followed; a program that claims more is not believed.
 const DESCRIPTORS_MAX: usize = 65_536;
@@ -43,14 +44,6 @@ pub(super) struct OpenFile {
 struct Descriptor {
     generation: u32,
     open: Rc<RefCell<OpenFile>>,
-}
-
-#[derive(Clone)]
-pub(super) struct Mapping {
-    pub addr: u64,
-    pub len: u64,
-    pub offset: u64,
-    pub file: FileId,
 }
 
 pub(super) struct Process {
@@ -188,17 +181,18 @@ impl Process {
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
                 let file = self.open_file(fd, generation)?.file?;
+                let mapping = Mapping { addr, len, offset, file };
                 if self.mappings.len() < MAPPINGS_MAX && self.room.take(1) {
-                    self.mappings.push(Mapping { addr, len, offset, file });
+                    self.mappings.push(mapping);
                 }
-                Some(Seen::Mapped { file })
+                Some(Seen::Mapped { file, at: Some(mapping) })
             }
             Record::Quiesces { ticket } => Some(Seen::Quiesces { slot: self.slot, ticket }),
             // Without a slash, only the dynamic linker knows which file it is; it is told once it is loaded.
             Record::Loading {} if !entry.path.contains(&b'/') => None,
             Record::Loaded { .. } | Record::Loading {} => {
                 let path = self.resolve(libc::AT_FDCWD, entry.path, names)?;
-                Some(Seen::Mapped { file: names.of_path(&path)? })
+                Some(Seen::Mapped { file: names.of_path(&path)?, at: None })
             }
             _ => self.says(entry, names),
         }

@@ -3,6 +3,7 @@
 use foresee_manager::{Advice, FileId};
 
 use crate::names::Identity;
+use crate::source::Mapping;
 
 /// Bytes of a file that a program read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +65,19 @@ pub enum Seen {
     Mapped {
         /// The file.
         file: FileId,
+        /// Where, if that is known.
+        at: Option<Mapping>,
+    },
+    /// A part of a mapped file was touched, for the first time or for the first time since its pages were taken away.
+    Touched {
+        /// The file.
+        file: FileId,
+        /// The first block.
+        first: u64,
+        /// How many.
+        count: u64,
+        /// Whether the program waited for a device, as far as is known.
+        waited: bool,
     },
     /// The program said it will read this. A length of 0 is to the file's end.
     Advised {

@@ -1,0 +1,128 @@
+"""make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory.
+
+Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
+to bench/results/programs.json; the table is printed at the end. Needs what bench/run.py needs, and numpy from the package registry.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import common  # noqa: E402
+from common import DISKS  # noqa: E402
+
+BIG_MIB = 256
+MEMMAP = """
+import numpy
+data = numpy.memmap("big", dtype=numpy.uint64, mode="r")
+"""
+IN_ORDER = MEMMAP + "print(int(numpy.add.reduce(data)))"
+AT_RANDOM = MEMMAP + """
+places = numpy.random.default_rng(5).integers(0, len(data), 2000)
+print(sum(int(data[place]) for place in places) % 1000003)
+"""
+# name, what the first and the second run on network storage must gain at least, the program
+JOBS = [
+    ("numpy.memmap in order, 256 MiB", (5, 10), IN_ORDER),
+    ("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
+]
+ARMS = ["plain", "first", "second", "warm"]
+
+
+def make_cold(cache):
+    """Nothing of the data is in memory; the interpreter and what it imports is."""
+    subprocess.run(["sync"], check=True)
+    Path("/proc/sys/vm/drop_caches").write_text("3\n")
+    subprocess.run([sys.executable, "-c", "import numpy, numpy.random"], check=True, env=environment(cache))
+
+
+def environment(cache):
+    return {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.environ["FORESEE_BENCH_PACKAGES"]}
+
+
+def run(arguments, arm, program, cache):
+    """One run: how long it took, what it printed, the account."""
+    account = cache / "account.json"
+    account.unlink(missing_ok=True)
+    prefix = [] if arm in ("plain", "warm") else [arguments.foresee, "run", "--quiet", "--json", str(account), "--"]
+    if arm == "warm":
+        Path("big").read_bytes()
+    else:
+        make_cold(cache)
+    begun = time.perf_counter()
+    done = subprocess.run([*prefix, sys.executable, "-c", program], env=environment(cache), capture_output=True, check=True)
+    took = time.perf_counter() - begun
+    told = json.loads(account.read_text()) if account.exists() else None
+    kept = {key: told[key] for key in ("own_cpu_s", "prefetched")} if told else None
+    return {"elapsed_s": took, "output": done.stdout.decode(), "account": kept}
+
+
+def measure(arguments, job, directory):
+    name, _, program = job
+    row = {"job": name, **{arm: [] for arm in ARMS}}
+    for arms in ([ARMS, ["warm", "first", "second", "plain"]] * arguments.rounds)[: arguments.rounds]:
+        cache = directory / "cache"
+        shutil.rmtree(cache, ignore_errors=True)
+        cache.mkdir()
+        for arm in arms:
+            row[arm].append(run(arguments, arm, program, cache))
+    row["same_output"] = len({it["output"] for arm in ARMS for it in row[arm]}) == 1
+    return row
+
+
+def inside(arguments):
+    """Runs in the slow directory, under slowdisk."""
+    os.chdir(os.environ["SLOWDISK_MOUNT"])
+    control = Path(os.environ["SLOWDISK_CONTROL"])
+    raw = {"rounds": arguments.rounds, "machine": common.machine(os.environ["SLOWDISK_DEVICE"]), "results": []}
+    with tempfile.TemporaryDirectory() as directory:
+        for disk in arguments.disks:
+            control.write_text(DISKS[disk] + "\n")
+            for job in JOBS:
+                if arguments.only and not any(part in job[0] for part in arguments.only):
+                    continue
+                print(f"{disk}: {job[0]}", file=sys.stderr, flush=True)
+                raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory))})
+    common.keep(arguments, "programs", raw)
+
+
+def table(results):
+    raw = json.loads((results / "programs.json").read_text())
+    print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of {raw['rounds']} runs")
+    print("| disk | job | plain | first run | second run | at least (network) | in memory | foresee's CPU, first and second |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    bars = {name: bar for name, bar, _ in JOBS}
+    for row in raw["results"]:
+        plain, first, second, warm = (statistics.median(it["elapsed_s"] for it in row[arm]) for arm in ARMS)
+        cpu = [statistics.median(it["account"]["own_cpu_s"] for it in row[arm]) for arm in ("first", "second")]
+        bar = " / ".join(f"{it}x" for it in bars[row["job"]]) if row["disk"] == "network" else ""
+        note = "" if row["same_output"] else " (outputs differ)"
+        print(f"| {row['disk']} | {row['job']}{note} | {plain:.2f} s | {plain / first:.1f}x | {plain / second:.1f}x | {bar} "
+              f"| {warm:.2f} s | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
+
+
+def main():
+    parser = common.options(__doc__, "job")
+    common.choice(parser, "jobs whose name holds one of these")
+    arguments = parser.parse_args()
+    if "SLOWDISK_MOUNT" in os.environ:
+        return inside(arguments)
+    if not arguments.table:
+        with tempfile.TemporaryDirectory() as packages:
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "numpy"], check=True)
+            os.environ["FORESEE_BENCH_PACKAGES"] = packages
+            setup = f'head -c {BIG_MIB << 20} /dev/urandom > "$SLOWDISK_MOUNT/big"'
+            common.on_slowdisk(arguments, ["--size", "1G"], setup, common.again())
+    table(arguments.results)
+
+
+if __name__ == "__main__":
+    main()
