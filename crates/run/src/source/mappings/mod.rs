@@ -5,13 +5,15 @@
 //! touched since. The order of what was touched between two looks is not known: it is taken to be that of the file. What is
 //! touched and unmapped between two looks is not seen.
 //!
-//! A look takes some 100 us for a mapping of 256 MiB, and all looks together at most 2 % of a processor.
+//! A look at all of a mapping takes up to 6 us a MiB. Between two of those it is only looked whether the program has gone on from
+//! where it was last, as it does that reads in order. Each kind takes at most 2 % of a processor.
 //!
 //! The kernel maps up to 16 neighbours of a touched page with it, if they are in memory (fault-around): they count as touched.
 
 mod scan;
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -29,8 +31,15 @@ const BYTES_MIN: u64 = 256 << 10;
 const BYTES_MAX: u64 = 64 << 30;
 /// Mappings looked at, of all processes together.
 const MAPPINGS_MAX: usize = 256;
-/// A look waits for at least so many times what the one before took: 2 % of a processor.
+/// Pages looked at in one question, where it is looked how far a program has gone on.
+const NEAR_PAGES: u64 = 512;
+/// A look waits for at least so many times what looks of its kind take: 2 % of a processor.
 const SHARE: u32 = 50;
+/// What one takes, to begin with. One that took longer than all before says little: something else may have had the processor.
+const COST_FIRST: Duration = Duration::from_micros(20);
+const COST_GROWTH: u32 = 2;
+/// How often it is asked whether a mapping is still there: of a process with hundreds of them that takes as long as ten looks.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
 /// How soon it is looked again where something was touched, and where nothing was for long.
 const SOON: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(64);
@@ -43,7 +52,11 @@ struct Watched {
     pagemap: Pagemap,
     /// The pages that were there at the last look, by number in the mapping, in order.
     present: Vec<Range<u64>>,
+    /// Behind the last of what was touched last.
+    at: u64,
     faults: u64,
+    /// When it was found to be there last.
+    found: Option<Duration>,
 }
 
 /// The mappings that are looked at.
@@ -51,15 +64,35 @@ pub struct Mappings {
     begun: Instant,
     watched: Vec<Watched>,
     seen: VecDeque<Sighting>,
-    /// When to look next, and how long that is after the last time.
+    /// Looks at where programs go on from, and at all of the mappings.
+    near: Looks,
+    whole: Looks,
+}
+
+/// Looks of one kind: when the next is due, how long that is after the last one at least, and what one takes of a processor.
+struct Looks {
     due: Instant,
     pause: Duration,
+    cost: Duration,
+}
+
+impl Looks {
+    fn new() -> Self {
+        Looks { due: Instant::now(), pause: SOON, cost: COST_FIRST }
+    }
+
+    /// One was made, took so much, and found something or nothing.
+    fn made(&mut self, took: Duration, is_busy: bool) {
+        self.pause = if is_busy { SOON } else { (self.pause * 2).min(LATE) };
+        self.cost = took.min(self.cost * COST_GROWTH).max(COST_FIRST);
+        self.due = Instant::now() + self.pause.max(self.cost * SHARE);
+    }
 }
 
 impl Mappings {
     /// None yet. Times are since `begun`.
     pub fn new(begun: Instant) -> Self {
-        Mappings { begun, watched: Vec::new(), seen: VecDeque::new(), due: begun, pause: SOON }
+        Mappings { begun, watched: Vec::new(), seen: VecDeque::new(), near: Looks::new(), whole: Looks::new() }
     }
 
     /// A program mapped a file. Returns whether what it touches of it will be seen.
@@ -74,41 +107,80 @@ impl Mappings {
             return false;
         }
         let (Ok(pagemap), Some(faults)) = (Pagemap::open(process), major_faults(process)) else { return false };
-        self.watched.push(Watched { process, ordinal, program, mapping, pagemap, present: Vec::new(), faults });
-        (self.pause, self.due) = (SOON, Instant::now());
+        self.watched.push(Watched {
+            process,
+            ordinal,
+            program,
+            mapping,
+            pagemap,
+            present: Vec::new(),
+            at: 0,
+            faults,
+            found: None,
+        });
+        (self.near, self.whole) = (Looks::new(), Looks::new());
         true
     }
 
     /// How long nothing needs to be looked at; None if there is nothing to look at.
     pub fn due_in(&self) -> Option<Duration> {
-        (!self.watched.is_empty()).then(|| self.due.saturating_duration_since(Instant::now()))
+        let due = self.near.due.min(self.whole.due);
+        (!self.watched.is_empty()).then(|| due.saturating_duration_since(Instant::now()))
     }
 
-    fn look(&mut self, names: &Names) {
-        let began = Instant::now();
+    fn look(&mut self, names: &Names, is_whole: bool) {
+        let began = processor_time();
         let (time, seen) = (self.begun.elapsed(), self.seen.len());
         let sightings = &mut self.seen;
-        self.watched.retain_mut(|it| it.look(names, time, sightings).is_some());
-        let is_busy = sightings.len() > seen;
-        self.pause = if is_busy { SOON } else { (self.pause * 2).min(LATE) };
-        self.due = Instant::now() + self.pause.max(began.elapsed() * SHARE);
+        self.watched.retain_mut(|it| it.look(names, time, is_whole, sightings).is_some());
+        let (is_busy, took) = (sightings.len() > seen, processor_time().saturating_sub(began));
+        let looks = if is_whole { &mut self.whole } else { &mut self.near };
+        looks.made(took, is_busy);
+        if is_busy {
+            // Where it goes on from there is looked at soon.
+            self.near.pause = SOON;
+            self.near.due = self.near.due.min(Instant::now() + SOON.max(self.near.cost * SHARE));
+        }
     }
 }
 
 impl Watched {
-    /// Tells what was touched since the last look; None if there is nothing to look at any more.
-    fn look(&mut self, names: &Names, time: Duration, sightings: &mut VecDeque<Sighting>) -> Option<()> {
-        let Mapping { addr, len, offset, file } = self.mapping;
-        let present = self.pagemap.present(addr..addr + len).ok()?;
-        let touched = without(&present, &self.present);
-        self.present = present;
-        if touched.is_empty() {
-            return Some(());
+    /// The pages from where it was last on, as far as they are there without a large gap.
+    fn gone_on(&mut self) -> io::Result<Vec<Range<u64>>> {
+        let (mut at, pages) = (self.at, self.mapping.len.div_ceil(BLOCK_BYTES));
+        let mut found = Vec::new();
+        while at < pages {
+            let end = pages.min(at + NEAR_PAGES);
+            let addresses = self.mapping.addr + at * BLOCK_BYTES..self.mapping.addr + end * BLOCK_BYTES;
+            let near = self.pagemap.present(addresses)?;
+            if near.is_empty() {
+                break;
+            }
+            found.extend(near.into_iter().map(|pages| at + pages.start..at + pages.end));
+            at = end;
         }
+        Ok(found)
+    }
+
+    /// Tells what was touched since the last look; None if there is nothing to look at any more.
+    fn look(
+        &mut self,
+        names: &Names,
+        time: Duration,
+        is_whole: bool,
+        sightings: &mut VecDeque<Sighting>,
+    ) -> Option<()> {
+        let Mapping { addr, len, offset, file } = self.mapping;
+        let present = if is_whole { self.pagemap.present(addr..addr + len) } else { self.gone_on() }.ok()?;
+        let touched = without(&present, &self.present);
+        self.present = if is_whole { present } else { union(&self.present, &touched) };
+        let Some(last) = touched.last() else { return Some(()) };
+        self.at = last.end;
         // It may have been unmapped, and something else be there.
-        let is_there = scan::mapped_at(self.process, addr)? == (names.identity(file)?.1, offset);
-        if !is_there {
-            return None;
+        if self.found.is_none_or(|found| time - found > ASKED_EVERY) {
+            let is_there = scan::mapped_at(self.process, addr)? == (names.identity(file)?.1, offset);
+            self.found = is_there.then_some(time);
+            self.found?;
         }
         let faults = major_faults(self.process)?;
         let mut waited = faults > std::mem::replace(&mut self.faults, faults);
@@ -125,8 +197,13 @@ impl Watched {
 
 impl Source for Mappings {
     fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting> {
-        if self.seen.is_empty() && !self.watched.is_empty() && Instant::now() >= self.due {
-            self.look(names);
+        if self.seen.is_empty() && !self.watched.is_empty() {
+            let now = Instant::now();
+            if now >= self.whole.due {
+                self.look(names, true);
+            } else if now >= self.near.due {
+                self.look(names, false);
+            }
         }
         if *room == 0 {
             return None;
@@ -135,6 +212,28 @@ impl Source for Mappings {
         *room -= 1;
         Some(sighting)
     }
+}
+
+/// What this thread has had of a processor.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call fills the time in.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// All that is in these ranges or in the others; both are in order, and nothing is in both.
+fn union(ranges: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut all = [ranges, others].concat();
+    all.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(all.len());
+    for range in all {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// What of these ranges is in none of the others; both are in order.
@@ -201,6 +300,9 @@ mod tests {
             let told: Vec<u64> = without(&ranges(&now), &ranges(&before)).into_iter().flatten().collect();
             let expected: Vec<u64> = ranges(&new).into_iter().flatten().collect();
             proptest::prop_assert_eq!(told, expected);
+            let both: Vec<bool> = (0..now.len()).map(|page| now[page] || was(page)).collect();
+            let was: Vec<bool> = (0..now.len()).map(was).collect();
+            proptest::prop_assert_eq!(union(&ranges(&was), &without(&ranges(&now), &ranges(&was))), ranges(&both));
         }
     }
 
@@ -235,25 +337,30 @@ mod tests {
             println!("skipped: page tables cannot be looked at here");
             return;
         }
-        let mut look = || -> Vec<u64> {
-            mappings.look(&names);
+        let mut look = |is_whole: bool| -> Vec<u64> {
+            mappings.look(&names, is_whole);
             let touched = |it: Sighting| match it.seen {
                 Seen::Touched { file: of, first, count, .. } if of == file => first..first + count,
                 other => panic!("{other:?}"),
             };
             mappings.seen.drain(..).flat_map(touched).collect()
         };
-        assert!(look().is_empty(), "nothing was touched");
+        assert!(look(true).is_empty(), "nothing was touched");
         // SAFETY: within the mapping.
         unsafe { memory.add(100 * 4096).read_volatile() };
-        let touched = look();
+        let touched = look(true);
         assert!(touched.contains(&100) && touched.len() <= 16, "{touched:?}");
-        assert!(look().is_empty(), "nothing more was touched");
-        // SAFETY: within the mapping.
-        unsafe { memory.add(200 * 4096).read_volatile() };
+        assert!(look(false).is_empty() && look(true).is_empty(), "nothing more was touched");
+        for page in 116..126 {
+            // SAFETY: within the mapping.
+            unsafe { memory.add(page * 4096).read_volatile() };
+        }
+        let touched = look(false);
+        assert!((116..126).all(|page| touched.contains(&page)), "{touched:?}");
+        assert!(look(true).is_empty(), "nothing more was touched");
         // SAFETY: the mapping is not used any more.
         unsafe { libc::munmap(memory.cast_mut().cast(), PAGES * 4096) };
-        assert!(look().is_empty(), "it is there no longer");
+        assert!(look(true).is_empty(), "it is there no longer");
         fs::remove_file(path).unwrap();
     }
 }
