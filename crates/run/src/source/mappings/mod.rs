@@ -98,7 +98,8 @@ impl Mappings {
     /// A program mapped a file. Returns whether what it touches of it will be seen.
     pub fn watch(&mut self, sighting: &Sighting, mapping: Mapping) -> bool {
         let &Sighting { process, ordinal, program, .. } = sighting;
-        let end = mapping.addr.saturating_add(mapping.len);
+        // A program may claim any numbers.
+        let Some(end) = mapping.addr.checked_add(mapping.len) else { return false };
         // What was there before is there no longer.
         self.watched.retain(|it| {
             it.process != process || end <= it.mapping.addr || it.mapping.addr + it.mapping.len <= mapping.addr
@@ -318,6 +319,24 @@ mod tests {
         // SAFETY: mapped with this length. Neighbours are not mapped with what is touched.
         unsafe { libc::madvise(memory, pages * 4096, libc::MADV_RANDOM) };
         (path, memory.cast())
+    }
+
+    #[test]
+    fn whatever_a_program_claims_is_taken() {
+        let (mut names, process) = (Names::default(), std::process::id());
+        let file = names.of_path(std::path::Path::new("/claimed")).unwrap();
+        names.identify(file, (1, 1));
+        let mut mappings = Mappings::new(Instant::now());
+        let numbers = [0, 1, 4095, 4096, BYTES_MIN, BYTES_MAX, 1 << 47, u64::MAX - 4095, u64::MAX];
+        for claim in 0..numbers.len().pow(3) {
+            let number = |digit: u32| numbers[claim / numbers.len().pow(digit) % numbers.len()];
+            let (seen, program, time) = (Seen::Named { file }, ProgramId::default(), Duration::ZERO);
+            let sighting = Sighting { process, ordinal: 1, program, thread: 1, time, seen };
+            mappings.watch(&sighting, Mapping { addr: number(0), len: number(1), offset: number(2), file });
+            mappings.look(&names, true);
+            mappings.look(&names, false);
+        }
+        assert!(mappings.seen.is_empty(), "nothing of that is this file");
     }
 
     #[test]
