@@ -87,6 +87,12 @@ impl Looks {
         self.cost = took.min(self.cost * COST_GROWTH).max(COST_FIRST);
         self.due = Instant::now() + self.pause.max(self.cost * SHARE);
     }
+
+    /// Something is going on: the next one is made as soon as it may be.
+    fn hurry(&mut self) {
+        self.pause = SOON;
+        self.due = self.due.min(Instant::now() + SOON.max(self.cost * SHARE));
+    }
 }
 
 impl Mappings {
@@ -119,7 +125,8 @@ impl Mappings {
             faults,
             found: None,
         });
-        (self.near, self.whole) = (Looks::new(), Looks::new());
+        self.near.hurry();
+        self.whole.hurry();
         true
     }
 
@@ -129,23 +136,38 @@ impl Mappings {
         (!self.watched.is_empty()).then(|| due.saturating_duration_since(Instant::now()))
     }
 
+    /// Of what is not touched it would not be noticed that it is there no longer: one in turn is asked about.
+    fn check_one(&mut self, names: &Names) {
+        if !self.watched.is_empty() {
+            self.watched.rotate_left(1);
+            self.watched.pop_if(|it| it.is_there(names) != Some(true));
+        }
+    }
+
     fn look(&mut self, names: &Names, is_whole: bool) {
         let began = processor_time();
         let (time, seen) = (self.begun.elapsed(), self.seen.len());
+        if is_whole {
+            self.check_one(names);
+        }
         let sightings = &mut self.seen;
         self.watched.retain_mut(|it| it.look(names, time, is_whole, sightings).is_some());
         let (is_busy, took) = (sightings.len() > seen, processor_time().saturating_sub(began));
         let looks = if is_whole { &mut self.whole } else { &mut self.near };
         looks.made(took, is_busy);
         if is_busy {
-            // Where it goes on from there is looked at soon.
-            self.near.pause = SOON;
-            self.near.due = self.near.due.min(Instant::now() + SOON.max(self.near.cost * SHARE));
+            self.near.hurry();
         }
     }
 }
 
 impl Watched {
+    /// Whether it is still what it was; None if that cannot be told any more.
+    fn is_there(&self, names: &Names) -> Option<bool> {
+        let Mapping { addr, offset, file, .. } = self.mapping;
+        Some(scan::mapped_at(self.process, addr)? == (names.identity(file)?.1, offset))
+    }
+
     /// The pages from where it was last on, as far as they are there without a large gap.
     fn gone_on(&mut self) -> io::Result<Vec<Range<u64>>> {
         let (mut at, pages) = (self.at, self.mapping.len.div_ceil(BLOCK_BYTES));
@@ -179,8 +201,7 @@ impl Watched {
         self.at = last.end;
         // It may have been unmapped, and something else be there.
         if self.found.is_none_or(|found| time - found > ASKED_EVERY) {
-            let is_there = scan::mapped_at(self.process, addr)? == (names.identity(file)?.1, offset);
-            self.found = is_there.then_some(time);
+            self.found = self.is_there(names)?.then_some(time);
             self.found?;
         }
         let faults = major_faults(self.process)?;
@@ -319,6 +340,30 @@ mod tests {
         // SAFETY: mapped with this length. Neighbours are not mapped with what is touched.
         unsafe { libc::madvise(memory, pages * 4096, libc::MADV_RANDOM) };
         (path, memory.cast())
+    }
+
+    #[test]
+    fn what_is_unmapped_untouched_is_forgotten() {
+        const PAGES: usize = 64;
+        let (path, memory) = mapped("untouched", PAGES);
+        let (mut names, metadata) = (Names::default(), fs::metadata(&path).unwrap());
+        let file = names.of_path(&path).unwrap();
+        names.identify(file, (metadata.dev(), metadata.ino()));
+        let (process, seen) = (std::process::id(), Seen::Named { file });
+        let sighting =
+            Sighting { process, ordinal: 1, program: ProgramId::default(), thread: 1, time: Duration::ZERO, seen };
+        let mut mappings = Mappings::new(Instant::now());
+        if !mappings.watch(&sighting, Mapping { addr: memory as u64, len: (PAGES * 4096) as u64, offset: 0, file }) {
+            println!("skipped: page tables cannot be looked at here");
+            return;
+        }
+        mappings.look(&names, true);
+        assert_eq!(mappings.watched.len(), 1, "it is there");
+        // SAFETY: the mapping is not used.
+        unsafe { libc::munmap(memory.cast_mut().cast(), PAGES * 4096) };
+        mappings.look(&names, true);
+        assert!(mappings.watched.is_empty(), "it is there no longer");
+        fs::remove_file(path).unwrap();
     }
 
     #[test]
