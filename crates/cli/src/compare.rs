@@ -131,6 +131,9 @@ fn run_foreseen(running: &Running, workshop: &Workshop, learn: bool) -> Result<M
     if let Some(advised) = &running.advice {
         foresee.arg("--advice").arg(&advised.path);
     }
+    if let Some(given) = &running.profile {
+        foresee.arg("--profile").arg(&given.path);
+    }
     foresee.args((!learn).then_some("--no-learn")).args(running.no_words.then_some("--no-words"));
     foresee.args(running.no_listings.then_some("--no-listings"));
     if let Some(bytes) = running.memory {

@@ -1,10 +1,11 @@
 //! `foresee profile`.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
 use clap::Subcommand;
 use foresee_manager::Want;
-use foresee_run::profile::{Profile, Store, Stored};
+use foresee_run::profile::{Profile, Store, Stored, export, import, together};
 use serde_json::json;
 
 use crate::say::print;
@@ -23,6 +24,25 @@ pub enum Action {
     Show {
         /// A name from 'foresee profile list'
         name: String,
+    },
+    /// Write what commands read to standard output, for 'foresee profile import' or 'foresee run --profile' elsewhere; of several, what
+    /// each of them read, as of the first one's command
+    Export {
+        /// Names from 'foresee profile list'
+        #[arg(required = true)]
+        names: Vec<String>,
+    },
+    /// Keep what was exported elsewhere, as this user's own
+    Import {
+        /// Files that 'foresee profile export' wrote
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Write what several exported profiles say to standard output, as one of the first one's command
+    Merge {
+        /// Files that 'foresee profile export' wrote
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
     },
     /// Remove recorded commands
     Forget {
@@ -45,6 +65,20 @@ pub fn main(action: Action) -> Result<u8, String> {
             let profile = find(&stored, &name)?.read()?;
             print(|out| show(&profile, out))?;
         }
+        Action::Export { names } => {
+            let profiles = names.iter().map(|name| find(&stored, name)?.read()).collect::<Result<Vec<_>, _>>()?;
+            write_packed(&profiles)?;
+        }
+        Action::Import { files } => {
+            let profiles = files.iter().map(|file| import(file)).collect::<Result<Vec<_>, _>>()?;
+            for profile in profiles {
+                store.save(&profile)?;
+            }
+        }
+        Action::Merge { files } => {
+            let profiles = files.iter().map(|file| import(file)).collect::<Result<Vec<_>, _>>()?;
+            write_packed(&profiles)?;
+        }
         Action::Forget { names, all } => {
             let doomed = match all {
                 true => stored.iter().collect(),
@@ -56,6 +90,34 @@ pub fn main(action: Action) -> Result<u8, String> {
         }
     }
     Ok(0)
+}
+
+/// A profile that `--profile` names.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says.
+    pub profile: Profile,
+}
+
+/// Reads the file that `--profile` names.
+pub fn read(path: &str) -> Result<Given, String> {
+    let path = PathBuf::from(path);
+    import(&path).map(|profile| Given { path, profile })
+}
+
+/// Writes these to standard output, together as one of the first one's command.
+fn write_packed(profiles: &[Profile]) -> Result<(), String> {
+    if io::stdout().is_terminal() {
+        return Err("a profile is no text for a terminal: '> FILE' puts it into a file".to_owned());
+    }
+    let profile = match profiles {
+        [one] => Some(one.clone()),
+        several => together(several),
+    };
+    let packed = profile.map_or(Ok(Vec::new()), |profile| export(&profile)).map_err(|error| error.to_string())?;
+    print(|out| out.write_all(&packed))
 }
 
 fn find<'a>(stored: &'a [Stored], name: &str) -> Result<&'a Stored, String> {
@@ -109,6 +171,10 @@ fn list(stored: &[Stored], json: bool, out: &mut dyn Write) -> io::Result<()> {
 fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "command    {}", words(profile))?;
     writeln!(out, "directory  {}", profile.directory.display())?;
+    if !profile.program.as_os_str().is_empty() {
+        writeln!(out, "program    {}", profile.program.display())?;
+    }
+    writeln!(out, "runs       {}", profile.runs)?;
     for step in &profile.steps {
         let file = profile.files[step.file as usize].display();
         let what = match step.want {
@@ -116,7 +182,8 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
             Want::Range { first, count } => format!("reads {count} blocks from {first}"),
             _ => "looks up".to_owned(),
         };
-        writeln!(out, "process {}  {what}  {file}", step.process)?;
+        let seldom = if profile.is_common(step) { "" } else { "  (not by most runs)" };
+        writeln!(out, "process {}  {what}  {file}{seldom}", step.process)?;
     }
     if profile.truncated {
         writeln!(out, "(more was read than a profile holds)")?;

@@ -113,6 +113,7 @@ pub fn json(account: &Account) -> Value {
             "bytes": account.bytes_ahead,
             "method": account.method,
         },
+        "profile_of": account.profile_of,
         "profile_steps": account.profile_steps,
         "manager": counters,
         "records_lost": account.records_lost,

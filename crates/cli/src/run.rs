@@ -146,7 +146,7 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let profile = &ran.profile;
     let failed = ran.account.ending != Ending::Status(0);
     let had_more = || {
-        let before = store.load(&profile.command, &profile.directory);
+        let before = store.load(&profile.command, &profile.directory, &profile.program);
         before.is_ok_and(|before| before.is_some_and(|before| before.steps.len() > profile.steps.len()))
     };
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;

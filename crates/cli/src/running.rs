@@ -9,6 +9,7 @@ use foresee_run::profile::Store;
 use foresee_run::run::Run;
 
 use crate::advice::Advised;
+use crate::profile::Given;
 
 /// What is common to all that runs a command.
 #[derive(Args)]
@@ -20,6 +21,11 @@ pub struct Running {
     /// Neither use nor record what this command reads
     #[arg(long)]
     pub no_learn: bool,
+
+    /// Go by what this file says that runs elsewhere read, as 'foresee profile export' wrote it, where no run of this command here is
+    /// known: paths in a tree that is elsewhere here are found by the command's words and directory
+    #[arg(long, value_name = "FILE", value_parser = crate::profile::read)]
+    pub profile: Option<Given>,
 
     /// Take no hints from the command's own words (files and directories among its arguments)
     #[arg(long)]
@@ -63,6 +69,7 @@ impl Running {
             command: self.command.clone(),
             policy: self.policy.clone().unwrap_or_else(|| default_policy(self.advice.is_some())),
             store: store.filter(|_| !self.no_learn),
+            profile: self.profile.as_ref().map(|it| it.profile.clone()),
             words: !self.no_words,
             listings: !self.no_listings,
             advice: self.advice.as_ref().map(|it| it.advice.clone()),

@@ -390,6 +390,9 @@ words! {
         Arguments = "arguments",
         /// A recorded run of the same command. Nobody said it: somebody watched, so it is a guess.
         Profile = "profile",
+        /// What was read by runs that were much alike: of the same program with other words, or of the same command where not all of
+        /// its runs read it. A guess, and in no order.
+        Related = "related",
         /// The order of a directory's files, which its readers have followed so far: a guess as well.
         Listing = "listing",
         /// posix_fadvise, readahead, madvise.
@@ -406,7 +409,7 @@ impl Source {
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
-            Source::Profile | Source::Listing | Source::Readahead => Class::Guessed,
+            Source::Profile | Source::Related | Source::Listing | Source::Readahead => Class::Guessed,
         }
     }
 
@@ -417,8 +420,13 @@ impl Source {
         match self {
             Source::Command => initial.saturating_mul(4),
             Source::Arguments => 0,
-            Source::Profile | Source::Listing | Source::Advice | Source::Library | Source::Readahead => initial,
+            _ => initial,
         }
+    }
+
+    /// Whether what it discloses is read in that order, more or less: then what a reader has passed over will not be read.
+    pub(crate) fn is_ordered(self) -> bool {
+        self != Source::Related
     }
 }
 

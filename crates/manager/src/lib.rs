@@ -83,7 +83,8 @@ pub use event::{
 };
 pub use future::Future;
 pub use hint::{
-    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_FLAWLESS,
+    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_BEYOND,
+    WINDOW_GROWTH_FLAWLESS,
 };
 pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, ViewId, WaiterId};
 pub use layout::{Piece, Stripe};

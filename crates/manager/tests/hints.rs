@@ -340,6 +340,41 @@ fn read_after_it_was_passed_over() {
     driver.manager.check();
 }
 
+/// What is in no order is consumed wherever it is read, and nothing before it is given up.
+#[test]
+fn in_no_order_nothing_is_passed_over() {
+    let mut driver = driver();
+    (0..50).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
+    driver.arrive();
+    for index in (0..50).rev() {
+        driver.read(1, 0, index, 1);
+        driver.manager.check();
+    }
+    assert_eq!(driver.manager.accuracy(Source::Related), (50, 0));
+    assert_eq!(driver.manager.statistics().ahead_of(false).timely, 50);
+}
+
+#[test]
+fn what_is_in_no_order_earns_by_what_lies_beyond() {
+    let trust = Trust::Earned { initial_blocks: 10 };
+    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, trust);
+    driver.known(0, 100_000);
+    let fetched = |driver: &Driver| driver.manager.statistics().ahead_of(false).fetched;
+    (0..10_000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
+    driver.arrive();
+    assert_eq!(fetched(&driver), 10);
+    (0..10).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    driver.arrive();
+    assert_eq!(fetched(&driver), 30, "those ten are read, and one more may be out for each");
+    driver.read(1, 0, 5000, 1);
+    driver.arrive();
+    assert_eq!(fetched(&driver), 30 + WINDOW_GROWTH_BEYOND);
+    (5001..6000).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    driver.arrive();
+    assert_eq!(fetched(&driver), 30 + 16 * 10, "of what was looked at, no more than ten came true");
+    driver.manager.check();
+}
+
 /// Two sources of one reader disclose the same: each has its own cursor, and one's jump is not the other's.
 #[test]
 fn two_sources_two_cursors() {

@@ -450,6 +450,12 @@ impl Model {
             let Some(at) = sequence.hints.iter_mut().position(hit) else { continue };
             sequence.consumed += 1;
             let complete = Self::span(&sequence.hints[at], names).is_none_or(|(_, len)| sequence.hints[at].read >= len);
+            if key.1 == Source::Related {
+                // In no order: nothing is passed over.
+                sequence.hints[at].done |= complete;
+                sequence.trim();
+                continue;
+            }
             let comes = at as u64 <= JUMP_ENTRIES_MAX || {
                 let place = at as u64 + sequence.gone;
                 let follows = sequence.far.is_some_and(|far| place > far && place - far <= JUMP_ENTRIES_MAX);

@@ -71,6 +71,27 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(60))]
+
+    /// What is in no order costs its first window, and some blocks more for each that comes true.
+    #[test]
+    fn a_set_costs_its_window(initial in 0..20u64, reads in proptest::collection::vec(0..3000u64, 0..200)) {
+        let mut driver = Driver::simple("tip1:unread_share=1", 10_000, Trust::Earned { initial_blocks: initial });
+        driver.known(0, 3000);
+        let want = |index| Want::Range { first: index, count: 1 };
+        (0..2000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, want(index))));
+        driver.arrive();
+        for &index in &reads {
+            driver.read(1, 0, index, 1);
+            driver.arrive();
+        }
+        driver.manager.check();
+        let (fetched, consumed) = (driver.manager.statistics().ahead_of(false).fetched, driver.consumed(Source::Related));
+        prop_assert!(fetched <= initial + (1 + WINDOW_GROWTH_BEYOND) * consumed, "{fetched} fetched, {consumed} read");
+    }
+}
+
 /// Taking everything back and saying it again does not buy a wrong reader a new window.
 #[test]
 fn cancelling_does_not_restore_confidence() {

@@ -59,7 +59,9 @@ pub struct Account {
     pub bytes_ahead: u64,
     /// How reads ahead were made: io_uring or threads.
     pub method: &'static str,
-    /// Steps the profile disclosed, if one was found.
+    /// Whose runs the profile is of, if one was found: "own", the same command's, or "related", others like it.
+    pub profile_of: Option<&'static str>,
+    /// The steps it has.
     pub profile_steps: Option<usize>,
     /// Records lost because the programs posted faster than they were taken.
     pub records_lost: u64,
@@ -86,6 +88,7 @@ impl Account {
             programs,
             bytes_ahead,
             method,
+            profile_of,
             profile_steps,
             records_lost,
             warnings,
@@ -104,6 +107,7 @@ impl Account {
             statistics,
             bytes_ahead,
             method,
+            profile_of,
             profile_steps,
             records_lost,
             own_cpu,

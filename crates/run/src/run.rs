@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foresee_manager::AdviceFile;
@@ -14,10 +14,10 @@ use crate::clock::Clock;
 use crate::hints::read_words;
 use crate::host::PageCache;
 use crate::launch::{Companion, End, Launch, Streams};
-use crate::profile::{Profile, Store};
+use crate::profile::{Earlier, Profile, Store, related};
 use crate::shared::SharedRegion;
 use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
-use crate::unseen::tell_if_unseen;
+use crate::unseen::{executed, tell_if_unseen};
 
 /// What is to be run, and how.
 pub struct Run<'a> {
@@ -27,6 +27,8 @@ pub struct Run<'a> {
     pub policy: Choice,
     /// Where profiles are kept; None: nothing is learned or looked up.
     pub store: Option<&'a Store>,
+    /// What runs elsewhere read, to go by where no run of this command here is known.
+    pub profile: Option<Profile>,
     /// Take hints from the command's words.
     pub words: bool,
     /// Guess what comes next where a directory's files are read in its order.
@@ -81,7 +83,10 @@ impl Run<'_> {
         if self.trace.is_some() || self.policy.build().uses_sites() {
             shared.region().want_sites();
         }
-        tell_if_unseen(shared.region(), &self.command);
+        let executed = self.command.first().and_then(|word| Some((word, executed(word)?)));
+        if let Some((word, executed)) = &executed {
+            tell_if_unseen(shared.region(), word, executed);
+        }
         let (region_name, region) = (shared.path().into(), Some(shared.region()));
         let launch = Launch { command: &self.command, region_name, region, streams: self.streams };
         // The program starts first: what it does until its first read is time to read ahead in.
@@ -96,14 +101,21 @@ impl Run<'_> {
         };
         // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
         let directory = std::env::current_dir().ok();
-        let (recorded, warning) = look_up(self.store, &self.command, directory.as_ref());
         let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
+        let program =
+            executed.and_then(|(_, executed)| std::fs::canonicalize(executed.program).ok()).unwrap_or_default();
+        let known = directory.as_ref().map(|directory| {
+            let is_told = words.as_ref().is_some_and(|words| words.known);
+            let of = Command { words: &self.command, directory, program: &program };
+            of.look_up(self.store, self.profile, is_told)
+        });
+        let (earlier, warning) = known.unwrap_or_default();
         let setup = Setup {
             policy: self.policy,
             memory_bytes: self.memory_bytes,
             host,
             words: words.unwrap_or_default(),
-            profile: recorded,
+            earlier,
             is_recorded: self.store.is_some(),
             listings: self.listings,
             advice: self.advice,
@@ -121,7 +133,8 @@ impl Run<'_> {
         let finished = supervisor.finish();
         let mut account = account(&companion, end, finished.tally.clone())?;
         account.warnings.splice(0..0, warning);
-        let (profile, is_new) = directory.map(|it| finished.into_profile(self.command, it)).unwrap_or_default();
+        let (profile, is_new) =
+            directory.map(|it| finished.into_profile(self.command, it, program)).unwrap_or_default();
         Ok(Ran { account, profile, is_new })
     }
 }
@@ -138,19 +151,40 @@ fn check(policy: &Choice, advised: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an earlier run of the command here read, or why that is not to be known.
-fn look_up(
-    store: Option<&Store>,
-    command: &[OsString],
-    directory: Option<&PathBuf>,
-) -> (Option<Profile>, Option<String>) {
-    match store.zip(directory).map(|(store, directory)| store.load(command, directory)) {
-        Some(Ok(profile)) => (profile, None),
-        Some(Err(damage)) => {
-            let warning = format!("the profile is passed over: {damage}; 'foresee profile forget' removes it");
-            (None, Some(warning))
-        }
-        None => (None, None),
+/// What is to be run, as profiles know it.
+struct Command<'a> {
+    words: &'a [OsString],
+    directory: &'a Path,
+    program: &'a Path,
+}
+
+impl Command<'_> {
+    /// What earlier runs read that this one may read too, and why more is not to be known. Of a command whose words tell what it reads
+    /// (`is_told`) other runs say nothing.
+    fn look_up(&self, store: Option<&Store>, given: Option<Profile>, is_told: bool) -> (Earlier, Option<String>) {
+        let &Command { words, directory, program } = self;
+        let loaded = store.map(|store| store.load(words, directory, program)).transpose();
+        let (own, warning) = match loaded {
+            Ok(own) => (own.flatten(), None),
+            Err(damage) => {
+                let warning = format!("the profile is passed over: {damage}; 'foresee profile forget' removes it");
+                (None, Some(warning))
+            }
+        };
+        let is_own = |it: &Profile| it.command == words && it.directory == directory;
+        let others = || {
+            let mut likest_first: Vec<Profile> = given.iter().cloned().collect();
+            if !is_told {
+                likest_first.extend(store.map(|store| store.related(words, directory, program)).unwrap_or_default());
+            }
+            related(&likest_first, words, directory)
+        };
+        let earlier = match (own, &given) {
+            (Some(own), _) => Earlier::Own(own),
+            (None, Some(given)) if is_own(given) => Earlier::Own(given.clone()),
+            _ => others().map_or(Earlier::Nothing, Earlier::Related),
+        };
+        (earlier, warning)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether the command itself can be watched. Of what it starts, the preload library says the same (`bindings/preload/src/exec.rs`).
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -12,31 +12,51 @@ use foresee_ring::{IMAGE_BYTES, Image, Record, Region, Stamp, Unseen, ticks};
 /// Scripts that are each other's interpreters: the kernel follows as many.
 const INTERPRETERS_MAX: usize = 5;
 
-/// Why this command will not tell of itself; None if it will, or if there is no such program.
-pub fn why_unseen(command: &OsStr) -> Option<Unseen> {
-    let mut path = found(command)?;
+/// What a command executes.
+pub struct Executed {
+    /// The file; of a script its interpreter.
+    pub program: PathBuf,
+    /// Why it will not tell of itself; None if it will.
+    pub why_unseen: Option<Unseen>,
+}
+
+/// What this command executes; None if there is no such program.
+pub fn executed(command: &OsStr) -> Option<Executed> {
+    let mut program = found(command)?;
     for _ in 0..INTERPRETERS_MAX {
-        let file = std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
+        let file = std::fs::metadata(&program).ok().filter(Metadata::is_file)?;
         let mut head = Vec::new();
-        File::open(&path).ok()?.take(IMAGE_BYTES as u64).read_to_end(&mut head).ok()?;
-        match Image::of(&head) {
-            Image::Script(interpreter) => path = PathBuf::from(OsStr::from_bytes(interpreter)),
-            Image::Foreign => return Some(Unseen::Foreign),
-            Image::Static => return Some(Unseen::Static),
-            Image::Dynamic if is_privileged(&file) => return Some(Unseen::Privileged),
-            Image::Dynamic | Image::Unknown => return None,
-        }
+        File::open(&program).ok()?.take(IMAGE_BYTES as u64).read_to_end(&mut head).ok()?;
+        let why_unseen = match Image::of(&head) {
+            Image::Script(interpreter) => {
+                program = looked_up_by_env(interpreter, &head).unwrap_or(PathBuf::from(OsStr::from_bytes(interpreter)));
+                continue;
+            }
+            Image::Foreign => Some(Unseen::Foreign),
+            Image::Static => Some(Unseen::Static),
+            Image::Dynamic if is_privileged(&file) => Some(Unseen::Privileged),
+            Image::Dynamic | Image::Unknown => None,
+        };
+        return Some(Executed { program, why_unseen });
     }
     None
 }
 
+/// `#!/usr/bin/env PROGRAM`: what env will find.
+fn looked_up_by_env(interpreter: &[u8], head: &[u8]) -> Option<PathBuf> {
+    let line = head.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is_program = |word: &&[u8]| !word.starts_with(b"-") && !word.contains(&b'=');
+    interpreter.ends_with(b"/env").then_some(())?;
+    words.by_ref().find(|word| word.ends_with(interpreter))?;
+    found(OsStr::from_bytes(words.find(|word| is_program(word))?))
+}
+
 /// Says that this command will not tell of itself, if it will not.
-pub fn tell_if_unseen(region: &Region, command: &[OsString]) {
-    if let Some(program) = command.first()
-        && let Some(why) = why_unseen(program)
-    {
+pub fn tell_if_unseen(region: &Region, command: &OsStr, executed: &Executed) {
+    if let Some(why) = executed.why_unseen {
         let stamp = Stamp { pid: std::process::id(), tid: std::process::id(), ticks: ticks() };
-        region.post(stamp, &Record::ExecutesUnseen { why }, program.as_bytes());
+        region.post(stamp, &Record::ExecutesUnseen { why }, command.as_bytes());
     }
 }
 

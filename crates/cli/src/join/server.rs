@@ -9,7 +9,7 @@ use foresee_manager::policy::Choice;
 use foresee_run::account::{Account, Ending};
 use foresee_run::clock::Clock;
 use foresee_run::host::PageCache;
-use foresee_run::profile::Store;
+use foresee_run::profile::{Earlier, Store};
 use foresee_run::shared::SharedRegion;
 use foresee_run::supervisor::{Setup, Supervisor};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ pub fn main() -> Result<u8, String> {
         memory_bytes: shared.memory,
         host,
         words: Default::default(),
-        profile: None,
+        earlier: Earlier::Nothing,
         is_recorded: false,
         listings: false,
         advice: None,

@@ -10,11 +10,20 @@ pub const WINDOW_GROWTH: u64 = 4;
 /// little: with four, a database of 15,000 pages read in random order takes five, with sixteen three.
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 
+/// What is in no order grows a window by one for each block that comes true, and by four for each that lies far beyond what was
+/// looked at: what lies before that may come to be read as well. But by that it has no more than sixteen blocks for each that came
+/// true of those that were looked at: a reader that reads 1 % of a large set here and there shall not have the set brought.
+pub const WINDOW_GROWTH_BEYOND: u64 = 4;
+const BEYOND_FOR_EACH: u64 = 16;
+
 pub(crate) struct Window {
     /// Blocks (and names) that may be out, unread. Full trust has no window: it is the greatest number.
     size: u64,
     /// Blocks and names issued and neither read nor passed over.
     unread: u64,
+    /// Of what is in no order: blocks that came true of those looked at, and what those beyond earned.
+    near: u64,
+    beyond: u64,
     pub accuracy: Accuracy,
 }
 
@@ -24,16 +33,21 @@ impl Window {
             Trust::Full => u64::MAX,
             Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
         };
-        Window { size, unread: 0, accuracy: Accuracy::default() }
+        Window { size, unread: 0, near: 0, beyond: 0, accuracy: Accuracy::default() }
+    }
+
+    /// Blocks and names that may be out.
+    fn limit(&self) -> u64 {
+        self.size.saturating_add(self.beyond.min(BEYOND_FOR_EACH * self.near))
     }
 
     pub fn is_full(&self) -> bool {
-        self.unread >= self.size
+        self.unread >= self.limit()
     }
 
     /// Whether so many may be under way at once.
     pub fn admits(&self, names: u64) -> bool {
-        names < self.size
+        names < self.limit()
     }
 
     /// How likely what is disclosed is to be read, from 0 to 1. What may fetch nothing holds nothing either.
@@ -45,6 +59,17 @@ impl Window {
         self.accuracy.came_true(blocks);
         let growth = if self.accuracy.skipped == 0 { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH };
         self.size = self.size.saturating_add(growth * blocks);
+    }
+
+    /// The same of what is in no order; `beyond` says that these lie far beyond what was looked at.
+    pub fn came_true_anywhere(&mut self, blocks: u64, beyond: bool) {
+        self.accuracy.came_true(blocks);
+        if beyond {
+            self.beyond += WINDOW_GROWTH_BEYOND * blocks;
+        } else {
+            self.near += blocks;
+            self.size = self.size.saturating_add(blocks);
+        }
     }
 
     pub fn proved_wrong(&mut self, blocks: u64) {

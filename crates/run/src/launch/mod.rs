@@ -34,7 +34,7 @@ use foresee_ring::{Region, Unseen};
 
 use crate::child::{Meant, Signals, command};
 use crate::run::Failure;
-use crate::unseen::why_unseen;
+use crate::unseen::executed;
 pub use companion::{Companion, End};
 pub use ending::end_as;
 use launcher::Launcher;
@@ -93,7 +93,7 @@ impl Launch<'_> {
                 let launcher = Launcher::new(companion, ours, signals, self.region);
                 let mut variables = vec![(OsStr::new("FORESEE_RING"), self.region_name)];
                 // The dynamic linker of another word size would complain.
-                if self.command.first().and_then(|it| why_unseen(it)) != Some(Unseen::Foreign) {
+                if self.command.first().and_then(|it| executed(it)?.why_unseen) != Some(Unseen::Foreign) {
                     variables.push((OsStr::new("LD_PRELOAD"), preload_value(&library)));
                 }
                 match command(self.command, &variables, launcher.signals.meant()).spawn() {

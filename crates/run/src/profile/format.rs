@@ -1,14 +1,17 @@
 //! A profile as text, a line each, compressed with zstd and its checksum:
 //!
 //! ```text
-//! foresee-profile 1
+//! foresee-profile 2
 //! arg ARGUMENT            one line an argument; bytes outside printable ASCII, and %, as %XX
 //! directory PATH
+//! program PATH            the file that was executed, if that is known
+//! runs COUNT              how many runs it is of, if it is more than one
 //! truncated               only if steps were left out
 //! file PATH               numbers files from 0
 //! name FILE PROCESS       its name was looked up
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
 //! map FILE PROCESS FIRST+COUNT       the same, through a mapping
+//! ... RUNS                behind the last three, where it is not 1: which runs read it, a bit each, the last run's the lowest
 //! learned EVENT           what the policy learned of a call site, as the event that says so
 //! ```
 
@@ -18,11 +21,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use foresee_manager::{Event, Want};
 
-use super::{Profile, STEPS_MAX, Step};
+use super::{Profile, RUNS_MAX, STEPS_MAX, Step};
 
-const FIRST_LINE: &str = "foresee-profile 1";
+const FIRST_LINE: &str = "foresee-profile 2";
+/// The same without programs and runs.
+const FIRST_LINE_BEFORE: &str = "foresee-profile 1";
 /// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us allocate.
 const TEXT_BYTES_MAX: usize = 256 << 20;
+/// What of it is looked at to see whose it is. Longer words than that make no profile to go by elsewhere.
+const HEAD_BYTES_MAX: usize = 64 << 10;
 
 fn escape(text: &OsStr, out: &mut String) {
     for &byte in text.as_bytes() {
@@ -66,19 +73,29 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
         line("arg", argument);
     }
     line("directory", profile.directory.as_os_str());
+    if !profile.program.as_os_str().is_empty() {
+        line("program", profile.program.as_os_str());
+    }
     for file in &profile.files {
         line("file", file.as_os_str());
+    }
+    if profile.runs > 1 {
+        let _ = writeln!(text, "runs {}", profile.runs);
     }
     if profile.truncated {
         text.push_str("truncated\n");
     }
     for step in &profile.steps {
-        let Step { file, process, want, mapped } = step;
+        let Step { file, process, want, mapped, runs } = step;
         let word = if *mapped { "map" } else { "read" };
         let _ = match want {
-            Want::Range { .. } => writeln!(text, "{word} {file} {process} {want}"),
-            _ => writeln!(text, "name {file} {process}"),
+            Want::Range { .. } => write!(text, "{word} {file} {process} {want}"),
+            _ => write!(text, "name {file} {process}"),
         };
+        if *runs != 1 {
+            let _ = write!(text, " {runs}");
+        }
+        text.push('\n');
     }
     for event in &profile.learned {
         let _ = writeln!(text, "learned {event}");
@@ -96,17 +113,29 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
 
 /// Reads a profile's file contents; the error says what is wrong with them.
 pub fn decode(bytes: &[u8]) -> Result<Profile, String> {
+    read_lines(bytes, TEXT_BYTES_MAX, |_| false)
+}
+
+/// Reads whose profile it is, and no more.
+pub fn decode_head(bytes: &[u8]) -> Result<Profile, String> {
+    read_lines(bytes, HEAD_BYTES_MAX, |word| word == "file")
+}
+
+fn read_lines(bytes: &[u8], bytes_max: usize, is_last: impl Fn(&str) -> bool) -> Result<Profile, String> {
     let mut text = String::new();
     let decoder = zstd::Decoder::new(bytes).map_err(|error| error.to_string())?;
-    std::io::Read::read_to_string(&mut std::io::Read::take(decoder, TEXT_BYTES_MAX as u64), &mut text)
+    std::io::Read::read_to_string(&mut std::io::Read::take(decoder, bytes_max as u64), &mut text)
         .map_err(|error| error.to_string())?;
     let mut lines = text.lines().enumerate();
-    if lines.next().map(|(_, line)| line) != Some(FIRST_LINE) {
+    if !lines.next().is_some_and(|(_, line)| [FIRST_LINE, FIRST_LINE_BEFORE].contains(&line)) {
         return Err(format!("its first line is not '{FIRST_LINE}'"));
     }
-    let mut profile = Profile::default();
+    let mut profile = Profile { runs: 1, ..Profile::default() };
     for (number, line) in lines {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if is_last(word) {
+            break;
+        }
         read_line(&mut profile, word, rest)
             .ok_or_else(|| format!("line {}: '{line}' is not understood", number + 1))?;
     }
@@ -117,6 +146,8 @@ fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
     match word {
         "arg" => profile.command.push(unescape(rest)?),
         "directory" => profile.directory = unescape(rest)?.into(),
+        "program" => profile.program = unescape(rest)?.into(),
+        "runs" => profile.runs = rest.parse().ok().filter(|runs| (1..=RUNS_MAX).contains(runs))?,
         "file" => profile.files.push(unescape(rest)?.into()),
         "truncated" => profile.truncated = true,
         "learned" => {
@@ -128,10 +159,11 @@ fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
             let file = fields.next()?.parse().ok().filter(|&file: &u32| (file as usize) < profile.files.len())?;
             let process = fields.next()?.parse().ok()?;
             let want = if word == "name" { Want::Name } else { fields.next()?.parse().ok()? };
+            let runs = fields.next().map_or(Some(1), |runs| runs.parse().ok())?;
             if profile.steps.len() >= STEPS_MAX || fields.next().is_some() {
                 return None;
             }
-            profile.steps.push(Step { file, process, want, mapped: word == "map" });
+            profile.steps.push(Step { file, process, want, mapped: word == "map", runs });
         }
         _ => return None,
     }
@@ -150,10 +182,12 @@ mod tests {
             directory: "/some dir".into(),
             files: vec!["/a\nb".into(), "/c".into()],
             steps: vec![
-                Step { file: 0, process: 1, want: Want::Name, mapped: false },
-                Step { file: 1, process: 2, want: range, mapped: false },
-                Step { file: 1, process: 2, want: range, mapped: true },
+                Step { file: 0, process: 1, want: Want::Name, mapped: false, runs: 1 },
+                Step { file: 1, process: 2, want: range, mapped: false, runs: 6 },
+                Step { file: 1, process: 2, want: range, mapped: true, runs: 3 },
             ],
+            program: "/usr/bin/grep".into(),
+            runs: 3,
             truncated: true,
             learned: vec![Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 }],
         }

@@ -51,7 +51,7 @@ impl Recorder {
             self.files.push(file);
             (self.files.len() - 1) as u32
         });
-        self.steps.push(Step { file, process, want, mapped });
+        self.steps.push(Step { file, process, want, mapped, runs: 1 });
     }
 
     /// The last step, if it is one of this file.
@@ -94,8 +94,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording.
-    pub fn finish(self, command: Vec<OsString>, directory: PathBuf, names: &Names) -> Profile {
+    /// Ends the recording of this command in this directory, which executed this program.
+    pub fn finish(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf, names: &Names) -> Profile {
         let files: Vec<PathBuf> = self.files.iter().map(|&file| names.path(file).to_owned()).collect();
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in self.steps {
@@ -116,7 +116,7 @@ impl Recorder {
         }
         let truncated = self.truncated || steps.len() > STEPS_MAX;
         steps.truncate(STEPS_MAX);
-        Profile { command, directory, files, steps, truncated, learned: Vec::new() }
+        Profile { command, directory, program, runs: 1, files, steps, truncated, learned: Vec::new() }
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
         recorder.named(b, 1);
         recorder.named(b, 1);
         recorder.read(a, 1, 9, 1);
-        let profile = recorder.finish(vec![], PathBuf::new(), &names);
+        let profile = recorder.finish(vec![], PathBuf::new(), PathBuf::new(), &names);
         let wants: Vec<_> = profile.steps.iter().map(|step| (step.file, step.want.to_string())).collect();
         assert_eq!(wants, [(0, "0+4".into()), (1, "name".into()), (0, "9+1".into())]);
     }

@@ -8,9 +8,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::related::likeness;
 use super::{Profile, format};
 use crate::kept::{self, Directory, Unreadable};
 
+/// Profiles of one program that are looked through for those most like a run that never was, the last used first; and how many are
+/// taken of those.
+const CANDIDATES_MAX: usize = 24;
+const RELATED_MAX: usize = 4;
 /// Profiles kept at most.
 const PROFILES_MAX: usize = 256;
 /// Bytes all profiles take at most.
@@ -44,6 +49,16 @@ fn fingerprint(command: &[OsString], directory: &Path) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// How many digits it has.
+const FINGERPRINT_DIGITS: usize = 16;
+
+/// What the files of all profiles of this program are called, before the fingerprint.
+fn prefix(command: &[OsString], program: &Path) -> String {
+    let words = || command.first().and_then(|word| Path::new(word).file_name());
+    let name = program.file_name().or_else(words).unwrap_or_default();
+    format!("{}-", name.to_string_lossy().chars().take(40).collect::<String>())
+}
+
 impl Store {
     /// The user's store: `FORESEE_PROFILES`, or below `XDG_CACHE_HOME`, else `~/.cache`. None if none of them is set.
     pub fn of_user() -> Option<Self> {
@@ -65,16 +80,14 @@ impl Store {
         &self.directory
     }
 
-    fn path(&self, command: &[OsString], directory: &Path) -> PathBuf {
-        let program = command.first().map(|program| Path::new(program).file_name().unwrap_or_default());
-        let program: String = program.unwrap_or_default().to_string_lossy().chars().take(40).collect();
+    fn path(&self, command: &[OsString], directory: &Path, program: &Path) -> PathBuf {
         let fingerprint = fingerprint(command, directory);
-        self.directory.join(format!("{program}-{fingerprint:016x}.{EXTENSION}"))
+        self.directory.join(format!("{}{fingerprint:016x}.{EXTENSION}", prefix(command, program)))
     }
 
-    /// The profile of this command in this place, if there is one. An error names the file.
-    pub fn load(&self, command: &[OsString], directory: &Path) -> Result<Option<Profile>, String> {
-        let path = self.path(command, directory);
+    /// The profile of this command in this place, which executes this program, if there is one. An error names the file.
+    pub fn load(&self, command: &[OsString], directory: &Path, program: &Path) -> Result<Option<Profile>, String> {
+        let path = self.path(command, directory, program);
         match read(&path) {
             Ok((profile, file)) if profile.command == command && profile.directory == directory => {
                 // Used now: what is used least recently goes first.
@@ -87,9 +100,23 @@ impl Store {
         }
     }
 
+    /// The profiles of this program whose runs were most like one of this command in this place, the likest first. What cannot be read is
+    /// passed over.
+    pub fn related(&self, command: &[OsString], directory: &Path, program: &Path) -> Vec<Profile> {
+        let prefix = prefix(command, program);
+        let mut stored = self.list().unwrap_or_default();
+        stored.retain(|it| it.name.strip_prefix(&prefix).is_some_and(|rest| rest.len() == FINGERPRINT_DIGITS));
+        stored.sort_by_key(|it| std::cmp::Reverse(it.used));
+        stored.truncate(CANDIDATES_MAX);
+        let heads = stored.iter().filter_map(|it| Some((it, read_by(&it.path, format::decode_head).ok()?.0)));
+        let mut alike: Vec<_> = heads.map(|(it, head)| (it, likeness(&head, command, directory, program))).collect();
+        alike.sort_by(|a, b| b.1.total_cmp(&a.1));
+        alike.into_iter().take(RELATED_MAX).filter_map(|(it, _)| it.read().ok()).collect()
+    }
+
     /// Keeps a profile, whole or not at all, and makes room.
     pub fn save(&self, profile: &Profile) -> Result<(), String> {
-        let path = self.path(&profile.command, &profile.directory);
+        let path = self.path(&profile.command, &profile.directory, &profile.program);
         let name = |error: io::Error| format!("{}: {error}", path.display());
         let bytes = format::encode(profile).map_err(name)?;
         if bytes.len() as u64 > PROFILE_BYTES_MAX {
@@ -148,8 +175,30 @@ impl Stored {
 }
 
 fn read(path: &Path) -> Result<(Profile, fs::File), Unreadable> {
+    read_by(path, format::decode)
+}
+
+fn read_by(path: &Path, decode: impl Fn(&[u8]) -> Result<Profile, String>) -> Result<(Profile, fs::File), Unreadable> {
     let (bytes, file) = kept::read(path, PROFILE_BYTES_MAX)?;
-    format::decode(&bytes).map(|profile| (profile, file)).map_err(Unreadable::Damaged)
+    decode(&bytes).map(|profile| (profile, file)).map_err(Unreadable::Damaged)
+}
+
+/// The profile in a file that was exported: anybody's. An error names the file.
+pub fn import(path: &Path) -> Result<Profile, String> {
+    let name = |why: String| format!("{}: {why}", path.display());
+    let file = fs::File::open(path).map_err(|error| name(error.to_string()))?;
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(file, PROFILE_BYTES_MAX + 1), &mut bytes)
+        .map_err(|error| name(error.to_string()))?;
+    if bytes.len() as u64 > PROFILE_BYTES_MAX {
+        return Err(name(format!("more than the {PROFILE_BYTES_MAX} bytes that a profile may have")));
+    }
+    format::decode(&bytes).map_err(|why| name(format!("is no profile: {why}")))
+}
+
+/// A profile as the contents of a file, to be imported elsewhere.
+pub fn export(profile: &Profile) -> io::Result<Vec<u8>> {
+    format::encode(profile)
 }
 
 #[cfg(test)]
@@ -162,16 +211,16 @@ mod tests {
     }
 
     fn profile(word: &str) -> Profile {
-        Profile { command: vec![word.into()], directory: "/d".into(), ..Profile::default() }
+        Profile { command: vec![word.into()], directory: "/d".into(), runs: 1, ..Profile::default() }
     }
 
     #[test]
     fn a_profile_is_found_by_its_command_and_directory_only() {
         let store = store("found");
         store.save(&profile("a")).unwrap();
-        assert_eq!(store.load(&["a".into()], Path::new("/d")).unwrap(), Some(profile("a")));
-        assert_eq!(store.load(&["a".into()], Path::new("/e")).unwrap(), None);
-        assert_eq!(store.load(&["b".into()], Path::new("/d")).unwrap(), None);
+        assert_eq!(store.load(&["a".into()], Path::new("/d"), Path::new("")).unwrap(), Some(profile("a")));
+        assert_eq!(store.load(&["a".into()], Path::new("/e"), Path::new("")).unwrap(), None);
+        assert_eq!(store.load(&["b".into()], Path::new("/d"), Path::new("")).unwrap(), None);
         fs::remove_dir_all(store.directory()).unwrap();
     }
 
@@ -184,9 +233,9 @@ mod tests {
         let stored = store.list().unwrap();
         assert_eq!(stored.len(), PROFILES_MAX);
         let newest = profile(&(PROFILES_MAX + 4).to_string());
-        let path = store.path(&newest.command, &newest.directory);
+        let path = store.path(&newest.command, &newest.directory, &newest.program);
         fs::write(&path, "nonsense").unwrap();
-        let error = store.load(&newest.command, &newest.directory).unwrap_err();
+        let error = store.load(&newest.command, &newest.directory, &newest.program).unwrap_err();
         assert!(error.contains(&path.display().to_string()), "{error}");
         fs::remove_dir_all(store.directory()).unwrap();
     }

@@ -22,6 +22,7 @@ pub struct Tally {
     pub programs: u32,
     pub bytes_ahead: u64,
     pub method: &'static str,
+    pub profile_of: Option<&'static str>,
     pub profile_steps: Option<usize>,
     pub records_lost: u64,
     pub warnings: Vec<String>,
@@ -38,23 +39,22 @@ pub struct Finished {
     pub(super) learned: Vec<Event>,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
-    /// What the run went by.
+    /// What earlier runs of the command read, if that is known.
     pub(super) before: Option<Profile>,
 }
 
 impl Finished {
-    /// The run as a profile, and whether that is another than the one it went by. It is that one if some of this run was not told
-    /// and that one holds more.
-    pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf) -> (Profile, bool) {
-        let profile = self.recorder.finish(command, directory, &self.names);
+    /// The run, with those before it, as a profile, and whether that says anything new. Of a run of which some was not told, and that
+    /// told less than is known, nothing is kept.
+    pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf) -> (Profile, bool) {
+        let run = self.recorder.finish(command, directory, program, &self.names);
+        let truncated = run.truncated || self.was_quiet;
+        let run = Profile { learned: self.learned, truncated, ..run };
         match self.before {
-            Some(before) if self.was_quiet && before.steps.len() > profile.steps.len() => (before, false),
-            before => {
-                let truncated = profile.truncated || self.was_quiet;
-                let profile = Profile { learned: self.learned, truncated, ..profile };
-                let is_new = before.as_ref() != Some(&profile);
-                (profile, is_new)
-            }
+            Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
+            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
+            Some(before) => (run.after(&before), true),
+            None => (run, true),
         }
     }
 }
@@ -79,6 +79,7 @@ impl Supervisor<'_> {
             programs: self.ring.processes.count(run),
             bytes_ahead: host.bytes_fetched(),
             method: host.method(),
+            profile_of: self.recorded.word(),
             profile_steps: self.recorded.profile().map(|profile| profile.steps.len()),
             records_lost: self.ring.lost(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
@@ -102,7 +103,7 @@ impl Supervisor<'_> {
         }
         let tally = self.tally(FIRST_RUN);
         let (recorder, names, was_quiet) = (self.recorder, self.names, self.quiet.was_quiet());
-        let before = self.recorded.into_profile();
+        let before = self.recorded.into_own();
         Finished { tally, recorder, names, learned, was_quiet, before }
     }
 }

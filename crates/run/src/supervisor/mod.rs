@@ -51,7 +51,7 @@ use crate::clock::Clock;
 use crate::hints::{Library, Listings, Words};
 use crate::host::{BLOCK_BYTES, Descriptor, Files, PageCache, Purpose, Report};
 use crate::names::{Identity, Names};
-use crate::profile::{Profile, Recorder};
+use crate::profile::{Earlier, Recorder};
 use crate::source::Source;
 use crate::source::mappings::Mappings;
 use crate::source::ring::Ring;
@@ -104,8 +104,8 @@ pub struct Setup<'a> {
     pub host: PageCache,
     /// What the command line disclosed.
     pub words: Words,
-    /// What an earlier run read.
-    pub profile: Option<Profile>,
+    /// What is known of earlier runs.
+    pub earlier: Earlier,
     /// What this run reads is recorded.
     pub is_recorded: bool,
     /// Guess what comes next where a directory's files are read in its order.
@@ -198,8 +198,8 @@ impl<'a> Supervisor<'a> {
             recorder: Recorder::new(),
             trace: setup.trace,
             words: CommandWords::new(setup.words),
-            quiet: Quiet::new(setup.is_recorded, setup.profile.is_some()),
-            recorded: Recorded::new(setup.profile),
+            quiet: Quiet::new(setup.is_recorded, matches!(setup.earlier, Earlier::Own(_))),
+            recorded: Recorded::new(setup.earlier),
             library: Library::default(),
             listings: None,
             file_advice: FileAdvice::default(),
@@ -315,6 +315,7 @@ impl<'a> Supervisor<'a> {
             self.look_at_memory();
             self.retire_dead();
             self.check_residency();
+            self.judge_recorded();
         }
     }
 

@@ -1,5 +1,8 @@
-//! What an earlier run of the command read. Its first part is disclosed as the run begins, the rest as soon as something had to be
+//! What earlier runs read. Its first part is disclosed as the run begins, the rest as soon as something had to be
 //! brought from a device: of what lies in memory anyway, nothing need be known.
+//!
+//! What most runs of the same command read comes in their order (source `profile`). What only some read, and what runs of other commands
+//! read, may come in any order, or not at all (`related`). So may all of it where a run turns out to go another way.
 //!
 //! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are in the recorded run is not known.
 //! Then what is left of it is withdrawn, and disclosed again from the file on with which they are heard of again.
@@ -11,12 +14,19 @@ use foldhash::HashMap;
 use foresee_manager::{Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
-use crate::profile::Profile;
+use crate::profile::{Earlier, Profile, Step};
 
-/// The recorded run, and how far it is disclosed.
+/// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what one jump passes over.
+const JUDGED_BLOCKS: u64 = 128;
+
+/// What earlier runs read, and how far it is disclosed.
 #[derive(Default)]
 pub(super) struct Recorded {
-    profile: Option<Profile>,
+    earlier: Earlier,
+    /// Nothing comes in the order in which it was recorded.
+    is_unordered: bool,
+    /// Blocks that came true in that order, and that were passed over, when that was last judged.
+    judged: (u64, u64),
     /// What a mapping of these files touched in the recorded run.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     /// The step to be disclosed next.
@@ -49,17 +59,26 @@ impl Places {
 }
 
 impl Recorded {
-    pub fn new(profile: Option<Profile>) -> Self {
-        Recorded { profile, ..Recorded::default() }
+    pub fn new(earlier: Earlier) -> Self {
+        Recorded { earlier, ..Recorded::default() }
     }
 
-    /// The recorded run itself.
+    /// What is gone by.
     pub fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()
+        self.earlier.profile()
     }
 
-    pub fn into_profile(self) -> Option<Profile> {
-        self.profile
+    /// Whose that is, in a word.
+    pub fn word(&self) -> Option<&'static str> {
+        self.earlier.word()
+    }
+
+    /// What runs of the same command read.
+    pub fn into_own(self) -> Option<Profile> {
+        match self.earlier {
+            Earlier::Own(profile) => Some(profile),
+            Earlier::Related(_) | Earlier::Nothing => None,
+        }
     }
 
     /// What a mapping of this file touched in the recorded run, as far as it is disclosed.
@@ -67,14 +86,31 @@ impl Recorded {
         self.mapped.remove(&file).unwrap_or_default()
     }
 
+    /// How a step is disclosed.
+    fn source(&self, profile: &Profile, step: &Step) -> Source {
+        // A single run of another command says of nothing that it is always read.
+        let is_known = matches!(self.earlier, Earlier::Own(_)) || profile.runs > 1;
+        if is_known && !self.is_unordered && profile.is_common(step) { Source::Profile } else { Source::Related }
+    }
+
     /// It is to be disclosed from this file on, if it holds it.
     fn go_on_from(&mut self, path: &OsStr) {
-        let Some(profile) = &self.profile else { return };
+        let Some(profile) = self.earlier.profile() else { return };
         let places = self.places.get_or_insert_with(|| Places::of(profile));
         if let Some(place) = places.find(profile, path) {
             self.is_withdrawn = false;
             self.next = place;
         }
+    }
+
+    /// Whether the run proves to go another way than was recorded, by the blocks that have come true by now and were passed over.
+    fn leaves_order(&mut self, (consumed, skipped): (u64, u64)) -> bool {
+        let (came_true, passed) = (consumed - self.judged.0, skipped.saturating_sub(self.judged.1));
+        if came_true + passed < JUDGED_BLOCKS {
+            return false;
+        }
+        self.judged = (consumed, skipped);
+        passed > came_true && !std::mem::replace(&mut self.is_unordered, true)
     }
 }
 
@@ -95,24 +131,40 @@ impl Supervisor<'_> {
         }
         let is_all_due = self.driver.host.brought() != self.recorded.brought;
         while (is_all_due || self.driver.manager().open_hints() < WALK_AHEAD_MAX)
-            && let Some(profile) = &self.recorded.profile
+            && let Some(profile) = self.recorded.profile()
             && let Some(&step) = profile.steps.get(self.recorded.next)
         {
+            let source = self.recorded.source(profile, &step);
+            let file = self.names.of_path(&profile.files[step.file as usize]);
             self.recorded.next += 1;
-            let Some(file) = self.names.of_path(&profile.files[step.file as usize]) else { continue };
-            self.tell(Event::Hint { reader: RUN, source: Source::Profile, file, want: step.want });
+            let Some(file) = file else { continue };
+            self.tell(Event::Hint { reader: RUN, source, file, want: step.want });
             if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
                 self.recorded.mapped.entry(file).or_default().push((first, count));
             }
         }
     }
 
+    /// Looks whether the run goes in the recorded order. If not, what is left of it is disclosed anew, as in none.
+    pub(super) fn judge_recorded(&mut self) {
+        if self.recorded.profile().is_some()
+            && !self.recorded.is_withdrawn
+            && self.recorded.leaves_order(self.driver.manager().accuracy(Source::Profile))
+        {
+            self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
+            self.recorded.next = 0;
+            self.follow_recorded();
+        }
+    }
+
     /// Programs are not heard of any more.
     pub(super) fn withdraw_recorded(&mut self) {
-        if self.recorded.profile.is_some() && !self.recorded.is_withdrawn {
+        if self.recorded.profile().is_some() && !self.recorded.is_withdrawn {
             self.recorded.is_withdrawn = true;
             self.recorded.mapped.clear();
-            self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
+            for source in [Source::Profile, Source::Related] {
+                self.tell(Event::Cancel { reader: RUN, source });
+            }
         }
     }
 
