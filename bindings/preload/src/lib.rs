@@ -14,7 +14,7 @@
 //!
 //! ```text
 //! start.rs    the constructor: tells of the program, patches
-//! ring.rs     where the ring is
+//! ring.rs     where the ring is; handover.rs: who gives it to us where we may not look there
 //! exec.rs     before the process becomes another program: whether we can be loaded into that
 //! patch.rs    stdio reads through an entry of libc's that no preloaded library can stand in front of: jump from there
 //! fds.rs      what each descriptor is: the reads of anything but regular files are left alone
@@ -35,6 +35,7 @@ mod advice;
 mod calls;
 mod exec;
 mod fds;
+mod handover;
 #[cfg(panic = "abort")]
 mod heap;
 mod hints;

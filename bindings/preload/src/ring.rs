@@ -2,12 +2,13 @@
 //! called.
 //!
 //! In another PID namespace the path leads to a stranger's descriptor, which may be anything: to open a FIFO lets its writer
-//! through. So nothing is opened whose link does not say the name, which no other memory has.
+//! through. So nothing is opened whose link does not say the name, which no other memory has. Where the kernel does not show us the
+//! link, [`handover`] asks for the ring.
 
 use core::cell::UnsafeCell;
-use core::ffi::CStr;
+use core::ffi::{CStr, c_int};
 
-use crate::{start, sys};
+use crate::{handover, start, sys};
 
 /// More than either takes.
 const BYTES: usize = 64;
@@ -27,8 +28,8 @@ fn kept() -> [&'static CStr; 2] {
     kept.each_ref().map(|bytes| CStr::from_bytes_until_nul(bytes).unwrap_or_default())
 }
 
-/// The path of the ring, if there is one that leads to it. To be called by the constructor.
-pub(crate) fn find() -> Option<&'static CStr> {
+/// The ring, opened, if there is one that we can reach. To be called by the constructor.
+pub(crate) fn open() -> Option<c_int> {
     let value = start::variable(c"FORESEE_RING")?.to_bytes();
     let colon = value.iter().rposition(|&byte| byte == b':')?;
     let (path, name) = (value.get(..colon)?, value.get(colon + 1..)?);
@@ -36,14 +37,23 @@ pub(crate) fn find() -> Option<&'static CStr> {
     let [kept_path, kept_target] = unsafe { &mut *KEPT.0.get() };
     put(kept_path, &[path])?;
     put(kept_target, &[b"/memfd:", name, b" (deleted)"])?;
-    let [path, _] = kept();
-    is_reachable().then_some(path)
+    let [path, target] = kept();
+    match leads_there() {
+        true => sys::open(path, libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY),
+        false => handover::ask(path, target.to_bytes()),
+    }
+}
+
+/// Whether a program that this process executes can reach the ring.
+pub(crate) fn is_reachable() -> bool {
+    let [path, target] = kept();
+    !path.is_empty() && (leads_there() || handover::ask(path, target.to_bytes()).map(sys::close).is_some())
 }
 
 /// Whether the path still leads to the ring.
-pub(crate) fn is_reachable() -> bool {
+fn leads_there() -> bool {
     let [path, target] = kept();
-    !path.is_empty() && sys::readlink(path, &mut [0; BYTES]) == target.to_bytes()
+    sys::readlink(path, &mut [0; BYTES]) == target.to_bytes()
 }
 
 /// Writes the parts one after the other, and leaves a NUL behind them. Nothing if they do not fit.

@@ -20,7 +20,7 @@ extern "C" fn begin() {
     next::find_all();
     state::find_single_threaded();
     exec::begin();
-    if let Some(region) = ring::find().and_then(map).filter(|region| !region.is_closing()) {
+    if let Some(region) = ring::open().and_then(map).filter(|region| !region.is_closing()) {
         enter(region);
     }
     // What was not found is no error of the program's.
@@ -96,9 +96,8 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
-/// Maps the file of this name, if it is a ring.
-fn map(path: &CStr) -> Option<&'static Region> {
-    let fd = sys::open(path, libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)?;
+/// Maps a file, which is closed, if it is a ring.
+fn map(fd: c_int) -> Option<&'static Region> {
     let bytes = Region::layout_size();
     // Memory beyond the end of a file is there, and deadly.
     let whole = sys::is_fixed(fd) && sys::fstat(fd).is_some_and(|stat| stat.st_size as usize >= bytes);

@@ -11,6 +11,7 @@
 pub mod account;
 pub mod child;
 pub mod clock;
+pub mod handover;
 pub mod hints;
 pub mod host;
 pub mod inherited;

@@ -87,7 +87,7 @@ impl Run<'_> {
         if let Some((word, executed)) = &executed {
             tell_if_unseen(shared.region(), word, executed);
         }
-        let (region_name, region) = (shared.path().into(), Some(shared.region()));
+        let (region_name, region) = (shared.path().into(), Some(&shared));
         let launch = Launch { command: &self.command, region_name, region, streams: self.streams };
         // The program starts first: what it does until its first read is time to read ahead in.
         let mut companion = launch.start(begun)?;

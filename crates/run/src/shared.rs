@@ -4,16 +4,20 @@ use std::ffi::CString;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::path::PathBuf;
 
 use foresee_ring::Region;
+
+use crate::handover::Handover;
 
 /// A region that lives as long as this.
 pub struct SharedRegion {
     file: File,
     memory: *mut u8,
     name: String,
+    /// None where there is no such socket to be had.
+    handover: Option<Handover>,
 }
 
 impl SharedRegion {
@@ -52,7 +56,9 @@ impl SharedRegion {
         let memory = memory.cast();
         // SAFETY: the mapping is page-aligned, zero, and of the region's size; it lives as long as `self`.
         unsafe { Region::initialise(memory) };
-        Ok(SharedRegion { file, memory, name })
+        let (path, link) = (path_of(&file), format!("/memfd:{name} (deleted)"));
+        let handover = Handover::new(&path, &link, fd).ok();
+        Ok(SharedRegion { file, memory, name, handover })
     }
 
     /// The region.
@@ -64,8 +70,24 @@ impl SharedRegion {
     /// Where programs find it, which is gone with this process, and what they know it by: in another PID namespace the same path
     /// leads to a stranger's file.
     pub fn path(&self) -> PathBuf {
-        format!("/proc/{}/fd/{}:{}", std::process::id(), self.file.as_raw_fd(), self.name).into()
+        format!("{}:{}", path_of(&self.file), self.name).into()
     }
+
+    /// Where programs ask for it that may not follow its path: what to poll, or -1.
+    pub fn fd(&self) -> RawFd {
+        self.handover.as_ref().map_or(-1, Handover::fd)
+    }
+
+    /// Answers who has asked there. Waits for nothing.
+    pub fn answer(&self) {
+        if let Some(handover) = &self.handover {
+            handover.answer();
+        }
+    }
+}
+
+fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
 impl Drop for SharedRegion {

@@ -124,6 +124,7 @@ pub fn main() -> Result<u8, String> {
     admit(&mut supervisor, &mut runs, first, wishes);
     while !runs.is_empty() {
         let worked = supervisor.turn();
+        region.answer();
         while let Ok((stream, _)) = listener.accept() {
             let Some((line, wishes)) = Line::new(stream).and_then(hear_wishes) else { continue };
             match wishes.suit(&shared) {
@@ -139,7 +140,7 @@ pub fn main() -> Result<u8, String> {
             goes_on
         });
         let lines: Vec<RawFd> = runs.iter().map(|run| run.line.stream().as_raw_fd()).collect();
-        supervisor.rest(worked, &[lines.as_slice(), &[listener.as_raw_fd()]].concat());
+        supervisor.rest(worked, &[lines.as_slice(), &[listener.as_raw_fd(), region.fd()]].concat());
     }
     // Programs that outlive their runs are told that nobody listens.
     supervisor.finish();

@@ -4,13 +4,12 @@ use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use foresee_ring::Region;
-
 use super::ending::end_as;
 use super::line::Silence;
 use super::{Line, Message};
 use crate::child::Signals;
 use crate::inherited;
+use crate::shared::SharedRegion;
 
 /// A companion that does not answer for so long is stopped, and no witness.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,7 +22,7 @@ pub(super) struct Launcher<'a> {
     /// Those taken and not yet dealt with. They are taken at once: signals of one kind do not queue, so that one that is not taken yet
     /// and the next one are one, even if the program, which is faster, got both.
     taken: VecDeque<libc::signalfd_siginfo>,
-    region: Option<&'a Region>,
+    region: Option<&'a SharedRegion>,
     /// What the companion ended with: 0 if all went well.
     companion_status: i32,
 }
@@ -36,7 +35,7 @@ enum Change {
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a Region>) -> Self {
+    pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a SharedRegion>) -> Self {
         let taken = VecDeque::new();
         Launcher { companion: Some(companion), line, signals, taken, region, companion_status: 0 }
     }
@@ -58,7 +57,11 @@ impl<'a> Launcher<'a> {
         inherited::let_go([false; 3]);
         let mut ended = None;
         loop {
-            wait_for([self.signals.fd()], None);
+            wait_for([self.signals.fd(), self.region.map_or(-1, SharedRegion::fd)], None);
+            // Here, as the companion may be busy for longer than a program may wait that asks.
+            if let Some(shared) = self.region {
+                shared.answer();
+            }
             self.take();
             while let Some(info) = self.taken.pop_front() {
                 self.pass_on(&info, program, ended.is_some());
@@ -77,8 +80,8 @@ impl<'a> Launcher<'a> {
             if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
                 (self.companion, self.companion_status) = (None, status);
                 // Programs that post, or wait for an answer, do so in vain.
-                if let Some(region) = self.region {
-                    region.close();
+                if let Some(shared) = self.region {
+                    shared.region().close();
                 }
             }
             if let (Some(status), None) = (ended, self.companion) {

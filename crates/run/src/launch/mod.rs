@@ -30,10 +30,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use foresee_ring::{Region, Unseen};
+use foresee_ring::Unseen;
 
 use crate::child::{Meant, Signals, command};
 use crate::run::Failure;
+use crate::shared::SharedRegion;
 use crate::unseen::executed;
 pub use companion::{Companion, End};
 pub use ending::end_as;
@@ -62,8 +63,8 @@ pub struct Launch<'a> {
     pub command: &'a [OsString],
     /// The name of the region that its programs post to.
     pub region_name: OsString,
-    /// The region, if it is of this run alone: it is closed if the companion is lost.
-    pub region: Option<&'a Region>,
+    /// The region, if it is of this run alone: it is handed over by the launcher, and closed if the companion is lost.
+    pub region: Option<&'a SharedRegion>,
     /// What the companion holds.
     pub streams: Streams,
 }

@@ -1,0 +1,139 @@
+//! Programs of another user than foresee's: handed the ring if they are of the run, and nobody else is.
+
+mod support;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+use support::process::{kill, program_of, state_of};
+use support::{Ended, Place, Under, binary, end, have, is_root, lines_of, wait_until};
+
+const NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/// A place where anybody may write, with foresee where anybody may read it; None where we cannot act as another user.
+fn place() -> Option<Place> {
+    if !is_root() || !have("setpriv") {
+        return None;
+    }
+    let place = Place::new();
+    place.write_lines(4, 2000);
+    fs::set_permissions(place.work(), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::create_dir(place.aside("bin")).unwrap();
+    for file in [binary().to_owned(), binary().with_file_name("libforesee_preload.so")] {
+        fs::copy(&file, place.aside("bin").join(file.file_name().unwrap())).unwrap();
+    }
+    Some(place)
+}
+
+/// `foresee run OPTIONS -- WORDS`, from where anybody may read it.
+fn run(place: &Place, options: &[&str], words: &[impl AsRef<OsStr>]) -> Command {
+    let mut command = place.command(place.aside("bin").join("foresee"));
+    command.arg("run").args(options).arg("--").args(words);
+    command
+}
+
+/// A script run by nobody under root's foresee: how it ended, and the account.
+fn account(place: &Place, options: &[&str], script: &str) -> (Ended, Value) {
+    let file = place.aside("account.json");
+    let options = [options, &["--no-words", "--json", file.to_str().unwrap()]].concat();
+    let ended = end(run(place, &options, &[&NOBODY[..], &["sh", "-c", script]].concat()), b"");
+    (ended, serde_json::from_slice(&fs::read(&file).unwrap()).unwrap())
+}
+
+/// Reads of a program in an account.
+fn bytes_of(account: &Value, program: &str) -> u64 {
+    let programs = account["by_program"].as_array().unwrap().iter();
+    programs.filter(|it| it["name"] == program).map(|it| it["bytes"].as_u64().unwrap()).sum()
+}
+
+fn said(files: usize) -> String {
+    (0..files).map(|it| lines_of(it, 2000)).collect()
+}
+
+#[test]
+fn they_are_seen_and_known_in_the_next_run() {
+    let Some(place) = place() else { return };
+    // The last is nobody's child any more.
+    let script = "cat d/f0; sh -c 'cat d/f1; exec cat d/f2'; (setsid sh -c 'cat d/f3 >out; mv out done' &)
+        until [ -e done ]; do sleep 0.01; done; cat done; rm done";
+    for steps in [0, 4] {
+        place.make_cold();
+        let (ended, account) = account(&place, &[], script);
+        assert!(ended.clone().with(0).out() == said(4) && ended.err().is_empty(), "{ended:?}");
+        assert_eq!(account["unseen"], Value::Array(Vec::new()), "{account:#}");
+        assert!(bytes_of(&account, "cat") >= said(4).len() as u64, "{account:#}");
+        assert!(account["profile_steps"].as_u64().unwrap_or(0) >= steps, "{account:#}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn they_are_seen_where_runs_share_a_supervisor() {
+    let Some(place) = place() else { return };
+    let name = format!("other-users-{}", std::process::id());
+    let (ended, account) = account(&place, &["--join", &name], "cat d/f0 d/f1");
+    assert_eq!(ended.with(0).out(), said(2));
+    assert!(bytes_of(&account, "cat") >= said(2).len() as u64, "{account:#}");
+}
+
+#[test]
+fn who_is_not_of_the_run_is_given_nothing_and_not_heard_for_ever() {
+    let Some(place) = place() else { return };
+    // What anybody may know of the run, said until nobody listens.
+    let stranger = "
+import socket, sys
+asker = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+asker.bind('')
+asker.connect(b'\\0' + sys.argv[1].encode())
+asker.settimeout(0.2)
+said = 0
+try:
+    while said < 1000000:
+        said += asker.send(sys.argv[1].encode()) > 0
+except OSError:
+    print('heard', said > 1000)
+try:
+    print('given', asker.recvmsg(10, 100))
+except OSError:
+    print('given nothing')
+";
+    place.write("stranger.py", stranger);
+    if !have("python3") {
+        return;
+    }
+    let script = format!("echo ready; until [ -e go ]; do sleep 0.01; done; {} cat d/f0", NOBODY.join(" "));
+    let file = place.aside("account.json");
+    let under = Under::way(run(&place, &["--json", file.to_str().unwrap()], &["sh", "-c", &script]));
+    let sockets = fs::read_to_string("/proc/net/unix").unwrap();
+    let ours = format!("@/proc/{}/fd/", under.pid());
+    let address = sockets.split_whitespace().find(|word| word.starts_with(&ours)).expect("a socket for the run");
+    let asked = end(place.plain(&["python3", "stranger.py", &address[1..]]), b"").with(0);
+    assert_eq!(asked.out(), "heard True\ngiven nothing\n", "{asked:?}");
+    place.write("go", "");
+    let (said_all, how) = under.finish();
+    assert_eq!((said_all, how), (format!("ready\n{}", said(1)), "status 0".to_owned()));
+    let account: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(bytes_of(&account, "cat"), 0, "nobody is heard any more: {account:#}");
+}
+
+#[test]
+fn they_begin_as_ever_when_the_companion_was_killed() {
+    let Some(place) = place() else { return };
+    let script = format!("echo ready; until [ -e go ]; do sleep 0.01; done; {} cat d/f0 d/f1", NOBODY.join(" "));
+    let under = Under::way(run(&place, &[], &["sh", "-c", &script]));
+    let program = program_of(under.pid());
+    let companion = place.processes().into_iter().find(|&pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        pid != program && name == "supervisor\n"
+    });
+    let companion = companion.expect("a companion");
+    kill(companion, libc::SIGKILL);
+    wait_until("the companion is gone", || state_of(companion).is_none());
+    place.write("go", "");
+    let (said_all, _) = under.finish();
+    assert!(said_all == format!("ready\n{}", said(2)), "the output differs");
+    place.assert_nothing_left();
+}
