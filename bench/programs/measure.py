@@ -1,7 +1,8 @@
 """make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory.
 
 Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
-to bench/results/programs.json; the table is printed at the end. Needs what bench/run.py needs, and numpy from the package registry.
+to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
+registry, and for its job PostgreSQL.
 """
 
 import json
@@ -13,10 +14,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import common  # noqa: E402
+import postgres  # noqa: E402
 from common import DISKS  # noqa: E402
 
 BIG_MIB = 256
@@ -29,36 +32,59 @@ AT_RANDOM = MEMMAP + """
 places = numpy.random.default_rng(5).integers(0, len(data), 2000)
 print(sum(int(data[place]) for place in places) % 1000003)
 """
-# name, what the first and the second run on network storage must gain at least, the program
+
+
+class Job(NamedTuple):
+    name: str
+    # What the first and the second run on network storage must gain at least.
+    bar: tuple
+    command: list
+    # What it reads on the slow disk, and what brings the program itself into memory.
+    data: str
+    warmed: list
+
+
+def numpy(name, bar, program):
+    return Job(name, bar, [sys.executable, "-c", program], "big", [sys.executable, "-c", "import numpy, numpy.random"])
+
+
 JOBS = [
-    ("numpy.memmap in order, 256 MiB", (5, 10), IN_ORDER),
-    ("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
+    numpy("numpy.memmap in order, 256 MiB", (5, 10), IN_ORDER),
+    numpy("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
+    *postgres.jobs(Job),
 ]
 ARMS = ["plain", "first", "second", "warm"]
 
 
-def make_cold(cache):
-    """Nothing of the data is in memory; the interpreter and what it imports is."""
+def make_cold(job, cache):
+    """Nothing of the data is in memory; the program, and what it loads, is."""
     subprocess.run(["sync"], check=True)
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-    subprocess.run([sys.executable, "-c", "import numpy, numpy.random"], check=True, env=environment(cache))
+    subprocess.run(job.warmed, check=True, env=environment(cache), stdout=subprocess.DEVNULL)
+
+
+def make_warm(data):
+    """All of the data is in memory: of a file, or of a folder."""
+    for path in [data, *data.rglob("*")]:
+        if path.is_file():
+            path.read_bytes()
 
 
 def environment(cache):
     return {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.environ["FORESEE_BENCH_PACKAGES"]}
 
 
-def run(arguments, arm, program, cache):
+def run(arguments, arm, job, cache):
     """One run: how long it took, what it printed, the account."""
     account = cache / "account.json"
     account.unlink(missing_ok=True)
     prefix = [] if arm in ("plain", "warm") else [arguments.foresee, "run", "--quiet", "--json", str(account), "--"]
     if arm == "warm":
-        Path("big").read_bytes()
+        make_warm(Path(job.data))
     else:
-        make_cold(cache)
+        make_cold(job, cache)
     begun = time.perf_counter()
-    done = subprocess.run([*prefix, sys.executable, "-c", program], env=environment(cache), capture_output=True, check=True)
+    done = subprocess.run([*prefix, *job.command], env=environment(cache), capture_output=True, check=True)
     took = time.perf_counter() - begun
     told = json.loads(account.read_text()) if account.exists() else None
     kept = {key: told[key] for key in ("own_cpu_s", "prefetched")} if told else None
@@ -66,14 +92,13 @@ def run(arguments, arm, program, cache):
 
 
 def measure(arguments, job, directory):
-    name, _, program = job
-    row = {"job": name, **{arm: [] for arm in ARMS}}
+    row = {"job": job.name, **{arm: [] for arm in ARMS}}
     for arms in ([ARMS, ["warm", "first", "second", "plain"]] * arguments.rounds)[: arguments.rounds]:
         cache = directory / "cache"
         shutil.rmtree(cache, ignore_errors=True)
         cache.mkdir()
         for arm in arms:
-            row[arm].append(run(arguments, arm, program, cache))
+            row[arm].append(run(arguments, arm, job, cache))
     row["same_output"] = len({it["output"] for arm in ARMS for it in row[arm]}) == 1
     return row
 
@@ -87,19 +112,19 @@ def inside(arguments):
         for disk in arguments.disks:
             control.write_text(DISKS[disk] + "\n")
             for job in JOBS:
-                if arguments.only and not any(part in job[0] for part in arguments.only):
+                if arguments.only and not any(part in job.name for part in arguments.only):
                     continue
-                print(f"{disk}: {job[0]}", file=sys.stderr, flush=True)
+                print(f"{disk}: {job.name}", file=sys.stderr, flush=True)
                 raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory))})
-    common.keep(arguments, "programs", raw)
+    common.keep(arguments, "seeing", raw)
 
 
 def table(results):
-    raw = json.loads((results / "programs.json").read_text())
+    raw = json.loads((results / "seeing.json").read_text())
     print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of {raw['rounds']} runs")
     print("| disk | job | plain | first run | second run | at least (network) | in memory | foresee's CPU, first and second |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    bars = {name: bar for name, bar, _ in JOBS}
+    bars = {job.name: job.bar for job in JOBS}
     for row in raw["results"]:
         plain, first, second, warm = (statistics.median(it["elapsed_s"] for it in row[arm]) for arm in ARMS)
         cpu = [statistics.median(it["account"]["own_cpu_s"] for it in row[arm]) for arm in ("first", "second")]
@@ -119,7 +144,7 @@ def main():
         with tempfile.TemporaryDirectory() as packages:
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "numpy"], check=True)
             os.environ["FORESEE_BENCH_PACKAGES"] = packages
-            setup = f'head -c {BIG_MIB << 20} /dev/urandom > "$SLOWDISK_MOUNT/big"'
+            setup = f'head -c {BIG_MIB << 20} /dev/urandom > "$SLOWDISK_MOUNT/big"' + postgres.SETUP
             common.on_slowdisk(arguments, ["--size", "1G"], setup, common.again())
     table(arguments.results)
 
