@@ -1,6 +1,7 @@
 """make bench-listing: programs that say nothing and read the files of a directory, with and without foresee, in turn.
 
-Some follow the directory's order, by which foresee guesses what comes next; some do not, and must not pay for it. Neither the
+Some follow the directory's order, by which foresee guesses what comes next; some read all of it in no order; some read little, and must
+not pay for it. Neither the
 command's words nor an earlier run are gone by. Raw results go to bench/results/listing-*.json; needs what bench/run.py needs.
 """
 
@@ -22,6 +23,8 @@ from limited import Disk
 FILES = 1500
 BYTES = (4096, 65536)
 FOLDERS = 30
+SAMPLES, SAMPLE_BYTES = 2000, (20 << 10, 100 << 10)
+ARRAYS, ARRAY_BYTES = 5000, 20 << 10
 UNSAID = ["--no-words", "--no-learn"]
 READ = """
 import os, random, sys, zlib
@@ -37,6 +40,24 @@ def python(program):
     return [sys.executable, "-S", "-c", READ + program + "\nprint(total)"]
 
 
+# Samples in random order, by processes that share the work.
+LOADER = """
+import glob, multiprocessing
+def load(path):
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())
+def loader(pattern, processes, first=None):
+    names = sorted(glob.glob(pattern))
+    random.Random(1).shuffle(names)
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        return sum(pool.imap(load, names[:first]))
+"""
+
+
+def loader(arguments):
+    return python(f"{LOADER}total = loader({arguments})")
+
+
 # name, goal on network storage, the command (in the slow directory); goals of those that gain nothing are the cost allowed
 JOBS = [
     ("find, xargs cat", 4.0, ["sh", "-c", "find files -type f | xargs cat"]),
@@ -49,8 +70,12 @@ JOBS = [
                                        "crc = lambda name: zlib.crc32(open('files/' + name, 'rb').read())\n"
                                        "total = sum(Pool(4).map(crc, os.listdir('files')))")),
     ("python, a tree", None, python("for top, folders, names in os.walk('tree'):\n    for name in names: read(top + '/' + name)")),
-    ("python, random order", 0.98,
+    ("python, random order", 2.5,
      python("names = sorted(os.listdir('files')); random.Random(1).shuffle(names)\nfor name in names: read('files/' + name)")),
+    ("loader, 4 processes, random order", 2.5, loader("'samples/*', 4")),
+    ("loader, 1 process, 5,000 files in random order", 2.5, loader("'arrays/*', 1")),
+    ("loader, 4 processes, a folder for each class", 2.5, loader("'tree/*/*', 4")),
+    ("loader, 1 process, 60 of 5,000 files", 0.98, loader("'arrays/*', 1, 60")),
     ("python, stats all, reads few", 0.98,
      python("for at, name in enumerate(os.listdir('files')):\n"
             "    if os.stat('files/' + name).st_size and at % 10 == 0: read('files/' + name)")),
@@ -67,6 +92,10 @@ def populate(root):
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(rng.randbytes(rng.randrange(*BYTES)))
+    for folder, count, sizes in [("samples", SAMPLES, SAMPLE_BYTES), ("arrays", ARRAYS, (ARRAY_BYTES, ARRAY_BYTES + 1))]:
+        (root / folder).mkdir()
+        for number in range(count):
+            (root / folder / f"s{number:04d}").write_bytes(rng.randbytes(rng.randrange(*sizes)))
 
 
 def run(prefix, command, directory):
@@ -112,8 +141,9 @@ def inside(arguments):
 
 
 def unread(account):
-    """Blocks brought ahead by this guess and never read, of those the program read."""
-    return account["prefetched"]["by_source"]["listing"]["wasted"] / account["manager"]["references"]
+    """Blocks brought ahead by these guesses and never read, of those the program read."""
+    sources = account["prefetched"]["by_source"]
+    return sum(sources[it]["wasted"] for it in ("listing", "unordered") if it in sources) / account["manager"]["references"]
 
 
 def line(row):

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Device, Ended, Place};
+use support::{Device, Ended, Place, have};
 
 const FILES: u64 = 200;
 const BLOCKS: u64 = 2;
@@ -34,8 +34,12 @@ fn foreseen(device: &Device, options: &[&str], script: &str) -> (Ended, Value) {
     device.foreseen(options, &words(device, script))
 }
 
+fn guessed(account: &Value, source: &str, outcome: &str) -> u64 {
+    account["prefetched"]["by_source"][source][outcome].as_u64().unwrap()
+}
+
 fn listing(account: &Value, outcome: &str) -> u64 {
-    account["prefetched"]["by_source"]["listing"][outcome].as_u64().unwrap()
+    guessed(account, "listing", outcome)
 }
 
 fn hints(account: &Value) -> u64 {
@@ -84,6 +88,56 @@ fn files_in_no_order() {
     let script = format!("for n in $(seq 0 {}); do cat d/f$(printf %03d $((n * 37 % {FILES}))); done", FILES - 1);
     let (_, account) = foreseen(&device, &UNTOLD, &script);
     assert!(listing(&account, "fetched") <= 6 * BLOCKS, "a run by chance tells of six files: {account:#}");
+}
+
+/// Reads so many of the files that match a pattern, each once, in an order that looks like none, by several processes that share the
+/// work; says how often they waited.
+const LOADER: &str = r"
+import glob, multiprocessing, random, resource, sys, zlib
+def load(name):
+    with open(name, 'rb', buffering=0) as file:
+        return zlib.crc32(file.read())
+names = sorted(glob.glob(sys.argv[1]))
+random.Random(7).shuffle(names)
+with multiprocessing.get_context('fork').Pool(3) as pool:
+    print(sum(pool.imap(load, names[:int(sys.argv[2])])))
+    pool.close()
+    pool.join()
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw, file=sys.stderr)
+";
+
+/// What it printed, how often it waited, and the account.
+fn load(device: &Device, pattern: &str, files: u64, is_foreseen: bool) -> (String, usize, Value) {
+    let files = files.to_string();
+    let words = device.words(&["python3", "-S", "-c", LOADER], &[pattern]);
+    let words = [words, vec![files]].concat();
+    let (ended, account) = match is_foreseen {
+        true => device.foreseen(&UNTOLD, &words),
+        false => (device.plain(&words), Value::Null),
+    };
+    let ended = ended.with(0);
+    let waits = ended.err().trim().lines().last().unwrap().parse().unwrap();
+    (ended.out(), waits, account)
+}
+
+#[test]
+fn a_loader_that_reads_all_in_no_order() {
+    let Some(device) = device().filter(|_| have("python3")) else { return };
+    for pattern in ["d/*", "t/*/*"] {
+        let (printed, waits_plain, _) = load(&device, pattern, FILES, false);
+        let (printed_foreseen, waits, account) = load(&device, pattern, FILES, true);
+        assert_eq!(printed, printed_foreseen);
+        let of = |outcome| guessed(&account, "unordered", outcome);
+        assert!(of("timely") + of("late") > FILES * BLOCKS / 2 && of("wasted") == 0, "{account:#}");
+        assert!(waits < waits_plain * 3 / 4, "waited {waits} times, plainly {waits_plain}; {account:#}");
+    }
+}
+
+#[test]
+fn a_loader_that_reads_little_in_no_order() {
+    let Some(device) = device().filter(|_| have("python3")) else { return };
+    let (_, _, account) = load(&device, "d/*", 30, true);
+    assert_eq!(guessed(&account, "unordered", "fetched"), 0, "{account:#}");
 }
 
 #[test]

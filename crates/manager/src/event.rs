@@ -395,6 +395,8 @@ words! {
         Related = "related",
         /// The order of a directory's files, which its readers have followed so far: a guess as well.
         Listing = "listing",
+        /// A directory's files, which its readers have read in no order so far: a guess too.
+        Unordered = "unordered",
         /// posix_fadvise, readahead, madvise.
         Advice = "advice",
         /// The hint library.
@@ -409,7 +411,7 @@ impl Source {
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
-            Source::Profile | Source::Related | Source::Listing | Source::Readahead => Class::Guessed,
+            Source::Profile | Source::Related | Source::Listing | Source::Unordered | Source::Readahead => Class::Guessed,
         }
     }
 
@@ -419,6 +421,8 @@ impl Source {
     pub(crate) fn first_window(self, initial: u64) -> u64 {
         match self {
             Source::Command => initial.saturating_mul(4),
+            // Of what comes in no order, little is read soon that was brought first.
+            Source::Unordered => initial.saturating_mul(16),
             Source::Arguments => 0,
             _ => initial,
         }
@@ -426,7 +430,7 @@ impl Source {
 
     /// Whether what it discloses is read in that order, more or less: then what a reader has passed over will not be read.
     pub(crate) fn is_ordered(self) -> bool {
-        self != Source::Related
+        !matches!(self, Source::Related | Source::Unordered)
     }
 }
 

@@ -77,6 +77,18 @@ fn a_far_read_consumes_one_entry_alone() {
 }
 
 #[test]
+fn what_is_disclosed_in_no_order_is_consumed_entry_by_entry() {
+    let mut driver = driver();
+    (0..300).for_each(|index| drop(driver.hint_from(1, Source::Unordered, 0, range(index, 1))));
+    driver.arrive();
+    // Near, far, and many far ones in order: nothing is passed over.
+    (50..51).chain(150..300).chain(0..50).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    assert_eq!(driver.manager.accuracy(Source::Unordered), (201, 0));
+    (51..150).rev().for_each(|index| drop(driver.read(1, 0, index, 1)));
+    assert_eq!((driver.manager.accuracy(Source::Unordered), driver.manager.open_hints()), ((300, 0), 0));
+}
+
+#[test]
 fn many_far_reads_in_order_bring_the_cursor_there() {
     let mut driver = cursors();
     (0..1000).for_each(|index| drop(driver.hint(1, 0, range(index, 1))));

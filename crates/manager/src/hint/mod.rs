@@ -15,8 +15,8 @@
 //! entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for fetching moves nothing: programs read the end
 //! of an archive first, and then all of it.
 //!
-//! **What is in no order** ([`Source::Related`]) has no cursor that passes over anything: each read consumes its entry alone, wherever
-//! that is.
+//! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes over anything: each read consumes its
+//! entry alone, wherever that is.
 //!
 //! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
 //! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once.
@@ -25,7 +25,7 @@
 //! four once any was passed over; it shrinks by one in 64 for each that is passed over, and by one for each that was brought
 //! and given up unread. So a true sequence soon has all the memory the policy grants, and a false one costs what the first
 //! window costs, however often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
-//! passed over: two thirds of it are gone. Of what is in no order nothing is ever known to be wrong, so that its window grows by one for
+//! passed over: two thirds of it are gone. Of what is related nothing is ever known to be wrong, so that its window grows by one for
 //! each block that comes true: it costs no more than its first window and as much again as came true. Where blocks come true far beyond
 //! what was looked at, the reader goes another way through the same set, and it grows by four ([`WINDOW_GROWTH_BEYOND`]).
 

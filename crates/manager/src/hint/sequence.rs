@@ -353,13 +353,12 @@ impl Sequence {
         files: &Files,
         passed: &mut Vec<Passed>,
     ) {
-        if self.source.is_ordered() {
-            self.window.came_true(blocks);
-            if self.has_come_to(position) {
-                self.pass_to(id, position, files, passed);
-            }
-        } else {
-            self.window.came_true_anywhere(blocks, position > self.walked + JUMP_ENTRIES_MAX);
+        match self.source {
+            Source::Related => self.window.came_true_anywhere(blocks, position > self.walked + JUMP_ENTRIES_MAX),
+            _ => self.window.came_true(blocks),
+        }
+        if self.source.is_ordered() && self.has_come_to(position) {
+            self.pass_to(id, position, files, passed);
         }
         if complete {
             self.close(position);

@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     fn entry(path: &str, is_directory: bool) -> Listed {
-        Listed { path: path.into(), is_directory, is_file: !is_directory }
+        Listed { path: path.into(), is_directory, is_file: !is_directory, inode: 0 }
     }
 
     fn all(walk: &mut Walk) -> Vec<String> {

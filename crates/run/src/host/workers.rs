@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -73,6 +73,8 @@ pub struct Listed {
     pub is_directory: bool,
     /// Whether it is a regular file.
     pub is_file: bool,
+    /// Its inode's number, by which file systems lay files out more often than not.
+    pub inode: u64,
 }
 
 /// Work that is done.
@@ -301,7 +303,8 @@ fn list(purpose: Purpose, path: &Path) -> io::Result<Vec<Listed>> {
         }
         let entry = entry?;
         let kind = entry.file_type()?;
-        listed.push(Listed { path: entry.path(), is_directory: kind.is_dir(), is_file: kind.is_file() });
+        let (is_directory, is_file) = (kind.is_dir(), kind.is_file());
+        listed.push(Listed { path: entry.path(), is_directory, is_file, inode: entry.ino() });
     }
     Ok(listed)
 }

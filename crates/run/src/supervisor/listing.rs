@@ -1,4 +1,4 @@
-//! Files that come next in the order of their directory.
+//! Files that come next in the order of their directory, or some time in none.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ impl Supervisor<'_> {
     /// A program began to read this file, or opened it if it is empty. Where somebody else knew that, there is nothing to guess.
     pub(super) fn notice_visit(&mut self, file: FileId, waited: bool) {
         let Some(listings) = &mut self.listings else { return };
-        if self.driver.manager().sources_of(file).all(|source| source == Source::Listing) {
+        if self.driver.manager().sources_of(file).all(|source| matches!(source, Source::Listing | Source::Unordered)) {
             listings.visited(self.names.path(file), waited);
             self.follow_listings();
         }
@@ -31,15 +31,15 @@ impl Supervisor<'_> {
     }
 
     fn follow_listings(&mut self) {
-        if self.listings.as_mut().is_some_and(Listings::take_withdrawn) {
-            self.tell(Event::Cancel { reader: RUN, source: Source::Listing });
+        while let Some(source) = self.listings.as_mut().and_then(Listings::next_withdrawn) {
+            self.tell(Event::Cancel { reader: RUN, source });
         }
         while let Some(directory) = self.listings.as_mut().and_then(Listings::next_listing) {
             self.driver.host.list(Purpose::Order, &directory);
         }
-        while let Some(path) = self.listings.as_mut().and_then(Listings::next_found) {
+        while let Some((source, path)) = self.listings.as_mut().and_then(Listings::next_found) {
             let Some(file) = self.names.of_path(&path) else { return };
-            self.tell(Event::Hint { reader: RUN, source: Source::Listing, file, want: BEGINNING });
+            self.tell(Event::Hint { reader: RUN, source, file, want: BEGINNING });
         }
     }
 }

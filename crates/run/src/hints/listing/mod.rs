@@ -14,16 +14,19 @@
 
 mod names;
 mod run;
+mod unordered;
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use names::{Kind, Names};
-use run::{Habit, Run, Visit};
-
 use foldhash::HashMap;
+use foresee_manager::Source;
+
+use names::{Kind, Names, Order};
+use run::{Habit, Run, Visit};
+use unordered::{Rest, Step, Unordered};
 
 use crate::host::Listed;
 
@@ -35,8 +38,9 @@ const WAITS_MIN: usize = 2;
 const HOLES_MAX: usize = 8;
 /// Files told of and not yet come to: twice as many as the manager looks up at once.
 const AHEAD_MAX: usize = 512;
-/// Directories watched at one time: those visited last.
-const DIRECTORIES_MAX: usize = 64;
+/// Directories watched at one time, and the names in them: those visited last. Some 100 MB of names.
+const DIRECTORIES_MAX: usize = 1024;
+const NAMES_MAX: usize = 1 << 21;
 
 enum Listing {
     Unasked,
@@ -55,6 +59,7 @@ struct Directory {
     run: Option<Run>,
     /// How the directory before was read to its end, as this one was begun.
     habit: Option<Habit>,
+    rest: Rest,
     visited: u64,
 }
 
@@ -69,16 +74,20 @@ pub struct Listings {
     habit: Option<Habit>,
     /// How many files the last run read, if it did not.
     last_read: Option<usize>,
+    unordered: Unordered,
     unlisted: Vec<PathBuf>,
-    found: VecDeque<PathBuf>,
-    is_withdrawn: bool,
+    found: VecDeque<(Source, PathBuf)>,
+    withdrawn: Vec<Source>,
 }
 
 impl Listings {
     /// A file was read from its beginning; `waited` says whether the program had to wait for that.
     pub fn visited(&mut self, file: &Path, waited: bool) {
         let (Some(path), Some(name)) = (file.parent(), file.file_name()) else { return };
-        let habit = self.habit.clone();
+        if self.unordered.leave() {
+            self.withdrawn.push(Source::Unordered);
+        }
+        let (habit, is_wanted) = (self.habit.clone(), path.parent().is_some_and(|group| self.unordered.tells(group)));
         let directory = self.directory(path);
         if directory.recent.back().is_some_and(|(last, _)| **last == *name) {
             return;
@@ -87,6 +96,7 @@ impl Listings {
             (directory.habit, directory.kind) = (habit, Some(Kind::of(name)));
         }
         directory.kind = directory.kind.take().filter(|kind| kind.has(name));
+        let step = directory.step(name, waited);
         directory.recent.push_back((name.into(), waited));
         if directory.recent.len() > NEIGHBOURS_MIN {
             directory.recent.pop_front();
@@ -95,7 +105,8 @@ impl Listings {
         let waits_enough = waits >= WAITS_MIN.min(directory.recent.len());
         match &directory.listing {
             Listing::Unasked
-                if waits_enough && (directory.habit.is_some() || directory.recent.len() == NEIGHBOURS_MIN) =>
+                if waits_enough
+                    && (directory.habit.is_some() || is_wanted || directory.recent.len() == NEIGHBOURS_MIN) =>
             {
                 directory.listing = Listing::Asked;
                 self.unlisted.push(path.to_owned());
@@ -119,8 +130,24 @@ impl Listings {
                     }
                 }
                 self.begin(path);
+                self.stepped(path, step);
             }
             _ => {}
+        }
+    }
+
+    /// A file was read that goes on no run.
+    fn stepped(&mut self, path: &Path, step: Option<Step>) {
+        let (Some(group), Some(step)) = (path.parent(), step) else { return };
+        let allowed = self.unordered.visited(group, &step);
+        if allowed > 0 {
+            let siblings = self.directories.iter_mut().filter(|(path, _)| path.parent() == Some(group));
+            let unread = siblings.flat_map(|(path, directory)| {
+                std::iter::from_fn(move || directory.next_unread().map(|name| path.join(name)))
+            });
+            let before = self.found.len();
+            self.found.extend(unread.take(allowed).map(|path| (Source::Unordered, path)));
+            self.unordered.told(group, self.found.len() - before);
         }
     }
 
@@ -149,7 +176,7 @@ impl Listings {
         let Some(directory) = self.directories.get_mut(path) else { return };
         let (Listing::Known(names), Some(run)) = (&directory.listing, &mut directory.run) else { return };
         while let Some(name) = run.tell(names, self.last_read) {
-            self.found.push_back(path.join(name));
+            self.found.push_back((Source::Listing, path.join(name)));
         }
         if let Some(habit) = run.ended(names) {
             (self.habit, self.last_read) = (Some(habit), None);
@@ -161,16 +188,21 @@ impl Listings {
         self.visits += 1;
         if !self.directories.contains_key(path) {
             if self.directories.len() >= DIRECTORIES_MAX {
-                let oldest = self.directories.iter().min_by_key(|(_, it)| it.visited).map(|(path, _)| path.clone());
-                oldest.map(|path| self.directories.remove(&path));
+                self.forget_oldest();
             }
             let (listing, recent) = (Listing::Unasked, VecDeque::new());
-            let new = Directory { listing, recent, kind: None, run: None, habit: None, visited: 0 };
+            let new =
+                Directory { listing, recent, kind: None, run: None, habit: None, rest: Rest::default(), visited: 0 };
             self.directories.insert(path.to_owned(), new);
         }
         let directory = self.directories.get_mut(path).unwrap_or_else(|| unreachable!("it was just put there"));
         directory.visited = self.visits;
         directory
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.directories.iter().min_by_key(|(_, it)| it.visited).map(|(path, _)| path.clone());
+        oldest.map(|path| self.directories.remove(&path));
     }
 
     /// The next directory to list.
@@ -183,8 +215,13 @@ impl Listings {
         let Some(directory) = self.directories.get_mut(path) else { return };
         directory.listing = match entries {
             Ok(entries) => {
-                let files = entries.iter().filter(|entry| entry.is_file);
-                let names = Names::new(files.filter_map(|file| Some(file.path.file_name()?.into())).collect());
+                let files = || entries.iter().filter(|entry| entry.is_file);
+                let names = Names::new(files().filter_map(|file| Some(file.path.file_name()?.into())).collect());
+                directory.rest = Rest::new(&files().map(|file| file.inode).collect::<Vec<_>>());
+                for at in directory.recent.iter().filter_map(|(name, _)| names.find(Order::Listed, name)) {
+                    directory.rest.read(at);
+                }
+                path.parent().into_iter().for_each(|group| self.unordered.listed(group, names.len()));
                 let alike = directory.habit.take().and_then(|habit| Run::go_on(habit, &names, &directory.recent));
                 directory.run = alike.or_else(|| Run::find(&names, &directory.recent, directory.kind.clone()));
                 Listing::Known(names)
@@ -196,23 +233,45 @@ impl Listings {
             self.habit = None;
         }
         self.begin(path);
+        while self.directories.values().map(|it| it.rest.len()).sum::<usize>() > NAMES_MAX {
+            self.forget_oldest();
+        }
     }
 
     /// What was told is one sequence, whatever directories it is of.
     fn withdraw(&mut self) {
-        self.is_withdrawn = true;
-        self.found.clear();
+        self.withdrawn.push(Source::Listing);
+        self.found.retain(|(source, _)| *source != Source::Listing);
         self.directories.values_mut().filter_map(|it| it.run.as_mut()).for_each(Run::withdrawn);
     }
 
-    /// Whether all that was told before is to be withdrawn: asked before [`Listings::next_found`].
-    pub fn take_withdrawn(&mut self) -> bool {
-        std::mem::take(&mut self.is_withdrawn)
+    /// The next source of which all that was told before is to be withdrawn: asked before [`Listings::next_found`].
+    pub fn next_withdrawn(&mut self) -> Option<Source> {
+        self.withdrawn.pop()
     }
 
-    /// The next file that comes to be read, if the order holds.
-    pub fn next_found(&mut self) -> Option<PathBuf> {
+    /// The next file that comes to be read, if the order holds; or that is to be read some time.
+    pub fn next_found(&mut self) -> Option<(Source, PathBuf)> {
         self.found.pop_front()
+    }
+}
+
+impl Directory {
+    /// A file is read. Returns how it lies to the one before it, if both are known.
+    fn step(&mut self, name: &OsStr, waited: bool) -> Option<Step> {
+        let Listing::Known(names) = &self.listing else { return None };
+        let places = |name: &OsStr| Some([names.find(Order::Listed, name)?, names.find(Order::Sorted, name)?]);
+        let now = places(name)?;
+        let was_told = self.rest.read(now[0]);
+        let [listed, sorted] = places(&self.recent.back()?.0)?;
+        Some(Step { counts: waited || was_told, back: [now[0] < listed, now[1] < sorted] })
+    }
+
+    /// The next file neither read nor told of, of the kind of those that were read: it is told of now.
+    fn next_unread(&mut self) -> Option<&OsStr> {
+        let Listing::Known(names) = &self.listing else { return None };
+        let is_kind = |name: &OsStr| self.kind.as_ref().is_none_or(|kind| kind.has(name));
+        self.rest.tell(|at| names.get(Order::Listed, at).filter(|name| is_kind(name)))
     }
 }
 

@@ -64,6 +64,11 @@ impl Names {
         Names { sorted, listed, place }
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
     /// Where a name is in this order.
     pub fn find(&self, order: Order, name: &OsStr) -> Option<usize> {
         let at = self.sorted.binary_search_by(|it| (**it).cmp(name)).ok()?;
@@ -75,11 +80,17 @@ impl Names {
 
     /// The first name at `from` or after it, of this kind if one is given, and where it is.
     pub fn next(&self, order: Order, from: usize, kind: Option<&Kind>) -> Option<(usize, &OsStr)> {
-        let all = (from..self.sorted.len()).map(|at| match order {
-            Order::Listed => (at, &*self.sorted[self.listed[at] as usize]),
-            Order::Sorted => (at, &*self.sorted[at]),
-        });
+        let all = (from..self.sorted.len()).filter_map(|at| Some((at, self.get(order, at)?)));
         all.into_iter().find(|(_, name)| kind.is_none_or(|kind| kind.has(name)))
+    }
+
+    /// The name at this place.
+    pub fn get(&self, order: Order, at: usize) -> Option<&OsStr> {
+        let at = match order {
+            Order::Listed => *self.listed.get(at)? as usize,
+            Order::Sorted => at,
+        };
+        Some(self.sorted.get(at)?)
     }
 
     /// Whether these follow one another, with nothing of the kind between them.

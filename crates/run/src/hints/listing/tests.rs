@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const WAITED: bool = true;
 
 fn directory(names: &[String]) -> Vec<Listed> {
-    let entry = |name| Listed { path: Path::new("/d").join(name), is_directory: false, is_file: true };
+    let entry = |name| Listed { path: Path::new("/d").join(name), is_directory: false, is_file: true, inode: 0 };
     names.iter().map(entry).collect()
 }
 
@@ -17,6 +17,7 @@ struct Reader {
     names: Vec<String>,
     asked: usize,
     told: Vec<String>,
+    unordered: Vec<String>,
     withdrawn: usize,
 }
 
@@ -37,12 +38,15 @@ impl Reader {
             self.asked += 1;
             self.listings.listed(&path, Ok(directory(&self.names)));
         }
-        if self.listings.take_withdrawn() {
+        while let Some(source) = self.listings.next_withdrawn() {
+            assert_eq!(source, Source::Listing);
             self.withdrawn += 1;
             self.told.clear();
         }
-        let told = std::iter::from_fn(|| self.listings.next_found());
-        self.told.extend(told.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()));
+        while let Some((source, path)) = self.listings.next_found() {
+            let told = if source == Source::Listing { &mut self.told } else { &mut self.unordered };
+            told.push(path.file_name().unwrap().to_string_lossy().into_owned());
+        }
     }
 
     fn visit_all(&mut self, names: &[&str]) {
@@ -134,6 +138,91 @@ fn a_second_pass_is_a_run_again() {
     assert_eq!((reader.asked, reader.withdrawn), (1, 0));
 }
 
+/// Numbers below `count` in an order that looks like none, the same each time.
+fn shuffled(count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mixed = |number: u64, factor: u64| (number ^ number >> 31).wrapping_mul(factor);
+    order.sort_by_key(|&number| mixed(mixed(number as u64 + 1, 0x9E37_79B9_7F4A_7C15), 0xBF58_476D_1CE4_E5B9));
+    order
+}
+
+fn file(number: usize) -> String {
+    format!("f{number:04}")
+}
+
+#[test]
+fn what_is_read_in_no_order_says_that_all_is_read() {
+    let mut reader = Reader::of_files(1000);
+    for (at, &number) in shuffled(1000).iter().enumerate() {
+        reader.visit(&file(number), WAITED);
+        let told = reader.unordered.len();
+        match at {
+            0..32 => assert_eq!(told, 0),
+            32..100 => assert!(told <= at * 2, "{told} of {at}"),
+            300.. => assert!(told > 650, "the rest: {told} of {at}"),
+            _ => {}
+        }
+    }
+    let unique: std::collections::HashSet<_> = reader.unordered.iter().collect();
+    assert_eq!((unique.len(), reader.asked), (reader.unordered.len(), 1), "each once");
+}
+
+#[test]
+fn who_finds_all_in_memory_or_keeps_an_order_is_told_of_no_others() {
+    let mut reader = Reader::of_files(1000);
+    shuffled(1000).iter().for_each(|&number| reader.visit(&file(number), !WAITED));
+    let mut reader_of_some = Reader::of_files(1000);
+    (0..100).for_each(|number| reader_of_some.visit(&file(number * 10), WAITED));
+    let mut backwards = Reader::of_files(1000);
+    (0..100).rev().for_each(|number| backwards.visit(&file(number * 10), WAITED));
+    assert_eq!([reader, reader_of_some, backwards].map(|it| it.unordered.len()), [0; 3]);
+}
+
+#[test]
+fn only_files_of_the_kind_that_is_read_are_told_of() {
+    let names: Vec<String> = (0..1000).map(|number| format!("{}.{}", file(number / 2), number % 2)).collect();
+    let mut reader = Reader { names, ..Reader::default() };
+    shuffled(500).iter().take(300).for_each(|&number| reader.visit(&format!("{}.1", file(number)), WAITED));
+    assert!(reader.unordered.len() > 100 && reader.unordered.iter().all(|name| name.ends_with(".1")));
+}
+
+/// Reads of `/t/0/f0` and so on; files in `/t` that are told of, and how often all was withdrawn.
+fn read_of_folders(listings: &mut Listings, folder: &str, number: usize) -> (usize, usize) {
+    let path = Path::new(folder);
+    listings.visited(&path.join(file(number)), WAITED);
+    while let Some(path) = listings.next_listing() {
+        let entries = (0..100).map(|number| Listed {
+            path: path.join(file(number)),
+            is_directory: false,
+            is_file: true,
+            inode: 0,
+        });
+        listings.listed(&path, Ok(entries.collect()));
+    }
+    let withdrawn = std::iter::from_fn(|| listings.next_withdrawn()).filter(|it| *it == Source::Unordered).count();
+    let told = std::iter::from_fn(|| listings.next_found());
+    (told.filter(|(source, path)| *source == Source::Unordered && path.starts_with("/t")).count(), withdrawn)
+}
+
+#[test]
+fn folders_beside_each_other_are_read_as_one() {
+    let mut listings = Listings::default();
+    let mut read = |number: usize| read_of_folders(&mut listings, &format!("/t/{:02}", number % 50), number / 50);
+    let told: usize = shuffled(5000).iter().take(2000).map(|&number| read(number).0).sum();
+    assert!((3500..4500).contains(&told), "the rest of 5,000: {told}");
+}
+
+#[test]
+fn what_is_read_from_no_more_is_withdrawn() {
+    let mut listings = Listings::default();
+    let order = shuffled(100);
+    let told: usize = order.iter().take(60).map(|&number| read_of_folders(&mut listings, "/t/0", number).0).sum();
+    assert!(told > 0);
+    let mut read = |number: usize| read_of_folders(&mut listings, &format!("/u/{}", number % 10), number / 10).1;
+    let withdrawn: Vec<usize> = (0..600).map(&mut read).collect();
+    assert_eq!((withdrawn[..500].iter().sum::<usize>(), withdrawn[500..].iter().sum::<usize>()), (0, 1));
+}
+
 /// A reader of several directories of as many files, `/t/00/f0` and so on.
 struct Walker {
     listings: Listings,
@@ -152,12 +241,12 @@ impl Walker {
         self.listings.visited(&folder.join(format!("f{file}")), WAITED);
         while let Some(path) = self.listings.next_listing() {
             let names = (0..self.files).map(|file| path.join(format!("f{file}")));
-            let entries = names.map(|path| Listed { path, is_directory: false, is_file: true });
+            let entries = names.map(|path| Listed { path, is_directory: false, is_file: true, inode: 0 });
             self.asked += 1;
             self.listings.listed(&path, Ok(entries.collect()));
         }
         let told = std::iter::from_fn(|| self.listings.next_found());
-        told.inspect(|path| assert!(path.starts_with(&folder))).count()
+        told.inspect(|(_, path)| assert!(path.starts_with(&folder))).count()
     }
 }
 
@@ -239,6 +328,15 @@ proptest! {
             prop_assert!(reader.told.len() <= read.saturating_sub(NEIGHBOURS_MIN) + 2 * read);
         }
         prop_assert_eq!(reader.withdrawn, 0);
+    }
+
+    /// Whoever reads so much of a directory and stops was told of little more than that.
+    #[test]
+    fn who_stops_was_told_of_little(files in 100..1000_usize, part in 0.0..0.2_f64) {
+        let mut reader = Reader::of_files(files);
+        let read = (files as f64 * part) as usize;
+        shuffled(files).iter().take(read).for_each(|&number| reader.visit(&file(number), WAITED));
+        prop_assert!(reader.unordered.len() <= read + 8 * read * read / files);
     }
 
     /// Whatever is read: what is told and not withdrawn lies ahead of a run, which earned it.
