@@ -11,6 +11,8 @@
 //!
 //! The directory is listed once it has had visits enough, by a thread, and only where [`WAITS_MIN`] waited for their device: a
 //! program that finds all in memory has nothing to gain. All this is a guess, and has the window of one.
+//!
+//! Visits that are in no run are counted by [`unordered`]: where there are many, all files come some time.
 
 mod names;
 mod run;
