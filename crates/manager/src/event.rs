@@ -411,7 +411,9 @@ impl Source {
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
-            Source::Profile | Source::Related | Source::Listing | Source::Unordered | Source::Readahead => Class::Guessed,
+            Source::Profile | Source::Related | Source::Listing | Source::Unordered | Source::Readahead => {
+                Class::Guessed
+            }
         }
     }
 

@@ -175,6 +175,6 @@ fn malformed_lines_say_why() {
     let error = "rumour".parse::<Source>().expect_err("no source");
     assert_eq!(
         error.to_string(),
-        "'rumour' is none of: command, arguments, profile, listing, unordered, advice, library, readahead"
+        "'rumour' is none of: command, arguments, profile, related, listing, unordered, advice, library, readahead"
     );
 }
