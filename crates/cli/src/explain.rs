@@ -1,5 +1,6 @@
-//! `foresee explain`: why a block was fetched, kept, given up.
+//! `foresee explain`: why a block was fetched, kept, given up, and why a file was not fetched.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,12 +36,16 @@ pub struct Options {
     #[arg(long, short, value_name = "SIZE", default_value = "10%")]
     cache: Size,
 
-    /// All that happened to this block: FILE is a name, the end of one, or a number (a log knows numbers only)
+    /// All that happened to this block: FILE is a name, the end of one, or a number
     #[arg(long, value_name = "FILE:INDEX")]
     block: Option<String>,
 
+    /// All that happened to this file, and why it was fetched or not: a name, the end of one, or a number
+    #[arg(long, value_name = "FILE", conflicts_with = "block")]
+    file: Option<String>,
+
     /// What happened at this time (1.5s, 20ms, 300us), or at the reference of this number (1200)
-    #[arg(long, value_name = "TIME", conflicts_with = "block", value_parser = moment)]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["block", "file"], value_parser = moment)]
     at: Option<Question>,
 
     /// Run with a clock, all files on this device, as for 'foresee sim'
@@ -77,22 +82,19 @@ pub fn main(options: Options) -> Result<u8, String> {
     let mut input = options.source.input(&options.trace)?;
     match header(&mut input)? {
         Some(Header(config)) => {
-            let question = options.question(&[])?;
             let policy = config.policy.as_str().to_owned();
-            let mut witness = Witness::new(question, &policy, &[], &[]);
-            let watch = &mut |now, event, actions: &[_], manager: &_| witness.see(now, event, actions, manager);
-            retrace(input, watch).map_err(|error| error.to_string())?;
-            tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)), question)
+            let witness = options.retrace(input, &policy)?;
+            tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)))
         }
         None => {
             let trace = options.source.load_from(input, options.device.is_some())?;
             let names: Vec<String> = trace.files.iter().map(|file| file.name.clone()).collect();
-            let question = options.question(&names)?;
+            let question = options.asked()?.among(&names)?;
             let processes = trace.processes();
-            let mut witness = Witness::new(question, options.policy.as_str(), &names, &processes);
+            let mut witness = Witness::new(question, options.policy.as_str(), names, &processes);
             let cache_blocks = options.cache.blocks(&trace);
             options.run(&trace, cache_blocks, &mut witness)?;
-            tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)), question)
+            tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)))
         }
     }
 }
@@ -110,11 +112,50 @@ fn header(input: &mut Input) -> Result<Option<Header>, String> {
 }
 
 impl Options {
-    fn question(&self, names: &[String]) -> Result<Question, String> {
-        match (&self.at, &self.block) {
-            (Some(question), _) => Ok(*question),
-            (None, Some(text)) => block(text, names).map(Question::Block),
-            (None, None) => Err("say what is to be explained: --block FILE:INDEX, or --at TIME".to_owned()),
+    fn asked(&self) -> Result<Asked<'_>, String> {
+        match (&self.at, &self.block, &self.file) {
+            (Some(question), ..) => Ok(Asked { text: "", file: "", question: Some(*question), index: None }),
+            (None, Some(text), _) => Asked::block(text),
+            (None, None, Some(file)) => Ok(Asked { text: file, file, question: None, index: None }),
+            (None, None, None) => {
+                Err("say what is to be explained: --file FILE, --block FILE:INDEX, or --at TIME".to_owned())
+            }
+        }
+    }
+
+    /// Makes the run of a log again. What its files are called is said as they come.
+    fn retrace<'a>(&self, input: Input, policy: &'a str) -> Result<Witness<'a>, String> {
+        let asked = self.asked()?;
+        let question = asked.question.or_else(|| Some(asked.of(FileId(asked.file.parse().ok()?))));
+        let mut found: Option<(Question, String)> = None;
+        let mut doubt = None;
+        let nobody = Question::File(FileId(u32::MAX));
+        let witness = RefCell::new(Witness::new(question.unwrap_or(nobody), policy, Vec::new(), &[]));
+        let name = |file: FileId, name: &str| {
+            let mut witness = witness.borrow_mut();
+            witness.name_file(file, name);
+            if question.is_some() || !name.ends_with(asked.file) {
+                return;
+            }
+            match &found {
+                // The whole of a name is one file's only.
+                Some((_, before)) if before == asked.file => {}
+                Some((_, before)) if name != asked.file => {
+                    doubt.get_or_insert_with(|| asked.doubtful(before, name));
+                }
+                _ => {
+                    witness.ask(asked.of(file));
+                    found = Some((asked.of(file), name.to_owned()));
+                }
+            }
+        };
+        let watch =
+            &mut |now, event, actions: &[_], manager: &_| witness.borrow_mut().see(now, event, actions, manager);
+        retrace(input, name, watch).map_err(|error| error.to_string())?;
+        match (question.or(found.map(|it| it.0)), doubt) {
+            (_, Some(doubt)) => Err(doubt),
+            (None, None) => Err(format!("'{}': the run met no file of that name", asked.text)),
+            (Some(_), None) => Ok(witness.into_inner()),
         }
     }
 
@@ -141,31 +182,60 @@ impl Options {
     }
 }
 
-/// A block by its file's name (or the end of it that only one has), or number.
-fn block(text: &str, names: &[String]) -> Result<Block, String> {
-    let bad = || format!("--block {text}: is not of the form FILE:INDEX, as data.db:17");
-    let (file, index) = text.rsplit_once(':').ok_or_else(bad)?;
-    let index = index.parse().ok().filter(|&index| index < Block::INDEX_LIMIT).ok_or_else(bad)?;
-    let of = |number: usize| Block { file: FileId(number as u32), index };
-    if let Some(number) = names.iter().position(|name| name == file) {
-        return Ok(of(number));
+/// What is asked about, in the user's words.
+struct Asked<'a> {
+    text: &'a str,
+    file: &'a str,
+    question: Option<Question>,
+    /// The block of the file, if it is not all of it.
+    index: Option<u64>,
+}
+
+impl<'a> Asked<'a> {
+    fn block(text: &'a str) -> Result<Self, String> {
+        let bad = || format!("--block {text}: is not of the form FILE:INDEX, as data.db:17");
+        let (file, index) = text.rsplit_once(':').ok_or_else(bad)?;
+        let index = index.parse().ok().filter(|&index| index < Block::INDEX_LIMIT).ok_or_else(bad)?;
+        if file.is_empty() {
+            return Err(bad());
+        }
+        Ok(Asked { text, file, question: None, index: Some(index) })
     }
-    if let Some(number) = file.parse().ok().filter(|&number| names.is_empty() || number < names.len()) {
-        return Ok(of(number));
+
+    fn of(&self, file: FileId) -> Question {
+        self.index.map_or(Question::File(file), |index| Question::Block(Block { file, index }))
     }
-    let ending: Vec<usize> = (0..names.len()).filter(|&at| !file.is_empty() && names[at].ends_with(file)).collect();
-    match ending[..] {
-        [number] => Ok(of(number)),
-        [] if names.is_empty() => Err(format!("--block {text}: a log knows files by their numbers; '{file}' is none")),
-        [] => Err(format!("--block {text}: the trace has no file '{file}'; 'foresee plot' names those read most")),
-        [one, another, ..] => {
-            Err(format!("--block {text}: '{file}' is {} as well as {}; name more of it", names[one], names[another]))
+
+    fn doubtful(&self, one: &str, another: &str) -> String {
+        format!("'{}': '{}' is {one} as well as {another}; name more of it", self.text, self.file)
+    }
+
+    /// The question, of the file of this name, or of the end of it that only one has, or of this number.
+    fn among(&self, names: &[String]) -> Result<Question, String> {
+        let of = |number: usize| Ok(self.of(FileId(number as u32)));
+        if let Some(question) = self.question {
+            return Ok(question);
+        }
+        if let Some(number) = names.iter().position(|name| name == self.file) {
+            return of(number);
+        }
+        if let Some(number) = self.file.parse().ok().filter(|&number| names.is_empty() || number < names.len()) {
+            return of(number);
+        }
+        let ending: Vec<usize> = (0..names.len()).filter(|&at| names[at].ends_with(self.file)).collect();
+        match ending[..] {
+            [number] => of(number),
+            [] => Err(format!(
+                "'{}': the trace has no file '{}'; 'foresee plot' names those read most",
+                self.text, self.file
+            )),
+            [one, another, ..] => Err(self.doubtful(&names[one], &names[another])),
         }
     }
 }
 
-fn tell(witness: &Witness<'_>, run: &str, question: Question) -> Result<u8, String> {
-    print(|out| lines(witness, run, question, out))?;
+fn tell(witness: &Witness<'_>, run: &str) -> Result<u8, String> {
+    print(|out| lines(witness, run, witness.question(), out))?;
     Ok(u8::from(witness.lines.is_empty()))
 }
 
@@ -180,7 +250,7 @@ fn lines(witness: &Witness<'_>, run: &str, question: Question, out: &mut dyn Wri
         writeln!(
             out,
             "nothing happened {}",
-            if matches!(question, Question::Block(_)) { "to it" } else { "then or later" }
+            if matches!(question, Question::Block(_) | Question::File(_)) { "to it" } else { "then or later" }
         )?;
         return Ok(());
     }

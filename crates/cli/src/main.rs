@@ -27,6 +27,7 @@ mod source;
 mod stack;
 mod stripe;
 mod text;
+mod top;
 mod trace;
 
 use std::process::ExitCode;
@@ -60,7 +61,9 @@ enum Verb {
     Trace(trace::Action),
     /// Replay the log of a run through the simulator, which must decide the same
     Replay(replay::Options),
-    /// List, show or forget what earlier runs read
+    /// Show the runs of this user that are under way: what waits, what is read ahead, by program and file
+    Top(top::Options),
+    /// List, show, carry or forget what earlier runs read
     #[command(subcommand)]
     Profile(profile::Action),
     /// Make a paper's experiments on the simulated host, published numbers beside ours
@@ -108,6 +111,7 @@ fn carry_out(verb: Verb) -> Result<u8, String> {
         Verb::Plot(options) => plot::main(options),
         Verb::Trace(action) => trace::main(action),
         Verb::Replay(options) => replay::main(options),
+        Verb::Top(options) => top::main(options),
         Verb::Profile(action) => profile::main(action),
         Verb::Paper(options) => paper::main(options),
         Verb::Stripe(action) => stripe::main(action),

@@ -1,5 +1,7 @@
 //! The account of a run, for people and for programs.
 
+use std::time::Duration;
+
 use foresee_manager::{Outcomes, Source};
 use foresee_run::account::{Account, Ending, ProgramAccount, UnseenProgram};
 use foresee_run::host::MountAccount;
@@ -47,8 +49,8 @@ pub fn lines(account: &Account) -> Vec<String> {
         let when = if *remembered { ", as an earlier run found" } else { "" };
         line(format!("{point} ({file_system}): {found}{when}"));
     }
-    if account.statistics.hints == 0 {
-        line("nothing to go by this time".to_owned());
+    if let Some(why) = why_nothing(account) {
+        line(why);
     }
     if !account.unseen.is_empty() {
         let named = account.unseen.iter().map(|it| format!("{} ({})", it.name, words(it.why)));
@@ -61,6 +63,32 @@ pub fn lines(account: &Account) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// A run that waits for less of its time than this has little to gain, and one of fewer seconds is over too soon to speak of.
+const STALL_SHARE: f64 = 0.05;
+const LONG: Duration = Duration::from_secs(1);
+
+/// Why a run gained nothing, in a line; None if it gained something, or nothing is to be said of it.
+fn why_nothing(account: &Account) -> Option<String> {
+    let ahead = [account.statistics.ahead_of(true), account.statistics.ahead_of(false)];
+    let of = |what: fn(&Outcomes) -> u64| ahead.iter().map(what).sum::<u64>();
+    let (came_true, wasted) = (of(|it| it.timely + it.late), of(|it| it.wasted));
+    if account.statistics.hints == 0 && account.elapsed < LONG {
+        return Some("nothing to go by this time".to_owned());
+    }
+    if account.elapsed < LONG || came_true > 0 {
+        return None;
+    }
+    if account.stall.as_secs_f64() < STALL_SHARE * account.elapsed.as_secs_f64() {
+        let (stall, elapsed) = (time(account.stall), time(account.elapsed));
+        return Some(format!("little to gain: of {elapsed} it waited {stall} for what it read"));
+    }
+    Some(match wasted {
+        0 => "nothing was known of what it would read; what it read is known to the next run, unless --no-learn"
+            .to_owned(),
+        _ => "what was known of what it would read did not come true this time".to_owned(),
+    })
 }
 
 fn outcomes(outcomes: Outcomes) -> Value {

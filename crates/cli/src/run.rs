@@ -16,7 +16,7 @@ use crate::log::Log;
 use crate::output::Output;
 use crate::running::Running;
 use crate::say::say;
-use crate::{compare, join, report};
+use crate::{compare, join, report, top};
 
 /// How the exit status says that foresee itself failed; the next two are the shell's own words for commands.
 const OWN_FAILURE: u8 = 125;
@@ -77,6 +77,7 @@ pub fn main(options: Options) -> Result<u8, String> {
         return Ok(joined.unwrap_or_else(|failure| without(&options, json, failure)));
     }
     let mut run = options.running.run(store.as_ref(), streams);
+    run.state = Some(top::state(&options.running.command));
     run.log = log.as_ref().map(|log| log.sink());
     let mut ran = match run.go() {
         Ok(ran) => ran,

@@ -76,6 +76,7 @@ impl Running {
             memory_bytes: self.memory,
             uring: may_use_uring(),
             trace: None,
+            state: None,
             log: None,
             streams,
         }

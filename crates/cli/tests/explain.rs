@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::{Ended, Place, end};
+use support::{Device, Ended, Place, end};
 
 fn explain(place: &Place, words: &[&str]) -> Ended {
     end(place.foresee(&[&["explain"], words].concat()), b"")
@@ -59,6 +59,19 @@ fn files_are_known_by_their_names_and_their_ends() {
     assert!(ended.err().contains("'one' is /a/one as well as /b/one; name more of it"), "{ended:?}");
 }
 
+/// A file that was read and not fetched: what was known of it by then.
+#[test]
+fn why_a_file_was_not_fetched() {
+    let files = |place: &Place| drop(place.write("a", vec![1; 40_000]));
+    let Some(device) = Device::new(files, "cp a $SLOWDISK_MOUNT; cp a $SLOWDISK_MOUNT/b") else { return };
+    device.tell("network latency=2ms jitter=0% servers=0");
+    let log = device.place.path("log").display().to_string();
+    let words = device.words(&["sh", "-c", "cat $0 > /dev/null"], &["a"]);
+    device.foreseen(&["--no-words", "--no-learn", "--log", &log], &words).0.with(0);
+    let text = explain(&device.place, &["log", "--file", "/a"]).with(0).out();
+    assert!(text.contains("and waited; nothing of it was fetched: nobody had disclosed it"), "{text}");
+}
+
 #[test]
 fn a_block_of_a_real_run() {
     let place = Place::new();
@@ -78,7 +91,20 @@ fn a_block_of_a_real_run() {
     );
     assert!(explain(&place, &["log", "--at", "1us"]).with(0).out().contains("memory: "));
     let ended = explain(&place, &["log", "--block", "name:1"]).with(2);
-    assert!(ended.err().contains("a log knows files by their numbers"), "{ended:?}");
+    assert!(ended.err().contains("the run met no file of that name"), "{ended:?}");
+    let ended = explain(&place, &["log", "--file", "f"]).with(2);
+    assert!(ended.err().contains("the run met no file"), "{ended:?}");
+    // Files are called by their names, and by the ends of these.
+    assert!(explain(&place, &["log", "--block", "d/f3:0"]).with(0).out().contains("of "), "by its name");
+    let text = explain(&place, &["log", "--file", "d/f3"]).with(0).out();
+    for words in [
+        "disclosed by reader 0, command: all of it",
+        "its name is looked up",
+        "its name is resolved",
+        ": read by reader 0, ",
+    ] {
+        assert!(text.contains(words), "no '{words}' in\n{text}");
+    }
     place.write("broken", log.replacen(" reference ", " dance ", 1));
     let ended = explain(&place, &["broken", "--block", &block]).with(2);
     assert!(ended.err().contains("broken, line ") && ended.err().contains("dance"), "{ended:?}");

@@ -110,9 +110,11 @@ fn a_broken_log_is_an_error_with_its_line() {
     };
     let event = lines.iter().rposition(|line| line.starts_with('@')).unwrap();
     let cut = lines[..event].join("\n") + "\n" + &lines[event][..lines[event].len() - 3];
+    // Remarks stand before it, on what files are called.
+    let first = lines.iter().position(|line| line.starts_with('@')).unwrap();
     for (contents, names) in [
         (cut.as_str(), format!("line {}", event + 1)),
-        (&text.replacen("\n@", "\nnonsense @", 1), "line 2".to_owned()),
+        (&text.replacen("\n@", "\nnonsense @", 1), format!("line {}", first + 1)),
         (&text.replacen(lines[0], "foresee-log 9", 1), "line 1".to_owned()),
         ("", String::new()),
         ("\n", "line 1".to_owned()),

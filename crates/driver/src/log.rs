@@ -1,20 +1,41 @@
 //! The event log: all that enters a driver's manager, and all that leaves it.
 
-use foresee_manager::{Config, Header, write_entry};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use foresee_manager::{Config, FileId, Header, write_entry, write_name};
 
 use crate::driver::Tap;
 
 /// Takes the text of a log, some lines at a time.
 pub type LogSink<'a> = Box<dyn FnMut(&str) + 'a>;
 
-/// A tap that writes the log of a manager of this configuration, which `foresee replay` makes again.
-pub fn log_to<'a>(mut sink: LogSink<'a>, config: &Config) -> Box<Tap<'a>> {
-    sink(&format!("{}\n", Header(config.clone())));
-    let mut text = String::new();
-    Box::new(move |now, event, actions, _| {
-        text.clear();
-        // Writing to a string does not fail.
-        let _ = write_entry(&mut text, now, event, actions);
-        sink(&text);
-    })
+/// The log of one manager, which `foresee replay` makes again.
+#[derive(Clone)]
+pub struct Log<'a>(Rc<RefCell<LogSink<'a>>>);
+
+impl<'a> Log<'a> {
+    /// Begins the log of a manager of this configuration.
+    pub fn begin(mut sink: LogSink<'a>, config: &Config) -> Self {
+        sink(&format!("{}\n", Header(config.clone())));
+        Log(Rc::new(RefCell::new(sink)))
+    }
+
+    /// What writes events and actions to it.
+    pub fn tap(&self) -> Box<Tap<'a>> {
+        let (sink, mut text) = (Rc::clone(&self.0), String::new());
+        Box::new(move |now, event, actions, _| {
+            text.clear();
+            // Writing to a string does not fail.
+            let _ = write_entry(&mut text, now, event, actions);
+            sink.borrow_mut()(&text);
+        })
+    }
+
+    /// Says what a file is called.
+    pub fn name(&self, file: FileId, name: &str) {
+        let mut text = String::new();
+        let _ = write_name(&mut text, file, name);
+        self.0.borrow_mut()(&text);
+    }
 }

@@ -83,12 +83,12 @@ pub use event::{
 };
 pub use future::Future;
 pub use hint::{
-    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Trust, WINDOW_GROWTH, WINDOW_GROWTH_BEYOND,
-    WINDOW_GROWTH_FLAWLESS,
+    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Standing, Trust, WINDOW_GROWTH,
+    WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS,
 };
 pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, ViewId, WaiterId};
 pub use layout::{Piece, Stripe};
-pub use log::{Header, LogLine, write_entry};
+pub use log::{Header, LogLine, named_file, write_entry, write_name};
 pub use manager::{Config, Manager, PAGES_MAX};
 pub use statistics::{Counted, Outcomes, Statistics};
 pub use table::{State, Table};

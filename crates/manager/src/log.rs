@@ -12,6 +12,9 @@
 //!   wake waiter=1 outcome=ready
 //! ```
 //!
+//! A line that begins with `#` is a remark, for people and for `foresee explain`: `# file=0 /data/t.db` says what a file is called
+//! ([`write_name`]).
+//!
 //! The manager does no I/O: lines are made and taken apart here, and written and read elsewhere.
 
 use std::fmt;
@@ -20,7 +23,7 @@ use std::str::FromStr;
 use crate::dispatch::DeviceLimits;
 use crate::event::{Action, Event, Malformed, field};
 use crate::hint::Trust;
-use crate::ids::Time;
+use crate::ids::{FileId, Time};
 use crate::layout::Stripe;
 use crate::manager::Config;
 
@@ -138,11 +141,37 @@ pub fn write_entry(log: &mut impl fmt::Write, now: Time, event: Event, actions: 
     actions.iter().try_for_each(|&action| writeln!(log, "{}", LogLine::Action(action)))
 }
 
+/// Appends a remark: what a file is called.
+///
+/// # Errors
+/// If `log` refuses the text.
+pub fn write_name(log: &mut impl fmt::Write, file: FileId, name: &str) -> fmt::Result {
+    match name.contains(char::is_control) {
+        true => writeln!(log, "# file={file} {}", name.escape_debug()),
+        false => writeln!(log, "# file={file} {name}"),
+    }
+}
+
+/// The file that a line of a log names, if it is such a remark.
+pub fn named_file(line: &str) -> Option<(FileId, &str)> {
+    let (file, name) = line.strip_prefix("# file=")?.split_once(' ')?;
+    Some((FileId(file.parse().ok()?), name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Order;
-    use crate::ids::FileId;
+
+    #[test]
+    fn files_are_named_in_remarks() {
+        let mut log = String::new();
+        write_name(&mut log, FileId(7), "/data/a b").unwrap();
+        write_name(&mut log, FileId(8), "/two\nlines").unwrap();
+        let named: Vec<_> = log.lines().map(named_file).collect();
+        assert_eq!(named, [Some((FileId(7), "/data/a b")), Some((FileId(8), "/two\\nlines"))]);
+        assert_eq!(named_file("# made by hand"), None);
+    }
 
     const HEADER: &str = "foresee-log 3 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
                           cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 \

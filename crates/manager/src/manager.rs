@@ -15,7 +15,7 @@ use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
 use crate::event::{self, Action, Class, Demand, Event, Order, Outcome, Refusal, Reply, Source, Want};
 use crate::files::{Files, Known};
 use crate::future::Future;
-use crate::hint::{Hints, Moved, Passed, Step, Trust};
+use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
@@ -326,6 +326,11 @@ impl Manager {
     /// Who disclosed anything of this file, as long as its reader is there.
     pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
         self.hints.sources_of(file)
+    }
+
+    /// Why a block that is not here has not been brought.
+    pub fn standing(&self, block: Block) -> Standing {
+        self.hints.standing(block, self.files.of(block.file))
     }
 
     /// Blocks disclosed through this source that were read, and that were passed over: (consumed, skipped), all readers'.

@@ -1,5 +1,6 @@
 //! The account of a run: what was read, how long the program stood still for it, what was read ahead and what became of it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foresee_manager::Statistics;
@@ -31,6 +32,21 @@ pub struct ProgramAccount {
     /// Time in those that had to wait.
     pub stall: Duration,
     /// Blocks that, as far as foresee knew, were neither in memory nor on their way when they were read.
+    pub missed: u64,
+}
+
+/// What reads of one file came to, as far as they were told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAccount {
+    /// The file.
+    pub path: PathBuf,
+    /// How often it was read.
+    pub reads: u64,
+    /// Time in reads that had to wait; of mappings it is the program's.
+    pub stall: Duration,
+    /// Blocks that were on their way when they were read.
+    pub late: u64,
+    /// Blocks that were neither in memory nor on their way.
     pub missed: u64,
 }
 

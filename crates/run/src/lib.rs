@@ -25,6 +25,7 @@ pub mod programs;
 pub mod run;
 pub mod shared;
 pub mod source;
+pub mod status;
 pub mod stripe;
 pub mod supervisor;
 pub mod unseen;

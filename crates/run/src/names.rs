@@ -59,6 +59,11 @@ impl Names {
         self.identities.get(&file).copied()
     }
 
+    /// How many numbers were given.
+    pub fn count(&self) -> usize {
+        self.paths.len()
+    }
+
     /// The path a number was given for.
     pub fn path(&self, file: FileId) -> &Path {
         self.paths.get(file.0 as usize).map_or(Path::new(""), |path| Path::new(&**path))

@@ -20,6 +20,12 @@ pub(crate) fn state(of: impl Display) -> Option<u8> {
     field(of, STATE)?.bytes().next()
 }
 
+/// Whether it stands still outside of a system call: it waits for a page of a file that it has mapped, unless somebody stopped it.
+pub(crate) fn is_in_fault(process: u32) -> bool {
+    std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
+        && state(process) == Some(b'D')
+}
+
 /// How often it waited for a page of a file that it has mapped.
 pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
     field(of, MAJOR_FAULTS)?.parse().ok()

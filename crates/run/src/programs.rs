@@ -133,6 +133,12 @@ impl Programs {
         *missed = missed.saturating_add(blocks);
     }
 
+    /// It waited so long, in ticks, other than in a read.
+    pub fn stalled(&mut self, program: ProgramId, ticks: u64) {
+        let counters = &mut self.programs[program.0 as usize].counters;
+        counters.stall_ticks = counters.stall_ticks.saturating_add(ticks);
+    }
+
     /// One program.
     pub fn get(&self, program: ProgramId) -> &Program {
         &self.programs[program.0 as usize]

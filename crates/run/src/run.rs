@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use foresee_manager::AdviceFile;
 use foresee_manager::policy::Choice;
 
-use crate::account::{Account, Ending};
+use crate::account::{Account, Ending, FileAccount};
 use crate::child::DescriptorLimit;
 use crate::clock::Clock;
 use crate::hints::read_words;
@@ -16,6 +16,7 @@ use crate::host::PageCache;
 use crate::launch::{Companion, End, Launch, Streams};
 use crate::profile::{Earlier, Profile, Store, related};
 use crate::shared::SharedRegion;
+use crate::status::Status;
 use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
 use crate::unseen::{executed, tell_if_unseen};
 
@@ -41,11 +42,16 @@ pub struct Run<'a> {
     pub uring: bool,
     /// Where each read and write is told.
     pub trace: Option<TraceSink<'a>>,
+    /// Says how the run stands, in text, for [`crate::status`]; None: nobody is told.
+    pub state: Option<StateText<'a>>,
     /// Where the event log goes.
     pub log: Option<LogSink<'a>>,
     /// What there will be something to say on.
     pub streams: Streams,
 }
+
+/// Makes a text of what a run came to so far, and of the files it waited for most.
+pub type StateText<'a> = Box<dyn FnMut(&Account, &[FileAccount]) -> String + 'a>;
 
 /// Why a command could not be run, or not so.
 #[derive(Debug)]
@@ -123,8 +129,15 @@ impl Run<'_> {
             log: self.log,
         };
         let mut supervisor = Supervisor::new(shared.region(), setup, clock);
+        let mut state = self.state.and_then(|text| Some((Status::begin()?, text)));
         let end = loop {
             let worked = supervisor.turn();
+            if let Some((status, text)) = &mut state {
+                status.answer(|| {
+                    let (tally, files) = supervisor.so_far();
+                    text(&Account::new(tally, begun.elapsed(), Ending::Status(0), companion.start_up()), &files)
+                });
+            }
             if let Some(end) = companion.attend() {
                 break end;
             }

@@ -1,7 +1,7 @@
 //! Why a block was fetched, kept, given up: from what the manager was told and what it did.
 //!
-//! A [`Witness`] is shown every event of a run, of a trace or of a log, and tells what happened to one block, or all that happened
-//! at one moment, in sentences. What the future brought stands there too: whether what was given up was read again.
+//! A [`Witness`] is shown every event of a run, of a trace or of a log, and tells what happened to one block or one file, or all that
+//! happened at one moment, in sentences. What the future brought stands there too: whether what was given up was read again.
 //!
 //! Worked example: block 3 under LRU, two pages, blocks 3 4 5 3 read:
 //!
@@ -14,7 +14,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foresee_manager::{
-    Action, Block, Class, Demand, Event, FileId, Manager, Order, ReaderId, Reply, Site, State, Time, Want,
+    Action, Block, Class, Demand, Event, FileId, Manager, Order, ReaderId, Reply, Site, Standing, State, Time, Want,
 };
 
 /// What is asked about.
@@ -22,6 +22,8 @@ use foresee_manager::{
 pub enum Question {
     /// All that happened to a block.
     Block(Block),
+    /// All that happened to a file.
+    File(FileId),
     /// What happened at this time, or next after it.
     Time(Time),
     /// What happened at the reference of this number, counted from 1.
@@ -58,7 +60,7 @@ pub struct Sum {
 pub struct Witness<'a> {
     question: Question,
     policy: &'a str,
-    names: &'a [String],
+    names: Vec<String>,
     processes: &'a [i32],
     references: u64,
     /// At which reference each block was read last; before the event that is looked at.
@@ -70,6 +72,9 @@ pub struct Witness<'a> {
     others_given_up: u64,
     given_up_at: Option<u64>,
     was: Option<(State, bool)>,
+    /// How the first block of the file asked about stood before the event, and whether anything of it was fetched.
+    stood: Standing,
+    is_fetched: bool,
     /// What was found out.
     pub lines: Vec<Line>,
     /// In numbers.
@@ -79,7 +84,7 @@ pub struct Witness<'a> {
 impl<'a> Witness<'a> {
     /// A witness of a run under this policy; `names` are the files' names and `processes` the readers' process numbers, by their
     /// numbers, as far as they are known.
-    pub fn new(question: Question, policy: &'a str, names: &'a [String], processes: &'a [i32]) -> Self {
+    pub fn new(question: Question, policy: &'a str, names: Vec<String>, processes: &'a [i32]) -> Self {
         Witness {
             question,
             policy,
@@ -92,9 +97,30 @@ impl<'a> Witness<'a> {
             others_given_up: 0,
             given_up_at: None,
             was: None,
+            stood: Standing::Undisclosed,
+            is_fetched: false,
             lines: Vec::new(),
             sum: Sum::default(),
         }
+    }
+
+    /// What is asked about.
+    pub fn question(&self) -> Question {
+        self.question
+    }
+
+    /// Asks about something else, of which nothing has happened yet.
+    pub fn ask(&mut self, question: Question) {
+        self.question = question;
+    }
+
+    /// This file is called so.
+    pub fn name_file(&mut self, file: FileId, name: &str) {
+        let at = file.0 as usize;
+        if at >= self.names.len() {
+            self.names.resize(at + 1, String::new());
+        }
+        name.clone_into(&mut self.names[at]);
     }
 
     /// An event, what the manager did for it, and the manager afterwards.
@@ -104,6 +130,7 @@ impl<'a> Witness<'a> {
         }
         match self.question {
             Question::Block(block) => self.see_block(block, now, event, actions, manager),
+            Question::File(file) => self.see_file(file, now, event, actions, manager),
             Question::Time(time) => {
                 if now >= time && self.moment.is_none_or(|moment| moment == now) {
                     self.moment = Some(now);
@@ -162,6 +189,51 @@ impl<'a> Witness<'a> {
             _ => {}
         }
         self.was = is;
+    }
+
+    fn see_file(&mut self, file: FileId, now: Time, event: Event, actions: &[Action], manager: &Manager) {
+        match event {
+            Event::Hint { reader, source, file: of, want } if of == file => {
+                let reader = self.reader(reader);
+                self.say(now, format!("disclosed by {reader}, {}: {}", source.word(), wanted(want)));
+            }
+            Event::FileKnown { file: of, blocks, .. } if of == file => {
+                self.say(now, format!("its name is resolved: {blocks} {}", plural(blocks, "block")));
+            }
+            Event::FileMissing { file: of } if of == file => self.say(now, "there is no such file".to_owned()),
+            Event::FileChanged { file: of, .. } if of == file => self.say(now, "it is another one now".to_owned()),
+            Event::Gone { file: of, first, count } if of == file => {
+                self.say(now, format!("{}: the system gave them up by itself", span(first, count)));
+            }
+            Event::Reference { reader, file: of, first, count, demand, .. } if of == file => {
+                let waits = matches!(demand, Demand::Timed { waited: true, .. } | Demand::Served(_));
+                let met = match (self.is_fetched, waits) {
+                    (true, false) => "after some of it was fetched".to_owned(),
+                    (true, true) => "after some of it was fetched, and waited".to_owned(),
+                    (false, true) => format!("and waited; nothing of it was fetched: {}", self.stood),
+                    (false, false) => "at once, as it was in memory without us".to_owned(),
+                };
+                let reader = self.reader(reader);
+                self.say(now, format!("{}: read by {reader}, {met}", span(first, count)));
+            }
+            _ => {}
+        }
+        for &action in actions {
+            match action {
+                Action::Order(Order::Lookup { file: of }) if of == file => {
+                    self.say(now, "its name is looked up".to_owned());
+                }
+                Action::Order(Order::Fetch { file: of, first, count, class, .. }) if of == file => {
+                    self.is_fetched = true;
+                    self.say(now, format!("{}: fetched: {}", span(first, count), self.why_fetched(class, event)));
+                }
+                Action::Order(Order::Drop { file: of, first, count }) if of == file => {
+                    self.say(now, format!("{}: given up under {}", span(first, count), self.policy));
+                }
+                _ => {}
+            }
+        }
+        self.stood = manager.standing(Block { file, index: 0 });
     }
 
     fn disclosed(&mut self, block: Block, now: Time, event: Event) {
@@ -332,6 +404,18 @@ fn read(event: &Event) -> impl Iterator<Item = Block> + use<> {
     blocks.map(move |index| Block { file, index })
 }
 
+fn span(first: u64, count: u64) -> String {
+    if count == 1 { format!("block {first}") } else { format!("blocks {first} to {}", first + count - 1) }
+}
+
+fn wanted(want: Want) -> String {
+    match want {
+        Want::Name => "its name".to_owned(),
+        Want::All => "all of it".to_owned(),
+        Want::Range { first, count } => span(first, count),
+    }
+}
+
 fn holds((file, first, count): (FileId, u64, u64), block: Block) -> bool {
     file == block.file && (first..first + count).contains(&block.index)
 }
@@ -354,7 +438,7 @@ mod tests {
     fn witness(numbers: &[u64], question: Question) -> (Vec<(u64, String)>, Sum) {
         let trace = Trace::of_blocks(numbers.iter().copied(), 4096);
         let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks: 2 };
-        let mut witness = Witness::new(question, "lru", &[], &[]);
+        let mut witness = Witness::new(question, "lru", Vec::new(), &[]);
         run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
             let (now, event) = trace.observed(at);
             witness.see(now, event, actions, manager);

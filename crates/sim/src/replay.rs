@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use foresee_manager::{Action, Header, LogLine, Manager, Statistics};
+use foresee_manager::{Action, FileId, Header, LogLine, Manager, Statistics, named_file};
 
 use crate::error::{At, Error};
 use crate::trace::Input;
@@ -52,17 +52,16 @@ pub struct Replay {
 /// # Errors
 /// If it cannot be read, or a line of it is none of a log's.
 pub fn replay(path: &Path) -> Result<Replay, Error> {
-    let mut lines = Lines { input: Input::open(path)?, line: 0, text: Vec::new() };
+    let mut lines = Lines::of(Input::open(path)?, Box::new(|_, _| {}));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
-    let Some(header) = lines.next()? else {
+    let Some((_, header)) = lines.next()? else {
         return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"));
     };
     let Header(config) = header.parse().map_err(|error| broken(1, format!("{error}")))?;
     let mut twin = Twin::new(Manager::new(&config));
     loop {
-        let at = lines.line + 1;
-        let Some(line) = lines.next()? else {
-            twin.no_more(at);
+        let Some((at, line)) = lines.next()? else {
+            twin.no_more(lines.line + 1);
             break;
         };
         match line.parse().map_err(|error| broken(at, format!("{error}")))? {
@@ -85,24 +84,24 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     Ok(twin.replay)
 }
 
-/// Makes a log's run again, and lets `watch` look at every event, what the manager did for it, and the manager. What the log says
-/// was done is not looked at.
+/// Makes a log's run again, and lets `watch` look at every event, what the manager did for it, and the manager; `name` hears what files
+/// are called, each before any event of it. What the log says was done is not looked at.
 ///
 /// # Errors
 /// As [`replay`].
-pub fn retrace(input: Input, watch: &mut Tap<'_>) -> Result<(), Error> {
+pub fn retrace<'a>(input: Input, name: impl FnMut(FileId, &str) + 'a, watch: &mut Tap<'_>) -> Result<(), Error> {
     let path = &input.path().to_owned();
-    let mut lines = Lines { input, line: 0, text: Vec::new() };
+    let mut lines = Lines::of(input, Box::new(name));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
     let Header(config) = lines
         .next()?
         .ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"))?
+        .1
         .parse()
         .map_err(|error| broken(1, format!("{error}")))?;
     let (mut manager, mut actions) = (Manager::new(&config), Vec::new());
     loop {
-        let at = lines.line + 1;
-        let Some(line) = lines.next()? else { return Ok(()) };
+        let Some((at, line)) = lines.next()? else { return Ok(()) };
         if let LogLine::Event(now, event) = line.parse().map_err(|error| broken(at, format!("{error}")))? {
             actions.clear();
             manager.handle(now, event, &mut actions);
@@ -165,25 +164,41 @@ impl Twin {
     }
 }
 
-struct Lines {
+/// Hears what files are called.
+type Namer<'a> = Box<dyn FnMut(FileId, &str) + 'a>;
+
+struct Lines<'a> {
     input: Input,
     /// Lines read.
     line: u64,
     text: Vec<u8>,
+    name: Namer<'a>,
 }
 
-impl Lines {
-    /// The next line without its end.
-    fn next(&mut self) -> Result<Option<&str>, Error> {
-        let at = At::Line(self.line + 1);
-        if self.input.line(&mut self.text, LINE_BYTES_MAX, at)? == 0 {
-            return Ok(None);
+impl<'a> Lines<'a> {
+    fn of(input: Input, name: Namer<'a>) -> Self {
+        Lines { input, line: 0, text: Vec::new(), name }
+    }
+
+    /// The next line that is no remark, without its end, and its number.
+    fn next(&mut self) -> Result<Option<(u64, &str)>, Error> {
+        loop {
+            let at = At::Line(self.line + 1);
+            if self.input.line(&mut self.text, LINE_BYTES_MAX, at)? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if !self.text.starts_with(b"#") {
+                break;
+            }
+            if let Some((file, name)) = named_file(String::from_utf8_lossy(&self.text).trim_end_matches('\n')) {
+                (self.name)(file, name);
+            }
         }
-        self.line += 1;
         let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
-        match std::str::from_utf8(text) {
-            Ok(line) => Ok(Some(line)),
-            Err(error) => Err(Error::new(self.input.path(), at, format!("is no text: {error}; is this a log?"))),
-        }
+        std::str::from_utf8(text).map(|text| Some((self.line, text))).map_err(|error| {
+            let what = format!("is no text: {error}; is this a log?");
+            Error::new(self.input.path(), At::Line(self.line), what)
+        })
     }
 }

@@ -35,6 +35,7 @@ mod distance;
 mod entry;
 mod repeat;
 mod sequence;
+mod standing;
 mod window;
 
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ use crate::table::FastMap;
 
 use awake::Awake;
 use sequence::Sequence;
+pub use standing::Standing;
 pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS};
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62.

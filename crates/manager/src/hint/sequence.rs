@@ -303,6 +303,12 @@ impl Sequence {
         first
     }
 
+    /// The first open entry that has this block still to be read, and how far into it that is.
+    pub(super) fn entry_of(&self, block: Block, known: Known) -> Option<(u64, &Entry)> {
+        let entry = self.entry(self.find(block, |entry| entry.holds(block.index, known))?)?;
+        Some((block.index - entry.span(known)?.0, entry))
+    }
+
     /// Whether a read of what is disclosed at `position` says that the reader has come there.
     fn has_come_to(&mut self, position: u64) -> bool {
         if position - self.base <= JUMP_ENTRIES_MAX {

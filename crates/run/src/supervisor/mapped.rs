@@ -39,5 +39,6 @@ impl Supervisor<'_> {
         let demand = Demand::Timed { over: Time(time.as_nanos() as u64), waited };
         let counted = self.reference(reader, file, (first, count), 0, demand);
         self.ring.processes.programs().missed(program, counted.misses);
+        self.by_file.read(file, None, counted);
     }
 }

@@ -17,7 +17,7 @@
 //! | how much programs need tell | `attention`, `quiet` |
 //! | how much memory there is, and what of it is still here | `memory`, `residency` |
 //! | programs in whose way an open file is | `quiescence` |
-//! | several runs, and what a run came to | `sharing`, `finished` |
+//! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
 //!
 //! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a hint helps whichever it
 //! is. What a process discloses by itself, through the hint library, is that process's ([`Library`]). Everything that enters
@@ -25,6 +25,7 @@
 
 mod advising;
 mod attention;
+mod by_file;
 mod disclosed;
 mod finished;
 mod listing;
@@ -43,7 +44,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
-use foresee_driver::{Driver, log_to};
+use foresee_driver::{Driver, Log};
 use foresee_manager::{AdviceFile, Block, Config, Counted, DeviceLimits, Event, FileId, ReaderId, Reply, Trust};
 use foresee_ring::Region;
 
@@ -57,6 +58,7 @@ use crate::source::mappings::Mappings;
 use crate::source::ring::Ring;
 use advising::FileAdvice;
 use attention::Habits;
+use by_file::ByFile;
 pub use finished::{Finished, Tally};
 pub use foresee_driver::LogSink;
 use memory::Reckoned;
@@ -124,9 +126,13 @@ pub struct Supervisor<'a> {
     mappings: Mappings,
     driver: Driver<'a, PageCache>,
     names: Names,
+    log: Option<Log<'a>>,
+    /// Files that are named in it.
+    logged_names: usize,
     /// Of files that a program opened, as it knows them.
     sizes: HashMap<FileId, u64>,
     recorder: Recorder,
+    by_file: ByFile,
     trace: Option<TraceSink<'a>>,
     // What will be read, as far as it is known.
     words: CommandWords,
@@ -188,14 +194,18 @@ impl<'a> Supervisor<'a> {
         let begun = setup.host.began();
         let ring = Ring::new(region, clock, begun);
         region.set_stall_ticks_min(ring.ticks(STALL_MIN));
-        let tap = setup.log.map(|log| log_to(log, &config));
+        let log = setup.log.map(|sink| Log::begin(sink, &config));
+        let tap = log.as_ref().map(Log::tap);
         let mut supervisor = Supervisor {
             ring,
             mappings: Mappings::new(begun),
             driver: Driver::new(&config, setup.host, tap),
             names: Names::default(),
+            log,
+            logged_names: 0,
             sizes: HashMap::default(),
             recorder: Recorder::new(),
+            by_file: ByFile::default(),
             trace: setup.trace,
             words: CommandWords::new(setup.words),
             quiet: Quiet::new(setup.is_recorded, matches!(setup.earlier, Earlier::Own(_))),
@@ -268,6 +278,12 @@ impl<'a> Supervisor<'a> {
 
     /// Tells the manager. What it replies is in `replies` until it is told something else.
     fn tell(&mut self, event: Event) -> Counted {
+        if let Some(log) = &self.log {
+            for file in (self.logged_names..self.names.count()).map(|number| FileId(number as u32)) {
+                log.name(file, &self.names.path(file).to_string_lossy());
+            }
+            self.logged_names = self.names.count();
+        }
         self.replies.clear();
         let replies = &mut self.replies;
         let counted = self.driver.tell(event, |_, reply| replies.push(reply));

@@ -39,6 +39,7 @@ impl Supervisor<'_> {
         let reader = self.reader_of_program(program, file).or(disclosed_by).unwrap_or(RUN);
         let counted = self.reference(reader, file, (first, count), read.site, demand);
         self.ring.processes.programs().missed(program, counted.misses);
+        self.by_file.read(file, waited.then_some(took), counted);
         if read.offset == 0 {
             self.notice_visit(file, waited);
         }

@@ -95,6 +95,10 @@ impl Supervisor<'_> {
             Seen::Touched { file, first, count, waited } => {
                 self.take_touch(ordinal, program, file, (first, count), time, waited);
             }
+            Seen::Stalled { took } => {
+                let ticks = self.ring.ticks(took);
+                self.ring.processes.programs().stalled(program, ticks);
+            }
             Seen::Advised { file, offset, bytes } => {
                 let size = self.sizes.get(&file).copied().unwrap_or(0);
                 let bytes = if bytes == 0 { size.saturating_sub(offset) } else { bytes };

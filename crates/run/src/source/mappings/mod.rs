@@ -21,7 +21,7 @@ use super::ring::Seen;
 use super::{Mapping, Sighting, Source};
 use crate::host::BLOCK_BYTES;
 use crate::names::Names;
-use crate::process_stat::major_faults;
+use crate::process_stat::{is_in_fault, major_faults};
 use crate::programs::ProgramId;
 use scan::Pagemap;
 
@@ -38,6 +38,8 @@ const SHARE: u32 = 50;
 /// What one takes, to begin with. One that took longer than all before says little: something else may have had the processor.
 const COST_FIRST: Duration = Duration::from_micros(20);
 const COST_GROWTH: u32 = 2;
+/// Processes that are asked at each look whether they wait.
+const WAITERS_MAX: usize = 16;
 /// How often it is asked whether a mapping is still there: of a process with hundreds of them that takes as long as ten looks.
 const ASKED_EVERY: Duration = Duration::from_millis(100);
 /// How soon it is looked again where something was touched, and where nothing was for long.
@@ -64,6 +66,8 @@ pub struct Mappings {
     begun: Instant,
     watched: Vec<Watched>,
     seen: VecDeque<Sighting>,
+    /// When it was looked last whether programs wait for pages.
+    looked: Instant,
     /// Looks at where programs go on from, and at all of the mappings.
     near: Looks,
     whole: Looks,
@@ -98,7 +102,8 @@ impl Looks {
 impl Mappings {
     /// None yet. Times are since `begun`.
     pub fn new(begun: Instant) -> Self {
-        Mappings { begun, watched: Vec::new(), seen: VecDeque::new(), near: Looks::new(), whole: Looks::new() }
+        let (near, whole) = (Looks::new(), Looks::new());
+        Mappings { begun, watched: Vec::new(), seen: VecDeque::new(), looked: Instant::now(), near, whole }
     }
 
     /// A program mapped a file. Returns whether what it touches of it will be seen.
@@ -152,11 +157,29 @@ impl Mappings {
         }
         let sightings = &mut self.seen;
         self.watched.retain_mut(|it| it.look(names, time, is_whole, sightings).is_some());
-        let (is_busy, took) = (sightings.len() > seen, processor_time().saturating_sub(began));
+        let is_busy = sightings.len() > seen;
+        self.look_who_waits(time);
+        let took = processor_time().saturating_sub(began);
         let looks = if is_whole { &mut self.whole } else { &mut self.near };
         looks.made(took, is_busy);
         if is_busy {
             self.near.hurry();
+        }
+    }
+
+    /// Who waits for a page now is taken to have waited since the last look: nothing tells how long a fault takes, and of many looks as
+    /// many find a program waiting as is its share of the time.
+    fn look_who_waits(&mut self, time: Duration) {
+        let waited = std::mem::replace(&mut self.looked, Instant::now()).elapsed().min(LATE);
+        let mut processes: Vec<u32> = self.watched.iter().map(|it| it.process).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        for process in processes.into_iter().take(WAITERS_MAX).filter(|&process| is_in_fault(process)) {
+            let Some(&Watched { ordinal, program, .. }) = self.watched.iter().find(|it| it.process == process) else {
+                continue;
+            };
+            let seen = Seen::Stalled { took: waited };
+            self.seen.push_back(Sighting { process, ordinal, program, thread: process, time, seen });
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the programs' records mean outside the model of them.
 
+use std::time::Duration;
+
 use foresee_manager::{Advice, FileId};
 
 use crate::names::Identity;
@@ -78,6 +80,11 @@ pub enum Seen {
         count: u64,
         /// Whether the program waited for a device, as far as is known.
         waited: bool,
+    },
+    /// It waited so long for a page of a mapped file.
+    Stalled {
+        /// How long.
+        took: Duration,
     },
     /// The program said it will read this. A length of 0 is to the file's end.
     Advised {
