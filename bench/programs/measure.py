@@ -1,8 +1,8 @@
 """make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory.
 
 Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
-to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
-registry, and for its job PostgreSQL.
+to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package registry, go, and for
+its job PostgreSQL.
 """
 
 import json
@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
 
 import common  # noqa: E402
 import postgres  # noqa: E402
@@ -48,9 +49,12 @@ def numpy(name, bar, program):
     return Job(name, bar, [sys.executable, "-c", program], "big", [sys.executable, "-c", "import numpy, numpy.random"])
 
 
+SMALL_FILES = 4000
+SMALL_BYTES = 6000
 JOBS = [
     numpy("numpy.memmap in order, 256 MiB", (5, 10), IN_ORDER),
     numpy("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
+    Job("static Go program, 4,000 files in directory order", (5, 10), ["files", "small"], "small", ["files"]),
     *postgres.jobs(Job),
 ]
 ARMS = ["plain", "first", "second", "warm"]
@@ -60,7 +64,13 @@ def make_cold(job, cache):
     """Nothing of the data is in memory; the program, and what it loads, is."""
     subprocess.run(["sync"], check=True)
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-    subprocess.run(job.warmed, check=True, env=environment(cache), stdout=subprocess.DEVNULL)
+    subprocess.run(found(job.warmed), check=True, env=environment(cache), stdout=subprocess.DEVNULL)
+
+
+def found(command):
+    """A command whose program may be built for this: then it lies beside the packages."""
+    built = Path(os.environ["FORESEE_BENCH_PACKAGES"]) / command[0]
+    return [str(built) if built.is_file() else command[0], *command[1:]]
 
 
 def make_warm(data):
@@ -84,7 +94,7 @@ def run(arguments, arm, job, cache):
     else:
         make_cold(job, cache)
     begun = time.perf_counter()
-    done = subprocess.run([*prefix, *job.command], env=environment(cache), capture_output=True, check=True)
+    done = subprocess.run([*prefix, *found(job.command)], env=environment(cache), capture_output=True, check=True)
     took = time.perf_counter() - begun
     told = json.loads(account.read_text()) if account.exists() else None
     kept = {key: told[key] for key in ("own_cpu_s", "prefetched")} if told else None
@@ -144,7 +154,10 @@ def main():
         with tempfile.TemporaryDirectory() as packages:
             subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "numpy"], check=True)
             os.environ["FORESEE_BENCH_PACKAGES"] = packages
-            setup = f'head -c {BIG_MIB << 20} /dev/urandom > "$SLOWDISK_MOUNT/big"' + postgres.SETUP
+            go = {**os.environ, "CGO_ENABLED": "0"}
+            subprocess.run(["go", "build", "-o", Path(packages) / "files", HERE / "files.go"], check=True, env=go)
+            setup = f'cd "$SLOWDISK_MOUNT"; head -c {BIG_MIB << 20} /dev/urandom > big; mkdir small; ' \
+                    f'head -c {SMALL_FILES * SMALL_BYTES} /dev/urandom | split -a 4 -d -b {SMALL_BYTES} - small/f' + postgres.SETUP
             common.on_slowdisk(arguments, ["--size", "1G"], setup, common.again())
     table(arguments.results)
 

@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 use crate::output::Output;
 use crate::text::{bytes, count, time};
 
+/// What was read unseen is told if it is so much, and such a part of what came from storage.
+const UNSEEN_BYTES_MIN: u64 = 1 << 20;
+const UNSEEN_PART: u64 = 10;
+
 /// The account in a few lines.
 pub fn lines(account: &Account) -> Vec<String> {
     let mut lines = Vec::new();
@@ -52,9 +56,19 @@ pub fn lines(account: &Account) -> Vec<String> {
     if let Some(why) = why_nothing(account) {
         line(why);
     }
-    if !account.unseen.is_empty() {
-        let named = account.unseen.iter().map(|it| format!("{} ({})", it.name, words(it.why)));
-        line(format!("not seen: {}", named.collect::<Vec<_>>().join(", ")));
+    for (seen, is_from_outside) in [("seen from outside, without its waits", true), ("not seen", false)] {
+        let those = account.unseen.iter().filter(|it| it.is_from_outside == is_from_outside);
+        let named: Vec<String> = those.map(|it| format!("{} ({})", it.name, words(it.why))).collect();
+        if !named.is_empty() {
+            line(format!("{seen}: {}", named.join(", ")));
+        }
+    }
+    if let Some((unseen, transfers)) = account.bytes_unseen().zip(account.transfers)
+        && unseen >= UNSEEN_BYTES_MIN
+        && unseen >= transfers.from_devices / UNSEEN_PART
+    {
+        let (unseen, all) = (bytes(unseen), bytes(transfers.from_devices));
+        line(format!("{unseen} of {all} from storage were read in ways that foresee does not see"));
     }
     if account.records_lost > 0 {
         line(format!(
@@ -107,8 +121,8 @@ fn program(ProgramAccount { name, executions, reads, bytes, stall, missed }: &Pr
     })
 }
 
-fn unseen(UnseenProgram { name, why, executions, .. }: &UnseenProgram) -> Value {
-    json!({ "name": name, "why": words(*why), "executions": executions })
+fn unseen(UnseenProgram { name, why, executions, is_from_outside, .. }: &UnseenProgram) -> Value {
+    json!({ "name": name, "why": words(*why), "executions": executions, "from_outside": is_from_outside })
 }
 
 /// The account as JSON; the keys are documented in docs/json.md and stay.
@@ -144,6 +158,8 @@ pub fn json(account: &Account) -> Value {
         "profile_of": account.profile_of,
         "profile_steps": account.profile_steps,
         "manager": counters,
+        "kernel": account.transfers.map(|it| json!({ "given_bytes": it.given, "from_storage_bytes": it.from_devices })),
+        "unseen_bytes": account.bytes_unseen(),
         "records_lost": account.records_lost,
         "own_cpu_s": account.own_cpu.as_secs_f64(),
         "own_memory_bytes": account.own_memory,

@@ -125,6 +125,8 @@ enum_field! {
         Unreachable = 4,
         /// It is confined to system calls, or parts of the processor, that the library cannot do with.
         Confined = 5,
+        /// It tells of what it opens, and reads by io_uring.
+        Uring = 6,
     }
 }
 

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foresee_manager::Statistics;
+use foresee_ring::Unseen;
 
 use crate::host::MountAccount;
+pub use crate::process_stat::Transfers;
 pub use crate::programs::UnseenProgram;
 use crate::supervisor::Tally;
 
@@ -63,11 +65,11 @@ pub struct Account {
     pub bytes: u64,
     /// Time spent in reads that had to wait ([`crate::supervisor::STALL_MIN`] and longer).
     pub stall: Duration,
-    /// Programs that were watched. 0: the command could not be (a static binary, or one of another user).
+    /// Programs that were watched, if only from outside. 0: the command could not be (one of another user).
     pub programs: u32,
     /// What each program read, in the order in which they appeared.
     pub by_program: Vec<ProgramAccount>,
-    /// Programs that could not be watched, though whoever started them was.
+    /// Programs that do not tell of what they read.
     pub unseen: Vec<UnseenProgram>,
     /// What the manager counted.
     pub statistics: Statistics,
@@ -87,6 +89,8 @@ pub struct Account {
     pub own_memory: u64,
     /// From foresee's start to the program's.
     pub start_up: Duration,
+    /// What the kernel counted for the programs, if that is known.
+    pub transfers: Option<Transfers>,
     /// What went wrong without stopping the run.
     pub warnings: Vec<String>,
     /// Mounts behind a network or a daemon: what was found out of them.
@@ -129,9 +133,19 @@ impl Account {
             own_cpu,
             own_memory,
             start_up,
+            transfers: None,
             warnings,
             mounts,
         }
+    }
+
+    /// Bytes that came from devices and were read in ways that were not seen, as far as can be told: what was seen may have been in
+    /// memory, and what was given may have come from a pipe. What io_uring gives is not counted as given; where it was used, pages of
+    /// mapped files are among these.
+    pub fn bytes_unseen(&self) -> Option<u64> {
+        let is_by_uring = self.unseen.iter().any(|it| it.why == Unseen::Uring);
+        let bytes = |it: Transfers| if is_by_uring { it.from_devices } else { it.given.min(it.from_devices) };
+        self.transfers.map(|it| bytes(it).saturating_sub(self.bytes))
     }
 }
 

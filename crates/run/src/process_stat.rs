@@ -1,9 +1,11 @@
 //! What `/proc` tells of a process or a thread.
 
 use std::fmt::Display;
+use std::str::FromStr;
 
 /// Where a field stands behind the program's name.
 const STATE: usize = 0;
+const PARENT: usize = 1;
 const MAJOR_FAULTS: usize = 9;
 
 /// Its fields behind the name, which is in parentheses and may hold anything; None if there is none such. `of` is its place below
@@ -20,6 +22,11 @@ pub(crate) fn state(of: impl Display) -> Option<u8> {
     field(of, STATE)?.bytes().next()
 }
 
+/// The process that began it, or has taken it over.
+pub(crate) fn parent(of: impl Display) -> Option<u32> {
+    field(of, PARENT)?.parse().ok().filter(|&parent| parent > 0)
+}
+
 /// Whether it stands still outside of a system call: it waits for a page of a file that it has mapped, unless somebody stopped it.
 pub(crate) fn is_in_fault(process: u32) -> bool {
     std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
@@ -29,4 +36,46 @@ pub(crate) fn is_in_fault(process: u32) -> bool {
 /// How often it waited for a page of a file that it has mapped.
 pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
     field(of, MAJOR_FAULTS)?.parse().ok()
+}
+
+/// What a process, and those of its children that it has waited for, were given by reads of any kind, and what of that, or ahead of it,
+/// the kernel read from devices for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transfers {
+    /// By reads of files, pipes, terminals and whatever else is read.
+    pub given: u64,
+    /// For those reads, for the kernel's readahead, and for pages of mapped files; what foresee read ahead is not among it.
+    pub from_devices: u64,
+}
+
+impl Transfers {
+    /// Those of this process, if we may know.
+    pub fn of(process: impl Display) -> Option<Self> {
+        Transfers::parse(&std::fs::read_to_string(format!("/proc/{process}/io")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok();
+        Some(Transfers { given: of("rchar:")?, from_devices: of("read_bytes:")? })
+    }
+}
+
+/// The numbers among a directory's names.
+pub(crate) fn numbered<N: FromStr>(directory: &str) -> impl Iterator<Item = N> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_understood() {
+        let text =
+            "rchar: 6976\nwchar: 0\nsyscr: 10\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 0\ncancelled_write_bytes: 0\n";
+        assert_eq!(Transfers::parse(text), Some(Transfers { given: 6976, from_devices: 4096 }));
+        assert_eq!(Transfers::parse("rchar: 1\nread_bytes: x\n"), None);
+        assert_eq!(parent(u32::MAX), None);
+    }
 }

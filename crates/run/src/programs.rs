@@ -36,11 +36,20 @@ pub struct Program {
     pub counters: Counters,
     /// Blocks that its reads found absent, of the reads that were posted.
     pub missed: u64,
+    /// It did not tell of itself, and was seen from outside: so were its reads, as far as they are told.
+    pub is_from_outside: bool,
 }
 
 impl Program {
     fn new(run: u32, name: &str) -> Self {
-        Program { run, name: name.to_owned(), executions: 0, counters: Counters::default(), missed: 0 }
+        Program {
+            run,
+            name: name.to_owned(),
+            executions: 0,
+            counters: Counters::default(),
+            missed: 0,
+            is_from_outside: false,
+        }
     }
 }
 
@@ -55,6 +64,8 @@ pub struct UnseenProgram {
     pub why: Unseen,
     /// How often it was executed.
     pub executions: u32,
+    /// It was seen from outside.
+    pub is_from_outside: bool,
 }
 
 /// All programs of a supervisor's runs.
@@ -104,13 +115,20 @@ impl Programs {
         if let Some(known) = self.unseen.iter_mut().find(same) {
             known.executions = known.executions.saturating_add(1);
         } else if self.unseen.len() < UNSEEN_MAX {
-            self.unseen.push(UnseenProgram { run, name, why, executions: 1 });
+            self.unseen.push(UnseenProgram { run, name, why, executions: 1, is_from_outside: false });
         }
     }
 
     /// Those of this run, in the order in which they appeared.
     pub fn unseen_of_run(&self, run: u32) -> Vec<UnseenProgram> {
-        self.unseen.iter().filter(|it| it.run == run).cloned().collect()
+        let outside: Vec<&str> =
+            self.programs.iter().filter(|it| it.run == run && it.is_from_outside).map(|it| &*it.name).collect();
+        let mut unseen: Vec<_> = self.unseen.iter().filter(|it| it.run == run).cloned().collect();
+        for program in &mut unseen {
+            // Of those that are gone too soon it is not known which they were.
+            program.is_from_outside = outside.iter().any(|name| *name == program.name || name.is_empty());
+        }
+        unseen
     }
 
     /// A process slot's counters stand so, and all that is new in them was this program's doing.
@@ -131,6 +149,20 @@ impl Programs {
     pub fn missed(&mut self, program: ProgramId, blocks: u64) {
         let missed = &mut self.programs[program.0 as usize].missed;
         *missed = missed.saturating_add(blocks);
+    }
+
+    /// This program was found not to tell of itself.
+    pub fn seen_from_outside(&mut self, program: ProgramId) {
+        self.programs[program.0 as usize].is_from_outside = true;
+    }
+
+    /// A read of this program was seen from outside.
+    pub fn read_outside(&mut self, program: ProgramId, bytes: u64) {
+        let program = &mut self.programs[program.0 as usize];
+        program.is_from_outside = true;
+        let counters = &mut program.counters;
+        counters.reads = counters.reads.saturating_add(1);
+        counters.bytes = counters.bytes.saturating_add(bytes);
     }
 
     /// It waited so long, in ticks, other than in a read.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -108,8 +109,10 @@ impl Run<'_> {
         // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
         let directory = std::env::current_dir().ok();
         let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
-        let program =
-            executed.and_then(|(_, executed)| std::fs::canonicalize(executed.program).ok()).unwrap_or_default();
+        let program = executed
+            .as_ref()
+            .and_then(|(_, executed)| std::fs::canonicalize(&executed.program).ok())
+            .unwrap_or_default();
         let known = directory.as_ref().map(|directory| {
             let is_told = words.as_ref().is_some_and(|words| words.known);
             let of = Command { words: &self.command, directory, program: &program };
@@ -129,6 +132,8 @@ impl Run<'_> {
             log: self.log,
         };
         let mut supervisor = Supervisor::new(shared.region(), setup, clock);
+        let unseen = executed.as_ref().filter(|(_, executed)| executed.why_unseen.is_some());
+        supervisor.follow(companion.program(), unseen.map(|(word, _)| word.as_bytes()));
         let mut state = self.state.and_then(|text| Some((Status::begin()?, text)));
         let end = loop {
             let worked = supervisor.turn();
@@ -214,6 +219,7 @@ fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Fai
         End::Ended(ending, elapsed, cpu) => {
             let mut account = Account::new(tally, elapsed, ending, companion.start_up());
             account.own_cpu += cpu;
+            account.transfers = companion.transfers();
             Ok(account)
         }
         End::Abandoned => Err(Failure::Abandoned),

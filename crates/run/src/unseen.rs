@@ -85,5 +85,6 @@ pub fn words(why: Unseen) -> &'static str {
         Unseen::Privileged => "with rights of its own",
         Unseen::Unreachable => "out of reach of foresee's library",
         Unseen::Confined => "confined",
+        Unseen::Uring => "io_uring",
     }
 }

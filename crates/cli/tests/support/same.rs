@@ -14,7 +14,6 @@ pub struct Same<'a> {
     words: Vec<OsString>,
     stdin: Vec<u8>,
     sorted: bool,
-    unforeseen: bool,
     before: Box<dyn Fn() + 'a>,
     adapt: Box<dyn Fn(&mut Command) + 'a>,
 }
@@ -32,7 +31,6 @@ impl<'a> Same<'a> {
             words: words.iter().map(|word| word.as_ref().to_owned()).collect(),
             stdin: Vec::new(),
             sorted: false,
-            unforeseen: false,
             before: Box::new(|| {}),
             adapt: Box::new(|_| {}),
         }
@@ -56,12 +54,6 @@ impl<'a> Same<'a> {
     /// What it says comes in no order.
     pub fn sorted(mut self) -> Self {
         self.sorted = true;
-        self
-    }
-
-    /// It cannot be watched, which the account must say.
-    pub fn unforeseen(mut self) -> Self {
-        self.unforeseen = true;
         self
     }
 
@@ -104,7 +96,7 @@ impl<'a> Same<'a> {
             assert!(foreseen == plain, "{:?} {way}: {foreseen:?}\nplain: {plain:?}", self.words);
             let text = fs::read(&account).unwrap_or_else(|error| panic!("{:?}: no account: {error}", self.words));
             let account: Value = serde_json::from_slice(&text).unwrap();
-            assert_eq!(account["watched"], !self.unforeseen, "{:?} {way}: {account:#}", self.words);
+            assert_eq!(account["watched"], true, "{:?} {way}: {account:#}", self.words);
             let method = account["prefetched"]["method"].as_str().unwrap();
             assert!(way != "without io_uring" || method == "threads", "{way}, but with {method}");
         }

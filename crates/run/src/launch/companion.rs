@@ -10,7 +10,7 @@ use super::{Line, Message, Streams};
 use crate::account::Ending;
 use crate::child::{Signals, ending};
 use crate::inherited;
-use crate::process_stat::state;
+use crate::process_stat::{Transfers, state};
 
 /// How often is looked whether launcher and program are stopped alike.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
@@ -61,6 +61,17 @@ impl Companion {
     /// From foresee's start to the program's.
     pub fn start_up(&self) -> Duration {
         self.start_up
+    }
+
+    /// The program's process.
+    pub fn program(&self) -> u32 {
+        self.program as u32
+    }
+
+    /// What the program and its children were given by reads, once it has ended: the launcher, which waited for it, has their counts.
+    /// Children that nobody waited for are left out.
+    pub(crate) fn transfers(&self) -> Option<Transfers> {
+        Transfers::of(self.launcher)
     }
 
     /// What to poll.

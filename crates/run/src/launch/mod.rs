@@ -42,7 +42,7 @@ use launcher::Launcher;
 use line::{Line, Message};
 
 /// The preload library's file name.
-const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
+pub(crate) const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
 
 /// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes some 20 KiB of stack as it begins.
 const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =

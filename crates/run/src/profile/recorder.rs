@@ -24,6 +24,8 @@ pub struct Recorder {
     mapped: HashSet<FileId>,
     touched: HashSet<FileId>,
     truncated: bool,
+    /// Of what was read from outside a part was seen: no run is to go by that.
+    pub(crate) is_sample: bool,
 }
 
 impl Recorder {
@@ -38,6 +40,7 @@ impl Recorder {
             mapped: HashSet::new(),
             touched: HashSet::new(),
             truncated: false,
+            is_sample: false,
         }
     }
 
@@ -82,6 +85,14 @@ impl Recorder {
             Some(Want::Range { first: begun, count: so_far }) if *begun + *so_far == first => *so_far += count,
             _ => self.push(file, process, Want::Range { first, count }, true),
         }
+    }
+
+    /// The same of blocks that were seen from outside to be read. Of this file, too, no more is asked at the end.
+    /// `is_sample`: there were others that were not seen.
+    pub fn read_outside(&mut self, file: FileId, process: u32, (first, count): (u64, u64), is_sample: bool) {
+        self.touched.insert(file);
+        self.is_sample |= is_sample;
+        self.read(file, process, first, count);
     }
 
     /// Blocks were read that were not here by an earlier read.

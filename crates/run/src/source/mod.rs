@@ -1,12 +1,15 @@
 //! Sources: they see what programs read.
 //!
 //! - [`ring`]: what the preload library posts from inside each program, in the order it happened. `foresee run` goes by it.
+//! - [`outside`]: what can be seen from outside of those that do not post (static ones).
 //! - [`mappings`]: what programs touch of the files that they have mapped, of which no call tells.
 //! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among them. `foresee record` goes by it
 //!   for programs that it did not start.
 
 pub mod fanotify;
+mod looks;
 pub mod mappings;
+pub mod outside;
 pub mod ring;
 
 use std::time::Duration;

@@ -47,14 +47,16 @@ impl Finished {
     /// The run, with those before it, as a profile, and whether that says anything new. Of a run of which some was not told, and that
     /// told less than is known, nothing is kept.
     pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf) -> (Profile, bool) {
+        let is_sample = self.recorder.is_sample;
         let run = self.recorder.finish(command, directory, program, &self.names);
         let truncated = run.truncated || self.was_quiet;
         let run = Profile { learned: self.learned, truncated, ..run };
         match self.before {
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
+            Some(before) if is_sample => (before, false),
             Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
             Some(before) => (run.after(&before), true),
-            None => (run, true),
+            None => (run, !is_sample),
         }
     }
 }
@@ -81,7 +83,7 @@ impl Supervisor<'_> {
             method: host.method(),
             profile_of: self.recorded.word(),
             profile_steps: self.recorded.profile().map(|profile| profile.steps.len()),
-            records_lost: self.ring.lost(),
+            records_lost: self.ring.lost() + self.outside.lost(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
             mounts: host.mount_accounts(),
         }
@@ -102,7 +104,8 @@ impl Supervisor<'_> {
             learned = self.recorded.profile().map(|profile| profile.learned.clone()).unwrap_or_default();
         }
         let tally = self.tally(FIRST_RUN);
-        let (recorder, names, was_quiet) = (self.recorder, self.names, self.quiet.was_quiet());
+        let (recorder, names, was_quiet) =
+            (self.recorder, self.names, self.quiet.was_quiet() || self.outside.has_rested());
         let before = self.recorded.into_own();
         Finished { tally, recorder, names, learned, was_quiet, before }
     }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use foresee_manager::{Block, Demand, FileId, State, Time};
 
 use super::{RUN, Supervisor};
+use crate::host::BLOCK_BYTES;
 use crate::programs::ProgramId;
+use crate::source::ring::{Touch, Touched};
 
 impl Supervisor<'_> {
     /// A file was mapped; what is touched of it will be seen or not.
@@ -20,25 +22,40 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Blocks of a mapped file were touched, some time since it was looked at before.
-    pub(super) fn take_touch(
-        &mut self,
-        ordinal: u32,
-        program: ProgramId,
-        file: FileId,
-        (first, count): (u64, u64),
-        time: Duration,
-        waited: bool,
-    ) {
+    /// Blocks of a file were read, some time since it was looked at before.
+    pub(super) fn take_touch(&mut self, ordinal: u32, program: ProgramId, touched: Touched, time: Duration) {
+        let Touched { file, first, count, waited, by } = touched;
         let manager = self.driver.manager();
         let is_fresh = |index| manager.state_of(Block { file, index }) != Some(State::Cached);
-        if let Some(fresh) = (first..first + count).find(|&index| is_fresh(index)) {
-            self.recorder.touched(file, ordinal, fresh, first + count - fresh);
+        let fresh = (first..first + count).find(|&index| is_fresh(index));
+        let fresh = fresh.map(|fresh| (fresh, first + count - fresh));
+        if by == Touch::Mapping {
+            if let Some((first, count)) = fresh {
+                self.recorder.touched(file, ordinal, first, count);
+            }
+        } else {
+            if let Some((first, count)) = fresh {
+                self.recorder.read_outside(file, ordinal, (first, count), by == Touch::SomeCalls);
+            }
+            self.driver.host.was_read_itself(file, &(first..first + count));
+            if count > 0 {
+                self.ring.processes.programs().read_outside(program, count * BLOCK_BYTES);
+            }
         }
-        let reader = self.reader_of_program(program, file).unwrap_or(RUN);
-        let demand = Demand::Timed { over: Time(time.as_nanos() as u64), waited };
-        let counted = self.reference(reader, file, (first, count), 0, demand);
-        self.ring.processes.programs().missed(program, counted.misses);
-        self.by_file.read(file, None, counted);
+        if count == 0 {
+            self.recorder.mapped(file, ordinal);
+            self.read_as_recorded(file);
+        } else {
+            let reader = self.reader_of_program(program, file).unwrap_or(RUN);
+            let demand = Demand::Timed { over: Time(time.as_nanos() as u64), waited };
+            let counted = self.reference(reader, file, (first, count), 0, demand);
+            self.ring.processes.programs().missed(program, counted.misses);
+            self.by_file.read(file, None, counted);
+        }
+        match by {
+            Touch::Calls if first == 0 => self.notice_visit(file, waited),
+            Touch::SomeCalls if first == 0 => self.notice_met(file),
+            _ => {}
+        }
     }
 }

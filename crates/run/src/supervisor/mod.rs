@@ -10,7 +10,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | what a process did, and what follows from it | `seen`, `read`, `mapped` |
+//! | what a process did, and what follows from it | `seen`, `read`, `mapped`, `outside` |
 //! | what will be read: by the command's words, an earlier run, a directory's order | `words`, `recorded`, `listing` |
 //! | what programs disclose | `disclosed` |
 //! | which pages programs can spare | `advising` |
@@ -31,6 +31,7 @@ mod finished;
 mod listing;
 mod mapped;
 mod memory;
+mod outside;
 mod quiescence;
 mod quiet;
 mod read;
@@ -55,6 +56,7 @@ use crate::names::{Identity, Names};
 use crate::profile::{Earlier, Recorder};
 use crate::source::Source;
 use crate::source::mappings::Mappings;
+use crate::source::outside::Outside;
 use crate::source::ring::Ring;
 use advising::FileAdvice;
 use attention::Habits;
@@ -124,6 +126,7 @@ pub struct Setup<'a> {
 pub struct Supervisor<'a> {
     ring: Ring<'a>,
     mappings: Mappings,
+    outside: Outside,
     driver: Driver<'a, PageCache>,
     names: Names,
     log: Option<Log<'a>>,
@@ -199,6 +202,7 @@ impl<'a> Supervisor<'a> {
         let mut supervisor = Supervisor {
             ring,
             mappings: Mappings::new(begun),
+            outside: Outside::new(begun),
             driver: Driver::new(&config, setup.host, tap),
             names: Names::default(),
             log,
@@ -265,8 +269,12 @@ impl<'a> Supervisor<'a> {
         };
         // More is in the ring than is taken at once, and a program that hints may be waiting for room.
         let sleep = if self.rounds.is_behind { Duration::ZERO } else { self.rounds.sleep };
-        let sleep = self.mappings.due_in().map_or(sleep, |due| due.min(sleep));
-        self.driver.host.wait(others, sleep);
+        // While something goes on it is taken in at intervals, not one by one.
+        let notices = self.outside.fd().filter(|_| !worked);
+        let others: Vec<RawFd> = others.iter().copied().chain(notices).collect();
+        let due = [self.mappings.due_in(), self.outside.due_in()].into_iter().flatten().min();
+        let sleep = due.map_or(sleep, |due| due.min(sleep));
+        self.driver.host.wait(&others, sleep);
     }
 
     fn warn(&mut self, run: u32, warning: String) {
@@ -278,6 +286,9 @@ impl<'a> Supervisor<'a> {
 
     /// Tells the manager. What it replies is in `replies` until it is told something else.
     fn tell(&mut self, event: Event) -> Counted {
+        if let Event::Hint { file, .. } = event {
+            self.expect_outside(file);
+        }
         if let Some(log) = &self.log {
             for file in (self.logged_names..self.names.count()).map(|number| FileId(number as u32)) {
                 log.name(file, &self.names.path(file).to_string_lossy());
@@ -297,6 +308,11 @@ impl<'a> Supervisor<'a> {
     fn take_records(&mut self) -> usize {
         let mut room = RECORDS_AT_ONCE;
         while let Some(sighting) = self.ring.next(&mut self.names, &mut room) {
+            self.take_sighting(sighting);
+        }
+        self.outside.was_brought(self.driver.host.brought());
+        self.outside.look(&mut self.ring.processes, &mut self.names);
+        while let Some(sighting) = self.outside.next(&mut self.names, &mut room) {
             self.take_sighting(sighting);
         }
         while let Some(sighting) = self.mappings.next(&mut self.names, &mut room) {
@@ -330,6 +346,7 @@ impl<'a> Supervisor<'a> {
             self.rounds.look_around_after = (self.rounds.look_around_after * 5 / 4).min(LOOK_AROUND_MAX);
             self.look_at_memory();
             self.retire_dead();
+            self.find_urings();
             self.check_residency();
             self.judge_recorded();
         }
@@ -363,6 +380,7 @@ impl<'a> Supervisor<'a> {
 
     /// Takes in what the programs have posted, and the host has done, by now.
     fn catch_up(&mut self) {
+        self.outside.look_now(&mut self.ring.processes, &mut self.names);
         self.drain();
         self.take_reports();
         self.ring.count_all_in();

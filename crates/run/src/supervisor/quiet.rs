@@ -97,11 +97,11 @@ impl Supervisor<'_> {
     }
 
     /// Not where somebody wants to hear of all reads, nor where they decide which page goes next, nor where programs disclose what
-    /// they will read: what of that they have read must be known.
+    /// they will read: what of that they have read must be known. Nor while some do not tell: whether those wait is not known.
     fn may_be_quiet(&self) -> bool {
         let manager = self.driver.manager();
         let decides = manager.takes_advice() || manager.statistics().evictions > 0;
-        self.trace.is_none() && !decides && self.library.is_silent()
+        self.trace.is_none() && !decides && self.library.is_silent() && !self.outside.is_awake()
     }
 
     /// Looks whether a program waited, or something else ended it.

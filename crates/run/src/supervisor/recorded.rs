@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::hash::BuildHasher;
 
 use foldhash::HashMap;
-use foresee_manager::{Event, FileId, Source, Want};
+use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::profile::{Earlier, Profile, Step};
@@ -27,7 +27,7 @@ pub(super) struct Recorded {
     is_unordered: bool,
     /// Blocks that came true in that order, and that were passed over, when that was last judged.
     judged: (u64, u64),
-    /// What a mapping of these files touched in the recorded run.
+    /// What of these files was read in the recorded run, in no order that is known: through mappings, or seen from outside.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     /// The step to be disclosed next.
     next: usize,
@@ -86,6 +86,18 @@ impl Recorded {
         self.mapped.remove(&file).unwrap_or_default()
     }
 
+    /// The next of that, as far as `is_here` says of its blocks.
+    fn take_here(&mut self, file: FileId, is_here: impl Fn(u64) -> bool) -> Option<(u64, u64)> {
+        let ranges = self.mapped.get_mut(&file)?;
+        let (first, count) = ranges.first_mut()?;
+        let (begin, here) = (*first, (*first..*first + *count).take_while(|&index| is_here(index)).count() as u64);
+        (*first, *count) = (*first + here, *count - here);
+        if *count == 0 {
+            ranges.remove(0);
+        }
+        (here > 0).then_some((begin, here))
+    }
+
     /// How a step is disclosed.
     fn source(&self, profile: &Profile, step: &Step) -> Source {
         // A single run of another command says of nothing that it is always read.
@@ -142,6 +154,19 @@ impl Supervisor<'_> {
             if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
                 self.recorded.mapped.entry(file).or_default().push((first, count));
             }
+        }
+    }
+
+    /// A file was read, and it is not known what of it. The recorded run knows, and what of that has been brought is as good as read.
+    pub(super) fn read_as_recorded(&mut self, file: FileId) {
+        let manager = self.driver.manager();
+        let is_here = |index| manager.is_present(Block { file, index });
+        let mut here = Vec::new();
+        while let Some(blocks) = self.recorded.take_here(file, is_here) {
+            here.push(blocks);
+        }
+        for blocks in here {
+            self.reference(RUN, file, blocks, 0, Demand::Observed);
         }
     }
 

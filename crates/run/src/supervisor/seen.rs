@@ -92,9 +92,9 @@ impl Supervisor<'_> {
                 }
             }
             Seen::Mapped { .. } => {}
-            Seen::Touched { file, first, count, waited } => {
-                self.take_touch(ordinal, program, file, (first, count), time, waited);
-            }
+            Seen::Touched(touched) => self.take_touch(ordinal, program, touched, time),
+            Seen::Unseen => self.wake_outside(),
+            Seen::PastCache { file } => self.pass_by(file, ordinal),
             Seen::Stalled { took } => {
                 let ticks = self.ring.ticks(took);
                 self.ring.processes.programs().stalled(program, ticks);

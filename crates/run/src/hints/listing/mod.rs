@@ -38,6 +38,8 @@ const NEIGHBOURS_MIN: usize = 3;
 const WAITS_MIN: usize = 2;
 /// Files that a run may pass over: threads that share the work are some files out of order.
 const HOLES_MAX: usize = 8;
+/// Files between two samples that are a run's: of three in a random order of a thousand, one in 1,800 is one by chance.
+const BETWEEN_SAMPLES_MAX: usize = 32;
 /// Files told of and not yet come to: twice as many as the manager looks up at once.
 const AHEAD_MAX: usize = 512;
 /// Directories watched at one time, and the names in them: those visited last. Some 100 MB of names.
@@ -56,6 +58,8 @@ struct Directory {
     listing: Listing,
     /// The last visits, and whether each waited.
     recent: VecDeque<(Box<OsStr>, bool)>,
+    /// They are samples: others may lie between them.
+    are_samples: bool,
     /// The kind of all visits, as long as they are of one.
     kind: Option<Kind>,
     run: Option<Run>,
@@ -85,6 +89,15 @@ pub struct Listings {
 impl Listings {
     /// A file was read from its beginning; `waited` says whether the program had to wait for that.
     pub fn visited(&mut self, file: &Path, waited: bool) {
+        self.visit(file, waited, false);
+    }
+
+    /// The same of one that was met by chance, for the program has had to wait for it: others may have been read before it.
+    pub fn met(&mut self, file: &Path) {
+        self.visit(file, true, true);
+    }
+
+    fn visit(&mut self, file: &Path, waited: bool, is_sample: bool) {
         let (Some(path), Some(name)) = (file.parent(), file.file_name()) else { return };
         if self.unordered.leave() {
             self.withdrawn.push(Source::Unordered);
@@ -100,6 +113,7 @@ impl Listings {
         directory.kind = directory.kind.take().filter(|kind| kind.has(name));
         let step = directory.step(name, waited);
         directory.recent.push_back((name.into(), waited));
+        directory.are_samples = is_sample;
         if directory.recent.len() > NEIGHBOURS_MIN {
             directory.recent.pop_front();
         }
@@ -114,9 +128,14 @@ impl Listings {
                 self.unlisted.push(path.to_owned());
             }
             Listing::Known(names) => {
-                let visit = directory.run.as_mut().map(|run| run.visit(names, name));
-                let found =
-                    || if waits_enough { Run::find(names, &directory.recent, directory.kind.clone()) } else { None };
+                let visit = directory.run.as_mut().map(|run| run.visit(names, name, is_sample));
+                let found = || {
+                    if waits_enough {
+                        Run::find(names, &directory.recent, directory.kind.clone(), is_sample)
+                    } else {
+                        None
+                    }
+                };
                 let left = match visit {
                     Some(Visit::InOrder) => return self.go_on(path),
                     Some(Visit::Aside) => match found() {
@@ -193,8 +212,16 @@ impl Listings {
                 self.forget_oldest();
             }
             let (listing, recent) = (Listing::Unasked, VecDeque::new());
-            let new =
-                Directory { listing, recent, kind: None, run: None, habit: None, rest: Rest::default(), visited: 0 };
+            let new = Directory {
+                listing,
+                recent,
+                are_samples: false,
+                kind: None,
+                run: None,
+                habit: None,
+                rest: Rest::default(),
+                visited: 0,
+            };
             self.directories.insert(path.to_owned(), new);
         }
         let directory = self.directories.get_mut(path).unwrap_or_else(|| unreachable!("it was just put there"));
@@ -225,7 +252,8 @@ impl Listings {
                 }
                 path.parent().into_iter().for_each(|group| self.unordered.listed(group, names.len()));
                 let alike = directory.habit.take().and_then(|habit| Run::go_on(habit, &names, &directory.recent));
-                directory.run = alike.or_else(|| Run::find(&names, &directory.recent, directory.kind.clone()));
+                let found = || Run::find(&names, &directory.recent, directory.kind.clone(), directory.are_samples);
+                directory.run = alike.or_else(found);
                 Listing::Known(names)
             }
             Err(_) => Listing::Refused,
@@ -250,6 +278,13 @@ impl Listings {
     /// The next source of which all that was told before is to be withdrawn: asked before [`Listings::next_found`].
     pub fn next_withdrawn(&mut self) -> Option<Source> {
         self.withdrawn.pop()
+    }
+
+    /// The files that were read between the last two that were met, as far as they are a run's.
+    pub fn take_unsampled(&mut self) -> Vec<PathBuf> {
+        let run = self.directories.get_mut(&self.current).and_then(|directory| directory.run.as_mut());
+        let names = run.map(Run::take_unsampled).unwrap_or_default();
+        names.into_iter().map(|name| self.current.join(&*name)).collect()
     }
 
     /// The next file that comes to be read, if the order holds; or that is to be read some time.

@@ -109,6 +109,15 @@ impl Names {
             _ => false,
         })
     }
+
+    /// Whether each of these comes after the one before it, with no more than so many between them.
+    pub fn are_near<'a>(&self, order: Order, between_max: usize, mut names: impl Iterator<Item = &'a OsStr>) -> bool {
+        let Some(mut at) = names.next().and_then(|first| self.find(order, first)) else { return false };
+        names.all(|name| {
+            let next = self.find(order, name).filter(|&next| at < next && next - at - 1 <= between_max);
+            next.inspect(|&next| at = next).is_some()
+        })
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 
 use super::names::{Kind, Names, Order};
-use super::{AHEAD_MAX, HOLES_MAX, NEIGHBOURS_MIN};
+use super::{AHEAD_MAX, BETWEEN_SAMPLES_MAX, HOLES_MAX, NEIGHBOURS_MIN};
 
 /// What a visit means for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,16 +48,27 @@ pub struct Run {
     read_before: usize,
     /// Passed over so far.
     holes: Vec<usize>,
+    /// Read between two samples, and not taken yet.
+    unsampled: Vec<Box<OsStr>>,
 }
 
 impl Run {
-    /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of this kind.
-    pub fn find(names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>, kind: Option<Kind>) -> Option<Run> {
+    /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of this kind. If they
+    /// are samples, they need but be near.
+    pub fn find(
+        names: &Names,
+        recent: &VecDeque<(Box<OsStr>, bool)>,
+        kind: Option<Kind>,
+        are_samples: bool,
+    ) -> Option<Run> {
         if recent.len() < NEIGHBOURS_MIN {
             return None;
         }
         [None, kind].into_iter().find_map(|kind| {
-            let are_in = |order: &Order| names.are_neighbours(*order, kind.as_ref(), visits(recent));
+            let are_in = |order: &Order| match are_samples {
+                true => names.are_near(*order, BETWEEN_SAMPLES_MAX, visits(recent)),
+                false => names.are_neighbours(*order, kind.as_ref(), visits(recent)),
+            };
             let order = Order::ALL.into_iter().find(are_in)?;
             let (start, end) = (names.find(order, &recent.front()?.0)?, names.find(order, &recent.back()?.0)?);
             let habit = Habit { order, kind, read: 0 };
@@ -75,7 +86,18 @@ impl Run {
     }
 
     fn new(Habit { order, kind, read: read_before }: Habit, start: usize, next: usize, read: usize) -> Self {
-        Run { order, kind, start, next, told: next, out: 0, read, read_before, holes: Vec::new() }
+        Run {
+            order,
+            kind,
+            start,
+            next,
+            told: next,
+            out: 0,
+            read,
+            read_before,
+            holes: Vec::new(),
+            unsampled: Vec::new(),
+        }
     }
 
     /// How it was read, if it has come to its directory's end.
@@ -90,8 +112,8 @@ impl Run {
         self.read
     }
 
-    /// A file was read.
-    pub fn visit(&mut self, names: &Names, name: &OsStr) -> Visit {
+    /// A file was read; if it is a sample, those passed over as well.
+    pub fn visit(&mut self, names: &Names, name: &OsStr, is_sample: bool) -> Visit {
         let Some(place) = names.find(self.order, name) else { return Visit::Aside };
         if self.kind.as_ref().is_some_and(|kind| !kind.has(name)) {
             return Visit::OutOfOrder;
@@ -104,12 +126,15 @@ impl Run {
                 None => Visit::OutOfOrder,
             };
         }
-        while let Some((at, _)) = names.next(self.order, self.next, self.kind.as_ref())
+        while let Some((at, passed)) = names.next(self.order, self.next, self.kind.as_ref())
             && at <= place
         {
             self.next = at + 1;
             self.out = self.out.saturating_sub(1);
-            if at < place {
+            if at < place && is_sample {
+                self.read += 1;
+                self.unsampled.push(passed.into());
+            } else if at < place {
                 self.holes.push(at);
                 if self.holes.len() > HOLES_MAX {
                     return Visit::OutOfOrder;
@@ -138,6 +163,11 @@ impl Run {
         self.told = at + 1;
         self.out += 1;
         Some(name)
+    }
+
+    /// The files that were read between two samples, since this was asked last.
+    pub fn take_unsampled(&mut self) -> Vec<Box<OsStr>> {
+        std::mem::take(&mut self.unsampled)
     }
 
     /// Whether it told of files that were not read.

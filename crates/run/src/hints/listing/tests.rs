@@ -33,6 +33,10 @@ impl Reader {
 
     fn visit(&mut self, name: &str, waited: bool) {
         self.listings.visited(&Path::new("/d").join(name), waited);
+        self.take_told();
+    }
+
+    fn take_told(&mut self) {
         while let Some(path) = self.listings.next_listing() {
             assert_eq!(path, Path::new("/d"));
             self.asked += 1;
@@ -47,6 +51,12 @@ impl Reader {
             let told = if source == Source::Listing { &mut self.told } else { &mut self.unordered };
             told.push(path.file_name().unwrap().to_string_lossy().into_owned());
         }
+    }
+
+    /// It is met at this file, whatever it read before.
+    fn meet(&mut self, name: &str) {
+        self.listings.met(&Path::new("/d").join(name));
+        self.take_told();
     }
 
     fn visit_all(&mut self, names: &[&str]) {
@@ -353,4 +363,16 @@ proptest! {
         };
         prop_assert!(runs(1) + runs(-1) > 0 || reader.told.is_empty() && reader.withdrawn == 0);
     }
+}
+
+#[test]
+fn a_reader_who_is_met_now_and_then_passes_nothing_over() {
+    let mut reader = Reader::of_files(1000);
+    for file in [10, 14, 30, 60, 130, 190] {
+        reader.meet(&format!("f{file:04}"));
+    }
+    assert_eq!(reader.withdrawn, 0);
+    assert!(reader.told.len() > 100, "{}", reader.told.len());
+    reader.visit("f0250", WAITED);
+    assert_eq!(reader.withdrawn, 1, "who is seen to read each file has passed these over");
 }

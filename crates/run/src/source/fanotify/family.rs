@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::str::FromStr;
 
 use super::connector::Change;
+use crate::process_stat::numbered;
 
 /// The threads whose reads are recorded.
 pub struct Family {
@@ -131,12 +131,6 @@ fn parent_of(process: u32) -> Option<u32> {
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     let has_ended = matches!(fields.next()?, "Z" | "X");
     fields.next()?.parse().ok().filter(|_| !has_ended)
-}
-
-/// The numbers among a directory's names.
-pub fn numbered<N: FromStr>(directory: &str) -> impl Iterator<Item = N> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::child::DescriptorLimit;
+use crate::process_stat::numbered;
 use answerer::Answerer;
 use connector::Connector;
 use family::Family;
@@ -234,7 +235,7 @@ fn open_files(processes: &[u32], places: &[PathBuf]) -> Vec<PathBuf> {
     let devices: HashSet<u64> = places.iter().flat_map(|place| device(place)).collect();
     let mut open = HashSet::new();
     for process in processes {
-        for number in family::numbered::<u32>(&format!("/proc/{process}/fd")) {
+        for number in numbered::<u32>(&format!("/proc/{process}/fd")) {
             let descriptor = format!("/proc/{process}/fd/{number}");
             let is_there = |metadata: &fs::Metadata| metadata.is_file() && devices.contains(&metadata.dev());
             if fs::metadata(&descriptor).is_ok_and(|metadata| is_there(&metadata)) {

@@ -17,7 +17,8 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::ring::Seen;
+use super::looks::{LATE, Looks};
+use super::ring::{Seen, Touch, Touched};
 use super::{Mapping, Sighting, Source};
 use crate::host::BLOCK_BYTES;
 use crate::names::Names;
@@ -33,18 +34,10 @@ const BYTES_MAX: u64 = 64 << 30;
 const MAPPINGS_MAX: usize = 256;
 /// Pages looked at in one question, where it is looked how far a program has gone on.
 const NEAR_PAGES: u64 = 512;
-/// A look waits for at least so many times what looks of its kind take: 2 % of a processor.
-const SHARE: u32 = 50;
-/// What one takes, to begin with. One that took longer than all before says little: something else may have had the processor.
-const COST_FIRST: Duration = Duration::from_micros(20);
-const COST_GROWTH: u32 = 2;
 /// Processes that are asked at each look whether they wait.
 const WAITERS_MAX: usize = 16;
 /// How often it is asked whether a mapping is still there: of a process with hundreds of them that takes as long as ten looks.
 const ASKED_EVERY: Duration = Duration::from_millis(100);
-/// How soon it is looked again where something was touched, and where nothing was for long.
-const SOON: Duration = Duration::from_millis(1);
-const LATE: Duration = Duration::from_millis(64);
 
 struct Watched {
     process: u32,
@@ -71,32 +64,6 @@ pub struct Mappings {
     /// Looks at where programs go on from, and at all of the mappings.
     near: Looks,
     whole: Looks,
-}
-
-/// Looks of one kind: when the next is due, how long that is after the last one at least, and what one takes of a processor.
-struct Looks {
-    due: Instant,
-    pause: Duration,
-    cost: Duration,
-}
-
-impl Looks {
-    fn new() -> Self {
-        Looks { due: Instant::now(), pause: SOON, cost: COST_FIRST }
-    }
-
-    /// One was made, took so much, and found something or nothing.
-    fn made(&mut self, took: Duration, is_busy: bool) {
-        self.pause = if is_busy { SOON } else { (self.pause * 2).min(LATE) };
-        self.cost = took.min(self.cost * COST_GROWTH).max(COST_FIRST);
-        self.due = Instant::now() + self.pause.max(self.cost * SHARE);
-    }
-
-    /// Something is going on: the next one is made as soon as it may be.
-    fn hurry(&mut self) {
-        self.pause = SOON;
-        self.due = self.due.min(Instant::now() + SOON.max(self.cost * SHARE));
-    }
 }
 
 impl Mappings {
@@ -137,8 +104,7 @@ impl Mappings {
 
     /// How long nothing needs to be looked at; None if there is nothing to look at.
     pub fn due_in(&self) -> Option<Duration> {
-        let due = self.near.due.min(self.whole.due);
-        (!self.watched.is_empty()).then(|| due.saturating_duration_since(Instant::now()))
+        (!self.watched.is_empty()).then(|| self.near.due_in().min(self.whole.due_in()))
     }
 
     /// Of what is not touched it would not be noticed that it is there no longer: one in turn is asked about.
@@ -150,7 +116,8 @@ impl Mappings {
     }
 
     fn look(&mut self, names: &Names, is_whole: bool) {
-        let began = processor_time();
+        let looks = if is_whole { &mut self.whole } else { &mut self.near };
+        looks.begin();
         let (time, seen) = (self.begun.elapsed(), self.seen.len());
         if is_whole {
             self.check_one(names);
@@ -159,9 +126,8 @@ impl Mappings {
         self.watched.retain_mut(|it| it.look(names, time, is_whole, sightings).is_some());
         let is_busy = sightings.len() > seen;
         self.look_who_waits(time);
-        let took = processor_time().saturating_sub(began);
         let looks = if is_whole { &mut self.whole } else { &mut self.near };
-        looks.made(took, is_busy);
+        looks.end(is_busy);
         if is_busy {
             self.near.hurry();
         }
@@ -232,7 +198,8 @@ impl Watched {
         let first_block = offset / BLOCK_BYTES;
         sightings.extend(touched.into_iter().map(|pages| {
             let (first, count) = (first_block + pages.start, pages.end - pages.start);
-            let seen = Seen::Touched { file, first, count, waited: std::mem::take(&mut waited) };
+            let (waited, by) = (std::mem::take(&mut waited), Touch::Mapping);
+            let seen = Seen::Touched(Touched { file, first, count, waited, by });
             let &mut Watched { process, ordinal, program, .. } = self;
             Sighting { process, ordinal, program, thread: process, time, seen }
         }));
@@ -243,10 +210,9 @@ impl Watched {
 impl Source for Mappings {
     fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting> {
         if self.seen.is_empty() && !self.watched.is_empty() {
-            let now = Instant::now();
-            if now >= self.whole.due {
+            if self.whole.due_in().is_zero() {
                 self.look(names, true);
-            } else if now >= self.near.due {
+            } else if self.near.due_in().is_zero() {
                 self.look(names, false);
             }
         }
@@ -257,14 +223,6 @@ impl Source for Mappings {
         *room -= 1;
         Some(sighting)
     }
-}
-
-/// What this thread has had of a processor.
-fn processor_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call fills the time in.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// All that is in these ranges or in the others; both are in order, and nothing is in both.
@@ -427,7 +385,7 @@ mod tests {
         let mut look = |is_whole: bool| -> Vec<u64> {
             mappings.look(&names, is_whole);
             let touched = |it: Sighting| match it.seen {
-                Seen::Touched { file: of, first, count, .. } if of == file => first..first + count,
+                Seen::Touched(Touched { file: of, first, count, .. }) if of == file => first..first + count,
                 other => panic!("{other:?}"),
             };
             mappings.seen.drain(..).flat_map(touched).collect()

@@ -12,4 +12,6 @@ mod view;
 
 pub use consumer::Ring;
 pub use processes::Processes;
-pub use seen::{Advising, Disclosure, Read, Seen};
+pub(crate) use processes::is_dead;
+pub use seen::{Advising, Disclosure, Read, Seen, Touch, Touched};
+pub(crate) use view::is_elsewhere;

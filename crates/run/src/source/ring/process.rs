@@ -46,6 +46,21 @@ struct Descriptor {
     open: Rc<RefCell<OpenFile>>,
 }
 
+/// Whether a process tells of what it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// As far as is known.
+    Told,
+    /// It opened a file to read it, and has not told of a read since.
+    Awaited,
+    /// That was so when it was looked at last.
+    Missed,
+    /// It was looked at, and found to read by calls.
+    ByCalls,
+    /// It was looked at, and found to read by io_uring.
+    ByUring,
+}
+
 pub(super) struct Process {
     /// Empty if it is not known.
     pub directory: PathBuf,
@@ -59,6 +74,9 @@ pub(super) struct Process {
     pub program: ProgramId,
     /// Names lead it elsewhere than us: none of them is followed.
     pub is_elsewhere: bool,
+    /// What it is about to execute, or has executed, that does not tell of itself.
+    pub unseen_as: Option<Box<[u8]>>,
+    pub reads: Reads,
     room: Room,
 }
 
@@ -79,6 +97,8 @@ impl Process {
             run,
             program,
             is_elsewhere: false,
+            unseen_as: None,
+            reads: Reads::Told,
             room: room.clone(),
         }
     }
@@ -101,6 +121,7 @@ impl Process {
     pub fn exec(&mut self, directory: PathBuf, slot: Option<u32>) {
         self.room.give(self.mappings.len());
         self.mappings.clear();
+        (self.unseen_as, self.reads) = (None, Reads::Told);
         (self.directory, self.slot) = (directory, slot);
     }
 
@@ -130,6 +151,8 @@ impl Process {
 
     /// Takes one record of its own in. Returns what it means, if it means anything outside this model.
     pub fn learn(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
+        // It tells of itself: what it announced was a child's (vfork), or failed.
+        self.unseen_as = None;
         match entry.record {
             Record::Opened { .. } => self.opened(entry, names),
             Record::OpenFailed { dirfd, .. } | Record::Stated { dirfd, .. } => {
@@ -169,6 +192,7 @@ impl Process {
                 None
             }
             Record::Read { fd, generation, offset, got, took, site, .. } => {
+                self.tells_reads();
                 let bytes = u64::try_from(got).ok()?;
                 let (file, offset) = self.advance(fd, generation, offset, bytes)?;
                 let descriptor = (self.slot, fd, generation);
@@ -180,6 +204,7 @@ impl Process {
                 Some(Seen::Wrote { file, offset, bytes: len, site: u64::from(site) })
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
+                self.tells_reads();
                 let file = self.open_file(fd, generation)?.file?;
                 let mapping = Mapping { addr, len, offset, file };
                 if self.mappings.len() < MAPPINGS_MAX && self.room.take(1) {
@@ -205,6 +230,12 @@ impl Process {
         (descriptor.generation == generation).then(|| descriptor.open.borrow_mut())
     }
 
+    fn tells_reads(&mut self) {
+        if matches!(self.reads, Reads::Awaited | Reads::Missed) {
+            self.reads = Reads::Told;
+        }
+    }
+
     pub fn resolve(&self, dirfd: i32, path: &[u8], names: &Names) -> Option<PathBuf> {
         let base = match path {
             [] => return None,
@@ -217,16 +248,22 @@ impl Process {
     }
 
     fn opened(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
-        let Record::Opened { fd, generation, dirfd, class, adopted, dev, ino, size, offset, .. } = entry.record else {
+        let Record::Opened { fd, generation, flags, dirfd, class, adopted, dev, ino, size, offset } = entry.record
+        else {
             return None;
         };
         let path = self.resolve(dirfd, entry.path, names)?;
         let name = names.of_path(&path);
-        let file = name.filter(|_| class == Class::Regular);
+        let is_past_cache = class == Class::Regular && flags & libc::O_DIRECT != 0;
+        let file = name.filter(|_| class == Class::Regular && !is_past_cache);
         let seen = match file {
+            None if is_past_cache => name.map(|file| Seen::PastCache { file }),
             Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted }),
             None => name.filter(|_| !adopted).map(|file| Seen::Named { file }),
         };
+        if file.is_some() && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
+            self.reads = Reads::Awaited;
+        }
         let open = Rc::new(RefCell::new(OpenFile { file, name, position: offset }));
         self.insert(fd, Descriptor { generation, open });
         seen

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use foldhash::HashMap;
 use foresee_manager::FileId;
-use foresee_ring::{Counters, Entry, Record};
+use foresee_ring::{Counters, Entry, Record, Unseen};
 
-use super::process::Process;
+use super::process::{Process, Reads};
 use super::room::Room;
 use super::seen::Seen;
 use super::view;
@@ -67,6 +67,68 @@ impl Processes {
         self.by_pid.get(&pid).map_or(ProgramId::default(), |process| process.program)
     }
 
+    /// Whether it tells of itself, and of what it reads.
+    pub fn is_seen(&self, pid: u32) -> bool {
+        let is_seen = |process: &Process| process.unseen_as.is_none() && process.reads != Reads::ByUring;
+        self.by_pid.get(&pid).is_some_and(is_seen)
+    }
+
+    /// Whether it was found to read by io_uring.
+    pub fn reads_by_uring(&self, pid: u32) -> bool {
+        self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::ByUring)
+    }
+
+    /// Those that have not told of a read since they opened a file, neither now nor when this was asked last: once each.
+    pub fn silent(&mut self) -> Vec<u32> {
+        let mut silent = Vec::new();
+        for (&pid, process) in &mut self.by_pid {
+            process.reads = match process.reads {
+                Reads::Awaited => Reads::Missed,
+                Reads::Missed => {
+                    silent.push(pid);
+                    Reads::ByCalls
+                }
+                reads => reads,
+            };
+        }
+        silent
+    }
+
+    /// It was looked at, and reads by io_uring.
+    pub fn found_uring(&mut self, pid: u32) {
+        let Some(process) = self.by_pid.get_mut(&pid) else { return };
+        process.reads = Reads::ByUring;
+        let (run, name) = (process.run, self.programs.get(process.program).name.clone());
+        self.programs.unseen(run, name.as_bytes(), Unseen::Uring);
+    }
+
+    /// Whether it told that it would execute a program that does not tell of itself.
+    pub fn went_unseen(&self, pid: u32) -> bool {
+        self.by_pid.get(&pid).is_some_and(|process| process.unseen_as.is_some())
+    }
+
+    /// A process that does not tell of itself was found, and goes by this name if it did not say by which. Returns its number, and
+    /// what it executes; None if there is no room for more.
+    pub fn found(&mut self, pid: u32, name: &[u8]) -> Option<(u32, ProgramId)> {
+        if !self.by_pid.contains_key(&pid) {
+            if !self.make_room() {
+                return None;
+            }
+            self.count_one(0);
+            let process = Process::new(self.started, 0, ProgramId::default(), &self.room);
+            self.by_pid.insert(pid, process);
+        }
+        let process = self.by_pid.get_mut(&pid)?;
+        if process.reads == Reads::ByUring {
+            self.programs.seen_from_outside(process.program);
+            return Some((process.ordinal, process.program));
+        }
+        let path = process.unseen_as.get_or_insert_with(|| name.into());
+        process.program = self.programs.executed(process.run, path);
+        self.programs.seen_from_outside(process.program);
+        Some((process.ordinal, process.program))
+    }
+
     /// The programs.
     pub fn programs(&mut self) -> &mut Programs {
         &mut self.programs
@@ -112,6 +174,10 @@ impl Processes {
                 let run = self.by_pid.get(&pid).map(|process| process.run);
                 let run = run.or_else(|| self.starters.get(&pid).copied()).unwrap_or(0);
                 self.programs.unseen(run, entry.path, why);
+                if let Some(process) = self.by_pid.get_mut(&pid) {
+                    process.unseen_as = Some(entry.path.into());
+                }
+                return Some(Seen::Unseen);
             }
             Record::Forked { parent, slot } => self.forked(pid, parent, slot),
             Record::Exited {} => return Some(Seen::Ended { ordinal: self.exited(pid)? }),

@@ -45,6 +45,13 @@ pub enum Seen {
         /// What the answer is found by.
         ticket: u32,
     },
+    /// A regular file was opened to be read past the page cache (O_DIRECT).
+    PastCache {
+        /// The file.
+        file: FileId,
+    },
+    /// A process is about to execute a program that does not tell of itself.
+    Unseen,
     /// A name was looked up: opened, stat'ed, listed, or found missing.
     Named {
         /// The file.
@@ -70,17 +77,8 @@ pub enum Seen {
         /// Where, if that is known.
         at: Option<Mapping>,
     },
-    /// A part of a mapped file was touched, for the first time or for the first time since its pages were taken away.
-    Touched {
-        /// The file.
-        file: FileId,
-        /// The first block.
-        first: u64,
-        /// How many.
-        count: u64,
-        /// Whether the program waited for a device, as far as is known.
-        waited: bool,
-    },
+    /// A part of a file was found to have been read since it was looked at before.
+    Touched(Touched),
     /// It waited so long for a page of a mapped file.
     Stalled {
         /// How long.
@@ -104,6 +102,32 @@ pub enum Seen {
         /// Its number in the order of their beginnings.
         ordinal: u32,
     },
+}
+
+/// A part of a file that was read, of which no call told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touched {
+    /// The file.
+    pub file: FileId,
+    /// The first block.
+    pub first: u64,
+    /// How many; 0 if it is not known what of the file was read.
+    pub count: u64,
+    /// Whether the program waited for a device, as far as is known.
+    pub waited: bool,
+    /// How it was read.
+    pub by: Touch,
+}
+
+/// How a part of a file was read of which no call told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// Through a mapping, for the first time or for the first time since its pages were taken away.
+    Mapping,
+    /// By calls, all of which were seen from outside.
+    Calls,
+    /// By calls, some of which were seen from outside.
+    SomeCalls,
 }
 
 /// What a process says through the hint library.

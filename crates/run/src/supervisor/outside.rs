@@ -1,0 +1,64 @@
+//! Programs that do not tell of themselves, and files that are read past the page cache.
+
+use std::path::Path;
+
+use foresee_manager::{Event, FileId};
+
+use super::{RUN, Supervisor};
+use crate::source::outside::has_uring;
+
+/// Directories of a recorded run that are watched for such programs from the beginning.
+const EXPECTED_MAX: usize = 1024;
+
+impl Supervisor<'_> {
+    /// What descends from this process is the run's. `is_unseen`: it executes this, and does not tell of itself.
+    pub fn follow(&mut self, root: u32, unseen_as: Option<&[u8]>) {
+        self.outside.follow(root);
+        if let Some(name) = unseen_as {
+            self.outside.find_root(name, &mut self.ring.processes);
+            self.wake_outside();
+        }
+    }
+
+    /// A program will be executed that does not tell of itself.
+    pub(super) fn wake_outside(&mut self) {
+        if self.outside.is_awake() {
+            return self.outside.wake();
+        }
+        self.outside.wake();
+        let files = self.recorded.profile().map_or(&[][..], |profile| &profile.files);
+        let mut directories: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+        directories.dedup();
+        for directory in directories.into_iter().take(EXPECTED_MAX) {
+            self.outside.expect(directory);
+        }
+    }
+
+    /// Looks at those that open files and tell of no reads: they may read by io_uring.
+    pub(super) fn find_urings(&mut self) {
+        for process in self.ring.processes.silent() {
+            if has_uring(process) {
+                self.ring.processes.found_uring(process);
+                self.wake_outside();
+            }
+        }
+    }
+
+    /// A file is disclosed: who reads it will look into its directory.
+    pub(super) fn expect_outside(&mut self, file: FileId) {
+        if self.outside.is_awake()
+            && let Some(directory) = self.names.path(file).parent()
+        {
+            self.outside.expect(directory);
+        }
+    }
+
+    /// A file was opened to be read past the page cache: nothing of it is to be brought.
+    pub(super) fn pass_by(&mut self, file: FileId, ordinal: u32) {
+        self.recorder.named(file, ordinal);
+        self.tell(Event::Named { reader: RUN, file });
+        // To the manager it is empty, until it is opened otherwise.
+        self.sizes.insert(file, 0);
+        self.tell(Event::FileChanged { file, blocks: 0 });
+    }
+}
