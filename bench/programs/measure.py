@@ -1,12 +1,13 @@
 """make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory.
 
 Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
-to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package registry, go, and for
-its job PostgreSQL.
+to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
+registry, and for their jobs PostgreSQL and go.
 """
 
 import json
 import os
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -43,19 +44,55 @@ class Job(NamedTuple):
     # What it reads on the slow disk, and what brings the program itself into memory.
     data: str
     warmed: list
+    # What foresee has run before the first run, cold too; not measured.
+    before: list = None
+
+
+# Built once, beside the packages.
+FILES = str(Path(os.environ.get("FORESEE_BENCH_PACKAGES", ".")) / "files")
+SMALL_FILES = 4000
+SMALL_BYTES = 6000
 
 
 def numpy(name, bar, program):
     return Job(name, bar, [sys.executable, "-c", program], "big", [sys.executable, "-c", "import numpy, numpy.random"])
 
 
-SMALL_FILES = 4000
-SMALL_BYTES = 6000
+# Arms look up other keys each; what they print is the same.
+LOOK_UPS = """
+import random, sqlite3, sys
+rows = sqlite3.connect("file:rows.db?mode=ro", uri=True)
+keys = random.Random(sys.argv[1]).choices(range(400_000), k=2000)
+print(sum(rows.execute("select length(text) from rows where key = ?", (f"k{key:012}",)).fetchone()[0] for key in keys))
+"""
+FILL = """
+import sqlite3
+rows = sqlite3.connect("rows.db")
+rows.execute("create table rows(id integer primary key, key text, text text)")
+rows.executemany("insert into rows values(?, ?, ?)", ((key, f"k{key:012}", "x" * 100) for key in range(400_000)))
+rows.execute("create index keys on rows(key)")
+rows.commit()
+"""
+PACKAGES = ["pandas", "scikit-learn", "pyarrow"]
+IMPORTS = "import sys; sys.path.insert(0, 'packages'); sys.dont_write_bytecode = True\n"
+IMPORT = IMPORTS + "import pandas, sklearn.linear_model, pyarrow\nprint(pandas.__version__)"
+ANOTHER = IMPORTS + "import pyarrow, sklearn.linear_model\nimport pandas as pd\nprint(len(pd.__version__))"
+
+
+def python(name, bar, words, data, before=None):
+    loaded = "import random, sqlite3, ssl, json, ctypes"
+    command = lambda words: [sys.executable, "-c", *words]  # noqa: E731
+    return Job(name, bar, command(words), data, command([loaded]), before and command(before))
+
+
 JOBS = [
     numpy("numpy.memmap in order, 256 MiB", (5, 10), IN_ORDER),
     numpy("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
-    Job("static Go program, 4,000 files in directory order", (5, 10), ["files", "small"], "small", ["files"]),
     *postgres.jobs(Job),
+    python("SQLite, 2,000 look-ups, other keys each run", (1, 1.8), [LOOK_UPS, "{arm}"], "rows.db"),
+    python("three large packages, another script ran before", (3, 3), [IMPORT], "packages", [ANOTHER]),
+    python("three large packages, one argument more than before", (3, 3), [IMPORT, "more"], "packages", [IMPORT]),
+    Job("static Go program, 4,000 files in directory order", (5, 10), [FILES, "small"], "small", [FILES]),
 ]
 ARMS = ["plain", "first", "second", "warm"]
 
@@ -64,13 +101,7 @@ def make_cold(job, cache):
     """Nothing of the data is in memory; the program, and what it loads, is."""
     subprocess.run(["sync"], check=True)
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-    subprocess.run(found(job.warmed), check=True, env=environment(cache), stdout=subprocess.DEVNULL)
-
-
-def found(command):
-    """A command whose program may be built for this: then it lies beside the packages."""
-    built = Path(os.environ["FORESEE_BENCH_PACKAGES"]) / command[0]
-    return [str(built) if built.is_file() else command[0], *command[1:]]
+    subprocess.run(job.warmed, check=True, env=environment(cache), stdout=subprocess.DEVNULL)
 
 
 def make_warm(data):
@@ -88,13 +119,17 @@ def run(arguments, arm, job, cache):
     """One run: how long it took, what it printed, the account."""
     account = cache / "account.json"
     account.unlink(missing_ok=True)
+    words = [word.replace("{arm}", arm) for word in map(str, job.command)]
+    if arm == "first" and job.before:
+        make_cold(job, cache)
+        subprocess.run([arguments.foresee, "run", "--quiet", "--", *job.before], env=environment(cache), capture_output=True, check=True)
     prefix = [] if arm in ("plain", "warm") else [arguments.foresee, "run", "--quiet", "--json", str(account), "--"]
     if arm == "warm":
         make_warm(Path(job.data))
     else:
         make_cold(job, cache)
     begun = time.perf_counter()
-    done = subprocess.run([*prefix, *found(job.command)], env=environment(cache), capture_output=True, check=True)
+    done = subprocess.run([*prefix, *words], env=environment(cache), capture_output=True, check=True)
     took = time.perf_counter() - begun
     told = json.loads(account.read_text()) if account.exists() else None
     kept = {key: told[key] for key in ("own_cpu_s", "prefetched")} if told else None
@@ -113,6 +148,24 @@ def measure(arguments, job, directory):
     return row
 
 
+def wanted(arguments):
+    """The jobs that are asked for."""
+    return [job for job in JOBS if not arguments.only or any(part in job.name for part in arguments.only)]
+
+
+def setup(jobs):
+    """What fills the slow disk with the data of these jobs."""
+    small = f"mkdir small; head -c {SMALL_FILES * SMALL_BYTES} /dev/urandom | split -a 4 -d -b {SMALL_BYTES} - small/f"
+    fill = {
+        "big": f"head -c {BIG_MIB << 20} /dev/urandom > big",
+        "small": small,
+        "cluster": postgres.SETUP,
+        "rows.db": f"{sys.executable} -c {shlex.quote(FILL)}",
+        "packages": f"{sys.executable} -m pip install --quiet --target packages {' '.join(PACKAGES)}",
+    }
+    return "\n".join(f'cd "$SLOWDISK_MOUNT"\n{fill[data]}' for data in dict.fromkeys(job.data for job in jobs))
+
+
 def inside(arguments):
     """Runs in the slow directory, under slowdisk."""
     os.chdir(os.environ["SLOWDISK_MOUNT"])
@@ -121,9 +174,7 @@ def inside(arguments):
     with tempfile.TemporaryDirectory() as directory:
         for disk in arguments.disks:
             control.write_text(DISKS[disk] + "\n")
-            for job in JOBS:
-                if arguments.only and not any(part in job.name for part in arguments.only):
-                    continue
+            for job in wanted(arguments):
                 print(f"{disk}: {job.name}", file=sys.stderr, flush=True)
                 raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory))})
     common.keep(arguments, "seeing", raw)
@@ -156,9 +207,7 @@ def main():
             os.environ["FORESEE_BENCH_PACKAGES"] = packages
             go = {**os.environ, "CGO_ENABLED": "0"}
             subprocess.run(["go", "build", "-o", Path(packages) / "files", HERE / "files.go"], check=True, env=go)
-            setup = f'cd "$SLOWDISK_MOUNT"; head -c {BIG_MIB << 20} /dev/urandom > big; mkdir small; ' \
-                    f'head -c {SMALL_FILES * SMALL_BYTES} /dev/urandom | split -a 4 -d -b {SMALL_BYTES} - small/f' + postgres.SETUP
-            common.on_slowdisk(arguments, ["--size", "1G"], setup, common.again())
+            common.on_slowdisk(arguments, ["--size", "2G"], setup(wanted(arguments)), common.again())
     table(arguments.results)
 
 

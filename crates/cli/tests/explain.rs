@@ -97,14 +97,7 @@ fn a_block_of_a_real_run() {
     // Files are called by their names, and by the ends of these.
     assert!(explain(&place, &["log", "--block", "d/f3:0"]).with(0).out().contains("of "), "by its name");
     let text = explain(&place, &["log", "--file", "d/f3"]).with(0).out();
-    for words in [
-        "disclosed by reader 0, command: all of it",
-        "its name is looked up",
-        "its name is resolved",
-        ": read by reader 0, ",
-    ] {
-        assert!(text.contains(words), "no '{words}' in\n{text}");
-    }
+    assert!(text.contains("its name is resolved") && text.contains(": read by reader 0, "), "{text}");
     place.write("broken", log.replacen(" reference ", " dance ", 1));
     let ended = explain(&place, &["broken", "--block", &block]).with(2);
     assert!(ended.err().contains("broken, line ") && ended.err().contains("dance"), "{ended:?}");

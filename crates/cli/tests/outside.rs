@@ -68,7 +68,7 @@ fn the_files_of_a_directory_are_read_ahead_for_a_static_program() {
     assert!(by_source["profile"]["fetched"].as_u64().unwrap() > FILES, "{account:#}");
     assert_eq!(by_source["profile"]["wasted"], 0, "{account:#}");
     let reads = account["by_program"][0]["reads"].as_u64().unwrap();
-    assert!((FILES * 9 / 10..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
+    assert!((FILES * 3 / 4..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
 }
 
 #[test]
