@@ -51,6 +51,11 @@ mod state;
 mod sys;
 mod thread;
 
+// It says itself that it needs libc: the `libc` crate leaves that to `std` where another crate of the same build has that feature on, and
+// then the dynamic linker may prepare us before libc, whose `memcpy` it cannot choose yet.
+#[link(name = "c")]
+unsafe extern "C" {}
+
 /// Nothing here panics; if it did, the program must not run on with who knows what done.
 #[cfg(panic = "abort")]
 #[panic_handler]
