@@ -366,6 +366,23 @@ fn in_no_order_nothing_is_passed_over() {
     assert_eq!(driver.manager.statistics().ahead_of(false).timely, 50);
 }
 
+/// Who begins elsewhere in what is in no order is followed there.
+#[test]
+fn what_is_in_no_order_is_looked_at_where_its_reader_is() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks: 10 });
+    driver.known(0, 100_000);
+    (0..10_000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
+    driver.arrive();
+    driver.read(1, 0, 0, 1);
+    (5000..5020).for_each(|index| {
+        driver.read(1, 0, index, 1);
+        driver.arrive();
+    });
+    let is_here = |index| driver.manager.is_present(block(0, index));
+    assert!(is_here(5021) && !is_here(100), "it reads on there");
+    driver.manager.check();
+}
+
 #[test]
 fn what_is_in_no_order_earns_by_what_lies_beyond() {
     let trust = Trust::Earned { initial_blocks: 10 };
@@ -381,7 +398,8 @@ fn what_is_in_no_order_earns_by_what_lies_beyond() {
     driver.read(1, 0, 5000, 1);
     driver.arrive();
     assert_eq!(fetched(&driver), 30 + WINDOW_GROWTH_BEYOND);
-    (5001..6000).for_each(|index| drop(driver.read(1, 0, index, 1)));
+    // Each too far from the one before to say that the reader goes on from there.
+    (51..99).for_each(|part| drop(driver.read(1, 0, part * 100, 1)));
     driver.arrive();
     assert_eq!(fetched(&driver), 30 + 16 * 10, "of what was looked at, no more than ten came true");
     driver.manager.check();

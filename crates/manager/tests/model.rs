@@ -450,7 +450,7 @@ impl Model {
             let Some(at) = sequence.hints.iter_mut().position(hit) else { continue };
             sequence.consumed += 1;
             let complete = Self::span(&sequence.hints[at], names).is_none_or(|(_, len)| sequence.hints[at].read >= len);
-            if key.1 == Source::Related {
+            if matches!(key.1, Source::Related | Source::Unordered) {
                 // In no order: nothing is passed over.
                 sequence.hints[at].done |= complete;
                 sequence.trim();

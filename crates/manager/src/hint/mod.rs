@@ -16,7 +16,8 @@
 //! of an archive first, and then all of it.
 //!
 //! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes over anything: each read consumes its
-//! entry alone, wherever that is.
+//! entry alone, wherever that is. The reader of what is related may be elsewhere in it than where it was begun to be looked at: after some
+//! reads in a row it is looked at there first (`walk`).
 //!
 //! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
 //! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once.
@@ -36,6 +37,7 @@ mod entry;
 mod repeat;
 mod sequence;
 mod standing;
+mod walk;
 mod window;
 
 use std::collections::BTreeMap;

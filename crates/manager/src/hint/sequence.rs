@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, NAME, WHOLE, place_key};
 use super::repeat::{Later, Repeat};
+use super::walk::Walk;
 use super::window::Window;
 use super::{JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
 use crate::event::{Source, Want};
@@ -13,6 +14,9 @@ use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::table::FastMap;
 
+/// Reads in a row after which the reader of what is in no order is taken to go on in it from there: by chance two entries of 1,000 are as
+/// near, and in that order, once in 16 times.
+const FOLLOWED_AFTER: u64 = 4;
 /// The last place in an entry that a use tells apart.
 const INTO_MAX: u64 = (1 << USE_BITS) - 1;
 
@@ -22,8 +26,8 @@ pub(crate) struct Sequence {
     pub files: Vec<FileId>,
     entries: VecDeque<Entry>,
     base: u64,
-    walked: u64,
-    /// Entries before `walked` whose names are known and whose blocks are not all issued, by device: what is wanted of a far
+    walk: Walk,
+    /// Entries that were walked over whose names are known and whose blocks are not all issued, by device: what is wanted of a far
     /// device does not wait behind what is wanted of a near one (000 section 4.9).
     ready: BTreeMap<DeviceId, BTreeSet<u64>>,
     awaiting: usize,
@@ -47,7 +51,7 @@ impl Sequence {
             files: Vec::new(),
             entries: VecDeque::new(),
             base: 0,
-            walked: 0,
+            walk: Walk::new(0),
             ready: BTreeMap::new(),
             awaiting: 0,
             by_place: BTreeMap::new(),
@@ -86,7 +90,7 @@ impl Sequence {
     pub fn taken(&mut self, step: Step, unread: bool) {
         match step {
             Step::Lookup { position, counts, .. } => {
-                self.walked = self.walked.max(position + 1);
+                self.walk.pass(position);
                 self.awaiting += 1;
                 if counts && let Some(entry) = self.entry_mut(position) {
                     entry.issued = 1;
@@ -157,8 +161,9 @@ impl Sequence {
 
     /// Walks on over entries whose names are known; stops at one that is to be looked up.
     fn walk(&mut self, id: u16, files: &Files) -> Option<(u64, Step)> {
-        while self.walked < self.end() && self.may_look_up() {
-            let position = self.walked;
+        while self.may_look_up()
+            && let Some(position) = self.walk.next(self.base, self.end())
+        {
             let step = self.step_at(id, position, files);
             match step {
                 Some((_, Step::Lookup { .. })) => return step,
@@ -167,7 +172,7 @@ impl Sequence {
                 }
                 None => {}
             }
-            self.walked += 1;
+            self.walk.pass(position);
             if step.is_none() {
                 self.close_void(position, files);
             }
@@ -261,7 +266,6 @@ impl Sequence {
             !ready.is_empty()
         });
         self.base += 1;
-        self.walked = self.walked.max(self.base);
     }
 
     /// Nothing more will be read here.
@@ -323,6 +327,14 @@ impl Sequence {
         self.far_run >= JUMP_ENTRIES_MAX
     }
 
+    /// Whether the reader of what is in no order has come true some times in a row at places that follow each other, here now.
+    fn goes_on_at(&mut self, position: u64) -> bool {
+        let follows = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
+        self.far_run = if follows { self.far_run + 1 } else { 0 };
+        self.far = position;
+        self.far_run >= FOLLOWED_AFTER && std::mem::take(&mut self.far_run) > 0
+    }
+
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
     /// was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, files: &Files, passed: &mut Vec<Passed>) -> u64 {
@@ -360,7 +372,16 @@ impl Sequence {
         passed: &mut Vec<Passed>,
     ) {
         match self.source {
-            Source::Related => self.window.came_true_anywhere(blocks, position > self.walked + JUMP_ENTRIES_MAX),
+            Source::Related => {
+                let beyond = self.walk.is_far_from(position);
+                self.window.came_true_anywhere(blocks, beyond);
+                if beyond && self.goes_on_at(position) {
+                    // What waits to be fetched from where the walk was waits until that comes up again.
+                    let waiting = std::mem::take(&mut self.ready);
+                    self.walk.go_back_to(waiting.values().filter_map(BTreeSet::first).min().copied());
+                    self.walk.go_to(position + 1);
+                }
+            }
             _ => self.window.came_true(blocks),
         }
         if self.source.is_ordered() && self.has_come_to(position) {
@@ -375,7 +396,7 @@ impl Sequence {
     /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
     pub fn clear(&mut self) {
         self.base = self.end();
-        self.walked = self.base;
+        self.walk = Walk::new(self.base);
         self.entries.clear();
         self.by_place.clear();
         self.ready.clear();
@@ -395,7 +416,7 @@ impl Sequence {
 
     /// All that was disclosed has been looked at, and there is room for more.
     pub fn is_spent(&self) -> bool {
-        self.walked >= self.end() && !self.window.is_full() && self.may_look_up()
+        self.walk.is_over(self.end()) && !self.window.is_full() && self.may_look_up()
     }
 
     /// The last `entries` disclosures are read `passes` times in all.
