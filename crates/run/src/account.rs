@@ -77,7 +77,8 @@ pub struct Account {
     pub bytes_ahead: u64,
     /// How reads ahead were made: io_uring or threads.
     pub method: &'static str,
-    /// Whose runs the profile is of, if one was found: "own", the same command's, or "related", others like it.
+    /// Whose runs the profile is of, if one was found: "own", the same command's, "alike", one nearly the
+    /// same, or "related", others like it.
     pub profile_of: Option<&'static str>,
     /// The steps it has.
     pub profile_steps: Option<usize>,

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::hints::read_words;
 use crate::host::PageCache;
 use crate::launch::{Companion, End, Launch, Streams};
-use crate::profile::{Earlier, Profile, Store, related};
+use crate::profile::{Earlier, Profile, Store, is_alike, related};
 use crate::shared::SharedRegion;
 use crate::status::Status;
 use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
@@ -195,12 +195,18 @@ impl Command<'_> {
             if !is_told {
                 likest_first.extend(store.map(|store| store.related(words, directory, program)).unwrap_or_default());
             }
-            related(&likest_first, words, directory)
+            match likest_first.first() {
+                // What the others read beside says less than the order in which this one did.
+                Some(nearest) if is_alike(nearest, words, directory, program) => {
+                    related(&likest_first[..1], words, directory).map(Earlier::Alike)
+                }
+                _ => related(&likest_first, words, directory).map(Earlier::Related),
+            }
         };
         let earlier = match (own, &given) {
             (Some(own), _) => Earlier::Own(own),
             (None, Some(given)) if is_own(given) => Earlier::Own(given.clone()),
-            _ => others().map_or(Earlier::Nothing, Earlier::Related),
+            _ => others().unwrap_or_default(),
         };
         (earlier, warning)
     }

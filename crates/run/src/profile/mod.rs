@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use foresee_manager::{Event, Want};
 
 pub use recorder::Recorder;
-pub use related::{related, together};
+pub use related::{is_alike, related, together};
 pub use store::{Store, Stored, export, import};
 use union::Union;
 
@@ -68,6 +68,8 @@ pub enum Earlier {
     Nothing,
     /// What the same command read in the same place.
     Own(Profile),
+    /// What a run read that was nearly the same: of the same words elsewhere, or of a word more or less.
+    Alike(Profile),
     /// What the runs most like it read.
     Related(Profile),
 }
@@ -76,7 +78,7 @@ impl Earlier {
     /// What there is.
     pub fn profile(&self) -> Option<&Profile> {
         match self {
-            Earlier::Own(profile) | Earlier::Related(profile) => Some(profile),
+            Earlier::Own(profile) | Earlier::Alike(profile) | Earlier::Related(profile) => Some(profile),
             Earlier::Nothing => None,
         }
     }
@@ -85,6 +87,7 @@ impl Earlier {
     pub fn word(&self) -> Option<&'static str> {
         match self {
             Earlier::Own(_) => Some("own"),
+            Earlier::Alike(_) => Some("alike"),
             Earlier::Related(_) => Some("related"),
             Earlier::Nothing => None,
         }

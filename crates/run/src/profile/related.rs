@@ -17,6 +17,21 @@ pub(super) fn likeness(profile: &Profile, command: &[OsString], directory: &Path
     2.0 * (shared + same) as f64 / (was.len() + is.len() + 4) as f64
 }
 
+/// Two runs that share so much of their words are taken for nearly the same: all but one of ten, or of a script's dozens.
+const ALIKE: f64 = 0.9;
+
+/// Whether a run of this profile was nearly what one of this command in this directory is: one has all the other's words, and perhaps
+/// more between them, or most of both are the same.
+pub fn is_alike(profile: &Profile, command: &[OsString], directory: &Path, program: &Path) -> bool {
+    let has_all = |more: &[OsString], fewer: &[OsString]| {
+        let mut more = more.iter();
+        fewer.len() > 1 && fewer.iter().all(|word| more.any(|it| it == word))
+    };
+    has_all(&profile.command, command)
+        || has_all(command, &profile.command)
+        || likeness(profile, command, directory, program) >= ALIKE
+}
+
 /// One profile of these runs, the likest first, as one of this command in this directory would be.
 #[must_use]
 pub fn related(likest_first: &[Profile], command: &[OsString], directory: &Path) -> Option<Profile> {
@@ -77,6 +92,14 @@ mod tests {
             related.steps.iter().map(|step| (related.files[step.file as usize].to_str().unwrap(), step.runs)).collect();
         assert_eq!(told, [("/lib/os.py", 3), ("/d/c.py", 1), ("/lib/re.py", 2)]);
         assert_eq!(related.steps.iter().map(|step| related.is_common(step)).collect::<Vec<_>>(), [true, false, false]);
+    }
+
+    #[test]
+    fn a_word_more_is_nearly_the_same_and_another_is_not() {
+        let command: Vec<OsString> = ["python3", "app.py", "x"].map(OsString::from).to_vec();
+        let is_alike = |words: &str| is_alike(&profile(words, &[]), &command, Path::new("/e"), Path::new(""));
+        assert!(is_alike("python3 app.py x") && is_alike("python3 app.py") && is_alike("python3 -B app.py x y"));
+        assert!(!is_alike("python3 app.py y") && !is_alike("python3 x app.py") && !is_alike("python3"));
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Recorded {
     pub fn into_own(self) -> Option<Profile> {
         match self.earlier {
             Earlier::Own(profile) => Some(profile),
-            Earlier::Related(_) | Earlier::Nothing => None,
+            Earlier::Alike(_) | Earlier::Related(_) | Earlier::Nothing => None,
         }
     }
 
@@ -100,8 +100,8 @@ impl Recorded {
 
     /// How a step is disclosed.
     fn source(&self, profile: &Profile, step: &Step) -> Source {
-        // A single run of another command says of nothing that it is always read.
-        let is_known = matches!(self.earlier, Earlier::Own(_)) || profile.runs > 1;
+        // A single run of quite another command says of nothing that it is always read.
+        let is_known = matches!(self.earlier, Earlier::Own(_) | Earlier::Alike(_)) || profile.runs > 1;
         if is_known && !self.is_unordered && profile.is_common(step) { Source::Profile } else { Source::Related }
     }
 
