@@ -105,7 +105,7 @@ fn in_another_order_the_same_is_known() {
     assert_gains(&first, &other, "related");
 }
 
-/// The same words, and another order: the recorded one is left for none as soon as that shows.
+/// The same words, and another order.
 #[test]
 fn a_run_that_leaves_its_order_is_followed() {
     if !have("gcc") {
@@ -122,7 +122,8 @@ fn a_run_that_leaves_its_order_is_followed() {
     let ((first, _), (again, account)) = (run(), run());
     assert_eq!(account["profile_of"], "own");
     assert!(again < first * 2 / 3, "waited {again} times, before {first}; {account:#}");
-    assert!(outcome(&account, "related", "timely") > 500, "{account:#}");
+    let came_true = outcome(&account, "related", "timely") + outcome(&account, "profile", "timely");
+    assert!(came_true > 600, "{account:#}");
 }
 
 /// What a run of the same program read that had nothing else in common costs little.

@@ -202,3 +202,17 @@ impl Supervisor<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_leaves_its_order_where_more_is_passed_over_than_comes_true() {
+        let mut recorded = Recorded::default();
+        assert!(!recorded.leaves_order((1000, 10)), "most comes true");
+        assert!(!recorded.leaves_order((1020, 117)), "of too few it does not show");
+        assert!(recorded.leaves_order((1040, 130)));
+        assert!(!recorded.leaves_order((1040, 330)), "it has left already");
+    }
+}
