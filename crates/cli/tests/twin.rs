@@ -63,7 +63,7 @@ fn real_runs_replay_the_same() {
                 let replayed = replayed.with(0);
                 assert_eq!(replayed.stderr, b"");
                 let text = fs::read_to_string(&log).unwrap();
-                assert!(text.starts_with("foresee-log 3 capacity=") && text.lines().count() > 5, "{text}");
+                assert!(text.starts_with("foresee-log 4 capacity=") && text.lines().count() > 5, "{text}");
                 drops += text.lines().filter(|line| line.starts_with("  drop ")).count();
             }
         }

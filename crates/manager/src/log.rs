@@ -4,7 +4,7 @@
 //! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
 //!
 //! ```text
-//! foresee-log 3 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
+//! foresee-log 4 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
 //! @0 file-known file=0 device=0 blocks=1409
 //! @0 reference reader=1 site=0 file=0 first=17 count=1 demand=1
 //!   fetch fetch=1 device=0 file=0 first=17 count=1 class=demand
@@ -28,7 +28,7 @@ use crate::layout::Stripe;
 use crate::manager::Config;
 
 const TITLE: &str = "foresee-log";
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 
 /// The first line of a log: all a manager is made from.
 #[derive(Debug, Clone)]
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(named_file("# made by hand"), None);
     }
 
-    const HEADER: &str = "foresee-log 3 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
+    const HEADER: &str = "foresee-log 4 capacity=600 policy=tip1:unread_share=0.25 outstanding_max=128 \
                           cluster_blocks_max=256 sort_blocks=2048 queued_blocks_max=4096 quick_run_blocks_max=256 \
                           disks=1 unit_blocks=16 trust=earned:256";
 
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn a_broken_header_says_what_is_broken() {
         for (from, to, what) in [
-            ("foresee-log", "other-log", "a log begins with 'foresee-log 3'"),
-            ("log 3", "log 2", "a log of version '2'"),
+            ("foresee-log", "other-log", "a log begins with 'foresee-log 4'"),
+            ("log 4", "log 2", "a log of version '2'"),
             ("capacity=600", "capacity=many", "'capacity=many' is not a value of the field 'capacity'"),
             ("tip1", "tip9", "there is no policy 'tip9'"),
             (" trust=earned:256", "", "the field 'trust' is missing"),

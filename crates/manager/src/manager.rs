@@ -19,8 +19,8 @@ use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
-    Access, Ahead, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy, Stretch,
-    Worth,
+    Access, Ahead, Candidate, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy,
+    Stretch, Worth,
 };
 use crate::statistics::{Counted, Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
@@ -326,6 +326,12 @@ impl Manager {
     /// Who disclosed anything of this file, as long as its reader is there.
     pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
         self.hints.sources_of(file)
+    }
+
+    /// The block that would go now if this one were missed. To ask changes nothing.
+    pub fn candidate(&self, missing: Block) -> Option<Block> {
+        let candidate = self.policy.candidate(&context!(self), Need::of(missing))?;
+        Some(self.table.block(candidate.page))
     }
 
     /// Why a block that is not here has not been brought.

@@ -55,7 +55,7 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     let mut lines = Lines::of(Input::open(path)?, Box::new(|_, _| {}));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
     let Some((_, header)) = lines.next()? else {
-        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"));
+        return Err(Error::whole(path, "is empty; a log begins with a line 'foresee-log 4 ...'"));
     };
     let Header(config) = header.parse().map_err(|error| broken(1, format!("{error}")))?;
     let mut twin = Twin::new(Manager::new(&config));
@@ -95,7 +95,7 @@ pub fn retrace<'a>(input: Input, name: impl FnMut(FileId, &str) + 'a, watch: &mu
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);
     let Header(config) = lines
         .next()?
-        .ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 3 ...'"))?
+        .ok_or_else(|| Error::whole(path, "is empty; a log begins with a line 'foresee-log 4 ...'"))?
         .1
         .parse()
         .map_err(|error| broken(1, format!("{error}")))?;

@@ -82,9 +82,17 @@ impl<T: Copy, const QUEUES: usize> Ghosts<T, QUEUES> {
     }
 
     /// The queue a block is in, if it is a ghost, and its tag.
-    pub fn find(&mut self, block: Block) -> Option<(usize, &mut T)> {
+    pub fn find(&self, block: Block) -> Option<(usize, T)> {
         let (queue, at) = self.unpack(self.locate(block.key())?);
-        Some((queue, &mut self.queues[queue].ghosts[at].tag))
+        Some((queue, self.queues[queue].ghosts[at].tag))
+    }
+
+    /// Gives a block another tag, if it is a ghost.
+    pub fn note(&mut self, block: Block, tag: T) {
+        if let Some(packed) = self.locate(block.key()) {
+            let (queue, at) = self.unpack(packed);
+            self.queues[queue].ghosts[at].tag = tag;
+        }
     }
 
     /// A block that is no ghost becomes the newest of this queue.

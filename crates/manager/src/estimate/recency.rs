@@ -141,15 +141,14 @@ impl Recency {
         }
     }
 
-    /// Hits a reference would lose if the queue's resident part, `pages` long, lost its last page.
-    pub fn marginal_hit_rate(&mut self, pages: u64) -> f64 {
-        self.refresh();
+    /// Hits a reference would lose if the queue's resident part, `pages` long, lost its last page; as of the last `refresh`.
+    pub fn marginal_hit_rate(&self, pages: u64) -> f64 {
         let segment = (pages.saturating_sub(1) / self.segment) as usize;
         self.worth[segment.min(self.worth.len() - 1)]
     }
 
     /// Sums places and worths up again, if a 256th of the queue's length was referenced since.
-    fn refresh(&mut self) {
+    pub fn refresh(&mut self) {
         if self.age < (self.length / 256).max(1) && self.newer.len() == self.counts.len() {
             return;
         }
@@ -228,19 +227,20 @@ mod tests {
             recency.hit(*tag);
             *tag = recency.enter();
         }
+        recency.refresh();
         recency
     }
 
     #[test]
     fn a_cycle_is_found_at_its_length() {
-        let mut point = cyclic(1000, 50, Reading::Point, 420);
+        let point = cyclic(1000, 50, Reading::Point, 420);
         assert!(point.marginal_hit_rate(420) > 0.9 / 50.0, "{}", point.marginal_hit_rate(420));
         assert!(point.marginal_hit_rate(340) < 1e-3 && point.marginal_hit_rate(470) < 1e-3);
     }
 
     #[test]
     fn the_majorant_looks_past_what_is_worth_nothing() {
-        let mut majorant = cyclic(1000, 50, Reading::Majorant, 420);
+        let majorant = cyclic(1000, 50, Reading::Majorant, 420);
         let near = majorant.marginal_hit_rate(400);
         let far = majorant.marginal_hit_rate(20);
         assert!(near > far && far > 0.9 / 450.0, "{near} {far}");
@@ -252,6 +252,7 @@ mod tests {
         let mut recency = Recency::new(Reading::Majorant, 60, 10);
         recency.hits = vec![40.0, 7.0, 1.0, 30.0, 0.0, 2.0];
         (recency.references, recency.age) = (100.0, 1);
+        recency.refresh();
         let worth: Vec<f64> = (0..6).map(|segment| recency.marginal_hit_rate(segment * 10 + 1) * 1000.0).collect();
         for (ours, sum) in worth.iter().zip([40.0, 38.0 / 3.0, 31.0 / 2.0, 30.0, 1.0, 2.0]) {
             assert!((ours - sum).abs() < 1e-9, "{worth:?}");

@@ -18,10 +18,12 @@ impl Manager {
         self.table.used() < self.capacity
     }
 
-    /// Gives up the page that the policy chooses, if it chooses one.
+    /// Gives up the policy's candidate, if it has one that is worth less than what is needed.
     fn evict(&mut self, need: Need) -> bool {
-        let Some(page) = self.policy.victim(&context!(self), need) else { return false };
-        self.policy.evicting(page, &context!(self));
+        self.policy.weigh(&context!(self), need);
+        let candidate = self.policy.candidate(&context!(self), need);
+        let Some(Candidate { page, .. }) = candidate.filter(|it| it.worth < need.value) else { return false };
+        self.policy.evicting(page, &context!(self), need);
         self.revoked.extend(self.policy.revoked());
         self.statistics.evictions += 1;
         self.give_up(page);

@@ -20,7 +20,7 @@
 //!   memory shrinks.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
 
@@ -50,16 +50,16 @@ struct Arc {
 }
 
 impl Arc {
-    /// The side that lacks this block, if one does: it gains by it.
-    fn lacking(&mut self, block: Block, capacity: u64) -> Option<usize> {
-        let sizes = [ONCE, AGAIN].map(|side| self.ghosts.len_of(side) as f64);
-        let (lacking, moved) = self.ghosts.find(block)?;
-        if !std::mem::replace(moved, true) {
-            let step = (sizes[1 - lacking] / sizes[lacking]).max(1.0);
-            let target = if lacking == ONCE { self.target + step } else { self.target - step };
-            self.target = target.clamp(0.0, capacity as f64);
+    /// The side that lacks this block, if one does, and the target then: the side gains by it.
+    fn lacking(&self, block: Block, capacity: u64) -> (Option<usize>, f64) {
+        let Some((lacking, moved)) = self.ghosts.find(block) else { return (None, self.target) };
+        if moved {
+            return (Some(lacking), self.target);
         }
-        Some(lacking)
+        let [of_it, of_other] = [lacking, 1 - lacking].map(|side| self.ghosts.len_of(side) as f64);
+        let step = (of_other / of_it).max(1.0);
+        let target = if lacking == ONCE { self.target + step } else { self.target - step };
+        (Some(lacking), target.clamp(0.0, capacity as f64))
     }
 
     /// Pages and ghosts of this side.
@@ -73,7 +73,11 @@ impl Policy for Arc {
         let block = context.table.block(page);
         let lacking = match self.coming.take() {
             Some((coming, lacking)) if coming == block => lacking,
-            _ => self.lacking(block, context.capacity),
+            _ => {
+                let (lacking, target) = self.lacking(block, context.capacity);
+                self.target = target;
+                lacking
+            }
         };
         if lacking.is_some() {
             self.ghosts.take(block);
@@ -94,14 +98,25 @@ impl Policy for Arc {
         self.ghosts.push_to(side, context.table.block(page), false);
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        self.coming = need.missing.map(|block| (block, self.lacking(block, context.capacity)));
-        let lacking = self.coming.and_then(|(_, lacking)| lacking);
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let lacking = need.missing.map(|block| self.lacking(block, context.capacity));
+        let (lacking, target) = lacking.unwrap_or((None, self.target));
         let once = self.pages.len(ONCE) as f64;
-        let from_once = once > self.target || (once == self.target && lacking == Some(AGAIN));
+        let from_once = once > target || (once == target && lacking == Some(AGAIN));
         let oldest = |side: usize| self.pages.oldest_first(side).find(|&page| context.table.can_go(page));
         let side = if from_once { ONCE } else { AGAIN };
-        oldest(side).or_else(|| oldest(1 - side))
+        oldest(side).or_else(|| oldest(1 - side)).map(Candidate::unpriced)
+    }
+
+    fn evicting(&mut self, _: Page, context: &Context<'_>, need: Need) {
+        self.coming = need.missing.map(|block| {
+            let (lacking, target) = self.lacking(block, context.capacity);
+            self.target = target;
+            if lacking.is_some() {
+                self.ghosts.note(block, true);
+            }
+            (block, lacking)
+        });
     }
 
     fn partitions(&self) -> Vec<Partition> {

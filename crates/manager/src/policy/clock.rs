@@ -14,7 +14,7 @@
 //! - Corbató sets a new page's bit; here, as in what is measured today, a page earns it by a second reference.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -49,16 +49,18 @@ impl Policy for Clock {
         self.pages.remove(&mut self.circle, page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        // In the second round no bit is set any more: who is not found then cannot go.
-        for _ in 0..2 * self.circle.len() {
-            let page = self.circle.oldest()?;
-            if !self.pages[page] && context.table.can_go(page) {
-                return Some(page);
-            }
-            self.pages[page] = false;
-            self.pages.renew(&mut self.circle, page);
+    /// Where the hand will stop: in its second round no bit is set any more.
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let mut round = self.pages.oldest_first(&self.circle).filter(|&page| context.table.can_go(page));
+        let first = round.next()?;
+        let unused = std::iter::once(first).chain(round).find(|&page| !self.pages[page]);
+        Some(Candidate::unpriced(unused.unwrap_or(first)))
+    }
+
+    fn evicting(&mut self, page: Page, _: &Context<'_>, _: Need) {
+        while let Some(passed) = self.circle.oldest().filter(|&it| it != page || self.pages[it]) {
+            self.pages[passed] = false;
+            self.pages.renew(&mut self.circle, passed);
         }
-        None
     }
 }

@@ -12,7 +12,7 @@
 //! - Shah, Mitra, Matani (2010): the numbers of uses that occur stand in a list, so that each reference takes constant time.
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -97,8 +97,8 @@ impl Policy for Lfu {
         self.part(page, self.pages[page]);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let levels = self.levels.oldest_first(&self.ascending);
-        levels.flat_map(|level| self.pages.oldest_first(&self.levels[level].pages)).find(|&page| context.table.can_go(page))
+        levels.flat_map(|level| self.pages.oldest_first(&self.levels[level].pages)).find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 }

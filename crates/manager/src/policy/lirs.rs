@@ -24,7 +24,7 @@
 //! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -124,9 +124,9 @@ impl Policy for Lirs {
         }
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let mut pages = self.pages.oldest_first(QUEUE).chain(self.pages.oldest_first(LOW));
-        pages.find(|&page| context.table.can_go(page))
+        pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
     fn partitions(&self) -> Vec<Partition> {

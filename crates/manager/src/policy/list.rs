@@ -139,6 +139,11 @@ impl<T: Copy + Default> Links<T> {
         (newer != NONE).then_some(newer)
     }
 
+    /// This page, which is on a list, and those on its newer side.
+    pub fn from(&self, page: Page) -> impl Iterator<Item = Page> + use<'_, T> {
+        self.follow(page, |link| link.newer)
+    }
+
     /// Lets two pages of this list change places.
     pub fn swap(&mut self, chain: &mut Chain, one: Page, other: Page) {
         if one == other {

@@ -6,7 +6,7 @@
 //!                      fetch b; put it at the MRU end
 //! ```
 
-use super::{Access, Context, Need, Policy, Spec, list::List};
+use super::{Access, Candidate, Context, Need, Policy, Spec, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -36,7 +36,7 @@ impl Policy for Lru {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| context.table.can_go(page))
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 }

@@ -100,7 +100,7 @@ impl Replacement for Bottom {
         self.balance();
     }
 
-    fn victim(&self, _: &Lists, context: &Context<'_>) -> Option<Page> {
+    fn candidate(&self, _: &Lists, context: &Context<'_>) -> Option<Page> {
         let pages = self.links.oldest_first(&self.lower).chain(self.links.oldest_first(&self.upper));
         pages.into_iter().find(|&page| context.table.can_go(page))
     }

@@ -21,7 +21,7 @@
 //!   information period*), are not times in seconds but multiples of the memory's pages: `correlated` in references, `ghosts` in blocks.
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Access, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -169,9 +169,9 @@ impl Policy for LruK {
         self.ghosts.push(context.table.block(page), note.past);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let over = self.order.iter().map(|&(_, _, page)| page);
         let fresh = self.fresh.iter().filter(|&&(last, page)| self.pages[page as usize].last == last).map(|&(_, page)| page);
-        over.chain(fresh).find(|&page| context.table.can_go(page))
+        over.chain(fresh).find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 }

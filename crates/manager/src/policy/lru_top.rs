@@ -19,7 +19,7 @@ pub(super) static SPEC: Spec = Spec {
 struct Top;
 
 impl Replacement for Top {
-    fn victim(&self, lists: &Lists, context: &Context<'_>) -> Option<Page> {
+    fn candidate(&self, lists: &Lists, context: &Context<'_>) -> Option<Page> {
         lists.older_to_go(context.table)
     }
 }

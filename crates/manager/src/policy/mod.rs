@@ -21,7 +21,7 @@ pub use context::Context;
 pub use reports::{Classes, Partition, Patterns};
 use spec::SEQUENCES;
 pub use spec::{Choice, Domain, Parameter, Spec, Values};
-pub use terms::{Access, Ahead, Disclosed, Ledger, Lesson, Need, Stretch, Worth};
+pub use terms::{Access, Ahead, Candidate, Disclosed, Ledger, Lesson, Need, Stretch, Worth};
 
 /// Declares the policies: one line each.
 macro_rules! policies {
@@ -101,12 +101,16 @@ pub trait Policy {
     /// The page is given up, for this policy's choice or for any other reason.
     fn left(&mut self, page: Page, context: &Context<'_>);
 
-    /// The page to give up next, among those that can go and are worth less than what is needed. Who asked may decline it; else it
-    /// calls `evicting` and then `left`.
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page>;
+    /// A page is needed: brings up to date what pages are compared by, so that `candidate` need not. It chooses nothing, and
+    /// what it leaves is as true if no page goes.
+    fn weigh(&mut self, _context: &Context<'_>, _need: Need) {}
 
-    /// The page it has just chosen goes: what follows from an eviction, and not from a choice alone, is done here.
-    fn evicting(&mut self, _page: Page, _context: &Context<'_>) {}
+    /// The page to give up next, of those that can go, and what it is worth. To ask changes nothing: whoever asks may decline it,
+    /// or ask again. What has not been weighed for this need may be out of date.
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate>;
+
+    /// The candidate was taken for this need and is about to leave: what follows from an eviction is done here.
+    fn evicting(&mut self, _page: Page, _context: &Context<'_>, _need: Need) {}
 
     /// Whether what was read is kept at all.
     fn keeps(&self) -> bool {
@@ -150,7 +154,7 @@ pub trait Policy {
         !self.is_offline()
     }
 
-    /// Who lost control by the victim that was just chosen.
+    /// Who lost control by the eviction that was just made.
     fn revoked(&mut self) -> Option<ReaderId> {
         None
     }

@@ -1,6 +1,6 @@
 //! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
 
-use super::{Access, Context, Need, Policy, Spec, list::List};
+use super::{Access, Candidate, Context, Need, Policy, Spec, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -28,8 +28,8 @@ impl Policy for Null {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| context.table.can_go(page))
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
     fn keeps(&self) -> bool {

@@ -14,7 +14,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::{Access, Context, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -49,9 +49,17 @@ impl Opt {
         });
         self.next[page as usize] = next;
         self.coming.push((next, page));
+        self.clear_top();
         // Half of it is past: each reference pays for clearing one other away.
         if self.coming.len() > 2 * self.here + 64 {
             self.coming.retain(|&(when, page)| self.next[page as usize] == when);
+        }
+    }
+
+    /// What is on top is to come.
+    fn clear_top(&mut self) {
+        while self.coming.peek().is_some_and(|&(when, page)| self.next[page as usize] != when) {
+            self.coming.pop();
         }
     }
 }
@@ -76,20 +84,12 @@ impl Policy for Opt {
     fn left(&mut self, page: Page, _: &Context<'_>) {
         self.next[page as usize] = GONE;
         self.here -= 1;
+        self.clear_top();
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        let mut stay = Vec::new();
-        let mut victim = None;
-        while let Some(&(when, page)) = self.coming.peek() {
-            let is_next = self.next[page as usize] == when;
-            if is_next && context.table.can_go(page) {
-                victim = Some(page);
-                break;
-            }
-            stay.extend(self.coming.pop().filter(|_| is_next));
-        }
-        self.coming.extend(stay);
-        victim
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let can_go = |&&(when, page): &&(u64, Page)| self.next[page as usize] == when && context.table.can_go(page);
+        let last = self.coming.peek().filter(can_go).or_else(|| self.coming.iter().filter(can_go).max());
+        last.map(|&(_, page)| Candidate::unpriced(page))
     }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! hint:          its blocks are fetched below the ceiling on unread pages     (tip1.rs)
 //! read of x:     the run it goes on, if any, is read ahead                    (sequential/detect.rs, sequential/amp.rs)
-//! victim:        as `keep` has it; but no page goes for a block that is read after it in one stretch
+//! candidate:     as `keep` has it; but no page goes for a block that is read after it in one stretch
 //! ```
 //!
 //! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what is known of a program's call sites,
@@ -15,7 +15,7 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::{Detector, Rules};
 use super::tip1::{Ceiling, UNREAD_SHARE};
 use super::{
-    Access, Ahead, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, SEQUENCES, Spec, Stretch,
+    Access, Ahead, Candidate, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, SEQUENCES, Spec, Stretch,
     Worth,
 };
 use crate::advice::{Advice, Answer};
@@ -119,14 +119,17 @@ impl Policy for Readahead {
         self.keep.left(page, context);
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let page = self.keep.victim(context, need)?;
-        let is_nearer = self.detector.is_nearer(context.table.block(page), need.missing);
-        (!is_nearer).then_some(page)
+    fn weigh(&mut self, context: &Context<'_>, need: Need) {
+        self.keep.weigh(context, need);
     }
 
-    fn evicting(&mut self, page: Page, context: &Context<'_>) {
-        self.keep.evicting(page, context);
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let is_nearer = |it: &Candidate| self.detector.is_nearer(context.table.block(it.page), need.missing);
+        self.keep.candidate(context, need).filter(|it| !is_nearer(it))
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {
+        self.keep.evicting(page, context, need);
     }
 
     fn keeps(&self) -> bool {

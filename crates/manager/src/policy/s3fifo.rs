@@ -20,7 +20,7 @@
 //!   paper's authors: of a loop that does not fit, M then keeps a part.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -75,33 +75,39 @@ impl S3Fifo {
         (context.capacity as f64 * self.small_share) as u64
     }
 
-    fn victim_of_small(&mut self, context: &Context<'_>) -> Option<Page> {
+    fn small_is_full(&self, context: &Context<'_>) -> bool {
+        self.pages.len(SMALL) >= self.small_max(context)
+    }
+
+    /// Turns the small queue until this page is at its old end; what is to stay moves to the main one. Whether it got there.
+    fn turn_small(&mut self, until: Page) -> bool {
         for _ in 0..self.pages.len(SMALL) {
-            let page = self.pages.oldest(SMALL)?;
+            let Some(page) = self.pages.oldest(SMALL) else { return false };
             if self.pages[page] >= USES_TO_STAY {
                 self.pages.shift(page, MAIN);
                 self.pages[page] = 0;
-            } else if context.table.can_go(page) {
-                return Some(page);
+            } else if page == until {
+                return true;
             } else {
                 self.pages.renew(page);
             }
         }
-        None
+        false
     }
 
-    fn victim_of_main(&mut self, context: &Context<'_>) -> Option<Page> {
-        // After so many rounds no uses are left: who is not found then cannot go.
+    /// Turns the main queue until this page is at its old end and has no uses left. Whether it got there.
+    fn turn_main(&mut self, until: Page) -> bool {
+        // After so many rounds no page has: who is not found then is not here.
         for _ in 0..(u64::from(USES_MAX) + 1) * self.pages.len(MAIN) {
-            let page = self.pages.oldest(MAIN)?;
+            let Some(page) = self.pages.oldest(MAIN) else { return false };
             let uses = &mut self.pages[page];
-            if *uses == 0 && context.table.can_go(page) {
-                return Some(page);
+            if *uses == 0 && page == until {
+                return true;
             }
             *uses = uses.saturating_sub(1);
             self.pages.renew(page);
         }
-        None
+        false
     }
 }
 
@@ -131,15 +137,44 @@ impl Policy for S3Fifo {
         }
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    /// Where the queues will stop when they are turned.
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let can_go = |page: &Page| context.table.can_go(*page);
+        let stays = |page: &Page| self.pages[*page] >= USES_TO_STAY;
+        let small = || self.pages.oldest_first(SMALL).filter(can_go);
+        let of_small = || small().find(|page| !stays(page));
+        // In each round of the main queue one use of every page is left behind: the fewest uses go, and of these the oldest.
+        let least_used = || {
+            let mut least: Option<Page> = None;
+            for page in self.pages.oldest_first(MAIN).filter(can_go) {
+                if least.is_none_or(|least| self.pages[page] < self.pages[least]) {
+                    least = Some(page);
+                }
+                if self.pages[page] == 0 {
+                    break;
+                }
+            }
+            least
+        };
+        // What is to stay of the small queue comes to the new end of the main one, without uses.
+        let moved = || small().find(stays);
+        let page = if self.small_is_full(context) {
+            of_small().or_else(|| {
+                let of_main = least_used();
+                of_main.filter(|&page| self.pages[page] == 0).or_else(moved).or(of_main)
+            })
+        } else {
+            least_used().or_else(of_small).or_else(moved)
+        };
+        page.map(Candidate::unpriced)
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
         self.replaces = true;
-        let small_is_full = self.pages.len(SMALL) >= self.small_max(context);
-        let going = if small_is_full { self.victim_of_small(context) } else { None };
-        // The small queue moves what is to stay to the main one: where there is nothing else, that goes.
-        going
-            .or_else(|| self.victim_of_main(context))
-            .or_else(|| self.victim_of_small(context))
-            .or_else(|| self.victim_of_main(context))
+        let _ = (self.small_is_full(context) && self.turn_small(page))
+            || self.turn_main(page)
+            || self.turn_small(page)
+            || self.turn_main(page);
     }
 
     fn partitions(&self) -> Vec<Partition> {

@@ -62,7 +62,7 @@ impl Replacement for Sarc {
         }
     }
 
-    fn victim(&self, lists: &Lists, context: &Context<'_>) -> Option<Page> {
+    fn candidate(&self, lists: &Lists, context: &Context<'_>) -> Option<Page> {
         if lists.is_one_below(lists.bottom_pages(context.capacity)) {
             return lists.older_to_go(context.table);
         }

@@ -10,7 +10,7 @@
 //! ```
 
 use super::list::{Chain, Links};
-use super::{Access, Context, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -50,17 +50,21 @@ impl Policy for Sieve {
         self.pages.remove(&mut self.queue, page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        // In the second round nothing is visited any more: who is not found then cannot go.
-        for _ in 0..2 * self.queue.len() {
-            let page = self.hand.or(self.queue.oldest())?;
-            if !self.pages[page] && context.table.can_go(page) {
-                self.hand = Some(page);
-                return Some(page);
-            }
-            self.pages[page] = false;
-            self.hand = self.pages.newer(page);
+    /// Where the hand will stop: in its second round nothing is visited any more.
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let beyond = self.hand.into_iter().flat_map(|hand| self.pages.from(hand));
+        let before = self.pages.oldest_first(&self.queue).take_while(|&page| Some(page) != self.hand);
+        let mut round = beyond.chain(before).filter(|&page| context.table.can_go(page));
+        let first = round.next()?;
+        let unvisited = std::iter::once(first).chain(round).find(|&page| !self.pages[page]);
+        Some(Candidate::unpriced(unvisited.unwrap_or(first)))
+    }
+
+    fn evicting(&mut self, page: Page, _: &Context<'_>, _: Need) {
+        while let Some(passed) = self.hand.or(self.queue.oldest()).filter(|&it| it != page || self.pages[it]) {
+            self.pages[passed] = false;
+            self.hand = self.pages.newer(passed);
         }
-        None
+        self.hand = Some(page);
     }
 }

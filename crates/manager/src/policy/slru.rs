@@ -17,7 +17,7 @@
 //!   how simulators of today run it by default.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -76,9 +76,9 @@ impl Policy for Slru {
         self.pages.take(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let mut pages = (0..self.segments).flat_map(|segment| self.pages.oldest_first(segment));
-        pages.find(|&page| context.table.can_go(page))
+        pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
     fn partitions(&self) -> Vec<Partition> {

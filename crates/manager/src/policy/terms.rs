@@ -1,7 +1,7 @@
 //! What a policy is told, and what it answers.
 
 use crate::event::Demand;
-use crate::ids::{Block, DeviceId, ReaderId, Site, Time};
+use crate::ids::{Block, DeviceId, Page, ReaderId, Site, Time};
 use crate::table::{State, Table};
 
 /// One reference, as a policy sees it.
@@ -97,6 +97,22 @@ impl Need {
     /// A page for the block that this reader misses.
     pub fn by(missing: Block, access: &Access) -> Self {
         Need { reader: Some(access.reader), ..Need::of(missing) }
+    }
+}
+
+/// A page that could be given up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The page.
+    pub page: Page,
+    /// It goes for what is worth more than this.
+    pub worth: f64,
+}
+
+impl Candidate {
+    /// A page that goes for anything: its policy compares pages with each other, and with nothing else.
+    pub fn unpriced(page: Page) -> Self {
+        Candidate { page, worth: f64::NEG_INFINITY }
     }
 }
 

@@ -17,7 +17,7 @@
 //! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a fetch waits until there is room for
 //!   eight: 000's own results of section 3.6 need it.
 
-use super::{Access, Ahead, Context, Disclosed, Domain, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
+use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -120,8 +120,8 @@ impl Policy for Tip1 {
         self.pages.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| context.table.can_go(page))
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
     fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {

@@ -15,7 +15,7 @@
 //! It is the paper's full version, with the sizes it recommends.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -79,11 +79,11 @@ impl Policy for TwoQ {
         }
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let recent_max = (context.capacity as f64 * self.recent_share) as u64;
         let order = if self.pages.len(RECENT) > recent_max { [RECENT, LASTING] } else { [LASTING, RECENT] };
         let mut pages = order.into_iter().flat_map(|part| self.pages.oldest_first(part));
-        pages.find(|&page| context.table.can_go(page))
+        pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
     fn partitions(&self) -> Vec<Partition> {

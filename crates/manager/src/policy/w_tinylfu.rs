@@ -24,7 +24,7 @@
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
 
 use super::parts::Parts;
-use super::{Access, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
 
@@ -65,6 +65,17 @@ impl WTinyLfu {
         ((context.capacity as f64 * self.window_share) as u64).max(1)
     }
 
+    /// The page nearest to the LRU end of a part that can go.
+    fn oldest(&self, part: usize, context: &Context<'_>) -> Option<Page> {
+        self.pages.oldest_first(part).find(|&page| context.table.can_go(page))
+    }
+
+    /// The page of the window that is to go, or to be admitted to the main part; none while the window has room.
+    fn applicant(&self, context: &Context<'_>) -> Option<Page> {
+        let is_full = self.pages.len(WINDOW) >= self.window_max(context);
+        self.oldest(WINDOW, context).filter(|_| is_full)
+    }
+
     /// Lets the LRU end of a part go to another while there are more than so many pages in it.
     fn overflow(&mut self, from: usize, to: usize, pages_max: u64) {
         while self.pages.len(from) > pages_max
@@ -98,20 +109,26 @@ impl Policy for WTinyLfu {
         self.pages.take(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, _: Need) -> Option<Page> {
-        let oldest = |part: usize| self.pages.oldest_first(part).find(|&page| context.table.can_go(page));
-        let other = oldest(PROBATION).or_else(|| oldest(PROTECTED));
-        let is_full = self.pages.len(WINDOW) >= self.window_max(context);
-        let (other, candidate) = match (other, oldest(WINDOW).filter(|_| is_full || other.is_none())) {
-            (Some(other), Some(candidate)) => (other, candidate),
-            (other, candidate) => return candidate.or(other),
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let other = self.oldest(PROBATION, context).or_else(|| self.oldest(PROTECTED, context));
+        let page = match (self.applicant(context), other) {
+            (Some(applicant), Some(other)) => {
+                let often = |page| self.sketch.often(context.table.block(page));
+                if often(applicant) > often(other) { other } else { applicant }
+            }
+            (None, Some(other)) => other,
+            (_, None) => self.oldest(WINDOW, context)?,
         };
-        let often = |page| self.sketch.often(context.table.block(page));
-        if often(candidate) <= often(other) {
-            return Some(candidate);
+        Some(Candidate::unpriced(page))
+    }
+
+    /// A page of the main part goes for the one that is admitted, if the window is full.
+    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
+        if self.pages.part_of(page) != WINDOW
+            && let Some(admitted) = self.applicant(context)
+        {
+            self.pages.shift(admitted, PROBATION);
         }
-        self.pages.shift(candidate, PROBATION);
-        Some(other)
     }
 
     fn partitions(&self) -> Vec<Partition> {

@@ -247,6 +247,8 @@ pub struct Driver {
     pub woken: Vec<(WaiterId, Outcome)>,
     /// All happens in the small world, so that every block can be looked at.
     pub small: bool,
+    /// After each event it asks which block would go next for every one there is.
+    pub curious: bool,
     next_waiter: u64,
     next_view: u64,
 }
@@ -264,6 +266,7 @@ impl Driver {
             views: Vec::new(),
             woken: Vec::new(),
             small: true,
+            curious: false,
             next_waiter: 1,
             next_view: 1,
         }
@@ -483,6 +486,10 @@ impl Driver {
         for op in ops {
             if let Some(event) = self.event(op) {
                 all.extend(self.handle(event));
+            }
+            for block in every_block().filter(|_| self.curious) {
+                let candidate = self.manager.candidate(block);
+                assert!(candidate.is_none_or(|block| self.manager.is_present(block)), "I2: {candidate:?} cannot go");
             }
         }
         all

@@ -137,15 +137,18 @@ impl Looping {
     }
 
     /// The page of the longest loop that goes now; `is_here`: it is in this partition.
-    pub fn victim(&mut self, now: u64, table: &Table, is_here: impl Fn(Page) -> bool) -> Option<Page> {
+    pub fn candidate(&self, now: u64, table: &Table, is_here: impl Fn(Page) -> bool) -> Option<Page> {
         let next = self.went.map(|went| Block { index: went.index + 1, ..went });
         let next = next.filter(|next| self.rules.onward && next.index < Block::INDEX_LIMIT);
         let onward =
             next.and_then(|next| table.find(next)).filter(|&page| is_here(page) && self.goes_onward(page, now));
         let can_go = |page| table.can_go(page);
-        let page = onward.filter(|&page| can_go(page)).or_else(|| self.newest(can_go));
-        self.went = page.map(|page| table.block(page));
-        page
+        onward.filter(|&page| can_go(page)).or_else(|| self.newest(can_go))
+    }
+
+    /// The candidate goes, of this block.
+    pub fn evicting(&mut self, block: Block) {
+        self.went = Some(block);
     }
 
     /// Whether a page is of a loop as long as the longest, and was read lately.

@@ -38,7 +38,7 @@ mod sites;
 mod standstill;
 mod unread;
 
-use super::{Access, Context, Domain, Need, Parameter, Partition, Patterns, Policy, Values};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Patterns, Policy, Values};
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
 pub(super) use files::Files;
@@ -170,6 +170,30 @@ impl<C: Classify> Partitioned<C> {
         Context { capacity: context.capacity.saturating_sub(held).max(1), ..*context }
     }
 
+    fn is_looping(&self, page: Page) -> bool {
+        self.places.get(page as usize) == Some(&Place::Looping)
+    }
+
+    /// The page of a loop that seems to be over.
+    fn overdue(&self, context: &Context<'_>) -> Option<Page> {
+        let now = self.standstill.now(self.now, context.capacity);
+        self.looping.overdue(now, |page| context.table.can_go(page))
+    }
+
+    /// A page that goes before anything is compared.
+    fn worthless(&self, context: &Context<'_>, need: Need) -> Option<Page> {
+        let can_go = |page| context.table.can_go(page);
+        let in_vain = self.unread.overdue(self.now, context.capacity, can_go);
+        let sequential = || self.sequential.candidate(need.reader, can_go);
+        in_vain.or_else(sequential).or_else(|| self.overdue(context))
+    }
+
+    /// Whether the last other page is worth less than one of the longest loop.
+    fn other_is_worth_less(&self) -> bool {
+        let of_a_loop = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
+        self.other.marginal_gain() < of_a_loop
+    }
+
     fn classify(&mut self, block: Block, access: &Access, context: &Context<'_>) -> Verdict {
         self.now += 1;
         let verdict @ Verdict { class, group, renewed } = self.classifier.refer(self.now, block, access);
@@ -259,31 +283,33 @@ impl<C: Classify> Policy for Partitioned<C> {
         self.take(page, context);
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let can_go = |page| context.table.can_go(page);
-        let going = self.unread.overdue(self.now, context.capacity, can_go);
-        let going = going.or_else(|| self.sequential.victim(need.reader, can_go));
-        let going = going.or_else(|| self.looping.overdue(self.standstill.now(self.now, context.capacity), can_go));
-        if going.is_some() {
-            return going;
+    fn weigh(&mut self, context: &Context<'_>, need: Need) {
+        if self.worthless(context, need).is_none() {
+            let rest = self.rest(context);
+            self.other.weigh(&rest, need);
         }
-        let rest = self.rest(context);
-        let looping = self.looping.longest().map_or(f64::INFINITY, |period| 1.0 / period as f64);
-        let places = &self.places;
-        let mut of_a_loop =
-            || self.looping.victim(self.now, context.table, |page| places.get(page as usize) == Some(&Place::Looping));
-        let going = if self.other.marginal_gain() < looping {
-            self.other.victim(&rest, need).or_else(of_a_loop)
-        } else {
-            of_a_loop().or_else(|| self.other.victim(&rest, need))
-        };
-        going.or_else(|| self.unread.victim(can_go))
     }
 
-    fn evicting(&mut self, page: Page, context: &Context<'_>) {
-        if self.places.get(page as usize) == Some(&Place::Other) {
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let page = self.worthless(context, need).or_else(|| {
             let rest = self.rest(context);
-            self.other.evicting(page, &rest);
+            let of_a_loop = || self.looping.candidate(self.now, context.table, |page| self.is_looping(page));
+            let other = || self.other.candidate(&rest, need);
+            let going =
+                if self.other_is_worth_less() { other().or_else(of_a_loop) } else { of_a_loop().or_else(other) };
+            going.or_else(|| self.unread.candidate(|page| context.table.can_go(page)))
+        });
+        page.map(Candidate::unpriced)
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {
+        match self.places[page as usize] {
+            Place::Looping if self.overdue(context) != Some(page) => self.looping.evicting(context.table.block(page)),
+            Place::Other => {
+                let rest = self.rest(context);
+                self.other.evicting(page, &rest, need);
+            }
+            _ => {}
         }
     }
 

@@ -62,7 +62,7 @@ impl Other {
     }
 
     /// Hits a reference that one page less would lose.
-    pub fn marginal_gain(&mut self) -> f64 {
+    pub fn marginal_gain(&self) -> f64 {
         self.recency.marginal_hit_rate(self.len)
     }
 
@@ -80,12 +80,18 @@ impl Other {
         self.policy.left(page, context);
     }
 
-    pub fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        if self.len == 0 { None } else { self.policy.victim(context, need) }
+    /// A page is needed.
+    pub fn weigh(&mut self, context: &Context<'_>, need: Need) {
+        self.recency.refresh();
+        self.policy.weigh(context, need);
     }
 
-    pub fn evicting(&mut self, page: Page, context: &Context<'_>) {
-        self.policy.evicting(page, context);
+    pub fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Page> {
+        if self.len == 0 { None } else { self.policy.candidate(context, need).map(|it| it.page) }
+    }
+
+    pub fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {
+        self.policy.evicting(page, context, need);
     }
 
     pub fn check(&self, context: &Context<'_>) {

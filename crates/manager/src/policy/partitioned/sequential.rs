@@ -83,7 +83,7 @@ impl Sequential {
     }
 
     /// The newest page on the stack of who needs one, else the newest on any; else the oldest that is on none.
-    pub fn victim(&self, misser: Option<ReaderId>, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+    pub fn candidate(&self, misser: Option<ReaderId>, can_go: impl Fn(Page) -> bool) -> Option<Page> {
         let own = misser.and_then(|misser| self.own.get(&misser));
         let own = own.and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));
         let stacked = || self.stacked.newest_first().find(|&page| can_go(page));
@@ -102,7 +102,7 @@ mod tests {
         (0..6).for_each(|page| pages.push(page, Read { reader, group: (1, 0), at: u64::from(page) }, 2));
         assert_eq!(pages.oldest_of((1, 0)), Some((0, 0)));
         let mut gone = Vec::new();
-        while let Some(page) = pages.victim(Some(reader), |_| true) {
+        while let Some(page) = pages.candidate(Some(reader), |_| true) {
             pages.remove(page);
             gone.push(page);
         }

@@ -36,7 +36,7 @@ impl Unread {
     }
 
     /// The oldest page.
-    pub fn victim(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+    pub fn candidate(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
         self.pages.oldest_first().find(|&page| can_go(page))
     }
 }

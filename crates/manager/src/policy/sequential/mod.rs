@@ -23,7 +23,7 @@ pub mod detect;
 pub mod lists;
 mod wanted;
 
-use super::{Access, Classes, Context, Domain, Need, Parameter, Partition, Policy, Stretch, Values};
+use super::{Access, Candidate, Classes, Context, Domain, Need, Parameter, Partition, Policy, Stretch, Values};
 use crate::ids::Page;
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
@@ -89,7 +89,7 @@ pub trait Replacement {
     fn left(&mut self, _page: Page) {}
 
     /// The page to go.
-    fn victim(&self, lists: &Lists, context: &Context<'_>) -> Option<Page>;
+    fn candidate(&self, lists: &Lists, context: &Context<'_>) -> Option<Page>;
 
     /// It goes.
     fn evicting(&mut self, _class: Class, _lists: &Lists, _context: &Context<'_>) {}
@@ -203,13 +203,14 @@ impl<R: Replacement> Policy for Sequential<R> {
         self.detector.next_stretch()
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let page = self.replacement.victim(&self.lists, context)?;
-        if self.detector.is_nearer(context.table.block(page), need.missing) {
-            return None;
-        }
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let page = self.replacement.candidate(&self.lists, context)?;
+        let is_nearer = self.detector.is_nearer(context.table.block(page), need.missing);
+        (!is_nearer).then_some(Candidate::unpriced(page))
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
         self.replacement.evicting(self.detector.class(page), &self.lists, context);
-        Some(page)
     }
 
     fn classes(&self, context: &Context<'_>) -> Option<Classes> {

@@ -45,7 +45,7 @@ pub(super) mod runs;
 use std::collections::BTreeSet;
 
 use super::sequential::lists::{Class, Lists};
-use super::{Access, Ahead, Classes, Context, Domain, Need, Parameter, Partition, Policy, Spec, Stretch, Values, Worth};
+use super::{Access, Ahead, Candidate, Classes, Context, Domain, Need, Parameter, Partition, Policy, Spec, Stretch, Values, Worth};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -252,6 +252,7 @@ impl Tip2 {
     fn queue_value(&mut self, context: &Context<'_>) -> Option<(Page, f64)> {
         let page = self.lists.oldest(Class::Random)?;
         let miss = self.times(context, context.device_of(page)).miss();
+        self.recency.refresh();
         let rate = self.recency.marginal_hit_rate(self.lists.len(Class::Random));
         Some((page, self.rates.share(LRU) * rate * miss))
     }
@@ -345,6 +346,11 @@ impl Tip2 {
     fn is_wanted(&self, page: Page) -> bool {
         let tracked = self.tracked[page as usize];
         tracked.is_in_queue() || tracked.stream != NO_STREAM || self.is_in_run(page)
+    }
+
+    /// The first page that nobody tracks and that can go.
+    fn orphan(&self, context: &Context<'_>) -> Option<Page> {
+        self.orphans.first(|page| self.is_wanted(page), |page| context.table.can_go(page))
     }
 
     fn untrack(&mut self, page: Page) {
@@ -510,21 +516,22 @@ impl Policy for Tip2 {
         self.orphans.remove(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, Need { value, missing, .. }: Need) -> Option<Page> {
+    /// The page that is to go becomes an orphan, if it is worth less than what it is to go for.
+    fn weigh(&mut self, context: &Context<'_>, Need { value, missing, .. }: Need) {
         self.fit(context);
         let mut orphans = std::mem::take(&mut self.orphans);
-        let orphan = orphans.first(|page| self.is_wanted(page), |page| context.table.can_go(page));
+        orphans.clear(|page| self.is_wanted(page), |page| context.table.can_go(page));
         self.orphans = orphans;
-        if orphan.is_some() {
-            return orphan;
+        if self.orphan(context).is_some() {
+            return;
         }
         while let Some((page, least, estimator)) = self.least(context) {
             if least >= value {
-                return None;
+                return;
             }
             match estimator {
                 Estimator::Queue => self.become_ghost(page, context),
-                Estimator::Runs if self.is_nearer(page, missing, context) => return None,
+                Estimator::Runs if self.is_nearer(page, missing, context) => return,
                 Estimator::Runs => self.leave_run(page),
                 Estimator::Stream => self.untrack(page),
             }
@@ -536,12 +543,17 @@ impl Policy for Tip2 {
             } else if self.tracked[page as usize].is_in_queue() {
                 // Its turn comes there.
             } else if context.table.can_go(page) {
-                return Some(page);
+                self.untrack(page);
+                self.orphans.push(page);
+                return;
             } else {
                 self.orphans.push(page);
             }
         }
-        None
+    }
+
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.orphan(context).map(Candidate::unpriced)
     }
 
     fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {

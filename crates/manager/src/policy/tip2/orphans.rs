@@ -30,17 +30,16 @@ impl Orphans {
         }
     }
 
-    /// The first page that can go; those before it that are tracked by now are no orphans any more.
-    pub fn first(&mut self, is_wanted: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let mut wanted = Vec::new();
-        let unwanted = |&page: &Page| {
-            let is_wanted = is_wanted(page);
-            wanted.extend(is_wanted.then_some(page));
-            !is_wanted
-        };
-        let first = self.pages.oldest_first().filter(unwanted).find(|&page| can_go(page));
+    /// The first page that can go and is not tracked by now.
+    pub fn first(&self, is_wanted: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| !is_wanted(page) && can_go(page))
+    }
+
+    /// Those before the first page that can go are no orphans any more if they are tracked by now.
+    pub fn clear(&mut self, is_wanted: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) {
+        let before = self.pages.oldest_first().take_while(|&page| is_wanted(page) || !can_go(page));
+        let wanted: Vec<Page> = before.filter(|&page| is_wanted(page)).collect();
         wanted.into_iter().for_each(|page| self.remove(page));
-        first
     }
 }
 
@@ -57,7 +56,9 @@ mod tests {
         orphans.remove(1);
         orphans.remove(9);
         assert_eq!(orphans.first(|page| page == 3, |_| true), Some(4));
-        // 3 was tracked when it was looked at: it is an orphan no longer.
+        assert_eq!(orphans.first(|_| false, |_| true), Some(3));
+        // It is tracked when all are looked at: it is an orphan no longer.
+        orphans.clear(|page| page == 3, |_| true);
         assert_eq!(orphans.first(|_| false, |_| true), Some(4));
         orphans.push(3);
         orphans.remove(4);

@@ -53,6 +53,7 @@ impl Memory {
     /// Of what was not disclosed, the page to go and its value.
     fn end(&self, policy: &mut Tip2, queue: &[Page], runs: &[Page]) -> Option<(f64, Page)> {
         let context = context!(self);
+        policy.recency.refresh();
         let rate = policy.rates.share(LRU) * policy.recency.marginal_hit_rate(queue.len() as u64);
         let saved = policy.runs.as_ref().map_or(0.0, |it| it.saved_by_a_page(runs.len() as u64));
         let end = |rate: f64, pages: &[Page]| {
@@ -100,7 +101,8 @@ impl Memory {
     fn make_room(&mut self, policy: &mut Tip2) -> Result<(), TestCaseError> {
         while self.table.used() >= self.capacity {
             let expected = self.least_valuable(policy);
-            let victim = policy.victim(&context!(self), Need::LESS);
+            policy.weigh(&context!(self), Need::LESS);
+            let victim = policy.candidate(&context!(self), Need::LESS).map(|it| it.page);
             let value = |page| policy.best_use(page, &context!(self)).map(|(_, value)| value);
             let is_listed = |page: Page| policy.tracked[page as usize].is_in_queue() || policy.is_in_run(page);
             let tie = victim.is_some_and(|victim| value(victim) == value(expected) && !is_listed(victim));

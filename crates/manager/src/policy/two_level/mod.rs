@@ -19,7 +19,7 @@ mod control;
 mod placeholders;
 
 use super::list::List;
-use super::{Access, Context, Need, Partition, Policy};
+use super::{Access, Candidate, Context, Need, Partition, Policy};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
@@ -37,21 +37,12 @@ pub(super) struct Rules {
     pub placeholders: bool,
 }
 
-/// What was chosen last: it takes effect when its page goes.
-struct Decision {
-    candidate: Page,
-    /// A placeholder of the missing block named the candidate.
-    named: bool,
-    chosen: Page,
-}
-
 /// The allocation: a list of all pages in LRU order but for the swaps, and the placeholders.
 pub(super) struct TwoLevel {
     rules: Rules,
     pages: List,
     placeholders: Placeholders,
     control: Control,
-    decision: Option<Decision>,
 }
 
 impl TwoLevel {
@@ -61,12 +52,11 @@ impl TwoLevel {
             pages: List::default(),
             placeholders: Placeholders::default(),
             control: Control::new(revocation),
-            decision: None,
         }
     }
 
     /// The page a placeholder of the missing block names, else the oldest; and whether it is the former.
-    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<(Page, bool)> {
+    fn due(&self, context: &Context<'_>, need: Need) -> Option<(Page, bool)> {
         let named = need.missing.and_then(|block| self.placeholders.of(block));
         if let Some(page) = named.filter(|&page| context.table.can_go(page)) {
             return Some((page, true));
@@ -96,27 +86,25 @@ impl Policy for TwoLevel {
         self.control.block_gone(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        let (candidate, named) = self.candidate(context, need)?;
-        let chosen = self.control.replace_block(candidate, named, |page| context.table.can_go(page));
-        self.decision = Some(Decision { candidate, named, chosen });
-        Some(chosen)
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let (due, named) = self.due(context, need)?;
+        let chosen = self.control.replace_block(due, named, |page| context.table.can_go(page));
+        Some(Candidate::unpriced(chosen))
     }
 
-    fn evicting(&mut self, page: Page, context: &Context<'_>) {
-        let decision = self.decision.take().filter(|decision| decision.chosen == page);
-        let Some(Decision { candidate, named, chosen }) = decision else { return };
+    fn evicting(&mut self, chosen: Page, context: &Context<'_>, need: Need) {
+        let Some((due, named)) = self.due(context, need) else { return };
         if named {
-            self.placeholders.leave(candidate);
-            self.control.placeholder_used(candidate);
+            self.placeholders.leave(due);
+            self.control.placeholder_used(due);
         }
-        if chosen != candidate {
-            self.control.overruled(candidate);
+        if chosen != due {
+            self.control.overruled(due);
             if self.rules.swaps {
-                self.pages.swap(candidate, chosen);
+                self.pages.swap(due, chosen);
             }
             if self.rules.placeholders {
-                self.placeholders.overruled(candidate, chosen, context.table.block(chosen));
+                self.placeholders.overruled(due, chosen, context.table.block(chosen));
             }
         }
     }
