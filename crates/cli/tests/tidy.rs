@@ -64,7 +64,7 @@ fn the_documents_name_all_there_is() {
     let sources: Vec<_> = Source::ALL.iter().map(|source| source.word()).collect();
     let disks: Vec<_> = disk::REGISTRY.iter().map(|disk| disk.name).collect();
     let formats: Vec<_> = trace::REGISTRY.iter().map(|format| format.name).collect();
-    let divides = |name: &&str| !name.parse::<Choice>().unwrap().build().partitions().is_empty();
+    let divides = |name: &&str| name.parse::<Choice>().unwrap().build().reports().is_some();
     let policies: Vec<_> = policy::REGISTRY.iter().map(|policy| policy.name).filter(divides).collect();
     for (document, names) in [
         ("docs/json.md", counters),

@@ -6,6 +6,7 @@ mod check;
 mod completion;
 mod frames;
 mod reference;
+mod told;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
-    Access, Ahead, Candidate, Choice, Classes, Context, Disclosed, Ledger, Lesson, Need, Partition, Patterns, Policy,
-    Stretch, Worth,
+    Access, Ahead, Candidate, Choice, Classes, Context, Disclosed, Ledger, Lesson, Nature, Need, Partition, Patterns,
+    Policy, Stretch, Worth,
 };
 use crate::statistics::{Counted, Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
@@ -85,9 +86,11 @@ pub struct Manager {
     capacity: u64,
     trust: Trust,
     policy: Box<dyn Policy>,
-    /// What it says of itself, asked once: [`Policy::keeps`], [`Policy::refetches`].
-    keeps: bool,
-    refetches: bool,
+    /// What it is, and whether it has the facets that most have not; asked once.
+    nature: Nature,
+    follows_runs: bool,
+    takes_advice: bool,
+    uses_sites: bool,
     future: Option<Arc<Future>>,
     table: Table,
     files: Files,
@@ -116,12 +119,14 @@ pub struct Manager {
 impl Manager {
     /// A manager without files, readers or pages.
     pub fn new(config: &Config) -> Self {
-        let policy = config.policy.build();
+        let mut policy = config.policy.build();
         Manager {
             capacity: config.capacity.clamp(1, PAGES_MAX),
             trust: config.trust,
-            keeps: policy.keeps(),
-            refetches: policy.refetches(),
+            nature: policy.nature(),
+            follows_runs: policy.runs().is_some(),
+            takes_advice: policy.takes_advice(),
+            uses_sites: policy.uses_sites(),
             policy,
             future: None,
             table: Table::default(),
@@ -173,7 +178,9 @@ impl Manager {
         if !self.starved.is_empty() {
             self.feed_starved(out);
         }
-        self.read_stretches();
+        if self.follows_runs {
+            self.read_stretches();
+        }
         if self.hints.any_open() || self.hints.any_more() {
             self.read_ahead(out);
         }
@@ -228,17 +235,18 @@ impl Manager {
             Event::ReaderExited { reader } => {
                 self.cancel(reader, None);
                 for sequence in self.hints.of_reader(reader, None) {
-                    self.policy.sequence_ended(sequence);
+                    self.policy.hints().into_iter().for_each(|hinted| hinted.sequence_ended(sequence));
                 }
                 self.hints.forget(reader);
-                self.policy.reader_exited(reader);
+                self.policy.advice().into_iter().for_each(|advised| advised.reader_exited(reader));
             }
             Event::Gone { file, first, count } => self.gone(Block { file, index: first }, count),
             Event::Pinned { view, file, index } => self.pinned(view, Block { file, index }),
             Event::Released { view, file, index } => self.released(view, Block { file, index }),
             Event::Capacity { pages } => self.set_capacity(pages),
             Event::SiteLearned { site, sequential, looping, period, spread } => {
-                self.policy.taught(Lesson { site, sequential, looping, period, spread });
+                let lesson = Lesson { site, sequential, looping, period, spread };
+                self.policy.learning().into_iter().for_each(|learns| learns.taught(lesson));
             }
             Event::ManageCaching { .. }
             | Event::GiveUpControl { .. }
@@ -258,12 +266,12 @@ impl Manager {
 
     /// Whether the policy takes advice; then the reader of a reference is the program whose page it becomes.
     pub fn takes_advice(&self) -> bool {
-        self.policy.takes_advice()
+        self.takes_advice
     }
 
     /// Whether the policy goes by where in a program reads come from; then what is read again matters as much as what is missed.
     pub fn uses_sites(&self) -> bool {
-        self.policy.uses_sites()
+        self.uses_sites
     }
 
     /// The memory as it stands.
@@ -273,7 +281,7 @@ impl Manager {
 
     /// What the policy knows of sequential and of random reads, if it tells them apart.
     pub fn classes(&self) -> Option<Classes> {
-        self.policy.classes(&context!(self))
+        self.policy.reports()?.classes(&context!(self))
     }
 
     /// A block's page, whatever block the host names.
@@ -293,17 +301,17 @@ impl Manager {
 
     /// The policy's partitions; none where it does not divide its pages.
     pub fn partitions(&self) -> Vec<Partition> {
-        self.policy.partitions()
+        self.policy.reports().map_or(Vec::new(), |it| it.partitions())
     }
 
     /// Which of the policy's partitions a block is in, if it is here.
     pub fn partition_of(&self, block: Block) -> Option<usize> {
-        self.policy.partition_of(self.page_of(block)?)
+        self.policy.reports()?.partition_of(self.page_of(block)?)
     }
 
     /// How the policy classified references, if it does.
     pub fn patterns(&self) -> Option<Patterns> {
-        self.policy.patterns()
+        self.policy.reports()?.patterns()
     }
 
     /// What the policy learned of call sites, as the events that tell the next run's manager.
@@ -315,7 +323,7 @@ impl Manager {
             period,
             spread,
         };
-        self.policy.lessons().into_iter().map(event).collect()
+        self.policy.reports().map_or(Vec::new(), |it| it.lessons()).into_iter().map(event).collect()
     }
 
     /// Disclosures that were neither read nor passed over yet.

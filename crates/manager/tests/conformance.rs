@@ -265,7 +265,7 @@ fn pins_hold_until_released() {
 /// given back, the new one still holds its page.
 #[test]
 fn views_of_old_bytes_do_not_count() {
-    for policy in choices().into_iter().filter(|policy| policy.build().keeps()) {
+    for policy in choices().into_iter().filter(|policy| policy.build().nature().keeps) {
         let mut driver = with_files(&configs(&policy, &[8])[0]);
         let (file, index) = (FileId(0), 3);
         let state = |driver: &Driver| driver.manager.state_of(support::block(0, index));

@@ -7,7 +7,11 @@ impl Manager {
     /// A reader advises, or asks what it advised; whether it was taken.
     pub(super) fn advised(&mut self, event: Event, out: &mut Vec<Action>) -> bool {
         let Some((reader, advice)) = Advice::of(event) else { return false };
-        match (self.policy.advised(reader, advice, &context!(self)), advice) {
+        let answer = match self.policy.advice() {
+            Some(advised) => advised.advised(reader, advice, &context!(self)),
+            None => Err(Refusal::Policy),
+        };
+        match (answer, advice) {
             (Err(why), _) => {
                 out.push(Action::Reply(Reply::Refused { reader, why }));
                 return false;

@@ -75,7 +75,7 @@ impl Manager {
         let mut full = Vec::new();
         let mut run = None;
         for _ in 0..STEPS_MAX {
-            if !self.policy.may_fetch_ahead(&context!(self)) {
+            if !self.may_fetch_ahead() {
                 break;
             }
             steps.clear();
@@ -112,7 +112,7 @@ impl Manager {
             }
         }
         self.steps = steps;
-        if self.hints.any_more() && self.policy.may_fetch_ahead(&context!(self)) {
+        if self.hints.any_more() && self.may_fetch_ahead() {
             out.extend(
                 self.hints.pull().into_iter().map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
             );
@@ -130,7 +130,8 @@ impl Manager {
     }
 
     /// The step that is worth most, and what it is worth.
-    fn best(&self, steps: &[(u64, Step)], run: Option<&Run>) -> Option<(Step, Worth)> {
+    fn best(&mut self, steps: &[(u64, Step)], run: Option<&Run>) -> Option<(Step, Worth)> {
+        let hinted = self.policy.hints()?;
         let context = context!(self);
         let mut best: Option<(Step, Worth)> = None;
         for &(order, step) in steps {
@@ -148,7 +149,7 @@ impl Manager {
                         .is_some_and(|run| run.goes_on(sequence, block) && self.dispatch.joins(home, block, run.count)),
                 },
             };
-            let Some(worth) = self.policy.worth(&ahead, &context) else { continue };
+            let Some(worth) = hinted.worth(&ahead, &context) else { continue };
             if best.is_none_or(|(_, best)| worth.rank > best.rank) {
                 best = Some((step, worth));
             }
@@ -175,7 +176,7 @@ impl Manager {
 
     /// What the policy wants read ahead because of how its readers read.
     pub(super) fn read_stretches(&mut self) {
-        while let Some(Stretch { first, count, misses }) = self.policy.reads_ahead() {
+        while let Some(Stretch { first, count, misses }) = self.policy.runs().and_then(|runs| runs.next_stretch()) {
             self.statistics.sequential_misses += misses;
             self.own_readahead(first, count);
         }
@@ -193,7 +194,7 @@ impl Manager {
         let page = self.table.insert(block, State::unread(source.class()), Phase::Queued);
         self.table.frame_mut(page).ahead = true;
         self.table.set_sequence(page, sequence);
-        self.policy.taken(page, &context!(self), None);
+        self.taken(page, None);
         self.statistics.ahead[source as usize].fetched += 1;
         self.dispatch.enqueue(home, block, source);
     }
@@ -210,7 +211,7 @@ impl Manager {
         let class = source.class();
         if let Some(page) = self.table.find(block) {
             let free_to_count = self.table.can_go(page) && !self.table.state(page).is_unread();
-            let counted = free_to_count && self.policy.disclosed(page, &context!(self)) == Disclosed::Counted;
+            let counted = free_to_count && self.disclosed(page) == Disclosed::Counted;
             if counted {
                 self.table.set_state(page, State::unread(class));
                 self.table.set_sequence(page, sequence);

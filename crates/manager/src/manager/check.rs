@@ -11,7 +11,7 @@ impl Manager {
         let unmovable = self.table.pages().filter(|&page| !self.table.can_go(page)).count() as u64;
         self.table.check(self.capacity.max(unmovable));
         self.policy.check(&context!(self));
-        let divided: u64 = self.policy.partitions().iter().map(|part| part.pages).sum();
+        let divided: u64 = self.partitions().iter().map(|part| part.pages).sum();
         assert!(divided <= self.table.used(), "I1: partitions of {divided} pages");
         let (queued, in_flight) = self.dispatch.load();
         let phase =

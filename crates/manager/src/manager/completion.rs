@@ -29,7 +29,7 @@ impl Manager {
         let readers = self.waiting.remove(&page).unwrap_or_default();
         self.policy.arrived(page, &context!(self), readers.first());
         self.deliver(&readers, Outcome::Ready, out);
-        if !wanted && !self.policy.keeps() {
+        if !wanted && !self.nature.keeps {
             self.give_up(page);
         }
     }
@@ -42,7 +42,7 @@ impl Manager {
             if class == Class::Demand && count == 1 && !self.table.frame(page).stale {
                 // I7: exactly the readers of this block see the error.
                 let readers = self.waiting.remove(&page).unwrap_or_default();
-                self.policy.lost(page, &context!(self));
+                self.lost(page);
                 self.table.remove(page);
                 self.deliver(&readers, Outcome::Failed, out);
             } else {
@@ -62,7 +62,7 @@ impl Manager {
         } else {
             self.waiting.remove(&page);
             self.settle_unread(page, Unread::Cancelled);
-            self.policy.lost(page, &context!(self));
+            self.lost(page);
             self.table.remove(page);
         }
     }

@@ -24,7 +24,9 @@ impl Manager {
         let candidate = self.policy.candidate(&context!(self), need);
         let Some(Candidate { page, .. }) = candidate.filter(|it| it.worth < need.value) else { return false };
         self.policy.evicting(page, &context!(self), need);
-        self.revoked.extend(self.policy.revoked());
+        if self.takes_advice {
+            self.revoked.extend(self.policy.advice().and_then(|advised| advised.revoked()));
+        }
         self.statistics.evictions += 1;
         self.give_up(page);
         true
@@ -36,7 +38,7 @@ impl Manager {
         self.settle_unread(page, Unread::Wasted);
         self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
-        if self.refetches && self.hints.any_open() {
+        if self.nature.refetches && self.hints.any_open() {
             self.hints.forgo(block, self.files.of(block.file));
         }
         self.dropped.push(block);
@@ -82,7 +84,7 @@ impl Manager {
         self.dispatch.withdraw(block);
         if let Some(page) = self.table.find(block) {
             self.settle_unread(page, Unread::Cancelled);
-            self.policy.lost(page, &context!(self));
+            self.lost(page);
             self.table.remove(page);
         }
     }

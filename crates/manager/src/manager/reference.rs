@@ -103,9 +103,9 @@ impl Manager {
         let Some(page) = self.table.find(block) else {
             self.statistics.misses += 1;
             referenced.missed += 1;
-            if self.keeps && self.take_frame(false, Need::by(block, access)) {
+            if self.nature.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
-                self.policy.taken(page, &context!(self), Some(access));
+                self.taken(page, Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
@@ -123,13 +123,13 @@ impl Manager {
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::Present;
                 self.table.set_state(page, State::Cached);
-                self.policy.awaited(page, &context!(self), access);
+                self.awaited(page, access);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             Phase::InFlight => {
                 referenced.brought += u64::from(self.table.state(page).is_unread());
                 self.late_hit(page);
-                self.policy.awaited(page, &context!(self), access);
+                self.awaited(page, access);
                 let readers = self.waiting.entry(page).or_default();
                 if readers.is_empty() {
                     readers.push(*access);
@@ -209,13 +209,13 @@ impl Manager {
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::InFlight;
                 self.table.set_state(page, State::Demand);
-                self.policy.awaited(page, &context!(self), access);
+                self.awaited(page, access);
                 self.waiting.entry(page).or_default().push(*access);
                 true
             }
             Phase::InFlight => {
                 self.late_hit(page);
-                self.policy.awaited(page, &context!(self), access);
+                self.awaited(page, access);
                 self.waiting.entry(page).or_default().push(*access);
                 false
             }
@@ -224,7 +224,7 @@ impl Manager {
 
     pub(super) fn await_demand(&mut self, block: Block, access: &Access) {
         let page = self.table.insert(block, State::Demand, Phase::InFlight);
-        self.policy.taken(page, &context!(self), Some(access));
+        self.taken(page, Some(access));
         self.waiting.entry(page).or_default().push(*access);
     }
 
@@ -265,7 +265,7 @@ impl Manager {
                 }
                 Some(page) => {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
-                    self.policy.awaited(page, &context!(self), &access);
+                    self.awaited(page, &access);
                     self.waiting.entry(page).or_default().push(access);
                 }
                 None if self.take_frame(true, Need::by(block, &access)) => {

@@ -20,7 +20,7 @@
 //!   memory shrinks.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
 
@@ -119,6 +119,12 @@ impl Policy for Arc {
         });
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for Arc {
     fn partitions(&self) -> Vec<Partition> {
         vec![Partition::new("T1", self.pages.len(ONCE)), Partition::new("T2", self.pages.len(AGAIN))]
     }

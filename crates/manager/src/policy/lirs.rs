@@ -24,7 +24,7 @@
 //! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -129,6 +129,12 @@ impl Policy for Lirs {
         pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for Lirs {
     fn partitions(&self) -> Vec<Partition> {
         vec![Partition::new("LIR", self.pages.len(LOW)), Partition::new("HIR", self.pages.len(QUEUE))]
     }

@@ -1,6 +1,6 @@
 //! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
 
-use super::{Access, Candidate, Context, Need, Policy, Spec, list::List};
+use super::{Access, Candidate, Context, Nature, Need, Policy, Spec, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -32,7 +32,7 @@ impl Policy for Null {
         self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
-    fn keeps(&self) -> bool {
-        false
+    fn nature(&self) -> Nature {
+        Nature { keeps: false, ..Nature::ORDINARY }
     }
 }

@@ -14,7 +14,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::{Access, Candidate, Context, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Nature, Need, Policy, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -65,8 +65,8 @@ impl Opt {
 }
 
 impl Policy for Opt {
-    fn is_offline(&self) -> bool {
-        true
+    fn nature(&self) -> Nature {
+        Nature { is_offline: true, ..Nature::ORDINARY }
     }
 
     fn arrived(&mut self, page: Page, _: &Context<'_>, access: Option<&Access>) {

@@ -15,12 +15,9 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::{Detector, Rules};
 use super::tip1::{Ceiling, UNREAD_SHARE};
 use super::{
-    Access, Ahead, Candidate, Classes, Context, Disclosed, Domain, Lesson, Need, Parameter, Partition, Patterns, Policy, SEQUENCES, Spec, Stretch,
-    Worth,
+    Access, Ahead, Candidate, Context, Domain, Hinted, Need, Parameter, Policy, Runs, SEQUENCES, Spec, Stretch, Worth,
 };
-use crate::advice::{Advice, Answer};
-use crate::event::Refusal;
-use crate::ids::{Page, ReaderId};
+use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
     name: "readahead",
@@ -70,37 +67,6 @@ impl Readahead {
 }
 
 impl Policy for Readahead {
-    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        let block = context.table.block(page);
-        match access {
-            None => self.detector.taken_ahead(page, block),
-            Some(_) => {
-                let wanted = self.detector.missed(page, block, context);
-                self.join(wanted, context);
-            }
-        }
-        self.keep.taken(page, context, access);
-    }
-
-    fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        self.detector.late(page, context.table.block(page), context);
-        self.found(page, context);
-        self.keep.awaited(page, context, access);
-    }
-
-    fn lost(&mut self, page: Page, context: &Context<'_>) {
-        self.detector.lost(page);
-        self.keep.lost(page, context);
-    }
-
-    fn reads_ahead(&mut self) -> Option<Stretch> {
-        self.detector.next_stretch()
-    }
-
-    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
-        self.keep.classes(context)
-    }
-
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.keep.arrived(page, context, access);
     }
@@ -108,10 +74,6 @@ impl Policy for Readahead {
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.found(page, context);
         self.keep.referenced(page, context, access);
-    }
-
-    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        self.keep.disclosed(page, context)
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
@@ -132,69 +94,61 @@ impl Policy for Readahead {
         self.keep.evicting(page, context, need);
     }
 
-    fn keeps(&self) -> bool {
-        self.keep.keeps()
+    fn base(&self) -> Option<&dyn Policy> {
+        Some(&*self.keep)
     }
 
-    fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
-        self.ceiling.leaves_room(context)
+    fn base_mut(&mut self) -> Option<&mut dyn Policy> {
+        Some(&mut *self.keep)
     }
 
-    fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        self.ceiling.worth(ahead, context)
+    fn runs(&mut self) -> Option<&mut dyn Runs> {
+        Some(self)
     }
 
-    fn takes_advice(&self) -> bool {
-        self.keep.takes_advice()
-    }
-
-    fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
-        self.keep.advised(reader, advice, context)
-    }
-
-    /// It reads ahead by itself.
-    fn holds_a_part(&self) -> bool {
-        false
-    }
-
-    fn revoked(&mut self) -> Option<ReaderId> {
-        self.keep.revoked()
-    }
-
-    fn reader_exited(&mut self, reader: ReaderId) {
-        self.keep.reader_exited(reader);
-    }
-
-    fn partitions(&self) -> Vec<Partition> {
-        self.keep.partitions()
-    }
-
-    fn partition_of(&self, page: Page) -> Option<usize> {
-        self.keep.partition_of(page)
-    }
-
-    fn patterns(&self) -> Option<Patterns> {
-        self.keep.patterns()
-    }
-
-    fn uses_sites(&self) -> bool {
-        self.keep.uses_sites()
-    }
-
-    fn lessons(&self) -> Vec<Lesson> {
-        self.keep.lessons()
-    }
-
-    fn taught(&mut self, lesson: Lesson) {
-        self.keep.taught(lesson);
+    fn hints(&mut self) -> Option<&mut dyn Hinted> {
+        Some(self)
     }
 
     fn check(&self, context: &Context<'_>) {
         self.detector.check();
         self.keep.check(context);
     }
+}
 
-    fn sequence_ended(&mut self, sequence: u16) {
-        self.keep.sequence_ended(sequence);
+/// What `keep` holds is here: of pages on their way it hears nothing.
+impl Runs for Readahead {
+    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        let block = context.table.block(page);
+        match access {
+            None => self.detector.taken_ahead(page, block),
+            Some(_) => {
+                let wanted = self.detector.missed(page, block, context);
+                self.join(wanted, context);
+            }
+        }
+    }
+
+    fn awaited(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+        self.detector.late(page, context.table.block(page), context);
+        self.found(page, context);
+    }
+
+    fn lost(&mut self, page: Page, _: &Context<'_>) {
+        self.detector.lost(page);
+    }
+
+    fn next_stretch(&mut self) -> Option<Stretch> {
+        self.detector.next_stretch()
+    }
+}
+
+impl Hinted for Readahead {
+    fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
+        self.ceiling.leaves_room(context)
+    }
+
+    fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
+        self.ceiling.worth(ahead, context)
     }
 }

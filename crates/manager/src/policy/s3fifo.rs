@@ -20,7 +20,7 @@
 //!   paper's authors: of a loop that does not fit, M then keeps a part.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -177,6 +177,12 @@ impl Policy for S3Fifo {
             || self.turn_main(page);
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for S3Fifo {
     fn partitions(&self) -> Vec<Partition> {
         vec![Partition::new("small", self.pages.len(SMALL)), Partition::new("main", self.pages.len(MAIN))]
     }

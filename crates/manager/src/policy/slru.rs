@@ -17,7 +17,7 @@
 //!   how simulators of today run it by default.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -81,6 +81,12 @@ impl Policy for Slru {
         pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for Slru {
     fn partitions(&self) -> Vec<Partition> {
         let partition = |segment| Partition::new(format!("segment {segment}"), self.pages.len(segment));
         (0..self.segments).map(partition).collect()

@@ -164,9 +164,9 @@ impl Choice {
         &self.text
     }
 
-    /// Whether it needs to know the future: see [`Policy::is_offline`].
+    /// Whether it needs to know the future: see [`Nature::is_offline`](super::Nature::is_offline).
     pub fn is_offline(&self) -> bool {
-        self.build().is_offline()
+        self.build().nature().is_offline
     }
 
     /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not: for the policy's own reason, or

@@ -17,7 +17,7 @@
 //! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a fetch waits until there is room for
 //!   eight: 000's own results of section 3.6 need it.
 
-use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
+use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -107,15 +107,6 @@ impl Policy for Tip1 {
         self.pages.renew(page);
     }
 
-    fn disclosed(&mut self, page: Page, _: &Context<'_>) -> Disclosed {
-        if self.count_present {
-            self.pages.renew(page);
-            Disclosed::Counted
-        } else {
-            Disclosed::Ignored
-        }
-    }
-
     fn left(&mut self, page: Page, _: &Context<'_>) {
         self.pages.remove(page);
     }
@@ -124,6 +115,12 @@ impl Policy for Tip1 {
         self.pages.oldest_first().find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
+    fn hints(&mut self) -> Option<&mut dyn Hinted> {
+        Some(self)
+    }
+}
+
+impl Hinted for Tip1 {
     fn may_fetch_ahead(&self, context: &Context<'_>) -> bool {
         self.ceiling.leaves_room(context)
     }
@@ -132,8 +129,12 @@ impl Policy for Tip1 {
         self.ceiling.worth(ahead, context)
     }
 
-    /// It fetches ahead.
-    fn holds_a_part(&self) -> bool {
-        false
+    fn disclosed(&mut self, page: Page, _: &Context<'_>) -> Disclosed {
+        if self.count_present {
+            self.pages.renew(page);
+            Disclosed::Counted
+        } else {
+            Disclosed::Ignored
+        }
     }
 }

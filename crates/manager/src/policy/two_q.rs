@@ -15,7 +15,7 @@
 //! It is the paper's full version, with the sizes it recommends.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -86,6 +86,12 @@ impl Policy for TwoQ {
         pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for TwoQ {
     fn partitions(&self) -> Vec<Partition> {
         vec![Partition::new("A1in", self.pages.len(RECENT)), Partition::new("Am", self.pages.len(LASTING))]
     }

@@ -24,7 +24,7 @@
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Spec};
+use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
 
@@ -131,6 +131,12 @@ impl Policy for WTinyLfu {
         }
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl Reports for WTinyLfu {
     fn partitions(&self) -> Vec<Partition> {
         let names = [(WINDOW, "window"), (PROBATION, "probation"), (PROTECTED, "protected")];
         names.map(|(part, name)| Partition::new(name, self.pages.len(part))).into()

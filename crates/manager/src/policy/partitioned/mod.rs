@@ -38,7 +38,9 @@ mod sites;
 mod standstill;
 mod unread;
 
-use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Patterns, Policy, Values};
+use super::{
+    Access, Candidate, Context, Domain, Learns, Need, Parameter, Partition, Patterns, Policy, Reports, Values,
+};
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
 pub(super) use files::Files;
@@ -88,7 +90,7 @@ pub(super) struct Verdict {
 }
 
 /// Classifies references.
-pub(super) trait Classify {
+pub(super) trait Classify: Send + Sync {
     /// One reference; `now` counts the references of the whole cache.
     fn refer(&mut self, now: u64, block: Block, access: &Access) -> Verdict;
 
@@ -313,6 +315,32 @@ impl<C: Classify> Policy for Partitioned<C> {
         }
     }
 
+    fn learning(&mut self) -> Option<&mut dyn Learns> {
+        if self.classifier.uses_sites() { Some(self) } else { None }
+    }
+
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
+        assert_eq!(count(Place::Sequential), self.sequential.len(), "I1: the sequential partition's length");
+        assert_eq!(count(Place::Looping), self.looping.len(), "I1: the looping partition's length");
+        assert_eq!(count(Place::Other), self.other.len(), "I1: the other partition's length");
+        assert_eq!(count(Place::Unread), self.unread.len(), "I1: the unread partition's length");
+        self.looping.check();
+        self.other.check(&self.rest(context));
+    }
+}
+
+impl<C: Classify> Learns for Partitioned<C> {
+    fn taught(&mut self, lesson: Lesson) {
+        self.classifier.taught(lesson);
+    }
+}
+
+impl<C: Classify> Reports for Partitioned<C> {
     fn partitions(&self) -> Vec<Partition> {
         vec![
             Partition::new("sequential", self.sequential.len()),
@@ -336,25 +364,7 @@ impl<C: Classify> Policy for Partitioned<C> {
         Some(self.patterns)
     }
 
-    fn uses_sites(&self) -> bool {
-        self.classifier.uses_sites()
-    }
-
     fn lessons(&self) -> Vec<Lesson> {
         self.classifier.lessons()
-    }
-
-    fn taught(&mut self, lesson: Lesson) {
-        self.classifier.taught(lesson);
-    }
-
-    fn check(&self, context: &Context<'_>) {
-        let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
-        assert_eq!(count(Place::Sequential), self.sequential.len(), "I1: the sequential partition's length");
-        assert_eq!(count(Place::Looping), self.looping.len(), "I1: the looping partition's length");
-        assert_eq!(count(Place::Other), self.other.len(), "I1: the other partition's length");
-        assert_eq!(count(Place::Unread), self.unread.len(), "I1: the unread partition's length");
-        self.looping.check();
-        self.other.check(&self.rest(context));
     }
 }

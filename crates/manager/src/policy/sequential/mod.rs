@@ -23,7 +23,9 @@ pub mod detect;
 pub mod lists;
 mod wanted;
 
-use super::{Access, Candidate, Classes, Context, Domain, Need, Parameter, Partition, Policy, Stretch, Values};
+use super::{
+    Access, Candidate, Classes, Context, Domain, Need, Parameter, Partition, Policy, Reports, Runs, Stretch, Values,
+};
 use crate::ids::Page;
 use detect::{Detector, Rules};
 use lists::{Class, Lists};
@@ -75,7 +77,7 @@ pub const BOTTOM_SHARE: Parameter = Parameter {
 };
 
 /// Which page goes.
-pub trait Replacement {
+pub trait Replacement: Send + Sync {
     /// A read found this page in the bottom of its class's list. `ratio` is what a page more would save sequential reads, in terms
     /// of what it would save random ones.
     #[inline]
@@ -153,10 +155,37 @@ impl<R: Replacement> Sequential<R> {
 
 /// Pages are on their list from the moment they are taken for a block, as in the paper.
 impl<R: Replacement> Policy for Sequential<R> {
-    fn holds_a_part(&self) -> bool {
-        false
+    fn arrived(&mut self, _: Page, _: &Context<'_>, _: Option<&Access>) {}
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+        self.hit(page, context);
     }
 
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        self.detector.left(page, context.table.block(page), context);
+        self.forget(page);
+    }
+
+    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
+        let page = self.replacement.candidate(&self.lists, context)?;
+        let is_nearer = self.detector.is_nearer(context.table.block(page), need.missing);
+        (!is_nearer).then_some(Candidate::unpriced(page))
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
+        self.replacement.evicting(self.detector.class(page), &self.lists, context);
+    }
+
+    fn runs(&mut self) -> Option<&mut dyn Runs> {
+        Some(self)
+    }
+
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl<R: Replacement> Runs for Sequential<R> {
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         let block = context.table.block(page);
         let wanted = match access {
@@ -183,41 +212,22 @@ impl<R: Replacement> Policy for Sequential<R> {
         self.hit(page, context);
     }
 
-    fn arrived(&mut self, _: Page, _: &Context<'_>, _: Option<&Access>) {}
-
-    fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
-        self.hit(page, context);
-    }
-
-    fn left(&mut self, page: Page, context: &Context<'_>) {
-        self.detector.left(page, context.table.block(page), context);
-        self.forget(page);
-    }
-
     fn lost(&mut self, page: Page, _: &Context<'_>) {
         self.detector.lost(page);
         self.forget(page);
     }
 
-    fn reads_ahead(&mut self) -> Option<Stretch> {
+    fn next_stretch(&mut self) -> Option<Stretch> {
         self.detector.next_stretch()
     }
+}
 
-    fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
-        let page = self.replacement.candidate(&self.lists, context)?;
-        let is_nearer = self.detector.is_nearer(context.table.block(page), need.missing);
-        (!is_nearer).then_some(Candidate::unpriced(page))
-    }
-
-    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
-        self.replacement.evicting(self.detector.class(page), &self.lists, context);
+impl<R: Replacement> Reports for Sequential<R> {
+    fn partitions(&self) -> Vec<Partition> {
+        self.lists.partitions()
     }
 
     fn classes(&self, context: &Context<'_>) -> Option<Classes> {
         Some(Classes { desired_pages: self.replacement.desired_pages(), ..self.lists.classes(context.capacity) })
-    }
-
-    fn partitions(&self) -> Vec<Partition> {
-        self.lists.partitions()
     }
 }

@@ -45,7 +45,10 @@ pub(super) mod runs;
 use std::collections::BTreeSet;
 
 use super::sequential::lists::{Class, Lists};
-use super::{Access, Ahead, Candidate, Classes, Context, Domain, Need, Parameter, Partition, Policy, Spec, Stretch, Values, Worth};
+use super::{
+    Access, Ahead, Candidate, Classes, Context, Domain, Hinted, Nature, Need, Parameter, Partition, Policy, Reports, Spec, Stretch,
+    Values, Worth,
+};
 use crate::estimate::agenda::Agenda;
 use crate::estimate::cost::Times;
 use crate::estimate::ghosts::Ghosts;
@@ -55,6 +58,7 @@ use crate::estimate::recency::{NO_TAG, Reading, Recency, Tag};
 use crate::event::Demand;
 use crate::hint::Use;
 use crate::ids::{DeviceId, Page};
+use crate::policy;
 use orphans::Orphans;
 use runs::Runs;
 
@@ -446,30 +450,6 @@ impl Tip2 {
 }
 
 impl Policy for Tip2 {
-    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        self.make_known(page);
-        self.taken_in_run(page, context, access);
-    }
-
-    fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        self.found_in_run(page, context, access, true);
-    }
-
-    fn lost(&mut self, page: Page, _: &Context<'_>) {
-        if let Some(runs) = &mut self.runs {
-            runs.detector.lost(page);
-        }
-        self.leave_run(page);
-    }
-
-    fn reads_ahead(&mut self) -> Option<Stretch> {
-        self.runs.as_mut()?.detector.next_stretch()
-    }
-
-    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
-        self.runs.as_ref().map(|_| self.lists.classes(context.capacity))
-    }
-
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.fit(context);
         self.make_known(page);
@@ -556,13 +536,48 @@ impl Policy for Tip2 {
         self.orphan(context).map(Candidate::unpriced)
     }
 
-    fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
-        true
+    fn nature(&self) -> Nature {
+        Nature { refetches: true, ..Nature::ORDINARY }
     }
 
-    /// It needs to hear of hints.
-    fn holds_a_part(&self) -> bool {
-        false
+    fn runs(&mut self) -> Option<&mut dyn policy::Runs> {
+        if self.runs.is_some() { Some(self) } else { None }
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn Hinted> {
+        Some(self)
+    }
+
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+}
+
+impl policy::Runs for Tip2 {
+    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        self.make_known(page);
+        self.taken_in_run(page, context, access);
+    }
+
+    fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.found_in_run(page, context, access, true);
+    }
+
+    fn lost(&mut self, page: Page, _: &Context<'_>) {
+        if let Some(runs) = &mut self.runs {
+            runs.detector.lost(page);
+        }
+        self.leave_run(page);
+    }
+
+    fn next_stretch(&mut self) -> Option<Stretch> {
+        self.runs.as_mut()?.detector.next_stretch()
+    }
+}
+
+impl Hinted for Tip2 {
+    fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
+        true
     }
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
@@ -573,10 +588,6 @@ impl Policy for Tip2 {
         }
         let value = weight * times.benefit_a_reference(ahead.references);
         (times.benefit(ahead.references) > 0.0).then_some(Worth { rank: value, value })
-    }
-
-    fn refetches(&self) -> bool {
-        true
     }
 
     fn sequence_ended(&mut self, sequence: u16) {
@@ -595,7 +606,9 @@ impl Policy for Tip2 {
             }
         }
     }
+}
 
+impl Reports for Tip2 {
     /// By the estimator that holds them; a page of the LRU queue that is disclosed is a hinted one.
     fn partitions(&self) -> Vec<Partition> {
         let hinted = self.tracked.iter().filter(|tracked| tracked.stream != NO_STREAM);
@@ -604,6 +617,10 @@ impl Policy for Tip2 {
         let mut parts = vec![Partition::new("LRU queue", queue), Partition::new("hinted", hinted.count() as u64)];
         parts.extend(self.runs.as_ref().map(|_| Partition::new("runs", self.lists.len(Class::Sequential))));
         parts
+    }
+
+    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
+        self.runs.as_ref().map(|_| self.lists.classes(context.capacity))
     }
 }
 

@@ -124,7 +124,7 @@ impl Memory {
             Some(page) => policy.referenced(page, &context!(self), &access),
             None => self.bring(policy, block, State::Cached, Some(&access))?,
         }
-        while let Some(Stretch { first, count, .. }) = policy.reads_ahead() {
+        while let Some(Stretch { first, count, .. }) = Policy::runs(policy).and_then(|runs| runs.next_stretch()) {
             for index in first.index..first.index + count {
                 self.bring(policy, Block { index, ..first }, State::Guessed, None)?;
             }
@@ -142,7 +142,9 @@ impl Memory {
         if self.table.find(block).is_none() {
             self.make_room(policy)?;
             let page = self.table.insert(block, state, Phase::Present);
-            policy.taken(page, &context!(self), access);
+            if let Some(runs) = Policy::runs(policy) {
+                runs.taken(page, &context!(self), access);
+            }
             policy.arrived(page, &context!(self), access);
         }
         Ok(())

@@ -19,7 +19,7 @@ mod control;
 mod placeholders;
 
 use super::list::List;
-use super::{Access, Candidate, Context, Need, Partition, Policy};
+use super::{Access, Advised, Candidate, Context, Need, Partition, Policy, Reports};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
@@ -109,10 +109,23 @@ impl Policy for TwoLevel {
         }
     }
 
-    fn takes_advice(&self) -> bool {
-        true
+    fn advice(&mut self) -> Option<&mut dyn Advised> {
+        Some(self)
     }
 
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        let pages: Vec<Page> = self.pages.oldest_first().collect();
+        assert_eq!(pages.len() as u64, self.pages.len(), "I11: the list and its length disagree");
+        self.placeholders.check(&pages, context.table);
+        self.control.check(&pages, context.table);
+    }
+}
+
+impl Advised for TwoLevel {
     fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
         self.control.advised(reader, advice, context.table)
     }
@@ -124,14 +137,9 @@ impl Policy for TwoLevel {
     fn reader_exited(&mut self, reader: ReaderId) {
         self.control.reader_exited(reader);
     }
+}
 
-    fn check(&self, context: &Context<'_>) {
-        let pages: Vec<Page> = self.pages.oldest_first().collect();
-        assert_eq!(pages.len() as u64, self.pages.len(), "I11: the list and its length disagree");
-        self.placeholders.check(&pages, context.table);
-        self.control.check(&pages, context.table);
-    }
-
+impl Reports for TwoLevel {
     fn partitions(&self) -> Vec<Partition> {
         let mut parts = self.control.managed();
         let managed: u64 = parts.iter().map(|part| part.pages).sum();
