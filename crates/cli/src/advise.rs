@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use foresee_manager::policy::{Choice, REGISTRY};
+use foresee_manager::policy::{Choice, Registry};
 use foresee_manager::{Config, Source as Disclosed, Trust};
 use foresee_run::supervisor::INITIAL_BLOCKS;
 use foresee_sim::cells::map;
@@ -108,7 +108,8 @@ pub fn main(options: Options) -> Result<u8, String> {
     let alone: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => {
-            let names = REGISTRY.iter().map(|spec| spec.name).filter(|name| *name != "null");
+            let registry = Registry::default();
+            let names = registry.specs().iter().map(|spec| spec.name).filter(|name| *name != "null");
             names.map(str::parse).collect::<Result<_, _>>()?
         }
     };

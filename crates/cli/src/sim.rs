@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foresee_manager::policy::{Choice, REGISTRY};
+use foresee_manager::policy::{Choice, Registry};
 use foresee_sim::device::{self, disk};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
@@ -32,8 +32,8 @@ pub struct Options {
     #[arg(required_unless_present = "list")]
     trace: Option<PathBuf>,
 
-    /// Policies, each with its parameters if need be, all joined by commas: lru,pcc:by_hash=0,halve_at=0,arc. Among them opt: the
-    /// fewest misses there can be [default: all]
+    /// Policies, each with its parameters if need be, all joined by commas: lru,pcc:by_hash=0,halve_at=0,arc. A parameter of a policy
+    /// that is itself one: readahead:keep=pcc,keep.onward=0. Among them opt: the fewest misses there can be [default: all]
     #[arg(long, short, value_name = "P,Q")]
     policy: Option<String>,
 
@@ -107,7 +107,7 @@ pub fn main(options: Options) -> Result<u8, String> {
     let csv = Output::check_any("--csv", options.csv.as_deref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
-        None => REGISTRY.iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
+        None => Registry::default().specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
     let mut trace = options.source.load(path, options.device.is_some())?;
     if let Some(advised) = &options.advice {
@@ -157,7 +157,7 @@ fn heading(path: &Path, trace: &Trace) -> String {
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
-    for spec in REGISTRY {
+    for spec in Registry::default().specs() {
         writeln!(out, "{:<9} {}", spec.name, spec.summary)?;
         writeln!(out, "{:<9} source: {}", "", spec.source)?;
         for parameter in spec.parameters {
@@ -179,6 +179,8 @@ mod tests {
         assert_eq!(names("lru,null").unwrap(), ["lru", "null"]);
         let tip1 = "tip1:unread_share=0.5,count_present=0";
         assert_eq!(names(&format!("lru,{tip1},null")).unwrap(), ["lru", tip1, "null"]);
+        let nested = "readahead:keep=pcc,keep.other=2q,keep.other.recent=0.5";
+        assert_eq!(names(&format!("arc,{nested},lru")).unwrap(), ["arc", nested, "lru"]);
         assert!(names("lru,best").unwrap_err().contains("there is no policy 'best'"));
         assert!(names("unread_share=1").is_err());
     }

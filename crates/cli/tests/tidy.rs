@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use foresee_manager::policy::{self, Choice};
+use foresee_manager::policy::{Choice, Registry};
 use foresee_manager::{Source, Statistics};
 use foresee_sim::device::disk;
 use foresee_sim::trace;
@@ -65,7 +65,7 @@ fn the_documents_name_all_there_is() {
     let disks: Vec<_> = disk::REGISTRY.iter().map(|disk| disk.name).collect();
     let formats: Vec<_> = trace::REGISTRY.iter().map(|format| format.name).collect();
     let divides = |name: &&str| name.parse::<Choice>().unwrap().build().reports().is_some();
-    let policies: Vec<_> = policy::REGISTRY.iter().map(|policy| policy.name).filter(divides).collect();
+    let policies: Vec<_> = Registry::default().specs().iter().map(|policy| policy.name).filter(divides).collect();
     for (document, names) in [
         ("docs/json.md", counters),
         ("docs/json.md", sources),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use foresee_manager::Source;
-use foresee_manager::policy::{Choice, Domain, REGISTRY};
+use foresee_manager::policy::{Choice, Domain, Registry};
 use foresee_sim::load::{Taking, Trace};
 use foresee_sim::untimed::{Cell, sweep};
 
@@ -63,13 +63,14 @@ fn what_a_sample_does_not_tell_is_named() {
 #[test]
 fn no_policy_forgets_what_a_sample_does_not_tell() {
     let trace = Trace::of_blocks((0..4000).chain(0..4000), 4096);
-    for spec in REGISTRY {
+    let registry = Registry::default();
+    for spec in registry.specs() {
         let cell = Cell { policy: spec.name.parse().unwrap(), cache_blocks: 1000 };
         let read_ahead =
             sweep(&trace, std::slice::from_ref(&cell), &|_, _| {})[0].statistics.ahead[Source::Readahead as usize];
         assert!(read_ahead.fetched == 0 || cell.policy.unlike_a_part().is_some(), "{}", spec.name);
         for parameter in spec.parameters.iter().filter(|parameter| matches!(parameter.domain, Domain::Policy { .. })) {
-            for part in REGISTRY {
+            for part in registry.specs() {
                 let Ok(whole) = format!("{}:{}={}", spec.name, parameter.name, part.name).parse::<Choice>() else {
                     continue;
                 };

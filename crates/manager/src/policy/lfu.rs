@@ -99,6 +99,7 @@ impl Policy for Lfu {
 
     fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let levels = self.levels.oldest_first(&self.ascending);
-        levels.flat_map(|level| self.pages.oldest_first(&self.levels[level].pages)).find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
+        let mut pages = levels.flat_map(|level| self.pages.oldest_first(&self.levels[level].pages));
+        pages.find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 }

@@ -1,7 +1,8 @@
 //! Policies: which page goes when one must, and how many pages may hold what has not been read yet.
 //!
 //! One file a policy, and one line in `policies!` below. A file gives its `SPEC`: name, source, parameters, how to
-//! build it. Command help, sweeps and the conformance suite follow from the registry.
+//! build it. Command help, sweeps and the conformance suite follow from the registry. A policy may lie in another crate as well: its
+//! `SPEC` is added to a [`Registry`], and what is chosen from that is used as any other.
 
 use crate::ids::Page;
 
@@ -10,6 +11,7 @@ mod facets;
 pub mod list;
 mod partitioned;
 mod parts;
+mod registry;
 mod reports;
 mod sequential;
 mod spec;
@@ -18,17 +20,18 @@ mod two_level;
 
 pub use context::Context;
 pub use facets::{Advised, Hinted, Learns, Nature, Reports, Runs};
+pub use registry::{Choice, Registry};
 pub use reports::{Classes, Partition, Patterns};
 use spec::SEQUENCES;
-pub use spec::{Choice, Domain, Parameter, Spec, Values};
+pub use spec::{Domain, Parameter, Spec, Values};
 pub use terms::{Access, Ahead, Candidate, Disclosed, Ledger, Lesson, Need, Stretch, Worth};
 
 /// Declares the policies: one line each.
 macro_rules! policies {
     ($($module:ident)*) => {
         $(mod $module;)*
-        /// Every policy there is.
-        pub static REGISTRY: &[&Spec] = &[$(&$module::SPEC),*];
+        /// Every policy of this crate.
+        static BUILT_IN: &[&Spec] = &[$(&$module::SPEC),*];
     };
 }
 

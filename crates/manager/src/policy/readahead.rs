@@ -31,7 +31,7 @@ pub(super) static SPEC: Spec = Spec {
         DEGREE_MAX,
         Parameter {
             name: "keep",
-            help: "the policy that decides what stays, with its own parameters' defaults",
+            help: "the policy that decides what stays; keep.NAME=VALUE sets a parameter of its own, as in keep=pcc,keep.onward=0",
             domain: Domain::Policy { default: "lru" },
         },
     ],

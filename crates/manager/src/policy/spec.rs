@@ -1,8 +1,8 @@
-//! How a policy is named and built: what its file declares, and what a user chose of it.
+//! How a policy is named and built: what its file declares.
 
 use std::fmt;
 
-use super::{Policy, REGISTRY};
+use super::Policy;
 
 /// A parameter of a policy.
 #[derive(Debug)]
@@ -27,34 +27,12 @@ pub enum Domain {
         /// The greatest.
         max: f64,
     },
-    /// The name of another policy that can hold a part: it is built with its own defaults, and decides about a part of the memory.
+    /// The name of another policy that can hold a part, and decides about a part of the memory. Its own parameters are set by its
+    /// parameter's name and theirs, joined by a point: `keep=pcc,keep.onward=0`.
     Policy {
         /// The policy if none is given.
         default: &'static str,
     },
-}
-
-impl Domain {
-    fn default(self) -> Value {
-        match self {
-            Domain::Number { default, .. } => Value::Number(default),
-            Domain::Policy { default } => Value::Policy(default),
-        }
-    }
-
-    /// The value of this text; an error says what would have been one.
-    fn parse(self, text: &str) -> Result<Value, String> {
-        match self {
-            Domain::Number { min, max, .. } => {
-                let number = text.parse().ok().filter(|number| (min..=max).contains(number));
-                number.map(Value::Number).ok_or_else(|| format!("a number from {min} to {max}"))
-            }
-            Domain::Policy { .. } => match text.parse::<Choice>()?.build().holds_a_part() {
-                true => find(text).map(|spec| Value::Policy(spec.name)),
-                false => Err("a policy that neither fetches ahead by itself nor knows the future".to_owned()),
-            },
-        }
-    }
 }
 
 impl fmt::Display for Domain {
@@ -68,18 +46,10 @@ impl fmt::Display for Domain {
 }
 
 /// What a parameter is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Value {
+#[derive(Debug, Clone)]
+pub(super) enum Value {
     Number(f64),
-    Policy(&'static str),
-}
-
-/// The policy of this name; an error lists those that there are.
-fn find(name: &str) -> Result<&'static Spec, String> {
-    REGISTRY.iter().find(|spec| spec.name == name).copied().ok_or_else(|| {
-        let names: Vec<_> = REGISTRY.iter().map(|spec| spec.name).collect();
-        format!("there is no policy '{name}'; there are: {}", names.join(", "))
-    })
+    Policy(Values),
 }
 
 /// Why no policy that finds runs of blocks is in a sample as it is with all of them.
@@ -94,7 +64,7 @@ pub struct Spec {
     /// The paper and section, or the idea's origin.
     pub source: &'static str,
     /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not. Of the policies that its
-    /// parameters name it need not speak: see [`Choice::unlike_a_part`].
+    /// parameters name it need not speak: see [`Choice::unlike_a_part`](super::Choice::unlike_a_part).
     pub unlike_a_part: Option<&'static str>,
     /// Its parameters.
     pub parameters: &'static [Parameter],
@@ -111,8 +81,9 @@ impl fmt::Debug for Spec {
 /// The parameters' values of one policy.
 #[derive(Debug, Clone)]
 pub struct Values {
-    spec: &'static Spec,
-    values: Vec<Value>,
+    pub(super) spec: &'static Spec,
+    /// In the order of the spec's parameters.
+    pub(super) values: Vec<Value>,
 }
 
 impl Values {
@@ -122,7 +93,7 @@ impl Values {
     /// If the policy's own spec does not declare `name` as a number: a slip in its file, which the conformance suite meets.
     pub fn get(&self, name: &str) -> f64 {
         match self.value(name) {
-            Some(Value::Number(number)) => number,
+            Some(Value::Number(number)) => *number,
             _ => panic!("policy {} declares no number {name}", self.spec.name),
         }
     }
@@ -130,81 +101,28 @@ impl Values {
     /// Makes the policy that a parameter names.
     ///
     /// # Panics
-    /// If the policy's own spec does not declare `name` as a policy that there is.
+    /// If the policy's own spec does not declare `name` as a policy.
     pub fn policy(&self, name: &str) -> Box<dyn Policy> {
         match self.value(name) {
-            Some(Value::Policy(policy)) => match policy.parse::<Choice>() {
-                Ok(choice) => choice.build(),
-                Err(error) => panic!("policy {}: {error}", self.spec.name),
-            },
+            Some(Value::Policy(values)) => values.build(),
             _ => panic!("policy {} declares no policy {name}", self.spec.name),
         }
     }
 
-    fn value(&self, name: &str) -> Option<Value> {
-        Some(self.values[self.spec.parameters.iter().position(|parameter| parameter.name == name)?])
-    }
-}
-
-/// A policy with its parameters, as a user chose it: `lru`, `tip1:unread_share=0.25,count_present=0`.
-#[derive(Debug, Clone)]
-pub struct Choice {
-    text: String,
-    pub(super) values: Values,
-}
-
-impl Choice {
-    /// The registry entry.
-    pub fn spec(&self) -> &'static Spec {
-        self.values.spec
+    pub(super) fn build(&self) -> Box<dyn Policy> {
+        (self.spec.build)(self)
     }
 
-    /// The choice as the user wrote it.
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// Whether it needs to know the future: see [`Nature::is_offline`](super::Nature::is_offline).
-    pub fn is_offline(&self) -> bool {
-        self.build().nature().is_offline
-    }
-
-    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not: for the policy's own reason, or
-    /// for that of a policy it is made of.
-    pub fn unlike_a_part(&self) -> Option<&'static str> {
+    /// The policy's own reason, or that of a policy it is made of.
+    pub(super) fn unlike_a_part(&self) -> Option<&'static str> {
         let of_part = |value: &Value| match value {
             Value::Number(_) => None,
-            Value::Policy(name) => name.parse::<Choice>().ok()?.unlike_a_part(),
+            Value::Policy(values) => values.unlike_a_part(),
         };
-        self.spec().unlike_a_part.or_else(|| self.values.values.iter().find_map(of_part))
+        self.spec.unlike_a_part.or_else(|| self.values.iter().find_map(of_part))
     }
 
-    /// Makes the policy.
-    pub fn build(&self) -> Box<dyn Policy> {
-        (self.values.spec.build)(&self.values)
-    }
-}
-
-impl std::str::FromStr for Choice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-        let spec = find(name)?;
-        let mut values: Vec<Value> = spec.parameters.iter().map(|parameter| parameter.domain.default()).collect();
-        for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
-            let (key, value) =
-                setting.split_once('=').ok_or_else(|| format!("'{setting}' is not of the form parameter=value"))?;
-            let at = spec.parameters.iter().position(|parameter| parameter.name == key).ok_or_else(|| {
-                let names: Vec<_> = spec.parameters.iter().map(|parameter| parameter.name).collect();
-                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                format!("policy {name} has no parameter '{key}'; it has: {names}")
-            })?;
-            values[at] = spec.parameters[at]
-                .domain
-                .parse(value)
-                .map_err(|wanted| format!("'{value}' is no value of {name}'s {key}: {wanted}"))?;
-        }
-        Ok(Choice { text: text.to_owned(), values: Values { spec, values } })
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(self.spec.parameters.iter().position(|parameter| parameter.name == name)?)
     }
 }

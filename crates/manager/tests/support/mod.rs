@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foresee_manager::policy::{Choice, Domain, Spec};
+use foresee_manager::policy::{Choice, Domain, Registry, Spec};
 use foresee_manager::*;
 use proptest::prelude::*;
 
@@ -192,19 +192,24 @@ pub fn choices() -> Vec<Choice> {
     fn name(spec: &&Spec) -> String {
         spec.name.to_owned()
     }
-    fn of(spec: &Spec) -> Vec<String> {
+    fn of(registry: &Registry, spec: &Spec) -> Vec<String> {
         let ends = spec.parameters.iter().flat_map(|parameter| {
             let values: Vec<String> = match parameter.domain {
                 Domain::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
-                Domain::Policy { .. } => policy::REGISTRY.iter().filter(|it| holds_a_part(it)).map(name).collect(),
+                Domain::Policy { .. } => registry.specs().iter().filter(|it| holds_a_part(it)).map(name).collect(),
             };
             values.into_iter().map(|value| format!("{}:{}={value}", spec.name, parameter.name))
         });
         std::iter::once(spec.name.to_owned()).chain(ends).collect()
     }
     let only = std::env::var("FORESEE_POLICY").ok();
-    let wanted = policy::REGISTRY.iter().filter(|spec| only.as_deref().is_none_or(|name| name == spec.name));
-    wanted.flat_map(|spec| of(spec)).map(|text| text.parse().expect("a registered policy")).collect()
+    let registry = Registry::default();
+    let wanted = registry.specs().iter().filter(|spec| only.as_deref().is_none_or(|name| name == spec.name));
+    let nested = ["readahead:keep=pcc,keep.onward=0", "readahead:keep=pcc,keep.other=2q,keep.other.recent=0.5"];
+    let texts = wanted
+        .flat_map(|spec| of(&registry, spec))
+        .chain(nested.iter().filter(|_| only.is_none()).map(ToString::to_string));
+    texts.map(|text| text.parse().expect("a registered policy")).collect()
 }
 
 /// A fetch on its way, as the host knows it.

@@ -64,7 +64,8 @@ pub(super) const OVERDUE: Parameter = Parameter {
 /// What holds the pages of no pattern.
 pub(super) const OTHER: Parameter = Parameter {
     name: "other",
-    help: "the policy that holds pages neither sequential nor looping, with its own parameters' defaults; lru as in the paper",
+    help: "the policy that holds pages neither sequential nor looping; lru as in the paper. other.NAME=VALUE sets a parameter of \
+           its own",
     domain: Domain::Policy { default: "lru" },
 };
 
