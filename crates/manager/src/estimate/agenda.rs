@@ -56,27 +56,36 @@ impl Agenda {
         self.len -= 1;
     }
 
-    /// The page used last of all.
-    pub fn latest(&mut self, holds: impl Fn(u64, Page) -> bool) -> Option<Entry> {
+    /// Drops what is true no longer at both ends, so that to look at them is quick.
+    pub fn clear_ends(&mut self, holds: impl Fn(u64, Page) -> bool) {
         while self.in_order.back().is_some_and(|&(when, page)| !holds(when, page)) {
             self.in_order.pop_back();
+        }
+        while self.in_order.front().is_some_and(|&(when, page)| !holds(when, page)) {
+            self.in_order.pop_front();
         }
         while self.latest.peek().is_some_and(|&(when, page)| !holds(when, page)) {
             self.latest.pop();
         }
-        self.in_order.back().copied().max(self.latest.peek().copied())
-    }
-
-    /// The page used first of all.
-    pub fn soonest(&mut self, holds: impl Fn(u64, Page) -> bool) -> Option<Entry> {
-        while self.in_order.front().is_some_and(|&(when, page)| !holds(when, page)) {
-            self.in_order.pop_front();
-        }
         while self.soonest.peek().is_some_and(|&Reverse((when, page))| !holds(when, page)) {
             self.soonest.pop();
         }
-        let of_heap = self.soonest.peek().map(|entry| entry.0);
-        [self.in_order.front().copied(), of_heap].into_iter().flatten().min()
+    }
+
+    /// The page used last of all.
+    pub fn latest(&self, holds: impl Fn(u64, Page) -> bool) -> Option<Entry> {
+        let holds = |&&(when, page): &&Entry| holds(when, page);
+        let of_heap = self.latest.peek().filter(holds).or_else(|| self.latest.iter().filter(holds).max());
+        self.in_order.iter().rev().find(holds).max(of_heap).copied()
+    }
+
+    /// The page used first of all.
+    pub fn soonest(&self, holds: impl Fn(u64, Page) -> bool) -> Option<Entry> {
+        let holds = |entry: &&Entry| holds(entry.0, entry.1);
+        let heap = || self.soonest.iter().map(|Reverse(entry)| entry);
+        let top = self.soonest.peek().map(|Reverse(entry)| entry);
+        let of_heap = top.filter(holds).or_else(|| heap().filter(holds).min());
+        self.in_order.iter().find(holds).into_iter().chain(of_heap).min().copied()
     }
 
     /// Every page that is on it; it is empty afterwards.
@@ -126,6 +135,9 @@ mod tests {
                 agenda.push(when, page as Page, |when, page| uses[page as usize] == Some(when));
             }
             let holds = |when: u64, page: Page| uses[page as usize] == Some(when);
+            assert_eq!(agenda.latest(holds), sorted.last().copied(), "before the ends are cleared");
+            assert_eq!(agenda.soonest(holds), sorted.first().copied(), "before the ends are cleared");
+            agenda.clear_ends(holds);
             assert_eq!(agenda.latest(holds), sorted.last().copied());
             assert_eq!(agenda.soonest(holds), sorted.first().copied());
             assert_eq!(agenda.is_empty(), sorted.is_empty());

@@ -7,6 +7,7 @@
 use crate::ids::Page;
 
 mod context;
+mod estimators;
 mod facets;
 pub mod list;
 mod partitioned;

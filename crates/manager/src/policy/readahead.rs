@@ -7,9 +7,13 @@
 //! candidate:     as `keep` has it; but no page goes for a block that is read after it in one stretch
 //! ```
 //!
+//! Of the estimators that it is made of (`estimators`) one owns all pages, `keep`; that of runs defends those which are about to be
+//! read, and the ceiling tells what fetching is worth.
+//!
 //! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what is known of a program's call sites,
 //! or what it advises, decides what stays, and it is read ahead for all the same.
 
+use super::estimators::{self, Estimator};
 use super::sequential::THRESHOLD;
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::{Detector, Rules};
@@ -51,6 +55,10 @@ struct Readahead {
 }
 
 impl Readahead {
+    fn estimators(&self) -> [&dyn Estimator<()>; 3] {
+        [&self.keep, &self.detector, &self.ceiling]
+    }
+
     /// What is wanted and here already, or on its way, is of the stretch too.
     fn join(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
         for block in wanted.iter().flat_map(Stretch::blocks) {
@@ -63,6 +71,25 @@ impl Readahead {
     fn found(&mut self, page: Page, context: &Context<'_>) {
         let wanted = self.detector.found(page, context);
         self.join(wanted, context);
+    }
+}
+
+/// Whatever it compares pages by, it knows them all.
+impl Estimator<()> for Box<dyn Policy> {
+    fn least(&self, (): &(), context: &Context<'_>, need: Need) -> Option<Candidate> {
+        self.candidate(context, need)
+    }
+}
+
+impl Estimator<()> for Detector {
+    fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
+        self.is_nearer(context.table.block(page), need.missing)
+    }
+}
+
+impl Estimator<()> for Ceiling {
+    fn ahead(&self, ahead: &Ahead, (): &(), context: &Context<'_>) -> Option<Worth> {
+        self.worth(ahead, context)
     }
 }
 
@@ -86,8 +113,7 @@ impl Policy for Readahead {
     }
 
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
-        let is_nearer = |it: &Candidate| self.detector.is_nearer(context.table.block(it.page), need.missing);
-        self.keep.candidate(context, need).filter(|it| !is_nearer(it))
+        estimators::candidate(&self.estimators(), &(), context, need)
     }
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {
@@ -149,6 +175,6 @@ impl Hinted for Readahead {
     }
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        self.ceiling.worth(ahead, context)
+        estimators::ahead(&self.estimators(), ahead, &(), context)
     }
 }

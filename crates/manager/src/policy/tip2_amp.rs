@@ -5,7 +5,8 @@
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{BOTTOM_SHARE, THRESHOLD};
-use super::tip2::{self, Tip2, runs::Runs};
+use super::estimators::runs::Runs;
+use super::tip2::{self, Tip2};
 use super::{Domain, Parameter, SEQUENCES, Spec};
 
 pub(super) static SPEC: Spec = Spec {
@@ -19,5 +20,5 @@ pub(super) static SPEC: Spec = Spec {
         Parameter { domain: Domain::Number { default: 4.0, min: 1.0, max: 4096.0 }, ..FIRST_DEGREE },
         DEGREE_MAX,
     ],
-    build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::adapted(values), values)))),
+    build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::adapted(values))), values.get(BOTTOM_SHARE.name))),
 };

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::dispatch::{DeviceLimits, Dispatch};
-use crate::event::{Source, Want};
+use crate::event::{Demand, Source, Want};
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Trust};
-use crate::ids::{Block, FileId, ReaderId, Site, Time};
+use crate::ids::{Block, DeviceId, FileId, ReaderId, Site, Time};
 use crate::layout::{Home, Stripe};
 use crate::policy::Choice;
+use crate::policy::estimators::runs::PAGES_MIN;
 use crate::policy::sequential::detect::Rules;
 use crate::table::{Phase, State, Table};
 use proptest::prelude::*;
@@ -53,17 +54,17 @@ impl Memory {
     /// Of what was not disclosed, the page to go and its value.
     fn end(&self, policy: &mut Tip2, queue: &[Page], runs: &[Page]) -> Option<(f64, Page)> {
         let context = context!(self);
-        policy.recency.refresh();
-        let rate = policy.rates.share(LRU) * policy.recency.marginal_hit_rate(queue.len() as u64);
+        policy.queue.refresh(&mut policy.desk);
+        let rate = policy.desk.rates.share(QUEUE) * policy.queue.recency.marginal_hit_rate(queue.len() as u64);
         let saved = policy.runs.as_ref().map_or(0.0, |it| it.saved_by_a_page(runs.len() as u64));
         let end = |rate: f64, pages: &[Page]| {
             let page = *pages.first()?;
-            Some((rate * policy.times(&context, context.device_of(page)).miss(), page))
+            Some((rate * policy.desk.miss(page, &context), page))
         };
         match (end(rate, queue), end(saved, runs)) {
             (Some(of_queue), Some(of_runs)) => {
-                let is_short = (queue.len().min(runs.len()) as f64) < runs::PAGES_MIN;
-                let is_older = policy.lists.age(of_runs.1) > policy.lists.age(of_queue.1);
+                let is_short = (queue.len().min(runs.len()) as f64) < PAGES_MIN;
+                let is_older = policy.desk.lists.age(of_runs.1) > policy.desk.lists.age(of_queue.1);
                 let runs_go = if is_short { is_older } else { of_runs.0 < of_queue.0 };
                 Some(if runs_go { of_runs } else { of_queue })
             }
@@ -75,8 +76,8 @@ impl Memory {
     fn least_valuable(&self, policy: &mut Tip2) -> Page {
         let context = context!(self);
         let [mut queue, mut runs] =
-            [Class::Random, Class::Sequential].map(|class| policy.lists.oldest_first(class).collect::<Vec<Page>>());
-        let value = |policy: &Tip2, page| policy.best_use(page, &context).map_or(0.0, |(_, value)| value);
+            [Class::Random, Class::Sequential].map(|class| policy.desk.lists.oldest_first(class).collect::<Vec<Page>>());
+        let value = |policy: &Tip2, page| policy.hints.best_use(page, &policy.desk, &context).map_or(0.0, |(_, value)| value);
         let mut others: Vec<(f64, Page)> = (self.table.pages())
             .filter(|page| !queue.contains(page) && !runs.contains(page))
             .map(|page| (value(policy, page), page))
@@ -103,8 +104,8 @@ impl Memory {
             let expected = self.least_valuable(policy);
             policy.weigh(&context!(self), Need::LESS);
             let victim = policy.candidate(&context!(self), Need::LESS).map(|it| it.page);
-            let value = |page| policy.best_use(page, &context!(self)).map(|(_, value)| value);
-            let is_listed = |page: Page| policy.tracked[page as usize].is_in_queue() || policy.is_in_run(page);
+            let value = |page| policy.hints.best_use(page, &policy.desk, &context!(self)).map(|(_, value)| value);
+            let is_listed = |page: Page| policy.queue.owns(page) || policy.is_in_run(page);
             let tie = victim.is_some_and(|victim| value(victim) == value(expected) && !is_listed(victim));
             prop_assert!(victim == Some(expected) || tie, "{victim:?} goes in place of {expected}");
             let victim = victim.unwrap_or(expected);
@@ -164,7 +165,7 @@ fn policy(majorant: u8, finds_runs: bool) -> Tip2 {
         false => format!("tip2:{times}"),
     };
     let values = text.parse::<Choice>().expect("a policy").values;
-    Tip2::new(&values, finds_runs.then(|| Runs::new(Rules::fixed(&values), &values)))
+    Tip2::new(&values, finds_runs.then(|| Runs::new(Rules::fixed(&values))), 0.0)
 }
 
 proptest! {

@@ -1,9 +1,9 @@
-//! Pages that nobody tracks: they go before all others, in the order in which they came to be.
+//! Pages that nobody owns: they go before all others, in the order in which they came to be.
 
 use crate::ids::Page;
 use crate::policy::list::List;
 
-/// Pages that no estimator tracked when they were put here.
+/// Pages that no estimator owned when they were put here.
 #[derive(Default)]
 pub struct Orphans {
     pages: List,
@@ -11,7 +11,7 @@ pub struct Orphans {
 }
 
 impl Orphans {
-    /// Nobody tracks this page.
+    /// Nobody owns this page.
     pub fn push(&mut self, page: Page) {
         let at = page as usize;
         if at >= self.is_here.len() {
@@ -22,7 +22,7 @@ impl Orphans {
         }
     }
 
-    /// The page goes, or is tracked again.
+    /// The page goes, or is owned again.
     pub fn remove(&mut self, page: Page) {
         if let Some(is_here @ true) = self.is_here.get_mut(page as usize) {
             *is_here = false;
@@ -30,16 +30,16 @@ impl Orphans {
         }
     }
 
-    /// The first page that can go and is not tracked by now.
-    pub fn first(&self, is_wanted: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        self.pages.oldest_first().find(|&page| !is_wanted(page) && can_go(page))
+    /// The first page that can go and is not owned by now.
+    pub fn first(&self, is_owned: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        self.pages.oldest_first().find(|&page| !is_owned(page) && can_go(page))
     }
 
-    /// Those before the first page that can go are no orphans any more if they are tracked by now.
-    pub fn clear(&mut self, is_wanted: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) {
-        let before = self.pages.oldest_first().take_while(|&page| is_wanted(page) || !can_go(page));
-        let wanted: Vec<Page> = before.filter(|&page| is_wanted(page)).collect();
-        wanted.into_iter().for_each(|page| self.remove(page));
+    /// Those before the first page that can go are no orphans any more if they are owned by now.
+    pub fn clear(&mut self, is_owned: impl Fn(Page) -> bool, can_go: impl Fn(Page) -> bool) {
+        let before = self.pages.oldest_first().take_while(|&page| is_owned(page) || !can_go(page));
+        let owned: Vec<Page> = before.filter(|&page| is_owned(page)).collect();
+        owned.into_iter().for_each(|page| self.remove(page));
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
         orphans.remove(9);
         assert_eq!(orphans.first(|page| page == 3, |_| true), Some(4));
         assert_eq!(orphans.first(|_| false, |_| true), Some(3));
-        // It is tracked when all are looked at: it is an orphan no longer.
+        // It is owned when all are looked at: it is an orphan no longer.
         orphans.clear(|page| page == 3, |_| true);
         assert_eq!(orphans.first(|_| false, |_| true), Some(4));
         orphans.push(3);
@@ -71,11 +71,11 @@ mod tests {
         let looks = Cell::new(0);
         let mut orphans = Orphans::default();
         (0..10_000).for_each(|page| orphans.push(page));
-        let is_wanted = |_| {
+        let is_owned = |_| {
             looks.set(looks.get() + 1);
             false
         };
-        while let Some(page) = orphans.first(is_wanted, |_| true) {
+        while let Some(page) = orphans.first(is_owned, |_| true) {
             orphans.remove(page);
         }
         assert_eq!(looks.get(), 10_000);
