@@ -85,9 +85,12 @@ impl Desk {
     /// None where the values say it.
     pub fn older(&self, context: &Context<'_>) -> Option<Class> {
         let of_queue = self.lists.oldest(Class::Random)?;
+        self.lists.oldest(Class::Sequential)?;
+        if !self.lists.is_one_below(self.lists.bottom_pages(context.capacity).max(PAGES_MIN)) {
+            return None;
+        }
         let of_runs = self.lists.oldest_to_go(Class::Sequential, context.table)?;
-        let is_short = self.lists.is_one_below(self.lists.bottom_pages(context.capacity).max(PAGES_MIN));
         let runs_are_older = self.lists.age(of_runs) > self.lists.age(of_queue);
-        is_short.then_some(if runs_are_older { Class::Sequential } else { Class::Random })
+        Some(if runs_are_older { Class::Sequential } else { Class::Random })
     }
 }

@@ -143,12 +143,11 @@ impl Hints {
 
     /// The disclosed read that makes the page most valuable.
     pub fn best_use(&self, page: Page, desk: &Desk, context: &Context<'_>) -> Option<(Use, f64)> {
+        let mut uses = context.uses(page).peekable();
+        uses.peek()?;
         let device = context.device_of(page);
-        let valued = context.uses(page).map(|next| (next, self.value(next, device, desk, context)));
-        valued.fold(None, |best, (next, value)| match best {
-            Some((_, most)) if most >= value => best,
-            _ => Some((next, value)),
-        })
+        let valued = uses.map(|next| (next, self.value(next, device, desk, context)));
+        valued.reduce(|best, other| if other.1 > best.1 { other } else { best })
     }
 
     /// The same without its value, which needs not be known where there is but one.

@@ -181,11 +181,14 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
 
     /// Lets pages change owners until what is declared least is the page to go for this need.
     pub fn weigh(mut self, need: Need) {
-        let estimators = &self.estimators;
-        let is_owned = |page| estimators.iter().any(|it| it.owns(page));
-        self.orphans.clear(is_owned, |page| self.context.table.can_go(page));
-        if self.orphans.first(is_owned, |page| self.context.table.can_go(page)).is_some() {
-            return;
+        if !self.orphans.is_empty() {
+            let estimators = &self.estimators;
+            let is_owned = |page| estimators.iter().any(|it| it.owns(page));
+            let can_go = |page| self.context.table.can_go(page);
+            self.orphans.clear(is_owned, can_go);
+            if self.orphans.first(is_owned, can_go).is_some() {
+                return;
+            }
         }
         for it in &mut self.estimators {
             it.refresh(self.desk);

@@ -11,6 +11,11 @@ pub struct Orphans {
 }
 
 impl Orphans {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// Nobody owns this page.
     pub fn push(&mut self, page: Page) {
         let at = page as usize;
