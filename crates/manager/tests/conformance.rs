@@ -66,8 +66,9 @@ fn setting() -> impl Strategy<Value = (u64, DeviceLimits, Stripe, Trust)> {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all outcomes add up (I9). Twice the
-    /// same events lead twice to the same actions (I8), and so they do where it is asked all the time which page would go next.
+    /// The driver checks I1 to I7 at each event; at the end everyone was woken (I5) and all
+    /// outcomes add up (I9). Twice the same events lead twice to the same actions (I8), and so they
+    /// do where it is asked all the time which page would go next.
     #[test]
     fn any_events(ops in ops(120), (capacity, device, stripe, trust) in setting()) {
         for policy in choices() {

@@ -141,7 +141,8 @@ impl Recency {
         }
     }
 
-    /// Hits a reference would lose if the queue's resident part, `pages` long, lost its last page; as of the last `refresh`.
+    /// Hits a reference would lose if the queue's resident part, `pages` long, lost its last page;
+    /// as of the last `refresh`.
     pub fn marginal_hit_rate(&self, pages: u64) -> f64 {
         let segment = (pages.saturating_sub(1) / self.segment) as usize;
         self.worth[segment.min(self.worth.len() - 1)]

@@ -33,8 +33,8 @@ impl dyn Policy + '_ {
         self.learning().is_some()
     }
 
-    /// Whether it can decide about a part of the memory, as another policy's parameter: it needs to hear of nothing but the pages it
-    /// is given, and fetches nothing ahead.
+    /// Whether it can decide about a part of the memory, as another policy's parameter: it needs to
+    /// hear of nothing but the pages it is given, and fetches nothing ahead.
     pub fn holds_a_part(&mut self) -> bool {
         self.runs().is_none() && self.hints().is_none() && !self.nature().is_offline
     }
@@ -42,8 +42,8 @@ impl dyn Policy + '_ {
 
 /// Knows of pages on their way, and reads ahead what nobody disclosed.
 pub trait Runs {
-    /// The page was taken for a block that is on its way from now on: to be read ahead, or because of this reference. What comes
-    /// of it is told by `arrived` or `lost`.
+    /// The page was taken for a block that is on its way from now on: to be read ahead, or because
+    /// of this reference. What comes of it is told by `arrived` or `lost`.
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>);
 
     /// A reference found the page on its way.
@@ -52,8 +52,8 @@ pub trait Runs {
     /// The page's block will not come after all.
     fn lost(&mut self, page: Page, context: &Context<'_>);
 
-    /// What is to be read ahead because of the references it heard of. It is asked again and again until there is nothing; then
-    /// all that it wanted is on its way, as far as there was room.
+    /// What is to be read ahead because of the references it heard of. It is asked again and again
+    /// until there is nothing; then all that it wanted is on its way, as far as there was room.
     fn next_stretch(&mut self) -> Option<Stretch>;
 }
 
@@ -97,7 +97,8 @@ pub trait Reports {
     /// The partitions it divides its pages into; none where it does not divide them.
     fn partitions(&self) -> Vec<Partition>;
 
-    /// Which of its partitions a page that is here is in, if they go by the pattern of its last reference.
+    /// Which of its partitions a page that is here is in, if they go by the pattern of its last
+    /// reference.
     fn partition_of(&self, _page: Page) -> Option<usize> {
         None
     }

@@ -1,8 +1,9 @@
 //! Policies: which page goes when one must, and how many pages may hold what has not been read yet.
 //!
-//! One file a policy, and one line in `policies!` below. A file gives its `SPEC`: name, source, parameters, how to
-//! build it. Command help, sweeps and the conformance suite follow from the registry. A policy may lie in another crate as well: its
-//! `SPEC` is added to a [`Registry`], and what is chosen from that is used as any other.
+//! One file a policy, and one line in `policies!` below. A file gives its `SPEC`: name, source,
+//! parameters, how to build it. Command help, sweeps and the conformance suite follow from the
+//! registry. A policy may lie in another crate as well: its `SPEC` is added to a [`Registry`], and
+//! what is chosen from that is used as any other.
 
 use crate::ids::Page;
 
@@ -68,11 +69,11 @@ policies! {
     ubm
 }
 
-/// A replacement policy: which page goes. It hears of pages that are here from `arrived` to `left`. What only some policies do is in
-/// their facets.
+/// A replacement policy: which page goes. It hears of pages that are here from `arrived` to `left`.
+/// What only some policies do is in their facets.
 ///
-/// A policy that is built upon another one says so by `base` and `base_mut`: all facets that it has none of its own for are then
-/// its base's, and so is its nature.
+/// A policy that is built upon another one says so by `base` and `base_mut`: all facets that it has
+/// none of its own for are then its base's, and so is its nature.
 pub trait Policy: Send + Sync {
     /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>);
@@ -83,15 +84,17 @@ pub trait Policy: Send + Sync {
     /// The page is given up, for this policy's choice or for any other reason.
     fn left(&mut self, page: Page, context: &Context<'_>);
 
-    /// A page is needed: brings up to date what pages are compared by, so that `candidate` need not. It chooses nothing, and
-    /// what it leaves is as true if no page goes.
+    /// A page is needed: brings up to date what pages are compared by, so that `candidate` need
+    /// not. It chooses nothing, and what it leaves is as true if no page goes.
     fn weigh(&mut self, _context: &Context<'_>, _need: Need) {}
 
-    /// The page to give up next, of those that can go, and what it is worth. To ask changes nothing: whoever asks may decline it,
-    /// or ask again. What has not been weighed for this need may be out of date.
+    /// The page to give up next, of those that can go, and what it is worth. To ask changes
+    /// nothing: whoever asks may decline it, or ask again. What has not been weighed for this need
+    /// may be out of date.
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate>;
 
-    /// The candidate was taken for this need and is about to leave: what follows from an eviction is done here.
+    /// The candidate was taken for this need and is about to leave: what follows from an eviction
+    /// is done here.
     fn evicting(&mut self, _page: Page, _context: &Context<'_>, _need: Need) {}
 
     /// What it is.

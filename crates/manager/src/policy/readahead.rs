@@ -7,8 +7,8 @@
 //! candidate:     as `keep` has it; but no page goes for a block that is read after it in one stretch
 //! ```
 //!
-//! Of the estimators that it is made of (`estimators`) one owns all pages, `keep`; that of runs defends those which are about to be
-//! read, and the ceiling tells what fetching is worth.
+//! Of the estimators that it is made of (`estimators`) one owns all pages, `keep`; that of runs
+//! defends those which are about to be read, and the ceiling tells what fetching is worth.
 //!
 //! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what is known of a program's call sites,
 //! or what it advises, decides what stays, and it is read ahead for all the same.

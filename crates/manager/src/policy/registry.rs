@@ -126,8 +126,9 @@ impl Registry {
     }
 }
 
-/// A policy with its parameters, as a user chose it: `lru`, `tip1:unread_share=0.25,count_present=0`. Parsed from text, it is one of
-/// this crate; [`Registry::choose`] knows others.
+/// A policy with its parameters, as a user chose it: `lru`,
+/// `tip1:unread_share=0.25,count_present=0`. Parsed from text, it is one of this crate;
+/// [`Registry::choose`] knows others.
 #[derive(Debug, Clone)]
 pub struct Choice {
     text: String,
@@ -150,8 +151,8 @@ impl Choice {
         self.build().nature().is_offline
     }
 
-    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not: for the policy's own reason, or
-    /// for that of a policy it is made of.
+    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not:
+    /// for the policy's own reason, or for that of a policy it is made of.
     pub fn unlike_a_part(&self) -> Option<&'static str> {
         self.values.unlike_a_part()
     }

@@ -79,7 +79,8 @@ impl S3Fifo {
         self.pages.len(SMALL) >= self.small_max(context)
     }
 
-    /// Turns the small queue until this page is at its old end; what is to stay moves to the main one. Whether it got there.
+    /// Turns the small queue until this page is at its old end; what is to stay moves to the main
+    /// one. Whether it got there.
     fn turn_small(&mut self, until: Page) -> bool {
         for _ in 0..self.pages.len(SMALL) {
             let Some(page) = self.pages.oldest(SMALL) else { return false };
@@ -95,7 +96,8 @@ impl S3Fifo {
         false
     }
 
-    /// Turns the main queue until this page is at its old end and has no uses left. Whether it got there.
+    /// Turns the main queue until this page is at its old end and has no uses left. Whether it got
+    /// there.
     fn turn_main(&mut self, until: Page) -> bool {
         // After so many rounds no page has: who is not found then is not here.
         for _ in 0..(u64::from(USES_MAX) + 1) * self.pages.len(MAIN) {
@@ -143,7 +145,8 @@ impl Policy for S3Fifo {
         let stays = |page: &Page| self.pages[*page] >= USES_TO_STAY;
         let small = || self.pages.oldest_first(SMALL).filter(can_go);
         let of_small = || small().find(|page| !stays(page));
-        // In each round of the main queue one use of every page is left behind: the fewest uses go, and of these the oldest.
+        // In each round of the main queue one use of every page is left behind: the fewest uses go,
+        // and of these the oldest.
         let least_used = || {
             let mut least: Option<Page> = None;
             for page in self.pages.oldest_first(MAIN).filter(can_go) {

@@ -27,8 +27,9 @@ pub enum Domain {
         /// The greatest.
         max: f64,
     },
-    /// The name of another policy that can hold a part, and decides about a part of the memory. Its own parameters are set by its
-    /// parameter's name and theirs, joined by a point: `keep=pcc,keep.onward=0`.
+    /// The name of another policy that can hold a part, and decides about a part of the memory. Its
+    /// own parameters are set by its parameter's name and theirs, joined by a point:
+    /// `keep=pcc,keep.onward=0`.
     Policy {
         /// The policy if none is given.
         default: &'static str,
@@ -63,8 +64,9 @@ pub struct Spec {
     pub summary: &'static str,
     /// The paper and section, or the idea's origin.
     pub source: &'static str,
-    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not. Of the policies that its
-    /// parameters name it need not speak: see [`Choice::unlike_a_part`](super::Choice::unlike_a_part).
+    /// Why a part of all blocks in as much of the memory would not miss as all do, if it would not.
+    /// Of the policies that its parameters name it need not speak: see
+    /// [`Choice::unlike_a_part`](super::Choice::unlike_a_part).
     pub unlike_a_part: Option<&'static str>,
     /// Its parameters.
     pub parameters: &'static [Parameter],

@@ -110,7 +110,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A page that goes for anything: its policy compares pages with each other, and with nothing else.
+    /// A page that goes for anything: its policy compares pages with each other, and with nothing
+    /// else.
     pub fn unpriced(page: Page) -> Self {
         Candidate { page, worth: f64::NEG_INFINITY }
     }

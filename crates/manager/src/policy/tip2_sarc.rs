@@ -1,5 +1,6 @@
-//! `tip2-sarc`: `tip2` for programs that say nothing as well: runs are found and read ahead as under `sarc`, and their pages have an
-//! estimator of their own beside the LRU queue's and those of hints (`estimators/runs`).
+//! `tip2-sarc`: `tip2` for programs that say nothing as well: runs are found and read ahead as
+//! under `sarc`, and their pages have an estimator of their own beside the LRU queue's and those of
+//! hints (`estimators/runs`).
 
 use super::estimators::desk::{T_DISK, T_DRIVER, T_HIT};
 use super::estimators::hints::BURST_MARGIN;

@@ -70,7 +70,8 @@ impl WTinyLfu {
         self.pages.oldest_first(part).find(|&page| context.table.can_go(page))
     }
 
-    /// The page of the window that is to go, or to be admitted to the main part; none while the window has room.
+    /// The page of the window that is to go, or to be admitted to the main part; none while the
+    /// window has room.
     fn applicant(&self, context: &Context<'_>) -> Option<Page> {
         let is_full = self.pages.len(WINDOW) >= self.window_max(context);
         self.oldest(WINDOW, context).filter(|_| is_full)

@@ -1,5 +1,6 @@
-//! What the estimators of 000's currency have in common: what requests cost, whose pages are referenced how often, and the two lists,
-//! LRU queue and runs, of which the older end goes while either is too short to say what its pages are worth.
+//! What the estimators of 000's currency have in common: what requests cost, whose pages are
+//! referenced how often, and the two lists, LRU queue and runs, of which the older end goes while
+//! either is too short to say what its pages are worth.
 
 use super::runs::PAGES_MIN;
 use crate::estimate::cost::Times;
@@ -30,7 +31,8 @@ pub const T_DISK: Parameter = Parameter {
 
 /// What a device's request takes where nothing was measured yet: a disk of today, or a network.
 const DISK_NS_UNKNOWN: f64 = 5e6;
-/// Whose references are counted, by number: the LRU queue's, those of runs, and from there on the sequences' of hints.
+/// Whose references are counted, by number: the LRU queue's, those of runs, and from there on the
+/// sequences' of hints.
 pub const QUEUE: usize = 0;
 /// See [`QUEUE`].
 pub const RUNS: usize = 1;
@@ -81,8 +83,8 @@ impl Desk {
         self.times(context, context.device_of(page)).miss()
     }
 
-    /// Of whose list a page goes if one that is not disclosed must, where a list shorter than its bottom says too little of itself;
-    /// None where the values say it.
+    /// Of whose list a page goes if one that is not disclosed must, where a list shorter than its
+    /// bottom says too little of itself; None where the values say it.
     pub fn older(&self, context: &Context<'_>) -> Option<Class> {
         let of_queue = self.lists.oldest(Class::Random)?;
         self.lists.oldest(Class::Sequential)?;

@@ -1,4 +1,5 @@
-//! The estimator of what is disclosed: a page is worth what fetching it again would cost, and when (000 sections 4.2 to 4.6).
+//! The estimator of what is disclosed: a page is worth what fetching it again would cost, and when
+//! (000 sections 4.2 to 4.6).
 //!
 //! ```text
 //! value of a page disclosed in y reads = T_driver / (y - P)             y beyond the horizon P = T_disk / T_hit
@@ -10,11 +11,13 @@
 //! each times the share of the references that the sequence has, and how far it is believed.
 //!
 //! # Where this differs from the paper
-//! - Each stream of hints has an order for each device, because only blocks of one T_disk are in one order (4.9).
+//! - Each stream of hints has an order for each device, because only blocks of one T_disk are in
+//!   one order (4.9).
 //! - A stream's values are scaled by its confidence: the paper's hints are accurate (section 7).
-//! - A page is owned for one stream of hints at most, the one to which it is worth most; the others are asked when it is picked, as all
-//!   are in section 5.1.
-//! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`, estimate/pace).
+//! - A page is owned for one stream of hints at most, the one to which it is worth most; the others
+//!   are asked when it is picked, as all are in section 5.1.
+//! - The horizon may follow the reader's measured pace instead of T_hit (`burst_margin`,
+//!   estimate/pace).
 
 use super::Estimator;
 use super::desk::{Desk, HINTED};
@@ -113,7 +116,8 @@ impl Hints {
         self.pace(sequence).stalled();
     }
 
-    /// The share of references that a stream's values speak for, times how far it is to be believed.
+    /// The share of references that a stream's values speak for, times how far it is to be
+    /// believed.
     fn weight(&self, sequence: u16, desk: &Desk, context: &Context<'_>) -> f64 {
         desk.rates.share(HINTED + usize::from(sequence)) * context.confidence(sequence)
     }

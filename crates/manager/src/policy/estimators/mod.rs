@@ -1,5 +1,6 @@
-//! Estimators, and who arbitrates between them: which page goes where several know what pages are worth, each of those it knows best
-//! (000 sections 4.1 and 5.1). `tip2` and its relatives and `readahead` are made of them.
+//! Estimators, and who arbitrates between them: which page goes where several know what pages are
+//! worth, each of those it knows best (000 sections 4.1 and 5.1). `tip2` and its relatives and
+//! `readahead` are made of them.
 //!
 //! ```text
 //! weigh(need):   loop: e = the estimator that declares the least value; p = its least valuable page
@@ -13,8 +14,9 @@
 //! candidate:     the first orphan that can go, else what is declared least and not defended
 //! ```
 //!
-//! To declare and to value changes nothing (`&self`), so that it can be asked at any time; pages change owners in `weigh` alone, which
-//! is for a page that is needed. What estimators have in common (prices, lists they share) is on their desk, `D`.
+//! To declare and to value changes nothing (`&self`), so that it can be asked at any time; pages
+//! change owners in `weigh` alone, which is for a page that is needed. What estimators have in
+//! common (prices, lists they share) is on their desk, `D`.
 //!
 //! ```text
 //! desk       what requests cost, how often each estimator's pages are referenced, and the lists of what was not disclosed
@@ -44,7 +46,8 @@ pub trait Estimator<D> {
         None
     }
 
-    /// Whether it can tell of any page what that is worth, and not only of the one that it declares.
+    /// Whether it can tell of any page what that is worth, and not only of the one that it
+    /// declares.
     fn knows_each(&self) -> bool {
         false
     }
@@ -203,7 +206,8 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
                 return;
             }
             self.estimators[at].disown(page, self.desk, self.context);
-            // Never less than what was least before: what proves worth nothing is found in its turn.
+            // Never less than what was least before: what proves worth nothing is found in its
+            // turn.
             let declared = |it: &Self| it.least(need).map_or(f64::INFINITY, |(_, other)| other.worth.max(worth));
             if let Some((other, saved)) = best
                 && (saved >= need.value || saved > declared(&self))
@@ -230,7 +234,8 @@ mod tests {
     use crate::layout::Stripe;
     use crate::table::{Phase, State, Table};
 
-    /// Owns pages at these values, the least first; what it knows of pages beside is what they are worth to it.
+    /// Owns pages at these values, the least first; what it knows of pages beside is what they are
+    /// worth to it.
     #[derive(Default)]
     struct Toy {
         owned: Vec<(Page, f64)>,

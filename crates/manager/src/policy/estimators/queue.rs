@@ -1,12 +1,12 @@
-//! The estimator of recency: an LRU queue that ends in ghosts, and what its last page is worth by how often reads find their blocks
-//! that deep (000 sections 4.3 and 5.2).
+//! The estimator of recency: an LRU queue that ends in ghosts, and what its last page is worth by
+//! how often reads find their blocks that deep (000 sections 4.3 and 5.2).
 //!
 //! ```text
 //! value of the page at the LRU end = H'(n) (T_driver + T_disk)      H' at the queue's resident length n (estimate/recency)
 //! ```
 //!
-//! The queue's length, ghosts and all, is limited by the pages there are. A page that was picked becomes a ghost, whether it goes or
-//! another estimator owns it from then on.
+//! The queue's length, ghosts and all, is limited by the pages there are. A page that was picked
+//! becomes a ghost, whether it goes or another estimator owns it from then on.
 
 use std::collections::BTreeSet;
 
@@ -99,8 +99,9 @@ impl Queue {
         self.renew(page, !counted, desk, context);
     }
 
-    /// A page came by the file system's own readahead. It stands for the read that it expects, which is counted now: that would find
-    /// what is here by this very guess, and count as a hit at the queue's top.
+    /// A page came by the file system's own readahead. It stands for the read that it expects,
+    /// which is counted now: that would find what is here by this very guess, and count as a hit at
+    /// the queue's top.
     pub fn expect(&mut self, page: Page, desk: &mut Desk, context: &Context<'_>) {
         self.renew(page, true, desk, context);
         self.counted.insert(page);

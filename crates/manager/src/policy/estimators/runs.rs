@@ -1,12 +1,14 @@
-//! The estimator of runs: what is read ahead of them, and what a page more of their list is worth (003).
+//! The estimator of runs: what is read ahead of them, and what a page more of their list is worth
+//! (003).
 //!
 //! ```text
 //! value of a page of SEQ = 2 s / L (T_driver + T_disk)       s: sequential misses a reference, of all runs;  L: pages of SEQ
 //! ```
 //!
-//! A page more saves 2 s / L misses, whichever run's it is (003 equation 5): so the list quotes a value as the LRU queue does, and the
-//! least valuable page goes. Where 003's SARC moves a border between two lists until both are worth the same, here it is
-//! where it should be, but for what the estimates know.
+//! A page more saves 2 s / L misses, whichever run's it is (003 equation 5): so the list quotes a
+//! value as the LRU queue does, and the least valuable page goes. Where 003's SARC moves a border
+//! between two lists until both are worth the same, here it is where it should be, but for what the
+//! estimates know.
 //!
 //! ```text
 //! a page is in SEQ:          from when it is taken for a block that is read ahead, or missed in a run
@@ -22,11 +24,12 @@ use crate::policy::sequential::detect::{Detector, Rules};
 use crate::policy::sequential::lists::Class;
 use crate::policy::{Candidate, Context, Need, Stretch};
 
-/// References after which what was before weighs half as much, in parts of the memory: as in the LRU queue (estimate/recency).
+/// References after which what was before weighs half as much, in parts of the memory: as in the
+/// LRU queue (estimate/recency).
 const HALVED_AFTER: u64 = 4;
 
-/// Pages a list has at least before its value counts: with fewer of RANDOM, the blocks of a run would not last until they are known
-/// as one. A memory of few pages more is one LRU list.
+/// Pages a list has at least before its value counts: with fewer of RANDOM, the blocks of a run
+/// would not last until they are known as one. A memory of few pages more is one LRU list.
 pub const PAGES_MIN: f64 = 4.0;
 
 /// What finds runs, and how often they are missed. Its pages are those of the list SEQ.

@@ -21,14 +21,16 @@
 //!           otherwise:    counted at its place in the LRU queue, ghost or page; to the MRU end
 //! ```
 //!
-//! The LRU queue ends in ghosts: its length, ghosts and all, is limited by the pages there are. A page its estimator picked
-//! becomes a ghost, whether it goes or another estimator keeps it. Pages that nobody owns and that cannot go yet are
-//! orphans: they are looked at first.
+//! The LRU queue ends in ghosts: its length, ghosts and all, is limited by the pages there are. A
+//! page its estimator picked becomes a ghost, whether it goes or another estimator keeps it. Pages
+//! that nobody owns and that cannot go yet are orphans: they are looked at first.
 //!
-//! The estimators, and who arbitrates between them, are in `policy/estimators`; here is who owns a page when it comes, or is read.
+//! The estimators, and who arbitrates between them, are in `policy/estimators`; here is who owns a
+//! page when it comes, or is read.
 //!
 //! # Where this differs from the paper
-//! - What the estimators' files say: streams of one device each, values scaled by confidence, a page owned for one stream at most.
+//! - What the estimators' files say: streams of one device each, values scaled by confidence, a
+//!   page owned for one stream at most.
 //! - Places in the LRU queue come from buckets instead of borders (estimate/recency).
 //! - Where T_disk is not given, it is measured, device by device.
 
@@ -173,7 +175,8 @@ impl Tip2 {
         }
     }
 
-    /// What is wanted ahead and has a page already becomes as recent as what is brought, but for what is disclosed.
+    /// What is wanted ahead and has a page already becomes as recent as what is brought, but for
+    /// what is disclosed.
     fn renew_wanted(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
         let Some(runs) = &mut self.runs else { return };
         for block in wanted.iter().flat_map(Stretch::blocks) {
