@@ -39,7 +39,8 @@ pub struct Running {
     #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
     pub memory: Option<u64>,
 
-    /// The policy that decides what is fetched ahead and what is dropped; 'foresee sim --list' shows them [default:
+    /// The policy that decides what is fetched ahead and what is dropped, with its parameters if need
+    /// be, as in readahead:keep=pcc,keep.onward=0; 'foresee sim --list' shows them [default:
     /// readahead:keep=pcc, or readahead:keep=lru-sp with --advice or --join]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
