@@ -1,8 +1,9 @@
-"""make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory.
+"""make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory; on the hard disk
+also what a sweep takes: all that the device was asked for in the plain run, once, in the order of its place.
 
 Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
 to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
-registry, and for their jobs PostgreSQL and go.
+registry, and for their jobs PostgreSQL, ripgrep and go.
 """
 
 import json
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +23,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 import common  # noqa: E402
+import others  # noqa: E402
 import postgres  # noqa: E402
+import sweep  # noqa: E402
 from common import DISKS  # noqa: E402
 
 BIG_MIB = 256
@@ -38,7 +42,7 @@ print(sum(int(data[place]) for place in places) % 1000003)
 
 class Job(NamedTuple):
     name: str
-    # What the first and the second run on network storage must gain at least.
+    # What the first and the second run on network storage must gain at least; 0 where nothing was set.
     bar: tuple
     command: list
     # What it reads on the slow disk, and what brings the program itself into memory.
@@ -46,6 +50,8 @@ class Job(NamedTuple):
     warmed: list
     # What foresee has run before the first run, cold too; not measured.
     before: list = None
+    # What it prints comes in any order.
+    in_any_order: bool = False
 
 
 # Built once, beside the packages.
@@ -79,6 +85,10 @@ IMPORT = IMPORTS + "import pandas, sklearn.linear_model, pyarrow\nprint(pandas._
 ANOTHER = IMPORTS + "import pyarrow, sklearn.linear_model\nimport pandas as pd\nprint(len(pd.__version__))"
 
 
+CATS = "find packages -name '*.py' -print0 | xargs -0 -P4 -n64 cat | wc -c"
+NO_CATS = "find /dev/null | xargs cat | wc -c"
+
+
 def python(name, bar, words, data, before=None):
     loaded = "import random, sqlite3, ssl, json, ctypes"
     command = lambda words: [sys.executable, "-c", *words]  # noqa: E731
@@ -90,9 +100,13 @@ JOBS = [
     numpy("numpy.memmap, 2,000 at random", (1, 8), AT_RANDOM),
     *postgres.jobs(Job),
     python("SQLite, 2,000 look-ups, other keys each run", (1, 1.8), [LOOK_UPS, "{arm}"], "rows.db"),
+    python("three large packages", (0, 0), [IMPORT], "packages"),
     python("three large packages, another script ran before", (3, 3), [IMPORT], "packages", [ANOTHER]),
     python("three large packages, one argument more than before", (3, 3), [IMPORT, "more"], "packages", [IMPORT]),
+    Job("rg over the packages' sources", (0, 0), ["rg", "-c", "import", "packages"], "packages", ["rg", "--version"], in_any_order=True),
+    Job("find | xargs -P4 cat, the packages' sources", (0, 0), ["sh", "-c", CATS], "packages", ["sh", "-c", NO_CATS]),
     Job("static Go program, 4,000 files in directory order", (5, 10), [FILES, "small"], "small", [FILES]),
+    *others.jobs(Job, python),
 ]
 ARMS = ["plain", "first", "second", "warm"]
 
@@ -115,7 +129,7 @@ def environment(cache):
     return {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.environ["FORESEE_BENCH_PACKAGES"]}
 
 
-def run(arguments, arm, job, cache):
+def run(arguments, arm, job, cache, sweeps):
     """One run: how long it took, what it printed, the account."""
     account = cache / "account.json"
     account.unlink(missing_ok=True)
@@ -128,22 +142,31 @@ def run(arguments, arm, job, cache):
         make_warm(Path(job.data))
     else:
         make_cold(job, cache)
-    begun = time.perf_counter()
-    done = subprocess.run([*prefix, *words], env=environment(cache), capture_output=True, check=True)
-    took = time.perf_counter() - begun
+    device = os.environ["SLOWDISK_DEVICE"]
+    with sweep.recorded(device) if arm == "plain" and sweeps else nullcontext() as reads:
+        begun = time.perf_counter()
+        done = subprocess.run([*prefix, *words], env=environment(cache), capture_output=True, check=True)
+        took = time.perf_counter() - begun
     told = json.loads(account.read_text()) if account.exists() else None
     kept = {key: told[key] for key in ("own_cpu_s", "prefetched")} if told else None
-    return {"elapsed_s": took, "output": done.stdout.decode(), "account": kept}
+    output = done.stdout.decode()
+    if job.in_any_order:
+        output = "".join(sorted(output.splitlines(keepends=True)))
+    result = {"elapsed_s": took, "output": output, "account": kept}
+    if reads:
+        make_cold(job, cache)
+        result["sweep_s"] = sweep.sweep(device, reads)
+    return result
 
 
-def measure(arguments, job, directory):
+def measure(arguments, job, directory, sweeps):
     row = {"job": job.name, **{arm: [] for arm in ARMS}}
     for arms in ([ARMS, ["warm", "first", "second", "plain"]] * arguments.rounds)[: arguments.rounds]:
         cache = directory / "cache"
         shutil.rmtree(cache, ignore_errors=True)
         cache.mkdir()
         for arm in arms:
-            row[arm].append(run(arguments, arm, job, cache))
+            row[arm].append(run(arguments, arm, job, cache, sweeps))
     row["same_output"] = len({it["output"] for arm in ARMS for it in row[arm]}) == 1
     return row
 
@@ -161,9 +184,12 @@ def setup(jobs):
         "small": small,
         "cluster": postgres.SETUP,
         "rows.db": f"{sys.executable} -c {shlex.quote(FILL)}",
+        **others.SETUP,
         "packages": f"{sys.executable} -m pip install --quiet --target packages {' '.join(PACKAGES)}",
     }
-    return "\n".join(f'cd "$SLOWDISK_MOUNT"\n{fill[data]}' for data in dict.fromkeys(job.data for job in jobs))
+    # A history is of packages.
+    needed = [data for job in jobs for data in (["packages"] if job.data == "history" else []) + [job.data]]
+    return "\n".join(f'cd "$SLOWDISK_MOUNT"\n{fill[data]}' for data in dict.fromkeys(needed))
 
 
 def inside(arguments):
@@ -176,23 +202,26 @@ def inside(arguments):
             control.write_text(DISKS[disk] + "\n")
             for job in wanted(arguments):
                 print(f"{disk}: {job.name}", file=sys.stderr, flush=True)
-                raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory))})
+                raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory), disk == "disk" and sweep.can_record())})
     common.keep(arguments, "seeing", raw)
 
 
 def table(results):
     raw = json.loads((results / "seeing.json").read_text())
     print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of {raw['rounds']} runs")
-    print("| disk | job | plain | first run | second run | at least (network) | in memory | foresee's CPU, first and second |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| disk | job | plain | first run | second run | at least (network) | in memory | one sweep | foresee's CPU, first and second |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     bars = {job.name: job.bar for job in JOBS}
     for row in raw["results"]:
         plain, first, second, warm = (statistics.median(it["elapsed_s"] for it in row[arm]) for arm in ARMS)
         cpu = [statistics.median(it["account"]["own_cpu_s"] for it in row[arm]) for arm in ("first", "second")]
-        bar = " / ".join(f"{it}x" for it in bars[row["job"]]) if row["disk"] == "network" else ""
+        bar = bars[row["job"]] if row["disk"] == "network" else (0, 0)
+        bar = " / ".join(f"{it}x" for it in bar) if any(bar) else ""
+        sweeps = [it["sweep_s"] for it in row["plain"] if "sweep_s" in it]
+        swept = f"{statistics.median(sweeps):.2f} s" if sweeps else ""
         note = "" if row["same_output"] else " (outputs differ)"
         print(f"| {row['disk']} | {row['job']}{note} | {plain:.2f} s | {plain / first:.1f}x | {plain / second:.1f}x | {bar} "
-              f"| {warm:.2f} s | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
+              f"| {warm:.2f} s | {swept} | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
 
 
 def main():
@@ -203,7 +232,7 @@ def main():
         return inside(arguments)
     if not arguments.table:
         with tempfile.TemporaryDirectory() as packages:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "numpy"], check=True)
+            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, *others.NEEDED], check=True)
             os.environ["FORESEE_BENCH_PACKAGES"] = packages
             go = {**os.environ, "CGO_ENABLED": "0"}
             subprocess.run(["go", "build", "-o", Path(packages) / "files", HERE / "files.go"], check=True, env=go)

@@ -15,6 +15,8 @@ FILL = (f"create unlogged table rows as select id, repeat(md5(id::text), 7) as t
         "alter table rows add primary key (id); vacuum freeze analyze;")
 ASK = "".join(f"select id, md5(text) from rows where id = {key};" for key in random.Random(5).choices(range(1, ROWS + 1), k=LOOKUPS))
 
+SCAN = "select count(*), max(md5(text)) from rows;"
+
 
 def server(statements):
     """A script that has a server answer these statements."""
@@ -42,7 +44,8 @@ def jobs(job):
         print("left out: PostgreSQL is not installed", file=sys.stderr)
         return []
     name = f"PostgreSQL under root's foresee run, {LOOKUPS:,} look-ups"
-    return [job(name, (1, 10), ["sh", "-c", server(ASK)], "cluster", [BINARIES / "postgres", "--version"])]
+    run = lambda statements: (["sh", "-c", server(statements)], "cluster", [BINARIES / "postgres", "--version"])  # noqa: E731
+    return [job(name, (1, 10), *run(ASK)), job("PostgreSQL, a scan of the table", (0, 0), *run(SCAN))]
 
 
 SETUP = setup() if BINARIES else ""

@@ -9,6 +9,7 @@ mod depth;
 mod governor;
 mod overlap;
 mod quick;
+mod sweep;
 
 use std::collections::BTreeSet;
 
@@ -21,6 +22,7 @@ pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
 use quick::Quick;
+use sweep::Sweep;
 
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
@@ -135,6 +137,7 @@ struct Device {
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
     quick: Quick,
+    sweep: Sweep,
     /// Waiting blocks, by rank.
     waiting: [BTreeSet<Turn>; RANKS],
     arrivals: u64,
@@ -149,6 +152,11 @@ struct Device {
 type Turn = (u64, u64, u64);
 
 impl Device {
+    /// Whether what is sent first may matter to an arm: behind a network or a daemon requests wait for one another for other reasons.
+    fn may_have_arm(&self) -> bool {
+        self.caution.is_none()
+    }
+
     /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may be are out; under caution a file
     /// that has as many requests as it may is passed over.
     fn next_turn(&self) -> Option<(usize, Turn)> {
@@ -218,6 +226,7 @@ impl Dispatch {
                 out_for_runs: 0,
                 access_ns: None,
                 quick: Quick::default(),
+                sweep: Sweep::default(),
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
@@ -358,15 +367,34 @@ impl Dispatch {
         self.flights.insert(fetch.0, flight);
     }
 
-    /// Takes the next run of waiting neighbours that the device may be sent now.
-    fn next_run(&mut self, id: DeviceId) -> Option<Flight> {
+    /// Whether some device has shown that it serves requests one by one.
+    pub fn any_one_by_one(&self) -> bool {
+        self.devices.iter().any(|device| device.may_have_arm() && device.sweep.is_one_by_one())
+    }
+
+    /// A name led to this device.
+    pub fn named(&mut self, id: DeviceId) {
+        self.device(id);
+        for (at, device) in self.devices.iter_mut().enumerate() {
+            device.sweep.named(at == usize::from(id.0));
+        }
+    }
+
+    /// Takes the next run of waiting neighbours that the device may be sent now, while so many names are being looked up.
+    fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
         let stripe = self.stripe;
         let device = self.device(id);
         if device.outstanding >= device.limits.outstanding_max {
             return None;
         }
         let cluster_max = device.limits.cluster_blocks_max.max(1);
-        let (rank, mut turn) = device.next_turn()?;
+        let Some((rank, mut turn)) = device.next_turn() else {
+            device.sweep.is_over();
+            return None;
+        };
+        if rank != OF_RUNS && device.may_have_arm() && device.sweep.holds_back(now, names, device.outstanding) {
+            return None;
+        }
         let class = if rank == 0 { Class::Hinted } else { Class::Guessed };
         let queue = &mut device.waiting[rank];
         let (_, place, key) = turn;
@@ -388,9 +416,16 @@ impl Dispatch {
         Some(Flight { of_run: rank == OF_RUNS, ..Flight::new(id, first, count, class) })
     }
 
-    /// Sends what may be sent to this device; tells of each run that left.
-    pub fn pump(&mut self, now: Time, id: DeviceId, out: &mut Vec<Action>, mut sent: impl FnMut(Block, u64)) {
-        while let Some(flight) = self.next_run(id) {
+    /// Sends what may be sent to this device while so many names are being looked up; tells of each run that left.
+    pub fn pump(
+        &mut self,
+        now: Time,
+        id: DeviceId,
+        names: usize,
+        out: &mut Vec<Action>,
+        mut sent: impl FnMut(Block, u64),
+    ) {
+        while let Some(flight) = self.next_run(now, id, names) {
             sent(flight.first, flight.count);
             self.send(now, flight, out);
         }
@@ -426,6 +461,9 @@ impl Dispatch {
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
+            if flight.class != Class::Demand && !flight.of_run {
+                device.sweep.finished(took, flight.beside > 0, device.limits.outstanding_max);
+            }
         }
         if flight.beside == 0 && !cached {
             let before = device.access_ns.unwrap_or(took as f64);

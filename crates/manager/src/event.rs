@@ -434,6 +434,11 @@ impl Source {
     pub(crate) fn is_ordered(self) -> bool {
         !matches!(self, Source::Related | Source::Unordered)
     }
+
+    /// Whether several may read it together, each a part of it: the processes and threads of a run.
+    pub(crate) fn is_read_together(self) -> bool {
+        self == Source::Profile
+    }
 }
 
 /// Whether the host serves the reader or only watches it.

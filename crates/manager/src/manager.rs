@@ -294,6 +294,11 @@ impl Manager {
         self.page_of(block).is_some_and(|page| self.table.frame(page).phase == Phase::Present)
     }
 
+    /// Whether somebody has read a block since it came here: what was only brought ahead has not been.
+    pub fn was_read(&self, block: Block) -> bool {
+        self.page_of(block).is_some_and(|page| self.table.frame(page).read)
+    }
+
     /// The state of a block's page, if it has one.
     pub fn state_of(&self, block: Block) -> Option<State> {
         self.page_of(block).map(|page| self.table.state(page))
@@ -361,6 +366,9 @@ impl Manager {
 
     fn resolved(&mut self, file: FileId, known: Known) {
         self.files.set(file, known);
+        if let Known::Here { home, .. } = known {
+            self.dispatch.named(home.device);
+        }
         self.hints.resolved(file, known);
     }
 

@@ -69,8 +69,12 @@ pub(crate) struct Frame {
     pub passed: bool,
     /// Its file changed while it was in flight: what arrives must not be kept (I6).
     pub stale: bool,
-    free: bool,
+    /// Somebody has read it since it came.
+    pub read: bool,
 }
+
+/// The key of a frame that holds no page: no block's.
+const FREE: u64 = u64::MAX;
 
 /// Multiplies and folds: block keys are dense small integers, and a table that a reference goes through every time
 /// cannot afford a keyed hash.
@@ -120,7 +124,7 @@ impl Table {
 
     /// Whether this page, which may be no page at all, holds this block.
     pub(crate) fn holds(&self, page: Page, block: Block) -> bool {
-        self.frames.get(page as usize).is_some_and(|frame| frame.key == block.key() && !frame.free)
+        self.frames.get(page as usize).is_some_and(|frame| frame.key == block.key())
     }
 
     /// The block this page holds.
@@ -190,7 +194,7 @@ impl Table {
         debug_assert!(self.find(block).is_none(), "I3: {block:?} has two pages");
         let key = block.key();
         let frame =
-            Frame { key, sequence: NO_SEQUENCE, state, phase, ahead: false, passed: false, stale: false, free: false };
+            Frame { key, sequence: NO_SEQUENCE, state, phase, ahead: false, passed: false, stale: false, read: false };
         let page = match self.free.pop() {
             Some(page) => {
                 self.frames[page as usize] = frame;
@@ -213,10 +217,9 @@ impl Table {
 
     pub(crate) fn remove(&mut self, page: Page) -> Block {
         let frame = &mut self.frames[page as usize];
-        debug_assert!(!frame.free && frame.sequence == NO_SEQUENCE);
-        frame.free = true;
+        debug_assert!(frame.key != FREE && frame.sequence == NO_SEQUENCE);
+        let key = std::mem::replace(&mut frame.key, FREE);
         self.counts[frame.state as usize] -= 1;
-        let key = frame.key;
         self.index.remove(key, page);
         self.free.push(page);
         Block::from_key(key)
@@ -241,7 +244,7 @@ impl Table {
 
     /// Every page in use, in the order of the frames.
     pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
-        self.frames.iter().enumerate().filter(|(_, frame)| !frame.free).map(|(page, _)| page as Page)
+        self.frames.iter().enumerate().filter(|(_, frame)| frame.key != FREE).map(|(page, _)| page as Page)
     }
 
     /// Checks I1 and the index against the frames; for tests and debug builds.

@@ -80,6 +80,38 @@ fn a_file_ends_a_run() {
     assert_eq!(order(&mut driver), [(Hinted, 0, last, 1), (Hinted, 1, 0, 1)]);
 }
 
+/// A device with an arm: it is known by its requests, which wait for one another. Then blocks wait for names.
+#[test]
+fn names_go_first_where_requests_are_served_one_by_one() {
+    let hold = |one_by_one: bool| {
+        let mut driver = Driver::simple("tip1:unread_share=1", 10_000, Trust::Full);
+        (0..40).for_each(|file| drop(driver.known(file, 1)));
+        let mut fetches: Vec<FetchId> = Vec::new();
+        for file in 0..40 {
+            let actions = driver.hint_from(1, Source::Profile, file, Want::All);
+            fetches.extend(actions.iter().filter_map(|action| match action {
+                Action::Order(Order::Fetch { fetch, .. }) => Some(*fetch),
+                _ => None,
+            }));
+        }
+        for (number, fetch) in fetches.into_iter().enumerate() {
+            driver.now += if one_by_one || number == 0 { 5_000_000 } else { 0 };
+            driver.handle(Event::FetchDone { fetch });
+        }
+        (100..200).for_each(|file| drop(driver.hint_from(1, Source::Profile, file, Want::All)));
+        let asked = driver.lookups.len();
+        for file in 100..180 {
+            driver.known(file, 1);
+        }
+        let before = driver.flights.len();
+        (180..200).for_each(|file| drop(driver.known(file, 1)));
+        driver.manager.check();
+        (asked, before, driver.flights.len())
+    };
+    assert_eq!(hold(true), (100, 0, 100), "all at once, when nearly all names are known");
+    assert_eq!(hold(false), (100, 80, 100));
+}
+
 #[test]
 fn told_before_guessed() {
     let mut driver = occupied(100);

@@ -288,6 +288,78 @@ fn names_alone_are_looked_up_and_consumed() {
     driver.manager.check();
 }
 
+/// Two processes read what was recorded of them, one 30 entries ahead of the other.
+#[test]
+fn what_is_read_side_by_side_passes_nothing_over() {
+    let mut driver = driver();
+    (0..400).for_each(|index| drop(driver.hint_from(1, Source::Profile, 0, range(index * 10, 1))));
+    driver.arrive();
+    for index in 0..185 {
+        driver.read(1, 0, (2 * index + 31) * 10, 1);
+        driver.read(1, 0, 2 * index * 10, 1);
+    }
+    driver.manager.check();
+    let (consumed, skipped) = driver.manager.accuracy(Source::Profile);
+    assert_eq!(consumed, 370);
+    // The odd ones before the thirty-first were nobody's, and the cursor comes by when both have.
+    assert_eq!(skipped, 15);
+}
+
+/// What nobody reads is passed over, if later.
+#[test]
+fn what_none_of_many_reads_is_passed_over() {
+    let mut driver = driver();
+    (0..400).for_each(|index| drop(driver.hint_from(1, Source::Profile, 0, range(index * 10, 1))));
+    driver.arrive();
+    (0..400).step_by(2).for_each(|index| drop(driver.read(1, 0, index * 10, 1)));
+    driver.manager.check();
+    let (consumed, skipped) = driver.manager.accuracy(Source::Profile);
+    assert_eq!(consumed, 200);
+    assert!((130..=170).contains(&skipped), "all but those beside the last 64: {skipped}");
+}
+
+/// Who looks at all that was built need not build it anew: names earn names.
+#[test]
+fn names_earn_no_blocks() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 1000, Trust::Earned { initial_blocks: 8 });
+    for file in 1..200 {
+        driver.known(file, 4);
+        driver.hint_from(1, Source::Profile, file, Want::Name);
+        driver.hint_from(1, Source::Profile, file, Want::All);
+    }
+    for file in 1..200 {
+        driver.handle(Event::Named { reader: ReaderId(1), file: FileId(file) });
+        driver.arrive();
+    }
+    assert_eq!(driver.manager.accuracy(Source::Profile), (199, 0));
+    assert_eq!(driver.manager.statistics().ahead_of(false).fetched, 8);
+    driver.manager.check();
+}
+
+/// The dynamic linker's files are mapped before anything was looked up.
+#[test]
+fn what_is_read_before_it_is_looked_up_came_true() {
+    let mut driver = driver();
+    driver.hint_from(1, Source::Profile, 5, range(0, 100));
+    driver.read(1, 5, 0, 100);
+    assert_eq!(driver.manager.accuracy(Source::Profile), (100, 0));
+    driver.known(5, 100);
+    assert!(fetched(&driver.arrive()).is_empty());
+    driver.manager.check();
+}
+
+#[test]
+fn what_was_only_brought_was_not_read() {
+    let mut driver = driver();
+    driver.hint_from(1, Source::Listing, 0, range(0, 4));
+    driver.arrive();
+    driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Listing });
+    assert_eq!(driver.manager.state_of(block(0, 0)), Some(State::Cached));
+    assert!(!driver.manager.was_read(block(0, 0)));
+    driver.read(1, 0, 0, 1);
+    assert!(driver.manager.was_read(block(0, 0)) && !driver.manager.was_read(block(0, 1)));
+}
+
 // ---- what a sequence may hold
 
 #[test]

@@ -48,11 +48,24 @@ struct Hint {
     behind: bool,
 }
 
+/// Where those are who read what a run's record discloses: of its names, or of its blocks.
+#[derive(Default, Clone, Debug)]
+struct Lane {
+    far: Option<u64>,
+    far_run: u64,
+    came_true: Vec<u64>,
+}
+
+/// First block and number of blocks.
+type Span = Option<(u64, u64)>;
+
+/// Places that came true of late, the least of which is where the hindmost is.
+const TOGETHER: usize = 64;
+
 #[derive(Default, Clone, Debug)]
 struct Sequence {
     hints: Vec<Hint>,
-    far: Option<u64>,
-    far_run: u64,
+    lanes: [Lane; 2],
     gone: u64,
     consumed: u64,
     skipped: u64,
@@ -144,7 +157,8 @@ impl Model {
                 }
             }
             Event::Named { reader, file } => {
-                self.consume(reader, |hint, _| hint.want == Want::Name && hint.file == file)
+                let is_it = |hint: &mut Hint, _: Span| (hint.want == Want::Name && hint.file == file).then_some(1);
+                (0..self.sequences.len()).for_each(|at| _ = self.consume(reader, at, is_it));
             }
             Event::Reference { reader, file, first, count, demand, .. } => {
                 self.read_hints(reader, file, first, count);
@@ -417,8 +431,9 @@ impl Model {
         sequence.hints.push(Hint { order, file, want, looked_at, read, done, asked, walked, behind });
     }
 
-    fn span(hint: &Hint, names: &BTreeMap<FileId, Name>) -> Option<(u64, u64)> {
-        match (names.get(&hint.file)?, hint.want) {
+    fn span(hint: &Hint, names: &BTreeMap<FileId, Name>) -> Span {
+        match (names.get(&hint.file).unwrap_or(&Name::Asked), hint.want) {
+            (Name::Asked, Want::Range { first, count }) => Some((first, count)),
             (Name::Asked, _) => None,
             (_, Want::Name) | (Name::Missing, _) => Some((0, 0)),
             (Name::Here(blocks), Want::All) => Some((0, *blocks)),
@@ -429,62 +444,82 @@ impl Model {
     }
 
     fn read_hints(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64) {
-        for index in first..first + count {
-            self.consume(reader, |hint, span| {
-                let Some((from, len)) = span else { return false };
-                let near = index <= from + hint.read.max(hint.looked_at) + JUMP_BLOCKS_MAX;
-                let fits = hint.file == file && index >= from + hint.read && index < from + len && near;
-                if fits {
-                    hint.read = index + 1 - from;
-                }
-                fits
-            });
+        let end = first + count;
+        for at in 0..self.sequences.len() {
+            let mut index = first;
+            while index < end {
+                let blocks = self.consume(reader, at, |hint, span| {
+                    let (from, len) = span?;
+                    let near = index <= from + hint.read.max(hint.looked_at) + JUMP_BLOCKS_MAX;
+                    let fits = hint.file == file && index >= from + hint.read && index < from + len && near;
+                    let blocks = fits.then(|| (end - index).min(from + len - index))?;
+                    hint.read = index + blocks - from;
+                    Some(blocks)
+                });
+                index += blocks.max(1);
+            }
         }
     }
 
-    /// The first hint of each of the reader's sequences that `fits` came true.
-    fn consume(&mut self, reader: ReaderId, fits: impl Fn(&mut Hint, Option<(u64, u64)>) -> bool) {
-        let names = &self.names;
-        for (key, sequence) in self.sequences.iter_mut().filter(|(key, _)| key.0 == reader) {
-            let hit = |hint: &mut Hint| !hint.done && fits(hint, Self::span(hint, names));
-            let Some(at) = sequence.hints.iter_mut().position(hit) else { continue };
-            sequence.consumed += 1;
-            let complete = Self::span(&sequence.hints[at], names).is_none_or(|(_, len)| sequence.hints[at].read >= len);
-            if matches!(key.1, Source::Related | Source::Unordered) {
-                // In no order: nothing is passed over.
-                sequence.hints[at].done |= complete;
-                sequence.trim();
-                continue;
-            }
-            let comes = at as u64 <= JUMP_ENTRIES_MAX || {
-                let place = at as u64 + sequence.gone;
-                let follows = sequence.far.is_some_and(|far| place > far && place - far <= JUMP_ENTRIES_MAX);
-                if sequence.far != Some(place) {
-                    sequence.far_run = if follows { sequence.far_run + 1 } else { 0 };
-                    sequence.far = Some(place);
-                }
-                sequence.far_run >= JUMP_ENTRIES_MAX
-            };
-            if at as u64 <= JUMP_ENTRIES_MAX {
-                sequence.far_run = 0;
-            }
-            sequence.hints[at].done |= complete;
-            if !comes {
-                continue;
-            }
-            for hint in sequence.hints.drain(..at).filter(|hint| !hint.done) {
-                let (first, len) = Self::span(&hint, names).unwrap_or((0, 0));
-                sequence.skipped += if hint.want == Want::Name { 1 } else { len.saturating_sub(hint.read) };
-                for index in first + hint.read..(first + hint.looked_at).max(first + hint.read) {
-                    let block = Block { file: hint.file, index };
-                    if let Some(cell) = self.cells.get_mut(&block).filter(|cell| cell.unread == Some(*key)) {
-                        cell.passed = true;
-                    }
-                }
-            }
-            sequence.gone += at as u64;
-            sequence.trim();
+    /// The first hint of one of the reader's sequences that `fits` came true, by so many blocks. Returns how many.
+    fn consume(&mut self, reader: ReaderId, at: usize, fits: impl Fn(&mut Hint, Span) -> Option<u64>) -> u64 {
+        let (names, mut consumed) = (&self.names, 0);
+        let (key, sequence) = &mut self.sequences[at];
+        if key.0 != reader {
+            return 0;
         }
+        let mut hit = |hint: &mut Hint| {
+            consumed = if hint.done { None } else { fits(hint, Self::span(hint, names)) }.unwrap_or(0);
+            consumed > 0
+        };
+        let Some(at) = sequence.hints.iter_mut().position(&mut hit) else { return consumed };
+        sequence.consumed += consumed;
+        let complete = Self::span(&sequence.hints[at], names).is_none_or(|(_, len)| sequence.hints[at].read >= len);
+        if matches!(key.1, Source::Related | Source::Unordered) {
+            // In no order: nothing is passed over.
+            sequence.hints[at].done |= complete;
+            sequence.trim();
+            return consumed;
+        }
+        let together = key.1 == Source::Profile;
+        let lane_of = |hint: &Hint| usize::from(together && hint.want == Want::Name);
+        let (place, of_lane) = (at as u64 + sequence.gone, lane_of(&sequence.hints[at]));
+        let lane = &mut sequence.lanes[of_lane];
+        let foremost = lane.came_true.iter().copied().max().unwrap_or(0).max(sequence.gone);
+        sequence.hints[at].done |= complete;
+        if place <= foremost + JUMP_ENTRIES_MAX {
+            lane.far_run = 0;
+        } else {
+            let follows = lane.far.is_some_and(|far| place > far && place - far <= JUMP_ENTRIES_MAX);
+            if lane.far.replace(place) != Some(place) {
+                lane.far_run = if follows { lane.far_run + 1 } else { 0 };
+            }
+            if lane.far_run < JUMP_ENTRIES_MAX {
+                return consumed;
+            }
+            lane.came_true.clear();
+        }
+        lane.came_true.push(place);
+        let last = if together { TOGETHER } else { 1 };
+        let Some(from) = lane.came_true.len().checked_sub(last) else { return consumed };
+        let cursor = lane.came_true[from..].iter().copied().min().expect("there is one at least");
+        lane.came_true.drain(..from);
+        let gone = sequence.gone;
+        let hints = sequence.hints.iter_mut().take(cursor.saturating_sub(gone) as usize);
+        for hint in hints.filter(|hint| !hint.done && lane_of(hint) == of_lane) {
+            hint.done = true;
+            let is_here = matches!(names.get(&hint.file), Some(Name::Here(_)));
+            let (first, len) = Self::span(hint, names).filter(|_| is_here).unwrap_or((0, 0));
+            sequence.skipped += if hint.want == Want::Name { 1 } else { len.saturating_sub(hint.read) };
+            for index in first + hint.read..(first + hint.looked_at).max(first + hint.read) {
+                let block = Block { file: hint.file, index };
+                if let Some(cell) = self.cells.get_mut(&block).filter(|cell| cell.unread == Some(*key)) {
+                    cell.passed = true;
+                }
+            }
+        }
+        sequence.trim();
+        consumed
     }
 
     fn cancel(&mut self, ends: impl Fn((ReaderId, Source)) -> bool) {
@@ -504,7 +539,7 @@ impl Model {
         for (_, sequence) in self.sequences.iter_mut().filter(|(key, _)| ends(*key)) {
             sequence.gone += sequence.hints.len() as u64;
             sequence.hints.clear();
-            sequence.far_run = 0;
+            sequence.lanes = Default::default();
         }
     }
 

@@ -9,7 +9,9 @@
 //!   one such buffer, not the several segments of a real drive, and a seek empties it.
 //! - Waiting requests are served in SCAN order: the arm goes on in its direction until nothing
 //!   waits there, then turns. On the way down a run of contiguous requests is served from its
-//!   start, as any elevator that merges requests would.
+//!   start, as any elevator that merges requests would, and those of one track in the order in which
+//!   they pass under the head, as any drive with a queue would: the other way round each would cost a
+//!   whole rotation.
 
 use super::{Done, Model, Nanos, Request};
 use std::collections::BTreeMap;
@@ -103,7 +105,7 @@ impl Disk {
     /// Takes the next request of the sweep out of the queue.
     fn pick(&mut self) -> Option<((u64, u64), Waiting)> {
         let above = self.queue.range((self.head, 0)..).next().map(|(&key, _)| key);
-        let key = if self.head < self.run_end && above.is_some_and(|(offset, _)| offset == self.head) {
+        let key = if above.is_some_and(|(offset, _)| offset < self.run_end) {
             above?
         } else {
             self.run_end = 0;
@@ -116,11 +118,12 @@ impl Disk {
         self.queue.remove(&key).map(|waiting| (key, waiting))
     }
 
-    /// The first of the contiguous requests that lead up to `key`; remembers where they end.
+    /// The first request of the track that `key` is on, or of the contiguous ones that lead up to it; remembers where they end.
     fn start_of_run(&mut self, key: (u64, u64)) -> (u64, u64) {
         self.run_end = key.0 + self.queue[&key].len;
-        let mut first = key;
-        for (&before, waiting) in self.queue.range(..key).rev() {
+        let track = key.0 / self.track * self.track;
+        let mut first = self.queue.range((track, 0)..).next().map_or(key, |(&first, _)| first);
+        for (&before, waiting) in self.queue.range(..first).rev() {
             if before.0 + waiting.len != first.0 {
                 break;
             }
@@ -347,6 +350,17 @@ mod tests {
         }
         model.submit(0, Request { id: 5, offset: 5 * TRACK, len: 4096 });
         assert_eq!(order(&mut model), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn requests_of_a_track_are_served_as_they_pass_under_the_head() {
+        let mut model = disk(|_| ());
+        model.submit(0, Request { id: 0, offset: 90 * TRACK, len: 4096 });
+        for (id, place) in [(1, 700_000), (2, 100_000), (3, 400_000)] {
+            model.submit(0, Request { id, offset: 10 * TRACK + place, len: 4096 });
+        }
+        model.submit(0, Request { id: 4, offset: 11 * TRACK, len: 4096 });
+        assert_eq!(order(&mut model), [0, 4, 2, 3, 1]);
     }
 
     #[test]

@@ -32,7 +32,9 @@ impl Entry {
             (Want::Range { first, count }, Known::Here { blocks, .. }) => {
                 (first, count.min(blocks.saturating_sub(first)))
             }
-            _ => return None,
+            // It may be read before its name is looked up.
+            (Want::Range { first, count }, Known::Unknown | Known::LookingUp) => (first, count),
+            (Want::All, Known::Unknown | Known::LookingUp) => return None,
         };
         Some((first, count.min(u64::from(u32::MAX))))
     }

@@ -15,17 +15,20 @@
 //! entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for fetching moves nothing: programs read the end
 //! of an archive first, and then all of it.
 //!
+//! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the cursor where the hindmost
+//! of them is, and one for names, one for blocks (`lane`).
+//!
 //! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes over anything: each read consumes its
 //! entry alone, wherever that is. The reader of what is related may be elsewhere in it than where it was begun to be looked at: after some
 //! reads in a row it is looked at there first (`walk`).
 //!
 //! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
-//! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once.
+//! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once; further ahead for a device with an arm.
 //!
-//! **Confidence**: a sequence may have `window` blocks unread. The window grows by sixteen for each block that comes true, and by
-//! four once any was passed over; it shrinks by one in 64 for each that is passed over, and by one for each that was brought
-//! and given up unread. So a true sequence soon has all the memory the policy grants, and a false one costs what the first
-//! window costs, however often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
+//! **Confidence**: a sequence may have `window` blocks unread, and names as many. The window grows by sixteen for each block that comes
+//! true, and by four where more than one in 64 was passed over; it shrinks by one in 64 for each that is passed over, and by one
+//! for each that was brought and given up unread. Names that come true earn names, not blocks. So a true sequence soon has all the
+//! memory the policy grants, and a false one costs what the first window costs, however often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
 //! passed over: two thirds of it are gone. Of what is related nothing is ever known to be wrong, so that its window grows by one for
 //! each block that comes true: it costs no more than its first window and as much again as came true. Where blocks come true far beyond
 //! what was looked at, the reader goes another way through the same set, and it grows by four ([`WINDOW_GROWTH_BEYOND`]).
@@ -34,6 +37,7 @@ mod accuracy;
 mod awake;
 mod distance;
 mod entry;
+mod lane;
 mod repeat;
 mod sequence;
 mod standing;
@@ -67,6 +71,8 @@ pub const HINT_ENTRIES_MAX: usize = 1 << 20;
 pub const SEQUENCES_MAX: usize = 4096;
 /// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
 const LOOKUPS_AHEAD_MAX: usize = 256;
+/// The same where a device serves requests one by one: what is known by the time its arm begins goes out in one sweep.
+const LOOKUPS_AHEAD_MAX_ONE_BY_ONE: usize = 8192;
 /// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
 const MATCH_SCAN_MAX: usize = 64;
 
@@ -158,6 +164,8 @@ pub(crate) struct Passed {
 
 #[derive(Default)]
 pub(crate) struct Hints {
+    /// Some device serves requests one by one.
+    one_by_one: bool,
     sequences: Vec<Option<Sequence>>,
     by_reader: FastMap<u32, Vec<u16>>,
     awaiting: FastMap<u32, Vec<(u16, u64)>>,
@@ -283,10 +291,10 @@ impl Hints {
 
     /// The sources that are to disclose more now: each is asked once.
     pub fn pull(&mut self) -> Vec<(ReaderId, Source)> {
-        let sequences = &self.sequences;
+        let (sequences, lookups_max) = (&self.sequences, self.lookups_max());
         let mut asked = Vec::new();
         self.more.retain(|&id, &mut reader| {
-            let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent());
+            let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent(lookups_max));
             asked.extend(spent.map(|sequence| (reader, sequence.source)));
             spent.is_none()
         });
@@ -303,6 +311,7 @@ impl Hints {
 
     /// What can be done now for each sequence and device, each with the order in which it was disclosed.
     pub fn peek(&mut self, files: &Files, found: &mut Vec<(u64, Step)>) {
+        let lookups_max = self.lookups_max();
         let mut next = self.awake.at_or_after(0);
         while let Some(id) = next {
             let steps = found.len();
@@ -310,7 +319,7 @@ impl Hints {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
                 let before = sequence.len();
                 sequence.refill(&mut self.orders, files);
-                changed = sequence.peek(id, files, found);
+                changed = sequence.peek(id, lookups_max, files, found);
                 self.entries = self.entries + sequence.len() - before;
             }
             if found.len() == steps && !changed {
@@ -370,6 +379,23 @@ impl Hints {
         {
             sequence.leave(position);
         }
+    }
+
+    /// Some device serves requests one by one.
+    pub fn serves_one_by_one(&mut self) {
+        if !std::mem::replace(&mut self.one_by_one, true) {
+            (0..self.sequences.len()).for_each(|id| self.awake.wake(id as u16));
+        }
+    }
+
+    /// Entries that may wait for a name or its fetches.
+    fn lookups_max(&self) -> usize {
+        if self.one_by_one { LOOKUPS_AHEAD_MAX_ONE_BY_ONE } else { LOOKUPS_AHEAD_MAX }
+    }
+
+    /// Names that are being looked up.
+    pub fn names_awaited(&self) -> usize {
+        self.awaiting.len()
     }
 
     /// A file's name was resolved, or proved to lead nowhere.

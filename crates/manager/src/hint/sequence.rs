@@ -5,10 +5,11 @@ use std::ops::Bound;
 
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, NAME, WHOLE, place_key};
+use super::lane::Lane;
 use super::repeat::{Later, Repeat};
 use super::walk::Walk;
 use super::window::Window;
-use super::{JUMP_ENTRIES_MAX, LOOKUPS_AHEAD_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
+use super::{JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
@@ -17,6 +18,13 @@ use crate::table::FastMap;
 /// Reads in a row after which the reader of what is in no order is taken to go on in it from there: by chance two entries of 1,000 are as
 /// near, and in that order, once in 16 times.
 const FOLLOWED_AFTER: u64 = 4;
+/// The lanes of what such a source discloses: one for blocks and one for names, one for both, or none.
+fn lanes(source: Source) -> Vec<Lane> {
+    let together = source.is_read_together();
+    let count = if together { 2 } else { usize::from(source.is_ordered()) };
+    (0..count).map(|_| Lane::new(together)).collect()
+}
+
 /// The last place in an entry that a use tells apart.
 const INTO_MAX: u64 = (1 << USE_BITS) - 1;
 
@@ -33,7 +41,9 @@ pub(crate) struct Sequence {
     awaiting: usize,
     /// The positions of open entries by class and place.
     by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
-    /// The last read beyond the jump, and how many before it came in order.
+    /// Where its readers are among the blocks, and among the names if they are read apart from them.
+    lanes: Vec<Lane>,
+    /// Of what is in no order, the last read far from where it is looked at, and how many before it came in order.
     far: u64,
     far_run: u64,
     pub window: Window,
@@ -55,6 +65,7 @@ impl Sequence {
             ready: BTreeMap::new(),
             awaiting: 0,
             by_place: BTreeMap::new(),
+            lanes: lanes(source),
             far: 0,
             far_run: 0,
             window: Window::new(source, trust),
@@ -137,13 +148,10 @@ impl Sequence {
 
     /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
     /// was disclosed. Returns whether the cursor moved, over what can never be read: then there may be more.
-    pub fn peek(&mut self, id: u16, files: &Files, found: &mut Vec<(u64, Step)>) -> bool {
-        if self.window.is_full() {
-            return false;
-        }
+    pub fn peek(&mut self, id: u16, lookups_max: usize, files: &Files, found: &mut Vec<(u64, Step)>) -> bool {
         let base = self.base;
-        let lookup = self.walk(id, files);
-        let mut next = self.ready.keys().next().copied();
+        let lookup = self.walk(id, lookups_max, files);
+        let mut next = self.ready.keys().next().copied().filter(|_| !self.window.is_full());
         while let Some(device) = next {
             while let Some(&position) = self.ready.get(&device).and_then(BTreeSet::first) {
                 if let Some(step) = self.step_at(id, position, files) {
@@ -160,8 +168,8 @@ impl Sequence {
     }
 
     /// Walks on over entries whose names are known; stops at one that is to be looked up.
-    fn walk(&mut self, id: u16, files: &Files) -> Option<(u64, Step)> {
-        while self.may_look_up()
+    fn walk(&mut self, id: u16, lookups_max: usize, files: &Files) -> Option<(u64, Step)> {
+        while self.may_look_up(lookups_max)
             && let Some(position) = self.walk.next(self.base, self.end())
         {
             let step = self.step_at(id, position, files);
@@ -190,9 +198,9 @@ impl Sequence {
     }
 
     /// Entries that wait for their names, or to be fetched, are as many as there may be blocks.
-    fn may_look_up(&self) -> bool {
+    fn may_look_up(&self, lookups_max: usize) -> bool {
         let waiting = self.awaiting + self.ready.values().map(BTreeSet::len).sum::<usize>();
-        waiting < LOOKUPS_AHEAD_MAX && self.window.admits(waiting as u64)
+        waiting < lookups_max && self.window.admits(waiting as u64)
     }
 
     /// Closes an entry that can never be read, so that it does not hold the cursor up.
@@ -227,25 +235,30 @@ impl Sequence {
         Some((entry.order, step))
     }
 
-    /// Moves the cursor to `position`, passing over what lies before it.
-    fn pass_to(&mut self, id: u16, position: u64, files: &Files, passed: &mut Vec<Passed>) {
-        while self.base < position
-            && let Some(entry) = self.entries.front()
-        {
+    /// In which lane an entry is; None where there is no order.
+    fn lane_of(&self, position: u64) -> Option<usize> {
+        let is_name = self.entry(position)?.want == Want::Name;
+        Some(usize::from(is_name).min(self.lanes.len().checked_sub(1)?))
+    }
+
+    /// Moves the cursor of a lane to `position`, passing over what lies before it.
+    fn pass_to(&mut self, id: u16, lane: usize, position: u64, files: &Files, passed: &mut Vec<Passed>) {
+        while let Some(at) = self.lanes[lane].pass(position) {
+            let Some(entry) = self.entry(at).filter(|entry| !entry.done) else { continue };
             let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
-            let (first, count) = entry.span(files.of(file)).unwrap_or((0, 0));
-            if !entry.done {
-                self.close(self.base);
-                if want == Want::Name {
-                    self.window.proved_wrong(1);
-                    self.window.names_back(u64::from(issued));
-                } else {
-                    self.window.proved_wrong(count.saturating_sub(u64::from(read)));
-                    let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
-                    passed.push(Passed { sequence: id, file, first, count });
-                }
+            // What is not known to be there is not known to be wrong.
+            let known = files.of(file);
+            let is_here = matches!(known, Known::Here { .. });
+            let (first, count) = entry.span(known).filter(|_| is_here).unwrap_or((0, 0));
+            self.close(at);
+            if want == Want::Name {
+                self.window.name_proved_wrong();
+                self.window.names_back(u64::from(issued));
+            } else {
+                self.window.proved_wrong(count.saturating_sub(u64::from(read)));
+                let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
+                passed.push(Passed { sequence: id, file, first, count });
             }
-            self.pop();
         }
     }
 
@@ -313,20 +326,6 @@ impl Sequence {
         Some((block.index - entry.span(known)?.0, entry))
     }
 
-    /// Whether a read of what is disclosed at `position` says that the reader has come there.
-    fn has_come_to(&mut self, position: u64) -> bool {
-        if position - self.base <= JUMP_ENTRIES_MAX {
-            self.far_run = 0;
-            return true;
-        }
-        if position != self.far {
-            let in_order = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
-            self.far_run = if in_order { self.far_run + 1 } else { 0 };
-            self.far = position;
-        }
-        self.far_run >= JUMP_ENTRIES_MAX
-    }
-
     /// Whether the reader of what is in no order has come true some times in a row at places that follow each other, here now.
     fn goes_on_at(&mut self, position: u64) -> bool {
         let follows = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
@@ -382,10 +381,13 @@ impl Sequence {
                     self.walk.go_to(position + 1);
                 }
             }
+            _ if self.entry(position).is_some_and(|entry| entry.want == Want::Name) => self.window.name_came_true(),
             _ => self.window.came_true(blocks),
         }
-        if self.source.is_ordered() && self.has_come_to(position) {
-            self.pass_to(id, position, files, passed);
+        if let Some(lane) = self.lane_of(position)
+            && let Some(cursor) = self.lanes[lane].read(position, self.base)
+        {
+            self.pass_to(id, lane, cursor, files, passed);
         }
         if complete {
             self.close(position);
@@ -403,6 +405,7 @@ impl Sequence {
         self.repeat = None;
         self.distance = Distance::default();
         self.window.clear();
+        self.lanes = lanes(self.source);
         (self.awaiting, self.far_run) = (0, 0);
     }
 
@@ -415,8 +418,8 @@ impl Sequence {
     }
 
     /// All that was disclosed has been looked at, and there is room for more.
-    pub fn is_spent(&self) -> bool {
-        self.walk.is_over(self.end()) && !self.window.is_full() && self.may_look_up()
+    pub fn is_spent(&self, lookups_max: usize) -> bool {
+        self.walk.is_over(self.end()) && !self.window.is_full() && self.may_look_up(lookups_max)
     }
 
     /// The last `entries` disclosures are read `passes` times in all.
@@ -474,6 +477,9 @@ impl Sequence {
         self.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
         self.distance.change(position, 0, u64::from(entry.ahead));
         self.entries.push_back(entry);
+        if let Some(lane) = self.lane_of(position) {
+            self.lanes[lane].push(position);
+        }
     }
 
     /// What a file has whose size is not known: as much as the others.

@@ -6,9 +6,11 @@ use crate::event::Source;
 
 /// Blocks that a window grows by for each that came true.
 pub const WINDOW_GROWTH: u64 = 4;
-/// The same while nothing disclosed was passed over. Every filling is a sweep of a hard disk's arm, and the first ones bring
+/// The same while hardly anything disclosed was passed over. Every filling is a sweep of a hard disk's arm, and the first ones bring
 /// little: with four, a database of 15,000 pages read in random order takes five, with sixteen three.
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
+/// So many must have come true for each that was passed over for that.
+const FLAWLESS_ODDS: u64 = 64;
 
 /// What is in no order grows a window by one for each block that comes true, and by four for each that lies far beyond what was
 /// looked at: what lies before that may come to be read as well. But by that it has no more than sixteen blocks for each that came
@@ -16,11 +18,47 @@ pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 pub const WINDOW_GROWTH_BEYOND: u64 = 4;
 const BEYOND_FOR_EACH: u64 = 16;
 
-pub(crate) struct Window {
-    /// Blocks (and names) that may be out, unread. Full trust has no window: it is the greatest number.
+/// What may be out, unread, and what is.
+struct Allowance {
+    /// Full trust has no bound: it is the greatest number.
     size: u64,
-    /// Blocks and names issued and neither read nor passed over.
+    /// Issued, and neither read nor passed over.
     unread: u64,
+}
+
+impl Allowance {
+    fn earn(&mut self, more: u64) {
+        self.size = self.size.saturating_add(more);
+    }
+
+    /// So many were wrong. Even the largest is gone after some 3,000 of them.
+    fn proved_wrong(&mut self, wrong: u64) {
+        for _ in 0..wrong {
+            if !self.shrink(self.size / 64 + 1) {
+                break;
+            }
+        }
+    }
+
+    /// Returns whether any of it is left to shrink.
+    fn shrink(&mut self, less: u64) -> bool {
+        if self.size == u64::MAX {
+            return false;
+        }
+        self.size = self.size.saturating_sub(less);
+        self.size > 0
+    }
+
+    /// Some are unread no longer. A count that went below zero would close the window for good.
+    fn settle(&mut self, some: u64) {
+        debug_assert!(self.unread >= some, "something is settled twice");
+        self.unread = self.unread.saturating_sub(some);
+    }
+}
+
+pub(crate) struct Window {
+    blocks: Allowance,
+    names: Allowance,
     /// Of what is in no order: blocks that came true of those looked at, and what those beyond earned.
     near: u64,
     beyond: u64,
@@ -33,32 +71,47 @@ impl Window {
             Trust::Full => u64::MAX,
             Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
         };
-        Window { size, unread: 0, near: 0, beyond: 0, accuracy: Accuracy::default() }
+        let allowance = || Allowance { size, unread: 0 };
+        Window { blocks: allowance(), names: allowance(), near: 0, beyond: 0, accuracy: Accuracy::default() }
     }
 
-    /// Blocks and names that may be out.
-    fn limit(&self) -> u64 {
-        self.size.saturating_add(self.beyond.min(BEYOND_FOR_EACH * self.near))
+    /// What what is in no order earned beside.
+    fn beyond(&self) -> u64 {
+        self.beyond.min(BEYOND_FOR_EACH * self.near)
     }
 
+    /// Whether no more blocks may be out.
     pub fn is_full(&self) -> bool {
-        self.unread >= self.limit()
+        self.blocks.unread >= self.blocks.size.saturating_add(self.beyond())
     }
 
-    /// Whether so many may be under way at once.
+    /// Whether one more name may be looked up, where so many that lead to blocks are on their way.
     pub fn admits(&self, names: u64) -> bool {
-        names < self.limit()
+        names.max(self.names.unread) < self.names.size.saturating_add(self.beyond())
     }
 
     /// How likely what is disclosed is to be read, from 0 to 1. What may fetch nothing holds nothing either.
     pub fn confidence(&self) -> f64 {
-        if self.size == 0 { 0.0 } else { self.accuracy.confidence() }
+        if self.blocks.size == 0 { 0.0 } else { self.accuracy.confidence() }
     }
 
+    fn growth(&self) -> u64 {
+        let is_flawless = self.accuracy.skipped.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed;
+        if is_flawless { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH }
+    }
+
+    /// Blocks came true. Who reads them looked their names up.
     pub fn came_true(&mut self, blocks: u64) {
         self.accuracy.came_true(blocks);
-        let growth = if self.accuracy.skipped == 0 { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH };
-        self.size = self.size.saturating_add(growth * blocks);
+        let more = self.growth().saturating_mul(blocks);
+        self.blocks.earn(more);
+        self.names.earn(more);
+    }
+
+    /// A name came true. That says nothing of blocks: who looks at all that was built need not build it anew.
+    pub fn name_came_true(&mut self) {
+        self.accuracy.came_true(1);
+        self.names.earn(self.growth());
     }
 
     /// The same of what is in no order; `beyond` says that these lie far beyond what was looked at.
@@ -68,42 +121,37 @@ impl Window {
             self.beyond += WINDOW_GROWTH_BEYOND * blocks;
         } else {
             self.near += blocks;
-            self.size = self.size.saturating_add(blocks);
+            self.blocks.earn(blocks);
+            self.names.earn(blocks);
         }
     }
 
+    /// Blocks were passed over.
     pub fn proved_wrong(&mut self, blocks: u64) {
         self.accuracy.proved_wrong(blocks);
-        // Even the largest window is gone after some 3,000 steps.
-        for _ in 0..blocks {
-            if !self.shrink(self.size / 64 + 1) {
-                break;
-            }
-        }
+        self.blocks.proved_wrong(blocks);
+        self.names.proved_wrong(blocks);
     }
 
-    /// Returns whether any of it is left to shrink.
-    fn shrink(&mut self, blocks: u64) -> bool {
-        if self.size == u64::MAX {
-            return false;
-        }
-        self.size = self.size.saturating_sub(blocks);
-        self.size > 0
+    /// A name was passed over.
+    pub fn name_proved_wrong(&mut self) {
+        self.accuracy.proved_wrong(1);
+        self.names.proved_wrong(1);
     }
 
     /// A name is looked up ahead of its use.
     pub fn name_out(&mut self) {
-        self.unread += 1;
+        self.names.unread += 1;
     }
 
     /// Names that were looked up are used, or passed over.
     pub fn names_back(&mut self, names: u64) {
-        self.unread = self.unread.saturating_sub(names);
+        self.names.settle(names);
     }
 
     /// A page speaks of the sequence from now on, unread.
     pub fn page_out(&mut self) {
-        self.unread += 1;
+        self.blocks.unread += 1;
     }
 
     /// An unread page was read; `passed` says that the cursor had given it up before.
@@ -112,37 +160,31 @@ impl Window {
             self.accuracy.take_back();
             self.came_true(1);
         } else {
-            self.settle();
+            self.blocks.settle(1);
         }
-    }
-
-    /// One is unread no longer. A count that went below zero would close the window for good.
-    fn settle(&mut self) {
-        debug_assert!(self.unread > 0, "a page is settled twice");
-        self.unread = self.unread.saturating_sub(1);
     }
 
     /// The cursor passed an unread page over.
     pub fn page_passed(&mut self) {
-        self.settle();
+        self.blocks.settle(1);
     }
 
     /// A page will not be read: given up (`wasted`), or never brought.
     pub fn page_gone(&mut self, passed: bool, wasted: bool) {
         if !passed {
-            self.settle();
-            self.shrink(u64::from(wasted));
+            self.blocks.settle(1);
+            self.blocks.shrink(u64::from(wasted));
         }
     }
 
     /// All that was disclosed is forgotten; what was earned stays.
     pub fn clear(&mut self) {
-        self.unread = 0;
+        (self.blocks.unread, self.names.unread) = (0, 0);
     }
 
     /// Checks that the account agrees with the pages, of which these are passed over or not, and the names that are out.
     pub fn check(&self, passed: &[bool], names: u64) {
-        let unread = passed.iter().filter(|passed| !**passed).count() as u64 + names;
-        assert_eq!(self.unread, unread, "the window's account");
+        let unread = passed.iter().filter(|passed| !**passed).count() as u64;
+        assert_eq!((self.blocks.unread, self.names.unread), (unread, names), "the window's account");
     }
 }

@@ -227,9 +227,13 @@ impl Manager {
 
     /// Sends what waits to the devices that may take it.
     pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
+        if self.dispatch.any_one_by_one() {
+            self.hints.serves_one_by_one();
+        }
+        let names = self.hints.names_awaited();
         for device in self.dispatch.devices() {
             let (table, statistics) = (&mut self.table, &mut self.statistics);
-            self.dispatch.pump(self.now, device, out, |first, count| {
+            self.dispatch.pump(self.now, device, names, out, |first, count| {
                 statistics.ahead_fetches += 1;
                 for index in first.index..first.index + count {
                     if let Some(page) = table.find(Block { index, ..first }) {

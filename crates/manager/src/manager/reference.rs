@@ -105,11 +105,13 @@ impl Manager {
             referenced.missed += 1;
             if self.nature.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
+                self.table.frame_mut(page).read = true;
                 self.taken(page, Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
         };
+        self.table.frame_mut(page).read = true;
         match self.table.frame(page).phase {
             Phase::Present => {
                 self.hit(access, page);
@@ -196,6 +198,7 @@ impl Manager {
             self.starved.push_back((block, *access));
             return false;
         };
+        self.table.frame_mut(page).read = true;
         match self.table.frame(page).phase {
             Phase::Present => {
                 self.hit(access, page);
@@ -224,6 +227,7 @@ impl Manager {
 
     pub(super) fn await_demand(&mut self, block: Block, access: &Access) {
         let page = self.table.insert(block, State::Demand, Phase::InFlight);
+        self.table.frame_mut(page).read = true;
         self.taken(page, Some(access));
         self.waiting.entry(page).or_default().push(*access);
     }

@@ -10,6 +10,7 @@ mod place;
 mod residency;
 mod scratch;
 mod share;
+mod unlooked;
 mod untouched;
 mod uring;
 mod window;

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use foldhash::HashSet;
 use foresee_manager::{FetchId, FileId};
 
 use super::doorbell::Doorbell;
@@ -19,6 +18,7 @@ use super::open::{Opened, open_to_read};
 use super::place::place_of;
 use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
+use super::unlooked::Unlooked;
 use crate::names::Identity;
 use crate::pool::{Pool, lock};
 
@@ -97,10 +97,15 @@ pub enum Done {
 }
 
 enum Task {
-    Look(FileId, PathBuf),
+    /// The name whose turn it is.
+    Look,
     List(Purpose, PathBuf),
     Open(FileId, PathBuf, Option<Identity>),
-    Fetch { fetch: FetchId, file: Arc<Opened>, bytes: Range<u64> },
+    Fetch {
+        fetch: FetchId,
+        file: Arc<Opened>,
+        bytes: Range<u64>,
+    },
     Drop(FileId, Subject, Vec<Range<u64>>),
     Check(FileId, Subject, Vec<Range<u64>>),
     Ask(Identity, PathBuf),
@@ -110,8 +115,7 @@ enum Task {
 /// The threads, and what they did.
 pub struct Workers {
     pool: Pool<Task>,
-    /// Names that are still to be looked up: a program may be faster.
-    unlooked: Arc<Mutex<HashSet<FileId>>>,
+    unlooked: Arc<Mutex<Unlooked>>,
     done: Arc<Mutex<Vec<Done>>>,
 }
 
@@ -120,15 +124,10 @@ impl Workers {
     pub fn new(doorbell: Doorbell, scratch: Scratch, mounts: Arc<Mutex<Mounts>>) -> Self {
         let done = Arc::<Mutex<Vec<Done>>>::default();
         let list = Arc::clone(&done);
-        let unlooked = Arc::<Mutex<HashSet<FileId>>>::default();
-        let wanted = Arc::clone(&unlooked);
+        let unlooked = Arc::<Mutex<Unlooked>>::default();
+        let names = Arc::clone(&unlooked);
         let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
-            if let Task::Look(file, _) = &task
-                && !lock(&wanted).remove(file)
-            {
-                return;
-            }
-            if let Some(done) = run(task, &scratch, &mounts) {
+            if let Some(done) = run(task, &names, &scratch, &mounts) {
                 lock(&list).push(done);
                 doorbell.ring();
             }
@@ -138,19 +137,19 @@ impl Workers {
 
     /// A name is to be looked up.
     pub fn want(&self, file: FileId) {
-        lock(&self.unlooked).insert(file);
+        lock(&self.unlooked).want(file);
     }
 
     /// Looks a name up, opening what may be read, if that is still wanted.
     pub fn look(&self, file: FileId, path: &Path) {
-        if lock(&self.unlooked).contains(&file) {
-            self.pool.add(Task::Look(file, path.to_owned()));
+        if lock(&self.unlooked).wait(file, path) {
+            self.pool.add(Task::Look);
         }
     }
 
     /// A program opened the file: its name need not be looked up any more, if that was not begun.
     pub fn need_not_look(&self, file: FileId) {
-        lock(&self.unlooked).remove(&file);
+        lock(&self.unlooked).need_not(file);
     }
 
     /// Lists a directory.
@@ -212,7 +211,7 @@ impl Drop for Workers {
     }
 }
 
-fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
+fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
     let open = |path: &Path, expected| -> io::Result<(Arc<Opened>, fs::Metadata)> {
         let file = open_to_read(path, expected)?;
         let metadata = file.metadata()?;
@@ -224,7 +223,10 @@ fn run(task: Task, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
         Subject::Named(path, expected) => open(&path, expected).map(|(opened, _)| opened),
     };
     match task {
-        Task::Look(file, path) => Some(Done::Looked(file, look(&path, mounts, open))),
+        Task::Look => {
+            let (file, path) = lock(names).next()?;
+            Some(Done::Looked(file, look(&path, mounts, open)))
+        }
         Task::List(purpose, path) => {
             let listed = fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
             Some(Done::Listed(purpose, path, listed))

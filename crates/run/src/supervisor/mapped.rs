@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foresee_manager::{Block, Demand, FileId, State, Time};
+use foresee_manager::{Block, Demand, FileId, Time};
 
 use super::{RUN, Supervisor};
 use crate::host::BLOCK_BYTES;
@@ -26,8 +26,7 @@ impl Supervisor<'_> {
     pub(super) fn take_touch(&mut self, ordinal: u32, program: ProgramId, touched: Touched, time: Duration) {
         let Touched { file, first, count, waited, by } = touched;
         let manager = self.driver.manager();
-        let is_fresh = |index| manager.state_of(Block { file, index }) != Some(State::Cached);
-        let fresh = (first..first + count).find(|&index| is_fresh(index));
+        let fresh = (first..first + count).find(|&index| !manager.was_read(Block { file, index }));
         let fresh = fresh.map(|fresh| (fresh, first + count - fresh));
         if by == Touch::Mapping {
             if let Some((first, count)) = fresh {

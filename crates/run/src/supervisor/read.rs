@@ -26,7 +26,7 @@ impl Supervisor<'_> {
         let state = |index| self.driver.manager().state_of(Block { file, index });
         // What an earlier read left here need not be disclosed next time; what was brought for this read must be, unless it
         // was the program that disclosed it: it will again.
-        let fresh = (first..first + count).find(|&index| state(index) != Some(State::Cached));
+        let fresh = (first..first + count).find(|&index| !self.driver.manager().was_read(Block { file, index }));
         if let Some(fresh) = fresh
             && (disclosed_by.is_none() || state(fresh) != Some(State::Hinted))
         {

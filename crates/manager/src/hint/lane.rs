@@ -1,0 +1,74 @@
+//! Where the readers of a sequence are in it.
+//!
+//! What was recorded of a run may be read by several processes and threads side by side, each in its order, and one of them may
+//! be far ahead of another. So the cursor follows the hindmost of them: the least of the places that came true of late.
+//! Names are apart from blocks: who lists all directories first and reads the files after that has two places.
+
+use std::collections::VecDeque;
+
+use super::JUMP_ENTRIES_MAX;
+
+/// Places that came true of late, of those who read together.
+const RECENT: usize = 64;
+
+/// The entries of a sequence that one cursor passes over.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// The positions of its entries that the cursor has not passed, some of which are closed.
+    positions: VecDeque<u64>,
+    /// Where its readers came true of late, one place if there is one reader.
+    recent: VecDeque<u64>,
+    readers: usize,
+    /// The last read beyond the jump, and how many before it came in order.
+    far: u64,
+    far_run: u64,
+}
+
+impl Lane {
+    /// Of entries that are read by one, or by several `together`.
+    pub fn new(together: bool) -> Self {
+        let readers = if together { RECENT } else { 1 };
+        Lane { positions: VecDeque::new(), recent: VecDeque::new(), readers, far: 0, far_run: 0 }
+    }
+
+    /// An entry, after all others.
+    pub fn push(&mut self, position: u64) {
+        self.positions.push_back(position);
+    }
+
+    /// A reader read what is disclosed at `position`. Returns where the cursor is by that; None if it stays. `base` is the position of
+    /// the first entry that is kept.
+    pub fn read(&mut self, position: u64, base: u64) -> Option<u64> {
+        let foremost = self.recent.iter().max().map_or(base, |&it| it.max(base));
+        if position <= foremost + JUMP_ENTRIES_MAX {
+            self.far_run = 0;
+        } else if !self.has_gone_to(position) {
+            return None;
+        }
+        if self.recent.len() == self.readers {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(position);
+        self.recent.iter().min().copied().filter(|_| self.recent.len() == self.readers)
+    }
+
+    /// Whether enough reads far away, in order, say that the reader is there.
+    fn has_gone_to(&mut self, position: u64) -> bool {
+        if position != self.far {
+            let in_order = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
+            self.far_run = if in_order { self.far_run + 1 } else { 0 };
+            self.far = position;
+        }
+        let is_there = self.far_run >= JUMP_ENTRIES_MAX;
+        if is_there {
+            self.recent.clear();
+        }
+        is_there
+    }
+
+    /// The next position that the cursor passes on its way to this one.
+    pub fn pass(&mut self, to: u64) -> Option<u64> {
+        self.positions.front().filter(|&&position| position < to)?;
+        self.positions.pop_front()
+    }
+}
