@@ -28,7 +28,8 @@
 //! **Confidence**: a sequence may have `window` blocks unread, and names as many. The window grows by sixteen for each block that comes
 //! true, and by four where more than one in 64 was passed over; it shrinks by one in 64 for each that is passed over, and by one
 //! for each that was brought and given up unread. Names that come true earn names, not blocks. So a true sequence soon has all the
-//! memory the policy grants, and a false one costs what the first window costs, however often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
+//! memory the policy grants, and a false one costs what the first window costs, however often its blocks age out.
+//! Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
 //! passed over: two thirds of it are gone. Of what is related nothing is ever known to be wrong, so that its window grows by one for
 //! each block that comes true: it costs no more than its first window and as much again as came true. Where blocks come true far beyond
 //! what was looked at, the reader goes another way through the same set, and it grows by four ([`WINDOW_GROWTH_BEYOND`]).
