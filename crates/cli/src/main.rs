@@ -52,7 +52,7 @@ enum Verb {
     Sim(sim::Options),
     /// Say why a block was fetched, kept or given up, in a run of a trace or in the log of a real one
     Explain(explain::Options),
-    /// Say what each policy and each kind of hint would save on a trace, and what to do
+    /// Say whether foresee would help a program, by a trace of it: with what command, by how much, at what cost
     Advise(advise::Options),
     /// Draw a trace: references, patterns, miss ratios, in one page or picture
     Plot(plot::Options),

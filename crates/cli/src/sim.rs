@@ -23,7 +23,7 @@ use crate::say::print;
 use crate::source::Source;
 use crate::text::count;
 pub use notes::notes;
-pub use timed::think;
+pub use timed::{refuse_offline, think};
 
 /// Options of `foresee sim`.
 #[derive(Args)]
@@ -148,7 +148,7 @@ fn cells(choices: &[Choice], sizes: &[u64]) -> Vec<Cell> {
 type Results = Result<(Vec<Value>, String), String>;
 
 /// What of the trace was run.
-fn heading(path: &Path, trace: &Trace) -> String {
+pub fn heading(path: &Path, trace: &Trace) -> String {
     let (requests, references) = trace.whole();
     let path = if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
     let different = match trace.counted_distinct_blocks() {

@@ -162,7 +162,7 @@ fn a_trace_may_come_through_standard_input() {
         let text = sh(&format!("cat {file} | FORESEE trace convert - - --to blocks"));
         assert_eq!(text.out(), "1\n2\n3\n1\n2\n4\n");
         assert!(sh(&format!("cat {file} | FORESEE explain - --at 1")).out().contains("reference 1"));
-        assert!(sh(&format!("cat {file} | FORESEE advise - -p lru -c 2")).out().contains("Recommended"));
+        assert!(sh(&format!("cat {file} | FORESEE advise - -p lru --memory 8K")).out().contains("\nforesee would "));
         sh(&format!("cat {file} | FORESEE plot - -p lru"));
         assert!(place.path("trace.html").exists());
     }

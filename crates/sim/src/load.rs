@@ -222,10 +222,19 @@ impl Trace {
         (0..self.len()).any(|at| self.entry(at).site != Site(0))
     }
 
+    /// Whether it says when requests came.
+    pub fn knows_times(&self) -> bool {
+        (0..self.len()).any(|at| self.entry(at).time_ns != self.entry(0).time_ns)
+    }
+
     /// Whether it says when requests came, but of none how long it took.
     pub fn knows_no_durations(&self) -> bool {
-        let has_times = (0..self.len()).any(|at| self.entry(at).time_ns != self.entry(0).time_ns);
-        has_times && (0..self.len()).all(|at| self.entry(at).took_ns == 0)
+        self.knows_times() && self.took_ns() == 0
+    }
+
+    /// How long its requests took in all; 0 where the format knows no durations.
+    pub fn took_ns(&self) -> u64 {
+        (0..self.len()).fold(0, |sum, at| sum.saturating_add(self.tooks.get(at)))
     }
 
     /// How many different blocks there are; of a sampled trace, about how many. To count them takes longer than to read the trace.

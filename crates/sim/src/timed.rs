@@ -1,11 +1,14 @@
 //! A trace on the simulated host: its requests become the steps of readers, one for each of its threads.
 //!
 //! Each thread is a closed loop: it makes its next request when the one before is served, after the time it thought in
-//! between. A machine faster or slower than the traced one therefore sees the same program, not the same moments.
+//! between; and it begins when the thread before it has ended (`chains`). A machine faster or slower than the traced one
+//! therefore sees the same program, not the same moments.
+
+mod chains;
 
 use std::collections::HashMap;
 
-use foresee_manager::{Config, DeviceId, Source, Want};
+use foresee_manager::{Config, DeviceId, ReaderId, Source, Want};
 
 use crate::cells::{Progress, map};
 use crate::device::Choice;
@@ -13,6 +16,10 @@ use crate::faults::Faults;
 use crate::host::{self, Fault, HostFile, Readahead, Reader, Report, Setup, Step};
 use crate::load::{Trace, TracedFile};
 use crate::untimed::Cell;
+use chains::Chains;
+
+/// Who is first in a trace, and all of a recorded run.
+const FIRST: ReaderId = ReaderId(0);
 
 /// How long a thread thinks before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +37,8 @@ pub enum Think {
 pub struct Options {
     /// Thinking time.
     pub think: Think,
-    /// Whether each reader discloses, before it begins, all it will read, and through what.
+    /// Whether what will be read is disclosed, and through what: of a recorded run all of it, before anything else; else by each
+    /// process what it will read itself, when it begins.
     pub disclose: Option<Source>,
     /// The device all files lie on.
     pub device: Choice,
@@ -49,25 +57,31 @@ pub fn sweep(trace: &Trace, options: &Options, cells: &[Cell], progress: &Progre
 
 /// What to run on the simulated host for this trace.
 pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
-    let mut readers: Vec<Reader> =
-        trace.lanes.iter().map(|lane| Reader { id: lane.reader, steps: Vec::new() }).collect();
-    if let Some(source) = options.disclose {
-        disclose(trace, source, &mut readers);
+    let chains = Chains::of(trace);
+    let mut readers: Vec<Reader> = chains.readers().iter().map(|&id| Reader { id, steps: Vec::new() }).collect();
+    if options.disclose == Some(Source::Profile) {
+        readers.iter_mut().for_each(|reader| reader.id = FIRST);
     }
     let begin = (0..trace.len()).map(|at| trace.entry(at).time_ns).min().unwrap_or(0);
-    // When each thread's request before ended, in the trace.
+    // When the request before on each chain ended, in the trace.
     let mut ended = vec![begin; readers.len()];
+    let mut disclosures = Disclosures::of(trace, options.disclose);
     for at in 0..trace.len() {
         let entry = trace.entry(at);
-        let steps = &mut readers[entry.lane].steps;
-        let ns = match options.think {
+        let chain = chains.chain(entry.lane);
+        let steps = &mut readers[chain].steps;
+        let think = match options.think {
             Think::None => 0,
-            Think::Traced => entry.time_ns.saturating_sub(ended[entry.lane]),
+            Think::Traced => entry.time_ns.saturating_sub(ended[chain]),
             Think::Fixed(ns) => ns,
         };
-        ended[entry.lane] = entry.time_ns.saturating_add(entry.took_ns);
-        if ns > 0 {
-            steps.push(Step::Think { ns });
+        ended[chain] = entry.time_ns.saturating_add(entry.took_ns);
+        let thinks = (think > 0).then_some(Step::Think { ns: think });
+        let hints = disclosures.before(trace.lanes[entry.lane].reader);
+        match options.think {
+            // What passed before a process's first request, it was not there for.
+            Think::Traced => steps.extend(thinks.into_iter().chain(hints)),
+            Think::None | Think::Fixed(_) => steps.extend(hints.into_iter().chain(thinks)),
         }
         let (file, first) = (entry.first.file, entry.first.index);
         steps.push(Step::Read { file, first, count: entry.count, site: entry.site });
@@ -97,15 +111,26 @@ fn files(trace: &Trace) -> Vec<HostFile> {
     trace.files.iter().map(place).collect()
 }
 
-/// Lets the first thread of each process disclose the process's requests, in the order of the trace, before anything else.
-fn disclose(trace: &Trace, source: Source, readers: &mut [Reader]) {
-    let mut first_of = HashMap::new();
-    for (lane, reader) in readers.iter().enumerate() {
-        first_of.entry(reader.id).or_insert(lane);
+/// What is disclosed, by who will disclose it.
+struct Disclosures(HashMap<ReaderId, Vec<Step>>);
+
+impl Disclosures {
+    /// In the order of the trace.
+    fn of(trace: &Trace, source: Option<Source>) -> Self {
+        let mut by_reader: HashMap<ReaderId, Vec<Step>> = HashMap::new();
+        if let Some(source) = source {
+            for entry in (0..trace.len()).map(|at| trace.entry(at)) {
+                let own = trace.lanes[entry.lane].reader;
+                let want = Want::Range { first: entry.first.index, count: entry.count };
+                let reader = if source == Source::Profile { FIRST } else { own };
+                by_reader.entry(reader).or_default().push(Step::Hint { source, file: entry.first.file, want });
+            }
+        }
+        Disclosures(by_reader)
     }
-    for at in 0..trace.len() {
-        let entry = trace.entry(at);
-        let want = Want::Range { first: entry.first.index, count: entry.count };
-        readers[first_of[&readers[entry.lane].id]].steps.push(Step::Hint { source, file: entry.first.file, want });
+
+    /// Those of this reader; none the second time.
+    fn before(&mut self, reader: ReaderId) -> Vec<Step> {
+        self.0.remove(&reader).unwrap_or_default()
     }
 }

@@ -36,14 +36,20 @@ pub fn options(device: device::Choice, think: Think, disclose: bool) -> Options 
     Options { think, disclose: disclose.then_some(Source::Library), device, lookup_ns: 0 }
 }
 
+/// Refuses policies that know the order of references beforehand.
+pub fn refuse_offline<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> Result<(), String> {
+    match choices.into_iter().find(|choice| choice.is_offline()) {
+        None => Ok(()),
+        Some(offline) => {
+            let name = offline.as_str();
+            Err(format!("--policy {name}: {name} knows the order of references, which a clock changes; leave it out"))
+        }
+    }
+}
+
 /// Runs each policy at each size.
 pub fn run(path: &Path, trace: &Trace, options: &Options, choices: &[Choice], sizes: &[u64]) -> Results {
-    if let Some(offline) = choices.iter().find(|choice| choice.is_offline()) {
-        let name = offline.as_str();
-        return Err(format!(
-            "--policy {name}: {name} knows the order of references, which a clock changes; leave it out"
-        ));
-    }
+    refuse_offline(choices)?;
     let cells = cells(choices, sizes);
     let progress = Progress::new();
     let reports = sweep(trace, options, &cells, &|done, total| progress.show(done, total));
