@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use foresee_run::child::Signals;
-use foresee_run::source::fanotify::{Counts, QUEUED_MAX, Recorder, Transfer, Whose};
+use foresee_run::names::Names;
+use foresee_run::source::Source;
+use foresee_run::source::fanotify::{Counts, QUEUED_MAX, Recorder, Whose};
 use foresee_run::supervisor::TransferSeen;
 
 use super::output::Output;
@@ -37,14 +38,19 @@ pub fn main(trace: &Path, whose: Whose) -> Result<u8, String> {
     let signals = Signals::take().map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
     stay_awake();
     let mut output = Output::create(trace)?;
-    let recorder = Recorder::start(whose)?;
+    let mut recorder = Recorder::start(whose)?;
     say(format_args!("recording {who} on {}; Ctrl-C ends it", in_words(&recorder.places)));
     if !recorder.open_before.is_empty() {
         let files = in_words(&recorder.open_before);
         say(format_args!("what they had open before is not seen, unless they open it again: {files}"));
     }
     let (begun, progress, mut total) = (Instant::now(), Progress::new(), Total::default());
-    while !take_all(&recorder.transfers, &mut total, &mut output) {
+    let mut names = Names::default();
+    loop {
+        take_all(&mut recorder, &mut names, &mut total, &mut output);
+        if recorder.is_over() {
+            break;
+        }
         if signals.came() || output.has_failed() {
             recorder.stop();
         }
@@ -60,15 +66,16 @@ pub fn main(trace: &Path, whose: Whose) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Writes down what was seen, as much as may have come meanwhile; whether the recording is over.
-fn take_all(transfers: &Receiver<Transfer>, total: &mut Total, output: &mut Output) -> bool {
-    for _ in 0..QUEUED_MAX {
-        match transfers.try_recv() {
-            Ok(transfer) => total.take(&transfer, output),
-            Err(error) => return error == TryRecvError::Disconnected,
+/// Writes down what was seen, as much as may have come meanwhile.
+fn take_all(source: &mut impl Source, names: &mut Names, total: &mut Total, output: &mut Output) {
+    let mut room = QUEUED_MAX;
+    while let Some(sighting) = source.next(names, &mut room) {
+        // Durations are not known.
+        if let Some(transfer) = TransferSeen::of(&sighting, names, |_| Duration::ZERO) {
+            output.take(&transfer);
+            total.count(&transfer);
         }
     }
-    false
 }
 
 /// Whoever reads waits for us: a terminal must not stop us.
@@ -80,12 +87,9 @@ fn stay_awake() {
 }
 
 impl Total {
-    fn take(&mut self, transfer: &Transfer, output: &mut Output) {
-        let &Transfer { write, time, process, thread, ref path, offset, bytes } = transfer;
-        let (site, took) = (0, Duration::ZERO);
-        output.take(&TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
-        *if write { &mut self.writes } else { &mut self.reads } += 1;
-        self.bytes += bytes;
+    fn count(&mut self, transfer: &TransferSeen) {
+        *if transfer.write { &mut self.writes } else { &mut self.reads } += 1;
+        self.bytes += transfer.bytes;
     }
 
     fn in_words(&self) -> String {
@@ -101,6 +105,7 @@ fn failings(counts: &Counts) -> String {
     };
     [
         of(&counts.lost, "lost, because the trace was not written as fast"),
+        of(&counts.unnamed, "not recorded, of more files than are told apart"),
         of(&counts.refused, "refused by the kernel, because it could not open the file for foresee"),
         of(&counts.births_missed, "times too many processes began at once to follow: some may be missing"),
     ]

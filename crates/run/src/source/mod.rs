@@ -5,8 +5,11 @@
 //! - [`mappings`]: what programs touch of the files that they have mapped, of which no call tells.
 //! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among them. `foresee record` goes by it
 //!   for programs that it did not start.
+//!
+//! Two of them hear from fanotify, and share what is made of its descriptor (`group`).
 
 pub mod fanotify;
+mod group;
 mod looks;
 pub mod mappings;
 pub mod outside;

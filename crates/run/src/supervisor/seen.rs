@@ -7,7 +7,7 @@ use foresee_manager::{Demand, Event, FileId, ReaderId, Source, Want};
 
 use super::{RUN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
-use crate::names::Identity;
+use crate::names::{Identity, Names};
 use crate::source::Sighting;
 use crate::source::ring::{Read, Seen};
 
@@ -37,12 +37,32 @@ pub struct TransferSeen<'a> {
     pub took: Duration,
 }
 
+impl<'a> TransferSeen<'a> {
+    /// What was seen, if it is a read or a write; the source's ticks are so long.
+    pub fn of(sighting: &Sighting, names: &'a Names, duration: impl Fn(u64) -> Duration) -> Option<Self> {
+        let &Sighting { process, thread, time, ref seen, .. } = sighting;
+        let (write, file, offset, bytes, site, took) = match *seen {
+            Seen::Read(Read { file, offset, bytes, site, ticks, .. }) => {
+                (false, file, offset, bytes, site, duration(ticks))
+            }
+            Seen::Wrote { file, offset, bytes, site } => (true, file, offset, bytes, site, Duration::ZERO),
+            _ => return None,
+        };
+        Some(TransferSeen { write, time, process, thread, path: names.path(file), offset, bytes, site, took })
+    }
+}
+
 /// Takes each read and write of a run, as it happened.
 pub type TraceSink<'a> = Box<dyn FnMut(TransferSeen) + 'a>;
 
 impl Supervisor<'_> {
     pub(super) fn take_sighting(&mut self, sighting: Sighting) {
-        let Sighting { process, ordinal, program, thread, time, ref seen } = sighting;
+        if let Some(trace) = &mut self.trace
+            && let Some(transfer) = TransferSeen::of(&sighting, &self.names, |ticks| self.ring.duration(ticks))
+        {
+            trace(transfer);
+        }
+        let Sighting { ordinal, program, time, ref seen, .. } = sighting;
         if let &Seen::Mapped { file, at } = seen {
             let is_watched = at.is_some_and(|mapping| self.mappings.watch(&sighting, mapping));
             return self.take_mapping(ordinal, file, is_watched);
@@ -69,18 +89,9 @@ impl Supervisor<'_> {
             }
             Seen::Read(read) => {
                 let took = self.ring.duration(read.ticks);
-                if let Some(trace) = &mut self.trace {
-                    let Read { file, offset, bytes, site, .. } = read;
-                    let (path, write) = (self.names.path(file), false);
-                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
-                }
                 self.take_read(ordinal, program, &read, time, took);
             }
             Seen::Wrote { file, offset, bytes, site } => {
-                if let Some(trace) = &mut self.trace {
-                    let (path, write, took) = (self.names.path(file), true, Duration::ZERO);
-                    trace(TransferSeen { write, time, process, thread, path, offset, bytes, site, took });
-                }
                 if let Some(size) = self.sizes.get_mut(&file) {
                     *size = offset.saturating_add(bytes).max(*size);
                 }

@@ -13,16 +13,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
+use super::access::{Access, Accesses};
 use super::call::{self, Calls, Span};
 use super::connector::{Change, Connector};
 use super::family::Family;
-use super::group::{Access, Buffer, Group};
 use super::{Counts, Transfer};
+use crate::source::group::Buffer;
 
 /// See above.
 pub struct Answerer {
     /// Nobody else may keep it: at its end all who wait go on.
-    pub group: Arc<Group>,
+    pub accesses: Arc<Accesses>,
     pub connector: Connector,
     pub family: Family,
     pub begun: Instant,
@@ -51,7 +52,7 @@ impl Answerer {
         let (mut buffer, mut calls) = (Buffer::new(), Calls::default());
         while !self.family.is_gone() && !self.stopped.load(Relaxed) {
             self.wait();
-            let accesses: Vec<Access<'_>> = self.group.take(&mut buffer)?.collect();
+            let accesses: Vec<Access<'_>> = self.accesses.take(&mut buffer)?;
             // Who waits was born before that.
             while let Some(change) = self.connector.next() {
                 if change == Change::Missed {
@@ -86,7 +87,7 @@ impl Answerer {
     /// Sleeps until something is to be done.
     fn wait(&self) {
         let polled = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut both = [polled(self.group.fd()), polled(self.connector.fd())];
+        let mut both = [polled(self.accesses.fd()), polled(self.connector.fd())];
         // SAFETY: the structures live through the call. Where it fails, we look once more than needed.
         unsafe { libc::poll(both.as_mut_ptr(), both.len() as libc::nfds_t, STOPS_WITHIN.as_millis() as i32) };
     }

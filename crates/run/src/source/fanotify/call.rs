@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use super::group::Range;
+use super::access::Range;
 
 /// The kernel rounds ranges to whole pages.
 const PAGE_BYTES: u64 = 4096;

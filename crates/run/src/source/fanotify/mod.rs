@@ -4,7 +4,7 @@
 //! the answer. It was made for storage that fetches a file's contents when they are wanted; we answer at once and write
 //! down what was asked. Only ext4, XFS and btrfs ask.
 //!
-//! What a [`Transfer`] means:
+//! What a read or a write of it means:
 //!
 //! - **A read, cached or not.** A block that is read again is asked about again.
 //! - **In whole pages**, for the kernel rounds, and not beyond the end of the file. Reads that begin at its end are left out.
@@ -14,11 +14,11 @@
 //! - **Files opened before are not seen**: whether a descriptor's reads are asked about is settled when it is opened.
 //! - **How long it took is not known**, nor from where in the program it came.
 
+mod access;
 mod answerer;
 mod call;
 mod connector;
 mod family;
-mod group;
 mod places;
 
 use std::collections::HashSet;
@@ -29,16 +29,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::ring::{Read, Seen};
+use super::{Sighting, Source};
 use crate::child::DescriptorLimit;
+use crate::names::Names;
 use crate::process_stat::numbered;
+use crate::programs::ProgramId;
+use access::Accesses;
 use answerer::Answerer;
 use connector::Connector;
 use family::Family;
-use group::Group;
 
 /// Transfers that wait to be taken; more are lost. Some 12 MiB.
 pub const QUEUED_MAX: usize = 65_536;
@@ -55,22 +59,16 @@ pub enum Whose {
 }
 
 /// Somebody read, mapped or wrote a part of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// Whether it is a write.
-    pub write: bool,
+struct Transfer {
+    write: bool,
     /// When it began, since the recording did.
-    pub time: Duration,
-    /// The process.
-    pub process: u32,
-    /// The thread.
-    pub thread: u32,
+    time: Duration,
+    process: u32,
+    thread: u32,
     /// The file's path, as far as we can see its mount.
-    pub path: PathBuf,
-    /// From which byte.
-    pub offset: u64,
-    /// How many bytes.
-    pub bytes: u64,
+    path: PathBuf,
+    offset: u64,
+    bytes: u64,
 }
 
 /// What did not go as it should.
@@ -78,6 +76,8 @@ pub struct Transfer {
 pub struct Counts {
     /// Transfers that were not recorded, because those before them were not taken in time.
     pub lost: AtomicU64,
+    /// Transfers of files beyond those that are followed by their names.
+    pub unnamed: AtomicU64,
     /// Accesses the kernel refused by itself, because it could not open the file for us.
     pub refused: AtomicU64,
     /// How often births of processes were missed. Who was born then may be left out.
@@ -86,9 +86,8 @@ pub struct Counts {
 
 /// A recording under way.
 pub struct Recorder {
-    /// Each transfer, until the recording ends. Who waits for one here must be woken for it, which costs those who read some
-    /// microseconds each; better look from time to time.
-    pub transfers: Receiver<Transfer>,
+    transfers: Receiver<Transfer>,
+    is_over: bool,
     /// What did not go as it should.
     pub counts: Arc<Counts>,
     /// Where it records.
@@ -111,7 +110,7 @@ impl Recorder {
             let remedy = format!("allow {DESCRIPTORS_MIN} ('ulimit -Hn {DESCRIPTORS_MIN}')");
             return Err(format!("{ours} descriptors are too few to record: {remedy}"));
         }
-        let group = Arc::new(Group::new().map_err(|error| unavailable(&error))?);
+        let accesses = Arc::new(Accesses::new().map_err(|error| unavailable(&error))?);
         let connector = Connector::new().map_err(|error| {
             let needed = "it does so outside of containers, if built with CONFIG_PROC_EVENTS";
             format!("the kernel does not tell which processes begin and end ({error}); {needed}")
@@ -124,7 +123,7 @@ impl Recorder {
         let (transfers, taken) = sync_channel(QUEUED_MAX);
         let (counts, stopped) = (Arc::new(Counts::default()), Arc::new(AtomicBool::new(false)));
         let answerer = Answerer {
-            group: Arc::clone(&group),
+            accesses: Arc::clone(&accesses),
             connector,
             family,
             begun: Instant::now(),
@@ -134,12 +133,19 @@ impl Recorder {
         };
         let thread = std::thread::Builder::new().name("answerer".to_owned());
         let answerer = thread.spawn(|| answerer.run()).map_err(|error| format!("cannot record: {error}"))?;
-        let mut recorder =
-            Recorder { transfers: taken, counts, places: Vec::new(), open_before: Vec::new(), stopped, answerer };
+        let mut recorder = Recorder {
+            transfers: taken,
+            is_over: false,
+            counts,
+            places: Vec::new(),
+            open_before: Vec::new(),
+            stopped,
+            answerer,
+        };
         // From the first mark on somebody may wait, even for us to find the second.
         let marked = match whose {
-            Whose::Everybody(places) if !places.is_empty() => mark(&group, places),
-            _ => mark_local(&group),
+            Whose::Everybody(places) if !places.is_empty() => mark(&accesses, places),
+            _ => mark_local(&accesses),
         };
         match marked {
             Ok(places) => {
@@ -159,6 +165,11 @@ impl Recorder {
         self.stopped.store(true, Relaxed);
     }
 
+    /// Whether all that was seen has been taken, and nothing more will come.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// Waits for the end. To be called when there are no more transfers to take.
     ///
     /// # Errors
@@ -166,6 +177,33 @@ impl Recorder {
     pub fn finish(self) -> Result<(), String> {
         let ended = self.answerer.join().map_err(|_| "the thread that answers the kernel has failed".to_owned())?;
         ended.map_err(|error| format!("the kernel does not tell any more who reads: {error}"))
+    }
+}
+
+/// Times are since the recording began. Who waits for a transfer here would have to be woken for it, which costs those who read some
+/// microseconds each; better look from time to time.
+impl Source for Recorder {
+    fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting> {
+        while *room > 0 {
+            let Transfer { write, time, process, thread, path, offset, bytes } = match self.transfers.try_recv() {
+                Ok(transfer) => transfer,
+                Err(error) => {
+                    self.is_over = error == TryRecvError::Disconnected;
+                    return None;
+                }
+            };
+            *room -= 1;
+            let Some(file) = names.of_path(&path) else {
+                self.counts.unnamed.fetch_add(1, Relaxed);
+                continue;
+            };
+            let seen = match write {
+                true => Seen::Wrote { file, offset, bytes, site: 0 },
+                false => Seen::Read(Read { file, offset, bytes, ticks: 0, site: 0, descriptor: (None, -1, 0) }),
+            };
+            return Some(Sighting { process, ordinal: 0, program: ProgramId::default(), thread, time, seen });
+        }
+        None
     }
 }
 
@@ -197,10 +235,10 @@ fn family_of(processes: &[u32]) -> Result<Family, String> {
     if family.is_gone() { Err("--pid: the processes have ended".to_owned()) } else { Ok(family) }
 }
 
-fn mark_local(group: &Group) -> Result<Vec<PathBuf>, String> {
+fn mark_local(accesses: &Accesses) -> Result<Vec<PathBuf>, String> {
     let mut marked = Vec::new();
     for place in places::local() {
-        match group.mark(&place) {
+        match accesses.mark(&place) {
             Ok(()) => marked.push(place),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return Err(unavailable(&error)),
             // Not all file systems ask, and a place we cannot reach need not be recorded.
@@ -213,9 +251,9 @@ fn mark_local(group: &Group) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-fn mark(group: &Group, places: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+fn mark(accesses: &Accesses, places: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     for place in &places {
-        group.mark(place).map_err(|error| match error.raw_os_error() {
+        accesses.mark(place).map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => unavailable(&error),
             Some(libc::EOPNOTSUPP) => {
                 format!(
@@ -246,4 +284,46 @@ fn open_files(processes: &[u32], places: &[PathBuf]) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = open.into_iter().collect();
     open.sort();
     open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_taken_in_order_to_the_end() {
+        let (transfers, taken) = sync_channel(2);
+        let mut recorder = Recorder {
+            transfers: taken,
+            is_over: false,
+            counts: Arc::default(),
+            places: Vec::new(),
+            open_before: Vec::new(),
+            stopped: Arc::default(),
+            answerer: std::thread::spawn(|| Ok(())),
+        };
+        let transfer = |write, path: &str| Transfer {
+            write,
+            time: Duration::from_secs(1),
+            process: 7,
+            thread: 8,
+            path: path.into(),
+            offset: 4096,
+            bytes: 100,
+        };
+        let mut names = Names::default();
+        assert!(recorder.next(&mut names, &mut 9).is_none() && !recorder.is_over(), "more may come");
+        transfers.send(transfer(false, "/a")).unwrap();
+        transfers.send(transfer(true, "/b")).unwrap();
+        drop(transfers);
+        let mut room = 1;
+        let read = recorder.next(&mut names, &mut room).unwrap();
+        assert_eq!((read.process, read.thread, read.time, room), (7, 8, Duration::from_secs(1), 0));
+        assert!(matches!(read.seen, Seen::Read(Read { file, offset: 4096, bytes: 100, .. })
+            if names.path(file) == Path::new("/a")));
+        assert!(recorder.next(&mut names, &mut room).is_none() && !recorder.is_over(), "there is no room");
+        let write = recorder.next(&mut names, &mut 1).unwrap();
+        assert!(matches!(write.seen, Seen::Wrote { file, .. } if names.path(file) == Path::new("/b")));
+        assert!(recorder.next(&mut names, &mut 1).is_none() && recorder.is_over());
+    }
 }

@@ -1,23 +1,22 @@
-//! The kernel's interface, made safe: a group that is told what is opened and read in the directories it watches.
+//! What the kernel tells of directories that are watched: what is opened and read in them.
 //!
-//! fanotify(7) of the class notification: nobody waits for us. Since Linux 5.13 it needs no rights; without any, the kernel does not
+//! A group of the class notification: nobody waits for us. Since Linux 5.13 it needs no rights; without any, the kernel does not
 //! say which process it was, but for our own.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// `struct fanotify_event_metadata`, and what precedes the handle in a record of a directory and a name.
-const METADATA_BYTES: usize = 24;
+use crate::source::group::{Buffer, Event, Group, field};
+
+/// What precedes the handle in a record of a directory and a name.
 const RECORD_BYTES: usize = 12;
 /// Before its bytes, a handle has their number and its kind.
 const HANDLE_BYTES: usize = 8;
 const HANDLE_BYTES_MAX: usize = 128;
-/// Some 300 notices are taken at once.
-const BUFFER_BYTES: usize = 16 << 10;
 const MASK: u64 = libc::FAN_OPEN | libc::FAN_ACCESS | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
 
 /// What the kernel knows a directory by: its file system's number, and its handle there.
@@ -39,9 +38,9 @@ pub(super) struct Notice {
 
 /// The group.
 pub(super) struct Notices {
-    group: OwnedFd,
+    group: Group,
     tells_processes: bool,
-    buffer: Box<[u8; BUFFER_BYTES]>,
+    buffer: Buffer,
 }
 
 impl Notices {
@@ -50,18 +49,18 @@ impl Notices {
     /// # Errors
     /// EINVAL or EPERM where the kernel is too old, EMFILE where this user has too many.
     pub fn new() -> io::Result<Self> {
-        let class = libc::FAN_CLASS_NOTIF | libc::FAN_REPORT_DFID_NAME | libc::FAN_NONBLOCK | libc::FAN_CLOEXEC;
+        let class = libc::FAN_CLASS_NOTIF | libc::FAN_REPORT_DFID_NAME;
         // Only who is told of processes may watch without a limit of the kernel's; ours is lower.
-        let (group, tells_processes) = match init(class | libc::FAN_UNLIMITED_MARKS) {
+        let (group, tells_processes) = match Group::new(class | libc::FAN_UNLIMITED_MARKS, libc::O_RDONLY) {
             Ok(group) => (group, true),
-            Err(_) => (init(class)?, false),
+            Err(_) => (Group::new(class, libc::O_RDONLY)?, false),
         };
-        Ok(Notices { group, tells_processes, buffer: Box::new([0; BUFFER_BYTES]) })
+        Ok(Notices { group, tells_processes, buffer: Buffer::new() })
     }
 
     /// What to poll.
     pub fn fd(&self) -> RawFd {
-        self.group.as_raw_fd()
+        self.group.fd()
     }
 
     /// Whether it says who did something.
@@ -75,7 +74,7 @@ impl Notices {
     /// If it is none, may not be read, or is on a file system that has no numbers for such purposes (FUSE).
     pub fn watch(&self, directory: &File) -> io::Result<Key> {
         let key = Key::of(directory)?;
-        self.mark(libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR, directory)?;
+        self.group.mark(libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR, MASK, directory.as_raw_fd(), c".")?;
         Ok(key)
     }
 
@@ -84,30 +83,21 @@ impl Notices {
     /// # Errors
     /// If it is not watched.
     pub fn forget(&self, directory: &File) -> io::Result<()> {
-        self.mark(libc::FAN_MARK_REMOVE, directory)
-    }
-
-    fn mark(&self, flags: u32, directory: &File) -> io::Result<()> {
-        // SAFETY: the name lives through the call.
-        let failed = unsafe {
-            libc::fanotify_mark(self.group.as_raw_fd(), flags, MASK, directory.as_raw_fd(), c".".as_ptr()) < 0
-        };
-        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+        self.group.mark(libc::FAN_MARK_REMOVE, MASK, directory.as_raw_fd(), c".")
     }
 
     /// Watches nothing any more.
     pub fn forget_all(&self) {
-        let flags = libc::FAN_MARK_FLUSH;
-        // SAFETY: the name lives through the call.
-        unsafe { libc::fanotify_mark(self.group.as_raw_fd(), flags, 0, libc::AT_FDCWD, c".".as_ptr()) };
+        // There is nothing that could fail.
+        let _ = self.group.mark(libc::FAN_MARK_FLUSH, 0, libc::AT_FDCWD, c".");
     }
 
-    /// Takes what there is by now, in the order it happened, but for what was done again before it was told. None if there is nothing.
-    pub fn take(&mut self) -> Option<Batch<'_>> {
-        // SAFETY: the buffer is as long as said.
-        let taken = unsafe { libc::read(self.group.as_raw_fd(), self.buffer.as_mut_ptr().cast(), BUFFER_BYTES) };
-        let taken = usize::try_from(taken).ok().filter(|&taken| taken > 0)?;
-        Some(Batch { left: &self.buffer[..taken] })
+    /// Takes what there is by now, in the order it happened, but for what was done again before it was told: notices, or None for some
+    /// that were lost because the queue was full. None if there is nothing.
+    pub fn take(&mut self) -> Option<impl Iterator<Item = Option<Notice>> + '_> {
+        let mut events = self.group.take(&mut self.buffer).ok()?.peekable();
+        events.peek()?;
+        Some(notices(events))
     }
 }
 
@@ -127,14 +117,6 @@ pub(super) fn path_of(key: &Key, on: &File) -> Option<PathBuf> {
     };
     let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()?;
     path.is_absolute().then_some(path)
-}
-
-fn init(flags: u32) -> io::Result<OwnedFd> {
-    // SAFETY: takes no pointers; the descriptor is ours alone.
-    unsafe {
-        let fd = libc::fanotify_init(flags, libc::O_RDONLY as u32);
-        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
-    }
 }
 
 const FSID_BYTES: usize = 8;
@@ -178,52 +160,29 @@ impl Key {
     }
 }
 
-/// What was taken at one time: notices, or None for some that were lost because the queue was full.
-pub(super) struct Batch<'a> {
-    left: &'a [u8],
-}
-
-impl Iterator for Batch<'_> {
-    type Item = Option<Notice>;
-
-    fn next(&mut self) -> Option<Option<Notice>> {
-        loop {
-            // event_len, vers, reserved, metadata_len, mask, fd, pid.
-            let length = u32::from_ne_bytes(field(self.left, 0)?) as usize;
-            let event = self.left.get(..length).filter(|event| event.len() >= METADATA_BYTES)?;
-            self.left = &self.left[length..];
-            let mask = u64::from_ne_bytes(field(event, 8)?);
-            if mask & libc::FAN_Q_OVERFLOW != 0 {
-                return Some(None);
-            }
-            let process = u32::from_ne_bytes(field(event, 20)?);
-            let metadata = u16::from_ne_bytes(field(event, 6)?) as usize;
-            if let Some((directory, name)) = event.get(metadata..).and_then(place) {
-                let (is_opened, is_read) = (mask & libc::FAN_OPEN != 0, mask & libc::FAN_ACCESS != 0);
-                return Some(Some(Notice { directory, name: name.into(), process, is_opened, is_read }));
-            }
+/// What these events tell, but for those that make no sense.
+fn notices<'b>(events: impl Iterator<Item = Event<'b>>) -> impl Iterator<Item = Option<Notice>> {
+    events.filter_map(|event| {
+        let is = |what| event.mask & what != 0;
+        if is(libc::FAN_Q_OVERFLOW) {
+            return Some(None);
         }
-    }
+        let (directory, name) = event.record(place)?;
+        let (is_opened, is_read) = (is(libc::FAN_OPEN), is(libc::FAN_ACCESS));
+        Some(Some(Notice { directory, name, process: event.who, is_opened, is_read }))
+    })
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at + N)?.try_into().ok()
-}
-
-/// The directory and the name among an event's records: type, padding, length, file system, handle, name, 0.
-fn place(mut records: &[u8]) -> Option<(Key, &OsStr)> {
-    loop {
-        let length = u16::from_ne_bytes(field(records, 2)?) as usize;
-        let record = records.get(..length)?;
-        if record.first() == Some(&libc::FAN_EVENT_INFO_TYPE_DFID_NAME) {
-            let bytes = u32::from_ne_bytes(field(record, RECORD_BYTES)?) as usize;
-            let name = RECORD_BYTES + HANDLE_BYTES + bytes;
-            let key = record.get(RECORD_BYTES - FSID_BYTES..name).filter(|_| bytes <= HANDLE_BYTES_MAX)?;
-            let name = record.get(name..)?.split(|&byte| byte == 0).next()?;
-            return Some((Key(key.into()), OsStr::from_bytes(name)));
-        }
-        records = records.get(length.max(4)..)?;
+/// The directory and the name that a record tells: type, padding, length, file system, handle, name, 0.
+fn place(record: &[u8]) -> Option<(Key, Box<OsStr>)> {
+    if record.first() != Some(&libc::FAN_EVENT_INFO_TYPE_DFID_NAME) {
+        return None;
     }
+    let bytes = u32::from_ne_bytes(field(record, RECORD_BYTES)?) as usize;
+    let name = RECORD_BYTES + HANDLE_BYTES + bytes;
+    let key = record.get(RECORD_BYTES - FSID_BYTES..name).filter(|_| bytes <= HANDLE_BYTES_MAX)?;
+    let name = record.get(name..)?.split(|&byte| byte == 0).next()?;
+    Some((Key(key.into()), OsStr::from_bytes(name).into()))
 }
 
 #[cfg(test)]
@@ -280,13 +239,11 @@ mod tests {
         record.extend([0; 8]);
         record.extend(b"file\0\0");
         let (key, name) = place(&record).unwrap();
-        assert_eq!((key.0.len(), name), (FSID_BYTES + HANDLE_BYTES + 4, OsStr::new("file")));
+        assert_eq!((key.0.len(), name), (FSID_BYTES + HANDLE_BYTES + 4, OsStr::new("file").into()));
         record[RECORD_BYTES..RECORD_BYTES + 4].copy_from_slice(&u32::MAX.to_ne_bytes());
         assert_eq!(place(&record), None, "a handle longer than the record");
         for length in 0..record.len() {
             assert_eq!(place(&record[..length]), None);
         }
-        assert_eq!(place(&[9, 0, 0, 0]), None, "a record without length is no reason to stay");
-        assert!(Batch { left: &[200, 0, 0, 0] }.next().is_none());
     }
 }
