@@ -62,6 +62,10 @@ pub struct Options {
     #[arg(long, requires = "device")]
     disclose: bool,
 
+    /// With a clock: beside each elapsed time, the least that the device, the memory and the program's own work allow, whatever the policy
+    #[arg(long, requires = "device")]
+    bound: bool,
+
     /// Write the results to this file as a list of objects (- for standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
@@ -122,7 +126,8 @@ pub fn main(options: Options) -> Result<u8, String> {
                 Some(_) => choices,
                 None => choices.into_iter().filter(|choice| !choice.is_offline()).collect(),
             };
-            timed::run(path, &trace, &timed::options(device, options.think, options.disclose), &choices, &sizes)?
+            let how = timed::options(device, options.think, options.disclose);
+            timed::run(path, &trace, &how, &choices, &sizes, options.bound)?
         }
         None => untimed::run(path, &trace, &choices, &sizes)?,
     };

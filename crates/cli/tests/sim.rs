@@ -121,6 +121,27 @@ fn a_clock_shows_what_hints_save() {
 }
 
 #[test]
+fn the_least_time_there_can_be_stands_beside_what_it_took() {
+    let place = recorded();
+    let sim = |words: &[&str]| {
+        let common = ["sim", "trace.parquet", "-c", "10%,100%", "--device", "servers=4,latency_us=500,mb_per_s=50"];
+        foresee(&place, &[&common, words].concat())
+    };
+    let rows = json(sim(&["--bound", "--disclose", "--json"]));
+    let of = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
+    for row in rows.as_array().unwrap() {
+        assert!(of(row, "least_s") > 0.0 && of(row, "least_s") <= of(row, "elapsed_s"), "{row}");
+    }
+    let told = rows.as_array().unwrap().iter().rfind(|row| row["policy"] == "aggressive").unwrap();
+    assert!(of(told, "elapsed_s") < 2.0 * of(told, "least_s"), "in all the memory it is nearly reached: {told}");
+    let text = sim(&["-p", "lru", "--bound"]).with(0).out();
+    assert!(text.contains("  elapsed      least    stalled  "), "{text}");
+    assert!(!sim(&["-p", "lru"]).with(0).out().contains("least"));
+    assert!(json(sim(&["-p", "lru", "--json"]))[0]["least_s"].is_null());
+    assert!(foresee(&place, &["sim", "trace.parquet", "--bound"]).with(2).err().contains("--device"));
+}
+
+#[test]
 fn results_are_comma_separated_too() {
     let place = recorded();
     let words =

@@ -269,6 +269,15 @@ impl Dispatch {
         queued < limits.queued_blocks_max && (!undecided || ahead < UNDECIDED_REQUESTS.saturating_mul(cluster))
     }
 
+    /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean.
+    pub fn takes_request(&self, id: DeviceId) -> bool {
+        let first = usize::from(id.0);
+        let disks = self.devices.iter().skip(first).take(usize::from(self.stripe.disks.max(1)));
+        let load = |it: &Device| u64::from(it.outstanding) + it.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
+        let limit = u64::from(self.limits.outstanding_max) * u64::from(self.stripe.disks.max(1));
+        disks.map(load).sum::<u64>() < limit
+    }
+
     /// Lets a block wait to be fetched ahead.
     pub fn enqueue(&mut self, home: Home, block: Block, source: Source) {
         let disk = self.disk_of(home, block);

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use foresee_manager::policy::Choice;
-use foresee_manager::{Outcomes, Source};
-use foresee_sim::host::Report;
+use foresee_manager::{Config, Outcomes, Source};
+use foresee_sim::host::{Report, least_elapsed_ns};
 use foresee_sim::load::Trace;
-use foresee_sim::timed::{Options, Think, sweep};
+use foresee_sim::timed::{Options, Think, setup, sweep};
 use foresee_sim::{device, untimed::Cell};
 use serde_json::{Value, json};
 
@@ -48,7 +48,14 @@ pub fn refuse_offline<'a>(choices: impl IntoIterator<Item = &'a Choice>) -> Resu
 }
 
 /// Runs each policy at each size.
-pub fn run(path: &Path, trace: &Trace, options: &Options, choices: &[Choice], sizes: &[u64]) -> Results {
+pub fn run(
+    path: &Path,
+    trace: &Trace,
+    options: &Options,
+    choices: &[Choice],
+    sizes: &[u64],
+    with_bound: bool,
+) -> Results {
     refuse_offline(choices)?;
     let cells = cells(choices, sizes);
     let progress = Progress::new();
@@ -56,8 +63,18 @@ pub fn run(path: &Path, trace: &Trace, options: &Options, choices: &[Choice], si
     progress.clear();
     let reports: Vec<Report> =
         reports.into_iter().collect::<Result<_, _>>().map_err(|fault| format!("--device: {fault}"))?;
-    let rows = cells.iter().zip(&reports).map(|(cell, report)| row(trace, cell, report)).collect();
-    Ok((rows, heading(path, trace) + &table(&cells, &reports) + &notes(trace, choices.iter(), Some(options.think))))
+    let bounds: Option<Vec<u64>> = with_bound.then(|| bounds(trace, options, sizes, choices));
+    let least = |at: usize| bounds.as_ref().map(|bounds| bounds[at]);
+    let rows = (0..cells.len()).map(|at| row(trace, &cells[at], &reports[at], least(at))).collect();
+    let table = table(&cells, &reports, bounds.as_deref());
+    Ok((rows, heading(path, trace) + &table + &notes(trace, choices.iter(), Some(options.think))))
+}
+
+/// The least time that each cell can take: it depends on the size alone.
+fn bounds(trace: &Trace, options: &Options, sizes: &[u64], choices: &[Choice]) -> Vec<u64> {
+    let [first, ..] = choices else { return Vec::new() };
+    let bound = |&size: &u64| least_elapsed_ns(&setup(trace, options, Config::new(size, first.clone())));
+    sizes.iter().map(bound).flat_map(|least| vec![least; choices.len()]).collect()
 }
 
 /// What was fetched ahead, whoever said so.
@@ -67,13 +84,13 @@ fn ahead(report: &Report) -> Outcomes {
     sum
 }
 
-fn row(trace: &Trace, cell: &Cell, report: &Report) -> Value {
+fn row(trace: &Trace, cell: &Cell, report: &Report, least_ns: Option<u64>) -> Value {
     let statistics = &report.statistics;
     let Outcomes { fetched, timely, late, wasted, cancelled } = ahead(report);
     let think_ns: u64 = report.readers.iter().map(|reader| reader.think_ns).sum();
     let seconds = |ns: u64| ns as f64 / 1e9;
     let device = report.devices[0];
-    json!({
+    let mut row = json!({
         "policy": cell.policy.as_str(),
         "cache_blocks": cell.cache_blocks,
         "requests": trace.len(),
@@ -93,26 +110,41 @@ fn row(trace: &Trace, cell: &Cell, report: &Report) -> Value {
         "ahead_late": late,
         "ahead_wasted": wasted,
         "ahead_cancelled": cancelled,
-    })
+    });
+    if let Some(least_ns) = least_ns {
+        row["least_s"] = seconds(least_ns).into();
+    }
+    row
 }
 
-fn table(cells: &[Cell], reports: &[Report]) -> String {
+fn table(cells: &[Cell], reports: &[Report], bounds: Option<&[u64]>) -> String {
     let width = cells.iter().map(|cell| cell.policy.as_str().len()).max().unwrap_or(0).max(6);
+    // A column more, if there are bounds.
+    let least = |text: &str| if bounds.is_some() { format!("{text:>9}  ") } else { String::new() };
     let mut text = format!(
-        "{:>12}  {:<width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}\n",
-        "cache blocks", "policy", "elapsed", "stalled", "hit ratio", "late", "from device", "wasted"
+        "{:>12}  {:<width$}  {:>9}  {}{:>9}  {:>9}  {:>9}  {:>11}  {:>9}\n",
+        "cache blocks",
+        "policy",
+        "elapsed",
+        least("least"),
+        "stalled",
+        "hit ratio",
+        "late",
+        "from device",
+        "wasted"
     );
-    for (cell, report) in cells.iter().zip(reports) {
+    for (at, (cell, report)) in cells.iter().zip(reports).enumerate() {
         let statistics = &report.statistics;
         let of = statistics.references.max(1) as f64;
         let percent = |blocks: u64| format!("{:.2}%", 100.0 * blocks as f64 / of);
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{:>12}  {:<width$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}",
+            "{:>12}  {:<width$}  {:>9}  {}{:>9}  {:>9}  {:>9}  {:>11}  {:>9}",
             count(cell.cache_blocks),
             cell.policy.as_str(),
             time(Duration::from_nanos(report.elapsed_ns)),
+            least(&bounds.map_or(String::new(), |bounds| time(Duration::from_nanos(bounds[at])))),
             time(Duration::from_nanos(report.stall_ns())),
             percent(statistics.hits + statistics.late_hits),
             percent(statistics.late_hits),

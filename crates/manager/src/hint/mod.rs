@@ -188,6 +188,11 @@ impl Hints {
         self.entries
     }
 
+    /// Disclosures so far, each pass of what is repeated counted when it begins.
+    pub fn disclosures(&self) -> u64 {
+        self.orders
+    }
+
     /// Whether anything disclosed is still open.
     pub fn any_open(&self) -> bool {
         self.entries > 0
@@ -355,6 +360,12 @@ impl Hints {
         let (Step::Lookup { sequence, position, .. } | Step::Block { sequence, position, .. }) = step;
         let into = if let Step::Block { into, .. } = step { into } else { 0 };
         self.sequence(sequence).and_then(|it| it.distance(position, into)).unwrap_or(0) + 1
+    }
+
+    /// What a sequence disclosed and is still to be read, as far as names are known: in how many references, of which the next one is
+    /// number 1, and which block.
+    pub fn coming<'a>(&'a self, sequence: u16, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+        self.sequence(sequence).into_iter().flat_map(|it| it.coming(files))
     }
 
     /// A block was given up that is to be read: it is fetched again in time.

@@ -518,6 +518,18 @@ impl Sequence {
         Some(self.distance.before_chunk(position) + in_chunk.sum::<u64>() + into)
     }
 
+    /// What is still to be read, as far as names are known: in how many references, of which the next one is number 1.
+    pub fn coming<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+        let mut before = 0;
+        self.entries.iter().filter(|entry| !entry.done).flat_map(move |entry| {
+            let begins = before;
+            before += u64::from(entry.ahead);
+            let (first, count) = entry.span(files.of(entry.file)).unwrap_or((0, 0));
+            let (file, read) = (entry.file, u64::from(entry.read));
+            (read..count).map(move |into| (begins + into - read + 1, Block { file, index: first + into }))
+        })
+    }
+
     /// When this block is to be read next: the later, the greater.
     pub fn next_use(&self, block: Block, known: Known) -> Option<u64> {
         let position = self.find(block, |entry| entry.holds(block.index, known))?;

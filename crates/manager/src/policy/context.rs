@@ -4,7 +4,7 @@ use super::Ledger;
 use crate::dispatch::Dispatch;
 use crate::files::{Files, Known};
 use crate::hint::{Hints, Use};
-use crate::ids::{DeviceId, FileId, Page};
+use crate::ids::{Block, DeviceId, FileId, Page};
 use crate::table::Table;
 
 /// The manager's state, as a policy sees it.
@@ -67,5 +67,27 @@ impl Context<'_> {
     /// What a request to this device takes when it is alone there, in nanoseconds; None if none was measured yet.
     pub fn access_ns(&self, device: DeviceId) -> Option<f64> {
         self.dispatch.access_ns(device)
+    }
+
+    /// Whether this device, or any of the array that begins with it, takes one more request for a block at once: none waits for its turn.
+    pub(super) fn takes_request(&self, device: DeviceId) -> bool {
+        self.dispatch.takes_request(device)
+    }
+
+    /// How many disclosures there were so far.
+    pub(super) fn disclosures(&self) -> u64 {
+        self.hints.disclosures()
+    }
+
+    /// Blocks on this device that a sequence disclosed and that are missing, in the order of their reads: in how many references each is
+    /// read, of which the next one is number 1, up to so many.
+    pub(super) fn missing(&self, sequence: u16, device: DeviceId, references: u64) -> impl Iterator<Item = u64> + '_ {
+        let on_device = move |block: &Block| match self.files.of(block.file) {
+            Known::Here { home, .. } => home.device == device,
+            _ => false,
+        };
+        let coming = self.hints.coming(sequence, self.files).take_while(move |&(until, _)| until <= references);
+        let missing = coming.filter(move |(_, block)| self.table.find(*block).is_none() && on_device(block));
+        missing.map(|(until, _)| until)
     }
 }

@@ -11,6 +11,7 @@ mod context;
 mod estimators;
 mod facets;
 pub mod list;
+mod next_uses;
 mod partitioned;
 mod parts;
 mod registry;
@@ -57,6 +58,8 @@ policies! {
     tip2
     tip2_sarc
     tip2_amp
+    aggressive
+    forestall
     lru_sp
     lru_s
     alloc_lru

@@ -14,7 +14,7 @@ use std::fmt;
 
 use foresee_manager::Time;
 
-use super::{Device, DeviceReport, Request};
+use super::{Device, DeviceReport, Request, Work};
 
 /// What a device of constant latency can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,25 @@ impl fmt::Display for Constant {
     }
 }
 
+impl Constant {
+    /// Over the link, alone.
+    fn link_ns(self, bytes: u64) -> u64 {
+        match self.bytes_per_s {
+            0 => 0,
+            per_s => (u128::from(bytes) * 1_000_000_000 / u128::from(per_s)) as u64,
+        }
+    }
+
+    /// Nothing is on the link before the first latency is over, and all blocks are on it one after the other; and each server has a
+    /// latency and a block for each of its requests.
+    pub(super) fn least_ns(self, work: &Work) -> u64 {
+        let block_ns = self.link_ns(work.block_bytes);
+        let turns = if self.servers == 0 { 1 } else { work.requests.div_ceil(u64::from(self.servers)) };
+        let by_link = self.latency_ns.saturating_add(work.blocks.saturating_mul(block_ns));
+        by_link.max(turns.saturating_mul(self.latency_ns.saturating_add(block_ns)))
+    }
+}
+
 /// Such a device at work.
 pub(super) struct Servers {
     can: Constant,
@@ -91,10 +110,7 @@ impl Servers {
         {
             start = now.max(free);
         }
-        let sent = match self.can.bytes_per_s {
-            0 => 0,
-            per_s => (u128::from(bytes) * 1_000_000_000 / u128::from(per_s)) as u64,
-        };
+        let sent = self.can.link_ns(bytes);
         let done = Time(self.link_free.0.max(start.0.saturating_add(self.can.latency_ns)).saturating_add(sent));
         if self.can.bytes_per_s > 0 {
             self.link_free = done;

@@ -82,6 +82,19 @@ pub trait Device {
     fn bytes(&self) -> u64;
 }
 
+/// What a device is to deliver, from rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Blocks, each as often as it is fetched; at least one.
+    pub blocks: u64,
+    /// How many different ones.
+    pub different: u64,
+    /// In so many requests at least.
+    pub requests: u64,
+    /// The size of a block.
+    pub block_bytes: u64,
+}
+
 /// A device as a user chose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
@@ -97,6 +110,14 @@ impl Choice {
         match *self {
             Choice::Constant(can) => Box::new(constant::Servers::new(can)),
             Choice::Disk(choice) => Box::new(Disk::new(choice)),
+        }
+    }
+
+    /// No device of this kind delivers the work sooner, whatever it is asked for, and in whatever order.
+    pub fn least_ns(&self, work: &Work) -> u64 {
+        match self {
+            Choice::Constant(can) => can.least_ns(work),
+            Choice::Disk(choice) => choice.least_ns(work),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! Worked example: a reader reads block 0 of a file twice, on a device of 500 us. The first read fetches, the fetch is done
 //! at 500 us, the reader is woken; the second read finds the block and is woken at once. It stalled 500 us of 500.
 
+mod bound;
 mod machine;
 mod processor;
 mod readahead;
@@ -22,6 +23,7 @@ mod setup;
 use foresee_driver::Driver;
 use foresee_manager::Event;
 
+pub use bound::least_elapsed_ns;
 pub use foresee_driver::Tap;
 pub use machine::{Machine, Turn};
 pub use readahead::Readahead;

@@ -26,7 +26,7 @@ use std::fmt;
 
 use foresee_manager::Time;
 
-use super::{Device, DeviceReport, Request};
+use super::{Device, DeviceReport, Request, Work};
 use buffer::{Buffer, Segment};
 pub use disks::{REGISTRY, names};
 use geometry::{Geometry, Track};
@@ -143,6 +143,25 @@ impl DiskChoice {
     }
 }
 
+impl DiskChoice {
+    fn bus_ns(&self, sectors: u64) -> u64 {
+        sectors * SECTOR_BYTES * 1_000_000_000 / self.bus_bytes_per_s
+    }
+
+    /// Requests are served one by one, and each takes the electronics' time and the bus; the first one cannot be in the buffer. What is
+    /// different has to pass under the head once, at best where a turn holds most sectors.
+    pub(super) fn least_ns(&self, work: &Work) -> u64 {
+        let Overhead { read_miss_ns, read_hit_ns, read_end_ns, .. } = self.spec.overhead;
+        let sectors = work.block_bytes / SECTOR_BYTES;
+        let a_turn = self.spec.geometry.zones.iter().map(|zone| zone.sectors).max().unwrap_or(1);
+        let others = read_miss_ns.min(read_hit_ns) + read_end_ns;
+        let by_bus =
+            read_miss_ns + read_end_ns + work.requests.saturating_sub(1) * others + work.blocks * self.bus_ns(sectors);
+        let by_head = read_miss_ns + work.different * sectors * (self.spec.turn_ns / a_turn) + read_end_ns;
+        by_bus.max(by_head)
+    }
+}
+
 impl PartialEq for DiskChoice {
     fn eq(&self, other: &Self) -> bool {
         let key = |it: &Self| (it.spec.name, it.order, it.bus_bytes_per_s, it.turned_percent);
@@ -195,7 +214,7 @@ impl Disk {
     }
 
     fn bus_ns(&self, sectors: u64) -> u64 {
-        sectors * SECTOR_BYTES * 1_000_000_000 / self.choice.bus_bytes_per_s
+        self.choice.bus_ns(sectors)
     }
 
     /// The sectors of a request, the drive's own counted.

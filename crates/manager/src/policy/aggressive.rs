@@ -1,0 +1,93 @@
+//! `aggressive`: what is missing next is fetched as soon as a page is used later than it (Cao et al. 1995).
+//!
+//! ```text
+//! whenever the device takes a request:
+//!     b = the next disclosed block that is missing;  p = the page used last of all
+//!     if p is used later than b:  give up p, fetch b
+//! ```
+//!
+//! It keeps the four rules that hold of some best schedule: optimal prefetching (the missing block used next),
+//! optimal replacement (the page used last), do no harm (never p for b if p is used before b), first opportunity. On one disk that
+//! serves one request at a time it takes at most min(1 + F / K, 2) times as long as the best schedule, F the time of a fetch in
+//! references, K the pages of the memory, as the paper proves; `crates/sim/tests/told.rs` checks it against all schedules.
+//!
+//! # Where this differs from the paper
+//! - A device that serves many requests is given as many as it may have out ([`DeviceLimits`](crate::DeviceLimits)), neighbours in one.
+//!   A page goes when the request is sent.
+//! - Several devices: each fetches what is missing next of what lies on it. Several readers: uses are compared by references of each
+//!   reader's own. The paper has one of each.
+//! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to come.
+
+use super::next_uses::NextUses;
+use super::{Access, Ahead, Context, Disclosed, Need, Policy, Spec, Worth};
+use crate::ids::Page;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "aggressive",
+    summary: "what is disclosed is fetched in order as soon as a page is used later; the page used last goes",
+    source: "Cao, Felten, Karlin, Li: A Study of Integrated Prefetching and Caching Strategies, SIGMETRICS 1995",
+    unlike_a_part: None,
+    parameters: &[],
+    build: |_| Box::new(Aggressive::default()),
+};
+
+#[derive(Default)]
+struct Aggressive {
+    pages: NextUses,
+}
+
+impl Policy for Aggressive {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+        self.pages.push(page, context);
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+        self.pages.renew(page, context);
+    }
+
+    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
+        self.pages.renew(page, context);
+        Disclosed::Ignored
+    }
+
+    fn left(&mut self, page: Page, _: &Context<'_>) {
+        self.pages.remove(page);
+    }
+
+    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
+        // What is fetched ahead says how soon it is used, as a value below 0.
+        self.pages.last_beyond(-need.value, context)
+    }
+
+    fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
+        true
+    }
+
+    fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
+        begins(ahead, context).then(|| in_order(ahead))
+    }
+
+    fn refetches(&self) -> bool {
+        true
+    }
+
+    fn sequence_ended(&mut self, sequence: u16) {
+        self.pages.forget(sequence);
+    }
+
+    /// It fetches ahead.
+    fn holds_a_part(&self) -> bool {
+        false
+    }
+}
+
+/// Whether a fetch can begin now: by itself, or in the request of its neighbour.
+pub(super) fn begins(ahead: &Ahead, context: &Context<'_>) -> bool {
+    ahead.joins || context.takes_request(ahead.device)
+}
+
+/// The nearer, the sooner; and pages that are used later are worth less.
+pub(super) fn in_order(ahead: &Ahead) -> Worth {
+    let soon = -(ahead.references as f64);
+    Worth { rank: soon, value: soon }
+}
