@@ -36,7 +36,6 @@ use storage::Storage;
 #[command(mut_arg("sample", |it| it.hide(true)))]
 pub struct Options {
     /// The trace (- for standard input), as 'foresee record -o TRACE -- CMD' writes it, or of another format
-    #[arg(conflicts_with = "sample")]
     trace: PathBuf,
 
     /// The memory there is for what is read: bytes (512MiB), or a share of all the trace reads (10%) [default: what is
@@ -68,6 +67,7 @@ pub struct Options {
 /// Finds the answer; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
     let json = Output::check_any("--json", options.json.as_deref())?;
+    options.source.refuse_sample()?;
     let asked = options.policy.as_deref().map(policies).transpose()?;
     refuse_offline(asked.iter().flatten())?;
     let compared = compared(asked)?;

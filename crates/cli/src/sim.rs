@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::report::{write_csv, write_json};
 use crate::say::print;
 use crate::source::Source;
-use crate::text::count;
+use crate::text::many;
 pub use notes::notes;
 pub use timed::{refuse_offline, think};
 
@@ -157,10 +157,10 @@ pub fn heading(path: &Path, trace: &Trace) -> String {
     let (requests, references) = trace.whole();
     let path = if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
     let different = match trace.counted_distinct_blocks() {
-        Some(blocks) => format!(", {} different ones", count(blocks)),
+        Some(blocks) => format!(", {}", many(blocks, "different one")),
         None => String::new(),
     };
-    format!("{path}: {} requests for {} blocks{different}\n", count(requests), count(references))
+    format!("{path}: {} for {}{different}\n", many(requests, "request"), many(references, "block"))
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {

@@ -85,6 +85,17 @@ impl Source {
         self.load_from(self.reading.input(path)?, reads_only)
     }
 
+    /// Refuses a sample, of which a clock would tell nothing: what is left out takes its time as well.
+    pub fn refuse_sample(&self) -> Result<(), String> {
+        match self.sample {
+            None => Ok(()),
+            Some(share) => Err(format!(
+                "--sample {}%: a part of the blocks does not tell how long all take; leave it out",
+                100.0 * share
+            )),
+        }
+    }
+
     /// Opens what may be a trace.
     pub fn input(&self, path: &Path) -> Result<Input, String> {
         self.reading.input(path)

@@ -112,7 +112,7 @@ fn what_cannot_be_is_named_with_the_remedy() {
         (&["far.trc", "-p", "best"], &["best"]),
         (&["far.trc", "-p", "opt"], &["--policy opt", "leave it out"]),
         (&["far.trc", "--memory", "0"], &["--memory", "'0'", "512MiB"]),
-        (&["far.trc", "--sample", "10%"], &["--sample"]),
+        (&["far.trc", "--sample", "10%"], &["--sample 10%", "leave it out"]),
         (&["log"], &["log: is the log of a run", "foresee record"]),
     ] {
         says(&advise(&place, words).with(2).err(), named);

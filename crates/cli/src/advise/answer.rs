@@ -174,7 +174,7 @@ impl<'a> Answer<'a> {
         let storage = self.helped.first().map_or(0, |it| it.storage);
         let (from, to) = (self.results.as_it_is(storage), self.results.own(storage, self.hints));
         format!(
-            "Costs: {} of memory, {} to start (counted above); on {} {} requests for {}, as it is {} for {}.\n",
+            "Costs: {} of memory, {} to start (counted above); on {} {} requests for {}, in place of {} for {}.\n",
             bytes(OWN_BYTES),
             show(self.start_ns),
             self.results.storages[storage].name,

@@ -44,12 +44,10 @@ impl Memory {
 
     /// A line that says what was assumed, and what follows.
     pub fn note(&self, trace: &Trace) -> String {
-        let from = if self.is_given { "as given" } else { "what is available here now (--memory says otherwise)" };
+        let from = if self.is_given { "as given" } else { "what is available here now (else --memory)" };
         let reads = text::bytes(trace.distinct_blocks().saturating_mul(trace.block_bytes));
         let follows = match self.blocks(trace) >= trace.distinct_blocks() {
-            true => format!(
-                "All {reads} that it reads fit in, nothing is given up, and it does not matter what a policy keeps"
-            ),
+            true => format!("All {reads} that it reads fit in: nothing is given up, whatever the policy"),
             false => format!("It reads {reads}, so that it matters what is kept"),
         };
         format!("Memory: {}, {from}. {follows}.", text::bytes(self.bytes(trace)))

@@ -18,8 +18,8 @@ pub fn notes(trace: &Trace, think: Think, compared: &[Choice]) -> Vec<String> {
     }
     if think == Think::Traced && !trace.knows_times() {
         notes.push(
-            "The trace has no times: the program is taken to do nothing but read, and the gain is the most there can be. 'foresee \
-             record -o TRACE -- CMD' records them; --think 50us assumes some."
+            "The trace has no times: the program is taken to do nothing but read, which gains most. 'foresee record -o TRACE -- CMD' \
+             records times; --think 50us assumes some."
                 .to_owned(),
         );
     }
@@ -33,8 +33,7 @@ pub fn notes(trace: &Trace, think: Think, compared: &[Choice]) -> Vec<String> {
     let choices = [default_policy(false)];
     notes.extend(sim::notes(trace, choices.iter().chain(compared), Some(think)).lines().map(str::to_owned));
     notes.push(
-        "Simulated on a cold cache; later runs read what the first one read, which itself may gain more by the command's words and \
-         the order of directories. 'foresee run --compare 5 -- CMD' measures it on this machine."
+        "Simulated, on a cold cache. 'foresee run --compare 5 -- CMD' measures it here; a first run may gain more, by the command's words."
             .to_owned(),
     );
     notes
