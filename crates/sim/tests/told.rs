@@ -204,6 +204,20 @@ fn forestall_waits_and_aggressive_does_not() {
     assert!(forestall <= aggressive + 2 * UNIT_NS, "{forestall} of {aggressive}");
 }
 
+/// Six fetches' time for a block, and a device that serves four at once: who knows that asks later, and waits no more for it.
+#[test]
+fn forestall_goes_by_how_many_are_served_at_once() {
+    let case = Case { reads: (0..400).map(|at| at % 40).collect(), pages: 32, fetch: 6 };
+    let [one, four] = ["forestall", "forestall:servers=4"].map(|policy| {
+        let mut setup = case.setup(policy);
+        setup.devices = vec![format!("servers=4,latency_us={}", case.fetch * UNIT_NS / 1000).parse().unwrap()];
+        setup.config.device.outstanding_max = 4;
+        host::run(&setup).unwrap()
+    });
+    assert!(four.devices[0].requests < one.devices[0].requests * 3 / 4, "{four:?} {one:?}");
+    assert!(four.stall_ns() <= one.stall_ns(), "{four:?} {one:?}");
+}
+
 /// Blocks missing in 15, 25 and 30 references, where a fetch takes 10: no fetch is late by itself, but the third would be if the first
 /// began when only that is asked. What is far off waits, and comes in time as well.
 #[test]

@@ -16,7 +16,8 @@
 //!
 //! # Where this differs from the paper
 //! - F is what lone requests took; `margin` multiplies it. The paper overestimates F likewise where requests vary.
-//! - A device that serves many requests at once is taken for one that serves one: it is asked earlier than it had to be.
+//! - A device may serve several requests at once (`servers`), which nothing tells: taken for one that serves one, it is asked earlier than
+//!   it had to be, up to as early as by `aggressive`.
 //! - It looks as many references ahead as there are pages, and 16,384 at least.
 //! - Until both times are measured it is `aggressive`.
 
@@ -36,15 +37,26 @@ const MARGIN: Parameter = Parameter {
     domain: Domain::Number { default: 1.0, min: 0.01, max: 1e6 },
 };
 
+const SERVERS: Parameter = Parameter {
+    name: "servers",
+    help: "requests that a device serves at once, so that i of them take ceil(i / servers) fetches' time; 1 as the paper's disks",
+    domain: Domain::Number { default: 1.0, min: 1.0, max: 1e6 },
+};
+
 pub(super) static SPEC: Spec = Spec {
     name: "forestall",
     summary: "what is disclosed is fetched in order as late as no stall comes of it; the page used last goes",
     source: "Kimbrel, Tomkins, Patterson, Bershad, Cao, Felten, Gibson, Karlin, Li: A Trace-Driven Comparison of Algorithms for \
              Parallel Prefetching and Caching, OSDI 1996",
     unlike_a_part: None,
-    parameters: &[MARGIN],
+    parameters: &[MARGIN, SERVERS],
     build: |values| {
-        Box::new(Forestall { pages: NextUses::default(), margin: values.get(MARGIN.name), readers: Vec::new() })
+        Box::new(Forestall {
+            pages: NextUses::default(),
+            margin: values.get(MARGIN.name),
+            servers: values.get(SERVERS.name).round(),
+            readers: Vec::new(),
+        })
     },
 };
 
@@ -54,6 +66,7 @@ const AHEAD_MIN: u64 = 16_384;
 struct Forestall {
     pages: NextUses,
     margin: f64,
+    servers: f64,
     /// Those who read what each sequence disclosed.
     readers: Vec<Reader>,
 }
@@ -102,7 +115,7 @@ impl Forestall {
         // So many references from now on, the next fetch may begin in time.
         let mut spare = u64::MAX;
         for (number, references) in missing.enumerate() {
-            let left = references as f64 - (number + 1) as f64 * fetch;
+            let left = references as f64 - ((number + 1) as f64 / self.servers).ceil() * fetch;
             // At the next reference it would be too late.
             if left < 1.0 {
                 return true;
