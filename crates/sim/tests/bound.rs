@@ -1,6 +1,6 @@
 //! No policy is quicker than the bound says, and where nothing stands in its way the bound is reached.
 
-use foresee_manager::policy::REGISTRY;
+use foresee_manager::policy::Registry;
 use foresee_manager::{Config, DeviceId, FileId, ReaderId, Site, Source, Want};
 use foresee_sim::host::{self, HostFile, Reader, Setup, Step, least_elapsed_ns};
 use foresee_sim::load::Trace;
@@ -57,11 +57,11 @@ proptest! {
     fn no_policy_beats_it(
         threads in proptest::collection::vec(thread(), 1..4),
         pages in prop_oneof![1..12_u64, 12..200_u64],
-        policy in 0..REGISTRY.len(),
+        policy in 0..Registry::default().specs().len(),
         device in device(),
         told in prop_oneof![Just(None), Just(Some(Source::Library)), Just(Some(Source::Profile))],
     ) {
-        let name = REGISTRY[policy].name;
+        let name = Registry::default().specs()[policy].name;
         prop_assume!(name != "opt");
         let setup = setup(&threads, pages, name, &device, told);
         let (took, least) = (host::run(&setup).unwrap().elapsed_ns, least_elapsed_ns(&setup));

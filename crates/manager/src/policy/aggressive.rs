@@ -19,7 +19,7 @@
 //! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to come.
 
 use super::next_uses::NextUses;
-use super::{Access, Ahead, Context, Disclosed, Need, Policy, Spec, Worth};
+use super::{Access, Ahead, Candidate, Context, Disclosed, Hinted, Nature, Need, Policy, Spec, Worth};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -45,20 +45,28 @@ impl Policy for Aggressive {
         self.pages.renew(page, context);
     }
 
-    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        self.pages.renew(page, context);
-        Disclosed::Ignored
-    }
-
     fn left(&mut self, page: Page, _: &Context<'_>) {
-        self.pages.remove(page);
+        self.pages.left(page);
     }
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        // What is fetched ahead says how soon it is used, as a value below 0.
-        self.pages.last_beyond(-need.value, context)
+    fn weigh(&mut self, context: &Context<'_>, _: Need) {
+        self.pages.weigh(context);
     }
 
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.candidate(context)
+    }
+
+    fn nature(&self) -> Nature {
+        Nature { refetches: true, ..Nature::ORDINARY }
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn Hinted> {
+        Some(self)
+    }
+}
+
+impl Hinted for Aggressive {
     fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
         true
     }
@@ -67,17 +75,13 @@ impl Policy for Aggressive {
         begins(ahead, context).then(|| in_order(ahead))
     }
 
-    fn refetches(&self) -> bool {
-        true
+    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
+        self.pages.renew(page, context);
+        Disclosed::Ignored
     }
 
     fn sequence_ended(&mut self, sequence: u16) {
         self.pages.forget(sequence);
-    }
-
-    /// It fetches ahead.
-    fn holds_a_part(&self) -> bool {
-        false
     }
 }
 

@@ -21,12 +21,12 @@
 //! - It looks as many references ahead as there are pages, and 16,384 at least.
 //! - Until both times are measured it is `aggressive`.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use super::aggressive::{begins, in_order};
 use super::next_uses::NextUses;
-use super::{Access, Ahead, Context, Disclosed, Domain, Need, Parameter, Policy, Spec, Worth};
+use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Nature, Need, Parameter, Policy, Runs, Spec, Stretch, Worth};
 use crate::estimate::pace::Pace;
 use crate::event::Demand;
 use crate::ids::{DeviceId, Page};
@@ -78,7 +78,7 @@ struct Reader {
     /// Disclosed reads so far.
     reads: u64,
     /// Of each device on which no stall is ahead until so many: unless a page goes, or more is disclosed.
-    safe: RefCell<BTreeMap<DeviceId, Safe>>,
+    safe: Mutex<BTreeMap<DeviceId, Safe>>,
 }
 
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ impl Forestall {
 
     /// One more block is missing.
     fn look_again(&mut self) {
-        self.readers.iter_mut().for_each(|reader| reader.safe.get_mut().clear());
+        self.readers.iter_mut().for_each(|reader| reader.safe.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
     }
 
     /// Whether a stall is ahead on a device for who reads a sequence.
@@ -107,7 +107,8 @@ impl Forestall {
         let (Some(between), Some(access)) = (reader.pace.between_ns(), context.access_ns(device)) else { return true };
         let disclosures = context.disclosures();
         let is_safe = |safe: &Safe| reader.reads < safe.until_reads && safe.disclosures == disclosures;
-        if reader.safe.borrow().get(&device).is_some_and(is_safe) {
+        let mut safe = reader.safe.lock().unwrap_or_else(PoisonError::into_inner);
+        if safe.get(&device).is_some_and(is_safe) {
             return false;
         }
         let fetch = self.margin * access / between;
@@ -123,7 +124,7 @@ impl Forestall {
             spare = spare.min(left as u64);
         }
         let until_reads = reader.reads.saturating_add(spare);
-        reader.safe.borrow_mut().insert(device, Safe { until_reads, disclosures });
+        safe.insert(device, Safe { until_reads, disclosures });
         false
     }
 }
@@ -150,24 +151,48 @@ impl Policy for Forestall {
         self.pages.renew(page, context);
     }
 
-    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        self.pages.renew(page, context);
-        Disclosed::Ignored
+    fn left(&mut self, page: Page, _: &Context<'_>) {
+        self.look_again();
+        self.pages.left(page);
     }
+
+    fn weigh(&mut self, context: &Context<'_>, _: Need) {
+        self.pages.weigh(context);
+    }
+
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.candidate(context)
+    }
+
+    fn nature(&self) -> Nature {
+        Nature { refetches: true, ..Nature::ORDINARY }
+    }
+
+    fn runs(&mut self) -> Option<&mut dyn Runs> {
+        Some(self)
+    }
+
+    fn hints(&mut self) -> Option<&mut dyn Hinted> {
+        Some(self)
+    }
+}
+
+/// What will not come is missing again.
+impl Runs for Forestall {
+    fn taken(&mut self, _: Page, _: &Context<'_>, _: Option<&Access>) {}
+
+    fn awaited(&mut self, _: Page, _: &Context<'_>, _: &Access) {}
 
     fn lost(&mut self, _: Page, _: &Context<'_>) {
         self.look_again();
     }
 
-    fn left(&mut self, page: Page, _: &Context<'_>) {
-        self.look_again();
-        self.pages.remove(page);
+    fn next_stretch(&mut self) -> Option<Stretch> {
+        None
     }
+}
 
-    fn victim(&mut self, context: &Context<'_>, need: Need) -> Option<Page> {
-        self.pages.last_beyond(-need.value, context)
-    }
-
+impl Hinted for Forestall {
     fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
         true
     }
@@ -177,17 +202,13 @@ impl Policy for Forestall {
         begins.then(|| in_order(ahead))
     }
 
-    fn refetches(&self) -> bool {
-        true
+    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
+        self.pages.renew(page, context);
+        Disclosed::Ignored
     }
 
     fn sequence_ended(&mut self, sequence: u16) {
         self.pages.forget(sequence);
         *self.reader(sequence) = Reader::default();
-    }
-
-    /// It fetches ahead.
-    fn holds_a_part(&self) -> bool {
-        false
     }
 }

@@ -4,8 +4,8 @@
 //! Of several sequences' uses that one counts which comes first, in references of its own reader: what readers make in the same
 //! time is not known. A page stands where it was put; when its turn to go comes, it is looked at again.
 
-use super::Context;
 use super::list::List;
+use super::{Candidate, Context};
 use crate::estimate::agenda::Agenda;
 use crate::hint::Use;
 use crate::ids::Page;
@@ -18,6 +18,8 @@ pub(super) struct NextUses {
     /// The pages of each sequence.
     agendas: Vec<Agenda>,
     unused: List,
+    /// Found to be used last when that was looked for.
+    found: Option<Page>,
 }
 
 impl NextUses {
@@ -30,7 +32,12 @@ impl NextUses {
     }
 
     /// A page goes.
-    pub fn remove(&mut self, page: Page) {
+    pub fn left(&mut self, page: Page) {
+        self.found = self.found.filter(|&found| found != page);
+        self.remove(page);
+    }
+
+    fn remove(&mut self, page: Page) {
         match self.at[page as usize].take() {
             Some(next) => self.agendas[usize::from(next.sequence)].forget(),
             None => self.unused.remove(page),
@@ -53,15 +60,12 @@ impl NextUses {
         }
     }
 
-    /// The page among those that can go which is used last, if that is more than so many references away.
-    pub fn last_beyond(&mut self, references: f64, context: &Context<'_>) -> Option<Page> {
+    /// Finds the page among those that can go which is used last.
+    pub fn weigh(&mut self, context: &Context<'_>) {
         // Views keep some pages; they are put back.
         let mut kept = Vec::new();
-        let found = loop {
-            let Some((page, until)) = self.last(context) else { break None };
-            if until <= references {
-                break None;
-            }
+        self.found = loop {
+            let Some(page) = self.last(context) else { break None };
             if context.table.can_go(page) {
                 break Some(page);
             }
@@ -69,26 +73,32 @@ impl NextUses {
             kept.push(page);
         };
         kept.into_iter().for_each(|page| self.place(page, context));
-        found
     }
 
-    /// The page used last, and in how many references.
-    fn last(&mut self, context: &Context<'_>) -> Option<(Page, f64)> {
+    /// The page that was found, and what it is worth: the less, the more references there are until it is used.
+    pub fn candidate(&self, context: &Context<'_>) -> Option<Candidate> {
+        let page = self.found.filter(|&page| context.table.can_go(page))?;
+        let until = soonest(page, context).and_then(|next| context.references_until(next));
+        Some(Candidate { page, worth: until.map_or(f64::NEG_INFINITY, |until| -(until as f64)) })
+    }
+
+    /// The page used last.
+    fn last(&mut self, context: &Context<'_>) -> Option<Page> {
         loop {
-            let (page, until) = self.declared_last(context)?;
+            let page = self.declared_last(context)?;
             // It may have been disclosed since, passed over, or be used sooner by another reader.
             let next = soonest(page, context);
             if next == self.at[page as usize] {
-                return Some((page, until));
+                return Some(page);
             }
             self.renew(page, context);
         }
     }
 
     /// The same by where pages stand.
-    fn declared_last(&mut self, context: &Context<'_>) -> Option<(Page, f64)> {
+    fn declared_last(&mut self, context: &Context<'_>) -> Option<Page> {
         if let Some(page) = self.unused.oldest_first().next() {
-            return Some((page, f64::INFINITY));
+            return Some(page);
         }
         let mut last: Option<(Page, f64)> = None;
         for sequence in 0..self.agendas.len() as u16 {
@@ -97,7 +107,7 @@ impl NextUses {
             let agenda = &mut self.agendas[usize::from(sequence)];
             let Some((soonest, passed_over)) = agenda.soonest(holds) else { continue };
             if context.references_until(Use { sequence, when: soonest }).is_none() {
-                return Some((passed_over, f64::INFINITY));
+                return Some(passed_over);
             }
             let Some((when, page)) = agenda.latest(holds) else { continue };
             let until = context.references_until(Use { sequence, when }).map_or(f64::INFINITY, |until| until as f64);
@@ -105,7 +115,7 @@ impl NextUses {
                 last = Some((page, until));
             }
         }
-        last
+        last.map(|(page, _)| page)
     }
 
     fn place(&mut self, page: Page, context: &Context<'_>) {
