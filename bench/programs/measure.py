@@ -203,7 +203,8 @@ def inside(arguments):
             for job in wanted(arguments):
                 print(f"{disk}: {job.name}", file=sys.stderr, flush=True)
                 raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory), disk == "disk" and sweep.can_record())})
-    common.keep(arguments, "seeing", raw)
+                # What is interrupted keeps what it has.
+                common.keep(arguments, "seeing", raw)
 
 
 def table(results):

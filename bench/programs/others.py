@@ -48,7 +48,7 @@ SCRIPTS = """
 mkdir scripts && cd scripts && npm init -y > /dev/null && npm install --silent eslint@9 lodash
 echo 'export default [];' > eslint.config.mjs
 """
-JAVA = 'mkdir java && cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")"/. java/'
+JAVA = 'mkdir java && cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")"/. java/ 2> /dev/null || true'
 
 SETUP = {
     "history": COMMITS,
