@@ -55,8 +55,10 @@ impl NextUses {
         let Some(agenda) = self.agendas.get_mut(usize::from(sequence)) else { return };
         let at = &self.at;
         for page in agenda.drain(|when, page| at[page as usize] == Some(Use { sequence, when })) {
-            self.at[page as usize] = None;
-            self.unused.push_newest(page);
+            // Who was put there twice is drained twice.
+            if self.at[page as usize].take().is_some() {
+                self.unused.push_newest(page);
+            }
         }
     }
 
@@ -105,6 +107,7 @@ impl NextUses {
             let at = &self.at;
             let holds = |when: u64, page: Page| at[page as usize] == Some(Use { sequence, when });
             let agenda = &mut self.agendas[usize::from(sequence)];
+            agenda.clear_ends(holds);
             let Some((soonest, passed_over)) = agenda.soonest(holds) else { continue };
             if context.references_until(Use { sequence, when: soonest }).is_none() {
                 return Some(passed_over);

@@ -267,6 +267,7 @@ fn without(ranges: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::io::Write;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::MetadataExt;
 
@@ -312,7 +313,9 @@ mod tests {
     /// A file of so many pages, mapped here.
     fn mapped(name: &str, pages: usize) -> (std::path::PathBuf, *const u8) {
         let path = std::env::temp_dir().join(format!("foresee-mapped-{name}-{}", std::process::id()));
-        fs::write(&path, vec![1; pages * 4096]).unwrap();
+        // Page by page: what is written at once may be one folio, and is mapped at once then.
+        let mut written = File::create(&path).unwrap();
+        (0..pages).for_each(|_| written.write_all(&[1; 4096]).unwrap());
         let file = File::open(&path).unwrap();
         let (read, shared, fd) = (libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd());
         // SAFETY: a new mapping at an address of the kernel's choice.
