@@ -85,10 +85,6 @@ IMPORT = IMPORTS + "import pandas, sklearn.linear_model, pyarrow\nprint(pandas._
 ANOTHER = IMPORTS + "import pyarrow, sklearn.linear_model\nimport pandas as pd\nprint(len(pd.__version__))"
 
 
-CATS = "find packages -name '*.py' -print0 | xargs -0 -P4 -n64 cat | wc -c"
-NO_CATS = "find /dev/null | xargs cat | wc -c"
-
-
 def python(name, bar, words, data, before=None):
     loaded = "import random, sqlite3, ssl, json, ctypes"
     command = lambda words: [sys.executable, "-c", *words]  # noqa: E731
@@ -103,8 +99,6 @@ JOBS = [
     python("three large packages", (0, 0), [IMPORT], "packages"),
     python("three large packages, another script ran before", (3, 3), [IMPORT], "packages", [ANOTHER]),
     python("three large packages, one argument more than before", (3, 3), [IMPORT, "more"], "packages", [IMPORT]),
-    Job("rg over the packages' sources", (0, 0), ["rg", "-c", "import", "packages"], "packages", ["rg", "--version"], in_any_order=True),
-    Job("find | xargs -P4 cat, the packages' sources", (0, 0), ["sh", "-c", CATS], "packages", ["sh", "-c", NO_CATS]),
     Job("static Go program, 4,000 files in directory order", (5, 10), [FILES, "small"], "small", [FILES]),
     *others.jobs(Job, python),
 ]
@@ -187,8 +181,7 @@ def setup(jobs):
         **others.SETUP,
         "packages": f"{sys.executable} -m pip install --quiet --target packages {' '.join(PACKAGES)}",
     }
-    # A history is of packages.
-    needed = [data for job in jobs for data in (["packages"] if job.data == "history" else []) + [job.data]]
+    needed = [data for job in jobs for data in (others.MADE_OF.get(job.data), job.data) if data]
     return "\n".join(f'cd "$SLOWDISK_MOUNT"\n{fill[data]}' for data in dict.fromkeys(needed))
 
 

@@ -3,7 +3,6 @@
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
 NEEDED = ["duckdb", "pyarrow", "rocksdict", "h5py", "numpy"]
 
@@ -57,6 +56,9 @@ SETUP = {
     "java": JAVA,
 }
 
+# What is made of other data.
+MADE_OF = {"history": "packages"}
+
 
 def jobs(job, python):
     """The jobs that can be done here."""
@@ -64,7 +66,11 @@ def jobs(job, python):
     into = 'copy=$(mktemp -d) && {} && find "$copy" -type f | wc -l && rm -rf "$copy"'
     lints = "cd scripts && node node_modules/eslint/bin/eslint.js node_modules/lodash/lodash.js && echo fine"
     clone = shell(into.format('git clone -q --no-local history "$copy/it"'))
+    cats = "find packages -name '*.py' -print0 | xargs -0 -P4 -n64 cat | wc -c"
+    no_cats = "find /dev/null | xargs cat | wc -c"
     every = [
+        ("rg", job("rg over the packages", (0, 0), ["rg", "-c", "import", "packages"], "packages", ["rg", "--version"], in_any_order=True)),
+        ("xargs", job("find and xargs -P4 cat, the packages' sources", (0, 0), shell(cats), "packages", shell(no_cats))),
         ("git", job("git log -p", (0, 0), shell("git -C history log -p | md5sum"), "history", ["git", "--version"])),
         ("git", job("git clone", (0, 0), clone, "history", ["git", "--version"])),
         ("python3", python("duckdb, two columns", (0, 0), [DUCKDB], "tables")),

@@ -71,9 +71,9 @@ pub const HINT_ENTRIES_MAX: usize = 1 << 20;
 /// mark for none, 65,535.
 pub const SEQUENCES_MAX: usize = 4096;
 /// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
-const LOOKUPS_AHEAD_MAX: usize = 256;
+pub(crate) const LOOKUPS_AHEAD_MAX: usize = 256;
 /// The same where a device serves requests one by one: what is known by the time its arm begins goes out in one sweep.
-const LOOKUPS_AHEAD_MAX_ONE_BY_ONE: usize = 8192;
+pub(crate) const LOOKUPS_AHEAD_MAX_ONE_BY_ONE: usize = 8192;
 /// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
 const MATCH_SCAN_MAX: usize = 64;
 
@@ -165,8 +165,6 @@ pub(crate) struct Passed {
 
 #[derive(Default)]
 pub(crate) struct Hints {
-    /// Some device serves requests one by one.
-    one_by_one: bool,
     sequences: Vec<Option<Sequence>>,
     by_reader: FastMap<u32, Vec<u16>>,
     awaiting: FastMap<u32, Vec<(u16, u64)>>,
@@ -296,8 +294,8 @@ impl Hints {
     }
 
     /// The sources that are to disclose more now: each is asked once.
-    pub fn pull(&mut self) -> Vec<(ReaderId, Source)> {
-        let (sequences, lookups_max) = (&self.sequences, self.lookups_max());
+    pub fn pull(&mut self, lookups_max: usize) -> Vec<(ReaderId, Source)> {
+        let sequences = &self.sequences;
         let mut asked = Vec::new();
         self.more.retain(|&id, &mut reader| {
             let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent(lookups_max));
@@ -315,9 +313,9 @@ impl Hints {
         }
     }
 
-    /// What can be done now for each sequence and device, each with the order in which it was disclosed.
-    pub fn peek(&mut self, files: &Files, found: &mut Vec<(u64, Step)>) {
-        let lookups_max = self.lookups_max();
+    /// What can be done now for each sequence and device, each with the order in which it was disclosed; so many entries of a sequence may
+    /// wait for a name or its fetches.
+    pub fn peek(&mut self, lookups_max: usize, files: &Files, found: &mut Vec<(u64, Step)>) {
         let mut next = self.awake.at_or_after(0);
         while let Some(id) = next {
             let steps = found.len();
@@ -391,18 +389,6 @@ impl Hints {
         {
             sequence.leave(position);
         }
-    }
-
-    /// Some device serves requests one by one.
-    pub fn serves_one_by_one(&mut self) {
-        if !std::mem::replace(&mut self.one_by_one, true) {
-            (0..self.sequences.len()).for_each(|id| self.awake.wake(id as u16));
-        }
-    }
-
-    /// Entries that may wait for a name or its fetches.
-    fn lookups_max(&self) -> usize {
-        if self.one_by_one { LOOKUPS_AHEAD_MAX_ONE_BY_ONE } else { LOOKUPS_AHEAD_MAX }
     }
 
     /// Names that are being looked up.

@@ -1,6 +1,7 @@
 //! Hints, and the fetches ahead that they lead to.
 
 use super::*;
+use crate::hint::{LOOKUPS_AHEAD_MAX, LOOKUPS_AHEAD_MAX_ONE_BY_ONE};
 use crate::ids::DeviceId;
 
 /// Neighbours fetched ahead one after the other: they go in one request.
@@ -72,6 +73,8 @@ impl Manager {
     /// Follows the disclosed sequences as far as policy, windows and queues allow, what is worth most first.
     pub(super) fn read_ahead(&mut self, out: &mut Vec<Action>) {
         let mut steps = std::mem::take(&mut self.steps);
+        let one_by_one = self.dispatch.any_one_by_one();
+        let lookups_max = if one_by_one { LOOKUPS_AHEAD_MAX_ONE_BY_ONE } else { LOOKUPS_AHEAD_MAX };
         let mut full = Vec::new();
         let mut run = None;
         for _ in 0..STEPS_MAX {
@@ -79,7 +82,7 @@ impl Manager {
                 break;
             }
             steps.clear();
-            self.hints.peek(&self.files, &mut steps);
+            self.hints.peek(lookups_max, &self.files, &mut steps);
             steps.retain(|(_, step)| step.home().is_none_or(|home| !full.contains(&home.device)));
             let Some((step, worth)) = self.best(&steps, run.as_ref()) else { break };
             match step {
@@ -114,7 +117,10 @@ impl Manager {
         self.steps = steps;
         if self.hints.any_more() && self.may_fetch_ahead() {
             out.extend(
-                self.hints.pull().into_iter().map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
+                self.hints
+                    .pull(lookups_max)
+                    .into_iter()
+                    .map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
             );
         }
     }
@@ -227,9 +233,6 @@ impl Manager {
 
     /// Sends what waits to the devices that may take it.
     pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
-        if self.dispatch.any_one_by_one() {
-            self.hints.serves_one_by_one();
-        }
         let names = self.hints.names_awaited();
         for device in self.dispatch.devices() {
             let (table, statistics) = (&mut self.table, &mut self.statistics);
