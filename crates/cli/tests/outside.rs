@@ -9,6 +9,7 @@ use support::{Device, Ended, Place, end, have};
 
 const READER: &str = include_str!("support/reader.c");
 const FILES: u64 = 200;
+const BLOCKS_A_FILE: u64 = 2;
 const BIG_PAGES: u64 = 4096;
 
 /// A slow device with as many small files in `d`, as many in ten folders of `t`, a `big` one, and beside it the reader, linked so; None
@@ -66,9 +67,10 @@ fn the_files_of_a_directory_are_read_ahead_for_a_static_program() {
     assert!(first < plain / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
     let by_source = &account["prefetched"]["by_source"];
     assert!(by_source["profile"]["fetched"].as_u64().unwrap() > FILES, "{account:#}");
-    assert_eq!(by_source["profile"]["wasted"], 0, "{account:#}");
     let reads = account["by_program"][0]["reads"].as_u64().unwrap();
     assert!((FILES * 3 / 4..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
+    let wasted = by_source["profile"]["wasted"].as_u64().unwrap();
+    assert!(wasted <= (FILES - reads) * BLOCKS_A_FILE, "only what was read unseen counts as wasted: {account:#}");
 }
 
 #[test]

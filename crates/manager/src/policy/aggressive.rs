@@ -18,8 +18,9 @@
 //!   reader's own. The paper has one of each.
 //! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to come.
 
+use super::forestall::Patience;
 use super::next_uses::NextUses;
-use super::{Access, Ahead, Candidate, Context, Disclosed, Hinted, Nature, Need, Policy, Spec, Worth};
+use super::{Access, Ahead, Candidate, Context, Disclosed, Hinted, Nature, Need, Policy, Runs, Spec, Worth};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -31,21 +32,39 @@ pub(super) static SPEC: Spec = Spec {
     build: |_| Box::new(Aggressive::default()),
 };
 
+/// What is used last goes, what is used next is fetched: at once, or as late as `patience` lets it.
 #[derive(Default)]
-struct Aggressive {
+pub(super) struct Aggressive {
     pages: NextUses,
+    patience: Option<Patience>,
+}
+
+impl Aggressive {
+    /// One that waits until a stall is ahead.
+    pub fn with(patience: Patience) -> Self {
+        Aggressive { pages: NextUses::default(), patience: Some(patience) }
+    }
 }
 
 impl Policy for Aggressive {
-    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        if let (Some(patience), Some(access)) = (&mut self.patience, access) {
+            patience.stalled(access);
+        }
         self.pages.push(page, context);
     }
 
-    fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        if let Some(patience) = &mut self.patience {
+            patience.hit(access);
+        }
         self.pages.renew(page, context);
     }
 
     fn left(&mut self, page: Page, _: &Context<'_>) {
+        if let Some(patience) = &mut self.patience {
+            patience.look_again();
+        }
         self.pages.left(page);
     }
 
@@ -61,6 +80,10 @@ impl Policy for Aggressive {
         Nature { refetches: true, ..Nature::ORDINARY }
     }
 
+    fn runs(&mut self) -> Option<&mut dyn Runs> {
+        self.patience.as_mut().map(|patience| patience as &mut dyn Runs)
+    }
+
     fn hints(&mut self) -> Option<&mut dyn Hinted> {
         Some(self)
     }
@@ -72,7 +95,14 @@ impl Hinted for Aggressive {
     }
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        begins(ahead, context).then(|| in_order(ahead))
+        let may_begin = ahead.joins || context.takes_request(ahead.device);
+        let is_due = |patience: &Patience| patience.is_stall_ahead(ahead.sequence, ahead.device, context);
+        if !may_begin || !self.patience.as_ref().is_none_or(is_due) {
+            return None;
+        }
+        // The nearer, the sooner; and pages that are used later are worth less.
+        let soon = -(ahead.references as f64);
+        Some(Worth { rank: soon, value: soon })
     }
 
     fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
@@ -82,16 +112,8 @@ impl Hinted for Aggressive {
 
     fn sequence_ended(&mut self, sequence: u16) {
         self.pages.forget(sequence);
+        if let Some(patience) = &mut self.patience {
+            patience.forget(sequence);
+        }
     }
-}
-
-/// Whether a fetch can begin now: by itself, or in the request of its neighbour.
-pub(super) fn begins(ahead: &Ahead, context: &Context<'_>) -> bool {
-    ahead.joins || context.takes_request(ahead.device)
-}
-
-/// The nearer, the sooner; and pages that are used later are worth less.
-pub(super) fn in_order(ahead: &Ahead) -> Worth {
-    let soon = -(ahead.references as f64);
-    Worth { rank: soon, value: soon }
 }

@@ -24,9 +24,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::aggressive::{begins, in_order};
-use super::next_uses::NextUses;
-use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Nature, Need, Parameter, Policy, Runs, Spec, Stretch, Worth};
+use super::aggressive::Aggressive;
+use super::{Access, Context, Domain, Parameter, Runs, Spec, Stretch};
 use crate::estimate::pace::Pace;
 use crate::event::Demand;
 use crate::ids::{DeviceId, Page};
@@ -51,20 +50,19 @@ pub(super) static SPEC: Spec = Spec {
     unlike_a_part: None,
     parameters: &[MARGIN, SERVERS],
     build: |values| {
-        Box::new(Forestall {
-            pages: NextUses::default(),
+        Box::new(Aggressive::with(Patience {
             margin: values.get(MARGIN.name),
             servers: values.get(SERVERS.name).round(),
             readers: Vec::new(),
-        })
+        }))
     },
 };
 
 /// So many references are looked ahead at least.
 const AHEAD_MIN: u64 = 16_384;
 
-struct Forestall {
-    pages: NextUses,
+/// What tells whether a stall is ahead.
+pub(super) struct Patience {
     margin: f64,
     servers: f64,
     /// Those who read what each sequence disclosed.
@@ -87,7 +85,7 @@ struct Safe {
     disclosures: u64,
 }
 
-impl Forestall {
+impl Patience {
     fn reader(&mut self, sequence: u16) -> &mut Reader {
         let at = usize::from(sequence);
         if at >= self.readers.len() {
@@ -96,13 +94,39 @@ impl Forestall {
         &mut self.readers[at]
     }
 
+    /// A disclosed read had to wait.
+    pub fn stalled(&mut self, access: &Access) {
+        if let Some(sequence) = access.hinted {
+            let reader = self.reader(sequence);
+            reader.reads += 1;
+            reader.pace.stalled();
+        }
+    }
+
+    /// A disclosed read found its block.
+    pub fn hit(&mut self, access: &Access) {
+        if let Some(sequence) = access.hinted {
+            let reader = self.reader(sequence);
+            reader.reads += 1;
+            match access.demand {
+                Demand::Timed { over, waited } => reader.pace.hit(over, waited),
+                _ => reader.pace.hit(access.now, false),
+            }
+        }
+    }
+
+    /// A sequence is no more.
+    pub fn forget(&mut self, sequence: u16) {
+        *self.reader(sequence) = Reader::default();
+    }
+
     /// One more block is missing.
-    fn look_again(&mut self) {
+    pub fn look_again(&mut self) {
         self.readers.iter_mut().for_each(|reader| reader.safe.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
     }
 
     /// Whether a stall is ahead on a device for who reads a sequence.
-    fn is_stall_ahead(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
+    pub fn is_stall_ahead(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
         let Some(reader) = self.readers.get(usize::from(sequence)) else { return true };
         let (Some(between), Some(access)) = (reader.pace.between_ns(), context.access_ns(device)) else { return true };
         let disclosures = context.disclosures();
@@ -129,56 +153,8 @@ impl Forestall {
     }
 }
 
-impl Policy for Forestall {
-    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if let Some(sequence) = access.and_then(|access| access.hinted) {
-            let reader = self.reader(sequence);
-            reader.reads += 1;
-            reader.pace.stalled();
-        }
-        self.pages.push(page, context);
-    }
-
-    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if let Some(sequence) = access.hinted {
-            let reader = self.reader(sequence);
-            reader.reads += 1;
-            match access.demand {
-                Demand::Timed { over, waited } => reader.pace.hit(over, waited),
-                _ => reader.pace.hit(access.now, false),
-            }
-        }
-        self.pages.renew(page, context);
-    }
-
-    fn left(&mut self, page: Page, _: &Context<'_>) {
-        self.look_again();
-        self.pages.left(page);
-    }
-
-    fn weigh(&mut self, context: &Context<'_>, _: Need) {
-        self.pages.weigh(context);
-    }
-
-    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
-        self.pages.candidate(context)
-    }
-
-    fn nature(&self) -> Nature {
-        Nature { refetches: true, ..Nature::ORDINARY }
-    }
-
-    fn runs(&mut self) -> Option<&mut dyn Runs> {
-        Some(self)
-    }
-
-    fn hints(&mut self) -> Option<&mut dyn Hinted> {
-        Some(self)
-    }
-}
-
 /// What will not come is missing again.
-impl Runs for Forestall {
+impl Runs for Patience {
     fn taken(&mut self, _: Page, _: &Context<'_>, _: Option<&Access>) {}
 
     fn awaited(&mut self, _: Page, _: &Context<'_>, _: &Access) {}
@@ -189,26 +165,5 @@ impl Runs for Forestall {
 
     fn next_stretch(&mut self) -> Option<Stretch> {
         None
-    }
-}
-
-impl Hinted for Forestall {
-    fn may_fetch_ahead(&self, _: &Context<'_>) -> bool {
-        true
-    }
-
-    fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
-        let begins = begins(ahead, context) && self.is_stall_ahead(ahead.sequence, ahead.device, context);
-        begins.then(|| in_order(ahead))
-    }
-
-    fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        self.pages.renew(page, context);
-        Disclosed::Ignored
-    }
-
-    fn sequence_ended(&mut self, sequence: u16) {
-        self.pages.forget(sequence);
-        *self.reader(sequence) = Reader::default();
     }
 }
