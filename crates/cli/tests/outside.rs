@@ -128,18 +128,28 @@ fn nobody(words: &[&str]) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
+/// That a profile brought most of the big file before it was read. How often its reader waits all the same depends on how busy the
+/// machine is.
+#[track_caller]
+fn the_big_file_was_ahead(account: &Value) {
+    assert!(account["prefetched"]["by_source"]["profile"]["fetched"].as_u64().unwrap() > BIG_PAGES / 2, "{account:#}");
+    assert!(account["by_program"][0]["missed_blocks"].as_u64().unwrap() < BIG_PAGES / 4, "{account:#}");
+}
+
 #[test]
 fn a_large_file_is_read_ahead_by_where_a_static_program_stands_in_it() {
     let Some(device) = device(&["-static"]) else { return };
     let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["big"]));
-    assert!(first < plain && second < plain / 2, "waited {plain}, {first}, {second} times; {account:#}");
+    assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
+    the_big_file_was_ahead(&account);
 }
 
 #[test]
 fn what_a_static_program_has_mapped_is_seen() {
     let Some(device) = device(&["-static"]) else { return };
     let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "map", &["big"]));
-    assert!(first < plain && second < plain / 2, "waited {plain}, {first}, {second} times; {account:#}");
+    assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
+    the_big_file_was_ahead(&account);
 }
 
 #[test]
