@@ -18,11 +18,16 @@ def folder(word):
     return Path(word).resolve()
 
 
+def program(word):
+    """The same of a program, which is a word of commands."""
+    return str(folder(word))
+
+
 def options(text, what):
     """A parser with the options all of them have; `what` is run again and again."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--slowdisk", default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
+    parser.add_argument("--foresee", type=program, default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
+    parser.add_argument("--slowdisk", type=program, default=str(ROOT / "target/release/slowdisk"), help="the slowdisk to measure on")
     parser.add_argument("--rounds", type=int, default=3, help=f"runs of each arm of each {what}")
     parser.add_argument("--results", type=folder, default=BENCH / "results", help="where raw results go")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")

@@ -185,26 +185,40 @@ def setup(jobs):
     return "\n".join(f'cd "$SLOWDISK_MOUNT"\n{fill[data]}' for data in dict.fromkeys(needed))
 
 
+def others_rows(arguments):
+    """The rows of earlier results that are not measured now."""
+    path = arguments.results / "seeing.json"
+    rows = json.loads(path.read_text())["results"] if path.exists() else []
+    now = {job.name for job in wanted(arguments)}
+    return [row for row in rows if row["disk"] not in arguments.disks or row["job"] not in now]
+
+
+def place(row):
+    """Where a row stands in the table."""
+    return list(DISKS).index(row["disk"]), [job.name for job in JOBS].index(row["job"])
+
+
 def inside(arguments):
     """Runs in the slow directory, under slowdisk."""
     os.chdir(os.environ["SLOWDISK_MOUNT"])
     control = Path(os.environ["SLOWDISK_CONTROL"])
-    raw = {"rounds": arguments.rounds, "machine": common.machine(os.environ["SLOWDISK_DEVICE"]), "results": []}
+    raw = {"machine": common.machine(os.environ["SLOWDISK_DEVICE"]), "results": others_rows(arguments)}
     with tempfile.TemporaryDirectory() as directory:
         for disk in arguments.disks:
             control.write_text(DISKS[disk] + "\n")
             for job in wanted(arguments):
                 print(f"{disk}: {job.name}", file=sys.stderr, flush=True)
                 raw["results"].append({"disk": disk, **measure(arguments, job, Path(directory), disk == "disk" and sweep.can_record())})
+                raw["results"].sort(key=place)
                 # What is interrupted keeps what it has.
                 common.keep(arguments, "seeing", raw)
 
 
 def table(results):
     raw = json.loads((results / "seeing.json").read_text())
-    print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of {raw['rounds']} runs")
-    print("| disk | job | plain | first run | second run | at least (network) | in memory | one sweep | foresee's CPU, first and second |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of so many rounds")
+    print("| disk | job | rounds | plain | first run | second run | at least (network) | in memory | one sweep | foresee's CPU, first and second |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     bars = {job.name: job.bar for job in JOBS}
     for row in raw["results"]:
         plain, first, second, warm = (statistics.median(it["elapsed_s"] for it in row[arm]) for arm in ARMS)
@@ -214,7 +228,7 @@ def table(results):
         sweeps = [it["sweep_s"] for it in row["plain"] if "sweep_s" in it]
         swept = f"{statistics.median(sweeps):.2f} s" if sweeps else ""
         note = "" if row["same_output"] else " (outputs differ)"
-        print(f"| {row['disk']} | {row['job']}{note} | {plain:.2f} s | {plain / first:.1f}x | {plain / second:.1f}x | {bar} "
+        print(f"| {row['disk']} | {row['job']}{note} | {len(row['plain'])} | {plain:.2f} s | {plain / first:.1f}x | {plain / second:.1f}x | {bar} "
               f"| {warm:.2f} s | {swept} | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
 
 
