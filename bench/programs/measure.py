@@ -1,7 +1,7 @@
 """make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory; on the hard disk
 also what a sweep takes: all that the device was asked for in the plain run, once, in the order of its place.
 
-Each run is made cold but for the program itself; arms in turn, every other round the other way round; outputs are compared. Raw results go
+Each run is made cold but for the program itself, and foresee; arms in turn, every other round the other way round; outputs are compared. Raw results go
 to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
 registry, and for their jobs PostgreSQL, ripgrep and go.
 """
@@ -105,11 +105,12 @@ JOBS = [
 ARMS = ["plain", "first", "second", "warm"]
 
 
-def make_cold(job, cache):
-    """Nothing of the data is in memory; the program, and what it loads, is."""
+def make_cold(arguments, job, cache):
+    """Nothing of the data is in memory; the program, and what it loads, is, and so is foresee."""
     subprocess.run(["sync"], check=True)
     Path("/proc/sys/vm/drop_caches").write_text("3\n")
-    subprocess.run(job.warmed, check=True, env=environment(cache), stdout=subprocess.DEVNULL)
+    for program in [[], [arguments.foresee, "run", "--quiet", "--no-learn", "--"]]:
+        subprocess.run([*program, *job.warmed], check=True, env=environment(cache), stdout=subprocess.DEVNULL)
 
 
 def make_warm(data):
@@ -129,13 +130,13 @@ def run(arguments, arm, job, cache, sweeps):
     account.unlink(missing_ok=True)
     words = [word.replace("{arm}", arm) for word in map(str, job.command)]
     if arm == "first" and job.before:
-        make_cold(job, cache)
+        make_cold(arguments, job, cache)
         subprocess.run([arguments.foresee, "run", "--quiet", "--", *job.before], env=environment(cache), capture_output=True, check=True)
     prefix = [] if arm in ("plain", "warm") else [arguments.foresee, "run", "--quiet", "--json", str(account), "--"]
     if arm == "warm":
         make_warm(Path(job.data))
     else:
-        make_cold(job, cache)
+        make_cold(arguments, job, cache)
     device = os.environ["SLOWDISK_DEVICE"]
     with sweep.recorded(device) if arm == "plain" and sweeps else nullcontext() as reads:
         begun = time.perf_counter()
@@ -148,7 +149,7 @@ def run(arguments, arm, job, cache, sweeps):
         output = "".join(sorted(output.splitlines(keepends=True)))
     result = {"elapsed_s": took, "output": output, "account": kept}
     if reads:
-        make_cold(job, cache)
+        make_cold(arguments, job, cache)
         result["sweep_s"] = sweep.sweep(device, reads)
     return result
 
