@@ -1,9 +1,9 @@
 """make bench-programs: what programs read in ways of their own, plainly, in a first run, in a second, and all in memory; on the hard disk
 also what a sweep takes: all that the device was asked for in the plain run, once, in the order of its place.
 
-Each run is made cold but for the program itself, and foresee; arms in turn, every other round the other way round; outputs are compared. Raw results go
-to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the package
-registry, and for their jobs PostgreSQL, ripgrep and go.
+Each run is made cold but for the program itself, and foresee; arms in turn, every other round the other way round; outputs are
+compared. Raw results go to bench/results/seeing.json; the table is printed at the end. Needs what bench/run.py needs, numpy from the
+package registry, and for their jobs PostgreSQL, ripgrep and go.
 """
 
 import json
@@ -218,8 +218,9 @@ def inside(arguments):
 def table(results):
     raw = json.loads((results / "seeing.json").read_text())
     print(f"Linux {raw['machine']['kernel']}, {raw['machine']['processors']} processors, medians of so many rounds")
-    print("| disk | job | rounds | plain | first run | second run | at least (network) | in memory | one sweep | foresee's CPU, first and second |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    heads = ["disk", "job", "rounds", "plain", "first run", "second run", "at least (network)", "in memory", "one sweep"]
+    print("|", " | ".join([*heads, "foresee's CPU, first and second"]), "|")
+    print("| --- | --- |" + " ---: |" * (len(heads) - 1))
     bars = {job.name: job.bar for job in JOBS}
     for row in raw["results"]:
         plain, first, second, warm = (statistics.median(it["elapsed_s"] for it in row[arm]) for arm in ARMS)
@@ -229,8 +230,8 @@ def table(results):
         sweeps = [it["sweep_s"] for it in row["plain"] if "sweep_s" in it]
         swept = f"{statistics.median(sweeps):.2f} s" if sweeps else ""
         note = "" if row["same_output"] else " (outputs differ)"
-        print(f"| {row['disk']} | {row['job']}{note} | {len(row['plain'])} | {plain:.2f} s | {plain / first:.1f}x | {plain / second:.1f}x | {bar} "
-              f"| {warm:.2f} s | {swept} | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
+        print(f"| {row['disk']} | {row['job']}{note} | {len(row['plain'])} | {plain:.2f} s "
+              f"| {plain / first:.1f}x | {plain / second:.1f}x | {bar} | {warm:.2f} s | {swept} | {cpu[0]:.2f} s, {cpu[1]:.2f} s |")
 
 
 def main():

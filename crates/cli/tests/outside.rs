@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{Device, Ended, Place, end, have};
+use support::{Device, Ended, Place, end, have, in_time};
 
 const READER: &str = include_str!("support/reader.c");
 const FILES: u64 = 200;
@@ -62,64 +62,72 @@ fn compare(device: &Device, options: &[&str], words: &[String]) -> ([u64; 3], Va
 
 #[test]
 fn the_files_of_a_directory_are_read_ahead_for_a_static_program() {
-    let Some(device) = device(&["-static"]) else { return };
-    let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["d"]));
-    assert!(first < plain / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
-    let by_source = &account["prefetched"]["by_source"];
-    assert!(by_source["profile"]["fetched"].as_u64().unwrap() > FILES, "{account:#}");
-    let reads = account["by_program"][0]["reads"].as_u64().unwrap();
-    assert!((FILES * 3 / 4..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
-    let wasted = by_source["profile"]["wasted"].as_u64().unwrap();
-    assert!(wasted <= (FILES - reads) * BLOCKS_A_FILE, "only what was read unseen counts as wasted: {account:#}");
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["d"]));
+        assert!(first < plain / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
+        let by_source = &account["prefetched"]["by_source"];
+        assert!(by_source["profile"]["fetched"].as_u64().unwrap() > FILES, "{account:#}");
+        let reads = account["by_program"][0]["reads"].as_u64().unwrap();
+        assert!((FILES * 3 / 4..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
+        let wasted = by_source["profile"]["wasted"].as_u64().unwrap();
+        assert!(wasted <= (FILES - reads) * BLOCKS_A_FILE, "only what was read unseen counts as wasted: {account:#}");
+    });
 }
 
 #[test]
 fn a_walk_over_directories_is_followed() {
-    let Some(device) = device(&["-static"]) else { return };
-    let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["t"]));
-    assert!(first < plain * 2 / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["t"]));
+        assert!(first < plain * 2 / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
+    });
 }
 
 #[test]
 fn programs_that_end_at_once_are_seen_where_they_read() {
-    let Some(device) = device(&["-static"]) else { return };
-    let reader = device.place.path("reader").display().to_string();
-    let script = format!("for f in {}/d/*; do {reader} walk $f 2>&1; done", device.mount.display());
-    let (ended, account) = device.foreseen(&["--no-words", "--no-learn"], &["sh".into(), "-c".into(), script]);
-    ended.with(0);
-    let listing = &account["prefetched"]["by_source"]["listing"];
-    assert!(listing["fetched"].as_u64().unwrap() > FILES / 2, "{account:#}");
-    assert!(listing["wasted"].as_u64().unwrap() < FILES / 4, "{account:#}");
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        let reader = device.place.path("reader").display().to_string();
+        let script = format!("for f in {}/d/*; do {reader} walk $f 2>&1; done", device.mount.display());
+        let (ended, account) = device.foreseen(&["--no-words", "--no-learn"], &["sh".into(), "-c".into(), script]);
+        ended.with(0);
+        let listing = &account["prefetched"]["by_source"]["listing"];
+        assert!(listing["fetched"].as_u64().unwrap() > FILES / 2, "{account:#}");
+        assert!(listing["wasted"].as_u64().unwrap() < FILES / 4, "{account:#}");
+    });
 }
 
 #[test]
 fn who_has_no_rights_is_told_what_is_read_but_not_by_whom() {
-    let Some(device) = device(&["-static"]) else { return };
-    if !have("setpriv") {
-        return;
-    }
-    let cache = device.place.path("nobodys");
-    std::fs::create_dir(&cache).unwrap();
-    std::os::unix::fs::chown(&cache, Some(65534), Some(65534)).unwrap();
-    let binary = support::binary();
-    let is_reachable = |path: &Path| end(device.place.plain(&nobody(&["test", "-r", path.to_str().unwrap()])), b"");
-    if is_reachable(binary).how != "status 0" || is_reachable(&device.place.path("reader")).how != "status 0" {
-        return eprintln!("skipped: nobody may not read {}", binary.display());
-    }
-    let account = cache.join("account");
-    let options = ["run", "-q", "--no-words", "--json", account.to_str().unwrap(), "--"];
-    let foresee = [&[binary.to_str().unwrap()], &options[..]].concat();
-    let reader = words(&device, "walk", &["d"]);
-    let foreseen = nobody(&[&foresee[..], &reader.iter().map(String::as_str).collect::<Vec<_>>()].concat());
-    let (printed, plain) = result(device.plain(&reader));
-    for _ in 0..2 {
-        device.make_cold();
-        let mut command = device.place.plain(&foreseen);
-        command.env("XDG_CACHE_HOME", &cache);
-        let (printed_foreseen, waits) = result(end(command, b""));
-        assert_eq!(printed, printed_foreseen);
-        assert!(waits < plain / 3, "waited {plain}, {waits} times");
-    }
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        if !have("setpriv") {
+            return;
+        }
+        let cache = device.place.path("nobodys");
+        std::fs::create_dir(&cache).unwrap();
+        std::os::unix::fs::chown(&cache, Some(65534), Some(65534)).unwrap();
+        let binary = support::binary();
+        let is_reachable = |path: &Path| end(device.place.plain(&nobody(&["test", "-r", path.to_str().unwrap()])), b"");
+        if is_reachable(binary).how != "status 0" || is_reachable(&device.place.path("reader")).how != "status 0" {
+            return eprintln!("skipped: nobody may not read {}", binary.display());
+        }
+        let account = cache.join("account");
+        let options = ["run", "-q", "--no-words", "--json", account.to_str().unwrap(), "--"];
+        let foresee = [&[binary.to_str().unwrap()], &options[..]].concat();
+        let reader = words(&device, "walk", &["d"]);
+        let foreseen = nobody(&[&foresee[..], &reader.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        let (printed, plain) = result(device.plain(&reader));
+        for _ in 0..2 {
+            device.make_cold();
+            let mut command = device.place.plain(&foreseen);
+            command.env("XDG_CACHE_HOME", &cache);
+            let (printed_foreseen, waits) = result(end(command, b""));
+            assert_eq!(printed, printed_foreseen);
+            assert!(waits < plain / 3, "waited {plain}, {waits} times");
+        }
+    });
 }
 
 /// These words run by somebody without rights.
@@ -138,18 +146,22 @@ fn the_big_file_was_ahead(account: &Value) {
 
 #[test]
 fn a_large_file_is_read_ahead_by_where_a_static_program_stands_in_it() {
-    let Some(device) = device(&["-static"]) else { return };
-    let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["big"]));
-    assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
-    the_big_file_was_ahead(&account);
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["big"]));
+        assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
+        the_big_file_was_ahead(&account);
+    });
 }
 
 #[test]
 fn what_a_static_program_has_mapped_is_seen() {
-    let Some(device) = device(&["-static"]) else { return };
-    let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "map", &["big"]));
-    assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
-    the_big_file_was_ahead(&account);
+    in_time(|| {
+        let Some(device) = device(&["-static"]) else { return };
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "map", &["big"]));
+        assert!(first < plain && second < plain, "waited {plain}, {first}, {second} times; {account:#}");
+        the_big_file_was_ahead(&account);
+    });
 }
 
 #[test]
@@ -191,22 +203,24 @@ fn what_was_not_seen_to_be_read_is_said_to_have_been() {
 
 #[test]
 fn what_is_read_by_io_uring_is_seen_from_outside() {
-    let Some(device) = device(&[]) else { return };
-    let words = words(&device, "uring", &["big"]);
-    let plain = device.plain(&words);
-    if plain.how == "status 77" {
-        return eprintln!("skipped: no io_uring here");
-    }
-    let printed = result(plain).0;
-    for run in ["first", "second"] {
-        let (ended, account) = device.foreseen(&["--no-words"], &words);
-        assert_eq!(result(ended).0, printed);
-        let unseen =
-            serde_json::json!([{ "name": "reader", "why": "io_uring", "executions": 1, "from_outside": true }]);
-        // In the second run it may be over before it is looked at.
-        assert!(run == "second" || account["unseen"] == unseen, "{account:#}");
-        let outcomes = &account["prefetched"]["guessed"];
-        assert!(run == "first" || outcomes["fetched"].as_u64().unwrap() > BIG_PAGES * 3 / 4, "{account:#}");
-        assert_eq!(outcomes["wasted"], 0, "{account:#}");
-    }
+    in_time(|| {
+        let Some(device) = device(&[]) else { return };
+        let words = words(&device, "uring", &["big"]);
+        let plain = device.plain(&words);
+        if plain.how == "status 77" {
+            return eprintln!("skipped: no io_uring here");
+        }
+        let printed = result(plain).0;
+        for run in ["first", "second"] {
+            let (ended, account) = device.foreseen(&["--no-words"], &words);
+            assert_eq!(result(ended).0, printed);
+            let unseen =
+                serde_json::json!([{ "name": "reader", "why": "io_uring", "executions": 1, "from_outside": true }]);
+            // In the second run it may be over before it is looked at.
+            assert!(run == "second" || account["unseen"] == unseen, "{account:#}");
+            let outcomes = &account["prefetched"]["guessed"];
+            assert!(run == "first" || outcomes["fetched"].as_u64().unwrap() > BIG_PAGES * 3 / 4, "{account:#}");
+            assert_eq!(outcomes["wasted"], 0, "{account:#}");
+        }
+    });
 }

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 use support::library::gcc;
-use support::{Device, Place, end, have};
+use support::{Device, Place, end, have, in_time};
 
 const FILES: usize = 150;
 const BLOCKS: usize = 2;
@@ -45,10 +45,17 @@ fn device() -> Option<Device> {
     Some(device)
 }
 
+/// The interpreter itself: what is called `python3` may be a script that reads much before it comes to that.
+fn python(place: &Place) -> String {
+    let named = place.plain(&["python3", "-c", "import sys; print(sys.executable)"]);
+    end(named, b"").with(0).out().trim().to_owned()
+}
+
 /// What it printed, how often it waited, and the account.
 fn read(device: &Device, directory: &str, words: &[&str]) -> (String, usize, Value) {
     device.make_cold();
-    let words: Vec<&str> = ["python3", "-S"].into_iter().chain(words.iter().copied()).collect();
+    let python = python(&device.place);
+    let words: Vec<&str> = [&python, "-S"].into_iter().chain(words.iter().copied()).collect();
     let mut command = device.place.run(&["--no-listings", "--json", "../account"], &words);
     command.current_dir(device.mount.join(directory));
     let account = device.mount.join(directory).join("../account");
@@ -71,59 +78,69 @@ fn assert_gains(first: &(String, usize, Value), next: &(String, usize, Value), b
 
 #[test]
 fn one_argument_more_is_nearly_the_same_run() {
-    let Some(device) = device() else { return };
-    let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
-    assert_eq!(first.2["profile_of"], Value::Null);
-    let more = read(&device, "one/app", &["-B", "read.py", "sorted", "data"]);
-    assert_eq!(first.0, more.0);
-    assert_gains(&first, &more, "alike");
+    in_time(|| {
+        let Some(device) = device() else { return };
+        let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
+        assert_eq!(first.2["profile_of"], Value::Null);
+        let more = read(&device, "one/app", &["-B", "read.py", "sorted", "data"]);
+        assert_eq!(first.0, more.0);
+        assert_gains(&first, &more, "alike");
+    });
 }
 
 #[test]
 fn a_tree_that_moved_is_known() {
-    let Some(device) = device() else { return };
-    let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
-    let moved = read(&device, "two/app", &["read.py", "sorted", "data"]);
-    assert_eq!(first.0, moved.0);
-    assert_gains(&first, &moved, "alike");
+    in_time(|| {
+        let Some(device) = device() else { return };
+        let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
+        let moved = read(&device, "two/app", &["read.py", "sorted", "data"]);
+        assert_eq!(first.0, moved.0);
+        assert_gains(&first, &moved, "alike");
+    });
 }
 
 #[test]
 fn another_script_reads_what_the_first_read() {
-    let Some(device) = device() else { return };
-    let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
-    let other = read(&device, "one/app", &["other.py", "sorted", "data"]);
-    assert_gains(&first, &other, "related");
+    in_time(|| {
+        let Some(device) = device() else { return };
+        let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
+        let other = read(&device, "one/app", &["other.py", "sorted", "data"]);
+        assert_gains(&first, &other, "related");
+    });
 }
 
 #[test]
 fn in_another_order_the_same_is_known() {
-    let Some(device) = device() else { return };
-    let first = read(&device, "one/app", &["read.py", "11", "data"]);
-    let other = read(&device, "one/app", &["read.py", "22", "data"]);
-    assert_ne!(first.0, other.0);
-    assert_gains(&first, &other, "related");
+    in_time(|| {
+        let Some(device) = device() else { return };
+        let first = read(&device, "one/app", &["read.py", "11", "data"]);
+        let other = read(&device, "one/app", &["read.py", "22", "data"]);
+        assert_ne!(first.0, other.0);
+        assert_gains(&first, &other, "related");
+    });
 }
 
 /// The same words, and another order.
 #[test]
 fn a_run_that_leaves_its_order_is_followed() {
-    if !have("gcc") {
-        return;
-    }
-    let shuffled = |place: &Place| gcc(place, &place.path("shuffled"), &["crates/cli/tests/programs/shuffled.c"]);
-    let Some(device) = Device::new(shuffled, "head -c 12288000 /dev/zero > $SLOWDISK_MOUNT/big") else { return };
-    device.tell("network latency=2ms jitter=0% servers=0");
-    let words = device.words(&["./shuffled", "2400", "3000"], &["big"]);
-    let run = || {
-        let (ended, account) = device.foreseen(&["--no-words"], &words);
-        (ended.with(0).err().trim().parse::<u32>().unwrap(), account)
-    };
-    let ((first, _), (again, account)) = (run(), run());
-    assert_eq!(account["profile_of"], "own");
-    assert!(again < first * 2 / 3, "waited {again} times, before {first}; {account:#}");
-    let came_true = outcome(&account, "related", "timely") + outcome(&account, "profile", "timely");
-    assert!(came_true > 600, "{account:#}");
+    in_time(|| {
+        if !have("gcc") {
+            return;
+        }
+        let shuffled = |place: &Place| gcc(place, &place.path("shuffled"), &["crates/cli/tests/programs/shuffled.c"]);
+        let Some(device) = Device::new(shuffled, "head -c 12288000 /dev/zero > $SLOWDISK_MOUNT/big") else { return };
+        device.tell("network latency=2ms jitter=0% servers=0");
+        let words = device.words(&["./shuffled", "2400", "3000"], &["big"]);
+        let run = || {
+            let (ended, account) = device.foreseen(&["--no-words"], &words);
+            (ended.with(0).err().trim().parse::<u32>().unwrap(), account)
+        };
+        let ((first, _), (again, account)) = (run(), run());
+        assert_eq!(account["profile_of"], "own");
+        assert!(again < first * 2 / 3, "waited {again} times, before {first}; {account:#}");
+        let came_true = outcome(&account, "related", "timely") + outcome(&account, "profile", "timely");
+        assert!(came_true > 600, "{account:#}");
+    });
 }
 
 /// What a run of the same program read that had nothing else in common costs little.
@@ -139,25 +156,28 @@ fn what_does_not_come_true_costs_its_first_blocks() {
 
 #[test]
 fn what_was_exported_is_known_elsewhere() {
-    let Some(device) = device() else { return };
-    let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
-    let name = device.place.stored()[0].file_stem().unwrap().to_str().unwrap().to_owned();
-    let exported = end(device.place.foresee(&["profile", "export", &name]), b"").with(0).stdout;
-    let file = device.place.write("app.profile", &exported);
-    end(device.place.foresee(&["profile", "forget", "--all"]), b"").with(0);
-    // Under another name, without a place for profiles: by the file alone.
-    device.make_cold();
-    let words = ["python3", "-S", "../app/read.py", "sorted", "data"];
-    let options = ["--no-learn", "--no-listings", "--profile", file.to_str().unwrap(), "--json", "../account"];
-    let mut command = device.place.run(&options, &words);
-    command.current_dir(device.mount.join("two/app"));
-    let ended = end(command, b"").with(0);
-    let waits: usize = ended.err().trim().lines().last().unwrap().parse().unwrap();
-    assert_eq!(ended.out(), first.0);
-    assert!(waits < first.1 / 3, "waited {waits} times, before {}", first.1);
-    // As this user's own.
-    end(device.place.foresee(&["profile", "import", file.to_str().unwrap()]), b"").with(0);
-    assert_eq!(read(&device, "one/app", &["read.py", "sorted", "data"]).2["profile_of"], "own");
+    in_time(|| {
+        let Some(device) = device() else { return };
+        let first = read(&device, "one/app", &["read.py", "sorted", "data"]);
+        let name = device.place.stored()[0].file_stem().unwrap().to_str().unwrap().to_owned();
+        let exported = end(device.place.foresee(&["profile", "export", &name]), b"").with(0).stdout;
+        let file = device.place.write("app.profile", &exported);
+        end(device.place.foresee(&["profile", "forget", "--all"]), b"").with(0);
+        // Under another name, without a place for profiles: by the file alone.
+        device.make_cold();
+        let python = python(&device.place);
+        let words = [&python, "-S", "../app/read.py", "sorted", "data"];
+        let options = ["--no-learn", "--no-listings", "--profile", file.to_str().unwrap(), "--json", "../account"];
+        let mut command = device.place.run(&options, &words);
+        command.current_dir(device.mount.join("two/app"));
+        let ended = end(command, b"").with(0);
+        let waits: usize = ended.err().trim().lines().last().unwrap().parse().unwrap();
+        assert_eq!(ended.out(), first.0);
+        assert!(waits < first.1 / 3, "waited {waits} times, before {}", first.1);
+        // As this user's own.
+        end(device.place.foresee(&["profile", "import", file.to_str().unwrap()]), b"").with(0);
+        assert_eq!(read(&device, "one/app", &["read.py", "sorted", "data"]).2["profile_of"], "own");
+    });
 }
 
 #[test]

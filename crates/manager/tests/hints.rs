@@ -477,6 +477,19 @@ fn what_is_in_no_order_earns_by_what_lies_beyond() {
     driver.manager.check();
 }
 
+#[test]
+fn what_is_read_before_it_is_looked_up_earns_nothing_of_what_is_in_no_order() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks: 10 });
+    driver.known(0, 10_000);
+    drop(driver.hint_from(1, Source::Related, 1, range(0, 1000)));
+    (0..10_000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
+    driver.read(1, 1, 0, 1000);
+    driver.known(1, 1000);
+    driver.arrive();
+    assert_eq!(driver.manager.statistics().ahead_of(false).fetched, 10, "as many as before it was read");
+    driver.manager.check();
+}
+
 /// Two sources of one reader disclose the same: each has its own cursor, and one's jump is not the other's.
 #[test]
 fn two_sources_two_cursors() {

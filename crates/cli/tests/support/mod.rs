@@ -9,6 +9,7 @@ pub mod under;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -48,6 +49,15 @@ fn built() -> PathBuf {
     let make = format!("cargo build{profile} -p foresee-preload");
     assert!(library.is_file(), "{} is missing: run `{make}` first", library.display());
     binary.to_owned()
+}
+
+/// Tries this up to four times. For what comes true if foresee gets a processor in time, which a busy machine does not promise; what is
+/// broken fails however often it is tried.
+pub fn in_time(attempt: impl Fn()) {
+    let succeeds = || catch_unwind(AssertUnwindSafe(&attempt)).inspect_err(|_| eprintln!("tried again")).is_ok();
+    if !(0..3).any(|_| succeeds()) {
+        attempt();
+    }
 }
 
 /// Whether this program is installed; says so if not.

@@ -373,7 +373,13 @@ impl Sequence {
         match self.source {
             Source::Related => {
                 let beyond = self.walk.is_far_from(position);
-                self.window.came_true_anywhere(blocks, beyond);
+                // What is read before its name is looked up, as what the dynamic linker maps at each start of a program, is true whatever
+                // comes after, and earns nothing for that.
+                if self.entry(position).is_some_and(|entry| matches!(files.of(entry.file), Known::Here { .. })) {
+                    self.window.came_true_anywhere(blocks, beyond);
+                } else {
+                    self.window.accuracy.came_true(blocks);
+                }
                 if beyond && self.goes_on_at(position) {
                     // What waits to be fetched from where the walk was waits until that comes up again.
                     let waiting = std::mem::take(&mut self.ready);
