@@ -11,7 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-programs bench-stripe bench-mounts bench-local install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -96,6 +96,10 @@ bench-programs: build
 # Programs that say nothing and read the files of a directory; as bench.
 bench-listing: build
 	python3 bench/listing.py
+
+# Policies on traces and recordings: those that are told nothing. Ten minutes.
+bench-policies: build
+	python3 bench/policies/untold.py
 
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.
 bench-local: build

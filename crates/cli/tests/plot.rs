@@ -140,7 +140,7 @@ addEventListener("load", () => {
 
 /// Every policy that divides the cache, some of them in another's place.
 const DIVIDED: &str =
-    "arc,slru,2q,lirs,s3fifo,w-tinylfu,tip2,tip2-sarc,lru-sp,sarc,lru-top,readahead:keep=arc,pcc:other=arc,ubm";
+    "arc,slru,2q,lirs,s3fifo,w-tinylfu,tip2,tip2-sarc,lru-sp,sarc,lru-top,readahead:keep=arc,pcc:other=arc,ubm,experts";
 
 #[test]
 fn a_browser_shows_the_page_whole() {

@@ -20,6 +20,7 @@ mod sequential;
 mod spec;
 mod terms;
 mod two_level;
+mod unread;
 
 pub use context::Context;
 pub use facets::{Advised, Hinted, Learns, Nature, Reports, Runs};
@@ -70,6 +71,7 @@ policies! {
     lru_bottom
     pcc
     ubm
+    experts
 }
 
 /// A replacement policy: which page goes. It hears of pages that are here from `arrived` to `left`.

@@ -36,20 +36,19 @@ mod other;
 mod sequential;
 mod sites;
 mod standstill;
-mod unread;
 
 use super::{
     Access, Candidate, Context, Domain, Learns, Need, Parameter, Partition, Patterns, Policy, Reports, Values,
 };
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
+use crate::policy::unread::Unread;
 pub(super) use files::Files;
 use looping::Looping;
 use other::Other;
 use sequential::{Read, Sequential};
 pub(super) use sites::{Rules, Sites};
 use standstill::Standstill;
-use unread::Unread;
 
 /// Where pages are read ahead, the newest sequential ones are spared, this part of the memory: what is known of a run is in the blocks read
 /// last.
