@@ -5,7 +5,7 @@
 
 A cell is a trace and a memory of 1, 5, 20, 50 or 90 % of the trace's different blocks (1 % where that is 50 at least). Traces are
 those in DIRECTORY (by default ../shared/traces beside the project, if it is there) and the recordings of papers 002 and 004. In the
-order of their names, every other one, from the first, was looked at while constants were chosen (half A); the others were not (B).
+order of their files' names, every other one, from the first, is of half A, by which constants are chosen, the others of half B.
 
 Printed first: cells in which `experts` has more than a point of hits less than the best policy, and those in which it takes more than
 1.03 times as long as the best. Then the means: of `experts`, and of each policy by itself, against the best policy of each cell.
@@ -40,12 +40,12 @@ TIMES_MAX = 1.03
 
 
 def traces(folder):
-    """By name, in its order."""
+    """By name, in the order of the files' names."""
     files = list(folder.glob("*.trc.gz")) + list(folder.glob("*.zst"))
     files += (common.ROOT / "papers/src").glob("p*/traces/*.parquet")
     named = {(f"{file.parents[1].name}/" if file.suffix == ".parquet" else "") + file.name.split(".")[0]: file
              for file in files}
-    return dict(sorted(named.items()))
+    return dict(sorted(named.items(), key=lambda it: it[1].name))
 
 
 def simulate(arguments, file, policies, shares, options=()):
