@@ -37,8 +37,20 @@ static ALLOCATOR: Counting = Counting;
 const RESIDENT: u64 = 1_000_000;
 const REFERENCES: usize = 1_000_000;
 const ROUNDS: usize = 9;
-const POLICIES: [&str; 11] =
-    ["null", "lru", "tip1", "lru-sp", "lru-top", "lru-bottom", "sarc", "sarc-amp", "readahead", "tip2", "tip2-amp"];
+const POLICIES: [&str; 12] = [
+    "null",
+    "lru",
+    "tip1",
+    "lru-sp",
+    "lru-top",
+    "lru-bottom",
+    "sarc",
+    "sarc-amp",
+    "readahead",
+    "tip2",
+    "tip2-amp",
+    "experts",
+];
 
 struct Random(u64);
 

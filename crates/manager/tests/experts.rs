@@ -114,6 +114,24 @@ fn what_is_followed_changes_with_the_program() {
     assert!(own < lirs.min(lru) * 9 / 10, "{own}, LIRS {lirs}, LRU {lru}");
 }
 
+/// Where runs are read ahead, half of a loop twice as large as the memory is kept, and the other half comes in runs: PCC keeps as much,
+/// and each block that it misses comes alone.
+#[test]
+fn what_is_missing_of_a_loop_is_read_ahead() {
+    let references = 20_000;
+    let mut driver = support::Driver::simple("readahead:keep=experts", 500, Trust::Full);
+    driver.known(0, 1000);
+    for index in passes(1000, false, references as usize) {
+        driver.read(1, 0, index, 1);
+        driver.arrive();
+    }
+    let statistics = driver.manager.statistics();
+    let brought = statistics.misses + statistics.ahead[Source::Readahead as usize].fetched;
+    assert!(statistics.misses < references / 20, "{} misses", statistics.misses);
+    assert!(brought < references * 2 / 3, "{brought} blocks brought");
+    driver.manager.check();
+}
+
 /// What call sites taught is kept, whoever is followed.
 #[test]
 fn lessons_are_kept_and_taught() {
