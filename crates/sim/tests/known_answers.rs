@@ -175,6 +175,22 @@ fn of_a_loop_some_keep_what_fits() {
     }
 }
 
+/// LRU is ten to sixty points behind on most of these, PCC forty-five on one.
+#[test]
+fn who_follows_the_experts_is_near_the_best_of_them() {
+    for (name, sizes) in
+        [("cs.trc.gz", [200, 600, 1000]), ("cpp.trc.gz", [50, 100, 300]), ("multi1.trc.gz", [500, 1000, 2000])]
+    {
+        let Some(trace) = load(name) else { return };
+        let of_each = ["lirs", "lru", "w-tinylfu", "slru", "2q", "pcc"].map(|policy| misses(&trace, policy, &sizes));
+        for (at, own) in misses(&trace, "experts", &sizes).into_iter().enumerate() {
+            let best = of_each.iter().map(|misses| misses[at]).min().unwrap();
+            let points = 100.0 * (own as f64 - best as f64) / trace.references as f64;
+            assert!(points < 2.0, "{name} at {}: {own} misses, the best {best}", sizes[at]);
+        }
+    }
+}
+
 /// Where nothing is disclosed, cost and benefit leave LRU as it is.
 #[test]
 fn tip_without_hints_is_lru() {
