@@ -3,9 +3,8 @@
 //! A host passes by calling [`check`] in a test of its own, with a [`Stand`] that sets it up. Failures panic and say what was
 //! not so.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use foresee_manager::{
@@ -136,11 +135,15 @@ impl Record {
     }
 }
 
+fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
+    record.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A stand and what it did.
 struct Trial<S> {
     stand: S,
     config: Config,
-    record: Rc<RefCell<Record>>,
+    record: Arc<Mutex<Record>>,
 }
 
 impl<S: Stand> Trial<S> {
@@ -148,10 +151,10 @@ impl<S: Stand> Trial<S> {
         let policy = "tip1:unread_share=0.5".parse().expect("a policy that fetches what is disclosed");
         let device = DeviceLimits { outstanding_max: 8, cluster_blocks_max: 4, ..DeviceLimits::default() };
         let config = Config { device, ..Config::new(capacity, policy) };
-        let record = Rc::new(RefCell::new(Record::default()));
-        let tapped = Rc::clone(&record);
+        let record = Arc::new(Mutex::new(Record::default()));
+        let tapped = Arc::clone(&record);
         let tap = Box::new(move |now, event, actions: &[Action], manager: &Manager| {
-            tapped.borrow_mut().see(now, event, actions, manager);
+            lock(&tapped).see(now, event, actions, manager);
         });
         Trial { stand: S::new(files, spoiled, &config, tap), config, record }
     }
@@ -176,8 +179,8 @@ impl<S: Stand> Trial<S> {
     /// Until nothing is under way.
     fn settle(&mut self) {
         let begun = Instant::now();
-        while !self.record.borrow().is_settled() {
-            let awaits = self.record.borrow().awaits();
+        while !lock(&self.record).is_settled() {
+            let awaits = lock(&self.record).awaits();
             assert!(begun.elapsed() < S::PATIENCE, "never answered: {awaits}");
             self.stand.step();
         }
@@ -196,7 +199,7 @@ impl<S: Stand> Trial<S> {
     /// The same events lead to the same actions (I8).
     fn replay(&self) {
         let mut manager = Manager::new(&self.config);
-        for (now, event, actions) in &self.record.borrow().log {
+        for (now, event, actions) in &lock(&self.record).log {
             let mut again = Vec::new();
             manager.handle(*now, *event, &mut again);
             assert_eq!(&again, actions, "I8: '{event}' led to something else than in the run");
@@ -210,7 +213,7 @@ fn names_are_looked_up<S: Stand>() {
         trial.hint(file, Want::Name);
     }
     trial.settle();
-    let known = trial.record.borrow().known.clone();
+    let known = lock(&trial.record).known.clone();
     let expected = BTreeMap::from([(FileId(0), Some(3)), (FileId(1), Some(0)), (FileId(2), None)]);
     assert_eq!(known, expected, "what the names led to");
 }
@@ -225,7 +228,7 @@ fn what_is_disclosed_comes<S: Stand>() {
             assert!(trial.is_present(Block { file: FileId(file), index }), "block {index} of file {file} did not come");
         }
     }
-    assert_eq!(trial.record.borrow().failed, 0);
+    assert_eq!(lock(&trial.record).failed, 0);
 }
 
 fn what_fails_is_said<S: Stand>() {
@@ -234,7 +237,7 @@ fn what_fails_is_said<S: Stand>() {
     trial.settle();
     trial.hint(0, Want::Range { first: 0, count: 5 });
     trial.settle();
-    assert!(trial.record.borrow().failed > 0, "fetches of a file that cannot be read were not said to fail");
+    assert!(lock(&trial.record).failed > 0, "fetches of a file that cannot be read were not said to fail");
     assert!(!trial.is_present(Block { file: FileId(0), index: 0 }));
 }
 
@@ -251,7 +254,7 @@ fn what_is_given_up_goes_and_comes_again<S: Stand>() {
         }
         trial.settle();
     }
-    let dropped = trial.record.borrow().dropped.clone();
+    let dropped = lock(&trial.record).dropped.clone();
     assert!(!dropped.is_empty(), "nothing was given up");
     for &block in &dropped {
         assert!(!trial.is_present(block), "{block:?} was given up, and counts as here");

@@ -5,7 +5,7 @@ use foresee_manager::{Action, Config, Counted, Event, Manager, Reply, Time};
 use crate::host::Host;
 
 /// Is told of every event, with the actions it led to, when the manager has taken it in and before they are carried out.
-pub type Tap<'a> = dyn FnMut(Time, Event, &[Action], &Manager) + 'a;
+pub type Tap<'a> = dyn FnMut(Time, Event, &[Action], &Manager) + Send + 'a;
 
 /// Owns the manager and the host.
 pub struct Driver<'a, H> {

@@ -1,34 +1,33 @@
 //! The event log: all that enters a driver's manager, and all that leaves it.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foresee_manager::{Config, FileId, Header, write_entry, write_name};
 
 use crate::driver::Tap;
 
 /// Takes the text of a log, some lines at a time.
-pub type LogSink<'a> = Box<dyn FnMut(&str) + 'a>;
+pub type LogSink<'a> = Box<dyn FnMut(&str) + Send + 'a>;
 
 /// The log of one manager, which `foresee replay` makes again.
 #[derive(Clone)]
-pub struct Log<'a>(Rc<RefCell<LogSink<'a>>>);
+pub struct Log<'a>(Arc<Mutex<LogSink<'a>>>);
 
 impl<'a> Log<'a> {
     /// Begins the log of a manager of this configuration.
     pub fn begin(mut sink: LogSink<'a>, config: &Config) -> Self {
         sink(&format!("{}\n", Header(config.clone())));
-        Log(Rc::new(RefCell::new(sink)))
+        Log(Arc::new(Mutex::new(sink)))
     }
 
     /// What writes events and actions to it.
     pub fn tap(&self) -> Box<Tap<'a>> {
-        let (sink, mut text) = (Rc::clone(&self.0), String::new());
+        let (log, mut text) = (self.clone(), String::new());
         Box::new(move |now, event, actions, _| {
             text.clear();
             // Writing to a string does not fail.
             let _ = write_entry(&mut text, now, event, actions);
-            sink.borrow_mut()(&text);
+            log.write(&text);
         })
     }
 
@@ -36,6 +35,10 @@ impl<'a> Log<'a> {
     pub fn name(&self, file: FileId, name: &str) {
         let mut text = String::new();
         let _ = write_name(&mut text, file, name);
-        self.0.borrow_mut()(&text);
+        self.write(&text);
+    }
+
+    fn write(&self, text: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)(text);
     }
 }

@@ -4,11 +4,10 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use foresee_manager::{Action, FileId, Header, LogLine, Manager, Statistics, named_file};
+use foresee_manager::{Action, Event, FileId, Header, LogLine, Manager, Statistics, Time, named_file};
 
 use crate::error::{At, Error};
 use crate::trace::Input;
-use foresee_driver::Tap;
 
 /// A line is an event of some ten numbers; a policy with all its parameters fits as well.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
@@ -89,7 +88,11 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
 ///
 /// # Errors
 /// As [`replay`].
-pub fn retrace<'a>(input: Input, name: impl FnMut(FileId, &str) + 'a, watch: &mut Tap<'_>) -> Result<(), Error> {
+pub fn retrace<'a>(
+    input: Input,
+    name: impl FnMut(FileId, &str) + 'a,
+    mut watch: impl FnMut(Time, Event, &[Action], &Manager),
+) -> Result<(), Error> {
     let path = &input.path().to_owned();
     let mut lines = Lines::of(input, Box::new(name));
     let broken = |line: u64, what: String| Error::new(path, At::Line(line), what);

@@ -1,0 +1,114 @@
+//! The cache.
+
+use std::sync::Arc;
+
+use foresee_manager::{DeviceId, Event, LevelOrder, Reply};
+
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::file::File;
+use crate::plan::Plan;
+use crate::pool::Pool;
+use crate::reader::Reader;
+use crate::statistics::Statistics;
+use crate::store::Listed;
+
+/// A cache over files and other stores. A clone is another handle of the same cache and the same reader; it is cheap.
+#[derive(Clone)]
+pub struct Cache {
+    pool: Arc<Pool>,
+    schemes: Arc<[String]>,
+    reader: Arc<Reader>,
+}
+
+impl Cache {
+    /// Sets a cache up: `Cache::builder().memory(1 << 30).open()`.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(pool: Arc<Pool>, schemes: Vec<String>) -> Self {
+        let reader = Reader::new(Arc::clone(&pool));
+        Cache { pool, schemes: schemes.into(), reader }
+    }
+
+    /// The same cache, for another reader: what it reads and plans is told apart. Threads that go through different data, each in an
+    /// order of its own, should each be one.
+    #[must_use]
+    pub fn reader(&self) -> Cache {
+        Cache { reader: Reader::new(Arc::clone(&self.pool)), ..self.clone() }
+    }
+
+    /// Opens what an address, or the path of a file, names, in the version it has now. Costs one call of its store; a file that was
+    /// changed within the last moment is waited for (20 ms at most), so that later changes show.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be opened.
+    pub fn open(&self, address: &str) -> Result<File, Error> {
+        let (device, name) = self.whereabouts(address)?;
+        let failed = |error| Error::Store { name: Arc::from(name), error };
+        let object = self.pool.store(device).open(name).map_err(failed)?;
+        let id = self.pool.opened(device, name, &object)?;
+        Ok(File::new(Arc::clone(&self.reader), id, name, &object))
+    }
+
+    /// The addresses that begin with this one, in order, as their store lists them.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub fn list(&self, address: &str) -> Result<Vec<Listed>, Error> {
+        let (device, name) = self.whereabouts(address)?;
+        let failed = |error| Error::Store { name: Arc::from(name), error };
+        let mut listed = self.pool.store(device).list(name).map_err(failed)?;
+        let scheme = &address[..address.len() - name.len()];
+        listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
+        Ok(listed)
+    }
+
+    /// Begins a plan of what this reader will read, or goes on with the one it has.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        Plan::new(self.clone())
+    }
+
+    /// Which of this reader's blocks go first among those of files of one priority ([`File::set_priority`]): those read longest ago, or
+    /// those read last, as suits what is read in a cycle.
+    ///
+    /// # Errors
+    /// If the policy takes no advice (`lru-sp` does), or not this.
+    pub fn set_policy(&self, priority: i32, order: LevelOrder) -> Result<(), Error> {
+        let reader = self.reader.id;
+        self.reader.advise(Event::SetPolicy { reader, priority, order })
+    }
+
+    /// What came of all that was read and planned so far.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(&self.pool)
+    }
+
+    /// The store that an address names, and the name there.
+    pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(DeviceId, &'a str), Error> {
+        let (scheme, name) = address.split_once("://").unwrap_or(("file", address));
+        let at = self.schemes.iter().position(|it| it == scheme);
+        let device = at.and_then(|at| u16::try_from(at).ok()).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
+        Ok((DeviceId(device), name))
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    pub(crate) fn own_reader(&self) -> &Arc<Reader> {
+        &self.reader
+    }
+}
+
+impl Reader {
+    /// Says which of this reader's blocks it can spare.
+    pub(crate) fn advise(&self, advice: Event) -> Result<(), Error> {
+        match self.pool.session().ask(advice) {
+            Some(Reply::Refused { why, .. }) => Err(Error::Refused(why)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What goes wrong.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use foresee_manager::Refusal;
+
+/// Why something was not done. Each error reaches who asked, and nobody else; one that many waited for is cloned.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store has it differently, or not at all.
+    Store {
+        /// What was opened or read.
+        name: Arc<str>,
+        /// What the store says. [`foresee_store::Error::Changed`]: open it again to read what is there now.
+        error: foresee_store::Error,
+    },
+    /// No store was given for what an address begins with.
+    NoStore(String),
+    /// A policy that there is not.
+    Policy(String),
+    /// So little memory that there is nothing to decide.
+    LittleMemory,
+    /// Blocks are of a power of two of bytes, from 4 KiB to 1 MiB.
+    BlockBytes(usize),
+    /// The system has no memory or threads, or does not let a log be written.
+    System(Arc<io::Error>),
+    /// More versions of objects than can be told apart: 16 million.
+    TooManyFiles,
+    /// An object longer than 2^40 blocks.
+    TooLarge,
+    /// Views hold as much of the memory as they may: give some back.
+    TooManyViews,
+    /// Advice that was not taken.
+    Refused(Refusal),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Store { name, error } => write!(f, "{name}: {error}"),
+            Error::NoStore(scheme) => write!(f, "there is no store for '{scheme}://'"),
+            Error::Policy(why) => f.write_str(why),
+            Error::LittleMemory => f.write_str("the memory holds fewer than four blocks"),
+            Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
+            Error::System(error) => error.fmt(f),
+            Error::TooManyFiles => f.write_str("more versions of objects than can be told apart"),
+            Error::TooLarge => f.write_str("the object is too large"),
+            Error::TooManyViews => f.write_str("views hold as much of the memory as they may"),
+            Error::Refused(why) => write!(f, "the advice was not taken: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store { error, .. } => Some(error),
+            Error::System(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::System(Arc::new(error))
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Store { error: foresee_store::Error::NotFound, .. } => io::ErrorKind::NotFound,
+            Error::Store { error: foresee_store::Error::Io(error), .. } => error.kind(),
+            _ => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error)
+    }
+}

@@ -1,0 +1,67 @@
+//! A cache with a memory of its own, which is told, or finds out, what will be read next.
+//!
+//! ```
+//! # fn main() -> Result<(), foresee::Error> {
+//! # let directory = std::env::temp_dir().join(format!("foresee-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory).unwrap();
+//! # let path = directory.join("table").to_str().unwrap().to_owned();
+//! # std::fs::write(&path, vec![7; 100_000]).unwrap();
+//! let cache = foresee::Cache::builder().memory(64 << 20).open()?;
+//! let file = cache.open(&path)?;
+//!
+//! // What will be read, in this order: it is read ahead as far as that pays.
+//! let mut plan = cache.plan();
+//! for row in [70_000, 3_000, 41_000] {
+//!     plan.range(&file, row..row + 100);
+//! }
+//! let mut bytes = [0; 100];
+//! for row in [70_000, 3_000, 41_000] {
+//!     assert_eq!(file.read_at(&mut bytes, row)?, 100);
+//! }
+//!
+//! // Without a copy: up to the end of the block that it lies in.
+//! assert_eq!(file.view(41_000, 100)?[0], 7);
+//! # drop((plan, file, cache));
+//! # std::fs::remove_dir_all(&directory).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What holds, whatever is read by how many threads
+//! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what is known of it included; names of
+//!   what was opened, some 200 bytes each, come on top.
+//! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its store has another by now, what is
+//!   in memory can still be read, and the rest is an error; to open it again is to have the new one. A version is looked at after each
+//!   request.
+//! - **Errors** reach who reads the blocks that could not be read, and nobody else. Nothing is tried again by itself.
+//! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one costs time.
+//!
+//! # What it costs
+//! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 200 bytes beside each. A read of what is in memory is a look into a
+//! table and a copy, without a lock that readers share; a view is the same without the copy. What is missed waits for one request to its
+//! store, together with all its neighbours that the same read wants. Threads: one for each request that the stores serve side by side,
+//! started as they are needed.
+//!
+//! # Stores
+//! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can. Other
+//! addresses are those of stores that the builder was given ([`Builder::store`]); [`foresee_store::Store`] is what they implement.
+
+mod builder;
+mod cache;
+mod error;
+mod file;
+mod plan;
+mod pool;
+mod reader;
+mod statistics;
+mod view;
+
+pub use builder::Builder;
+pub use cache::Cache;
+pub use error::Error;
+pub use file::File;
+pub use foresee_manager::{LevelOrder, Outcomes, Refusal};
+pub use foresee_store as store;
+pub use plan::Plan;
+pub use statistics::Statistics;
+pub use view::View;

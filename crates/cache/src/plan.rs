@@ -1,0 +1,116 @@
+//! What will be read.
+
+use std::ops::Range;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+use foresee_manager::{Event, FileId, Source, Want};
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::file::File;
+use crate::pool::Pool;
+use crate::reader::Reader;
+
+/// What a reader will read, in this order. It can be added to at any time; all plans of a reader are one, in the order in which they
+/// were added to. What is in it and has not been read is withdrawn when the last of them is dropped.
+///
+/// A plan is no order: what it names is read ahead as far as the policy finds it worth the memory, and a reader that reads something else
+/// reads the right bytes all the same. What a range names is whole blocks. Some 240 bytes each, until they are read; a million at most
+/// over all readers: what is too much is not read ahead. For more, or for what is not known in advance, there is [`Plan::generate`].
+pub struct Plan {
+    cache: Cache,
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        let reader = self.reader();
+        let mut plans = reader.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        *plans -= 1;
+        if *plans > 0 {
+            return;
+        }
+        reader.disclosed.store(false, Relaxed);
+        let generator = reader.pool.stop_generating(reader.id);
+        self.tell(Event::Cancel { reader: reader.id, source: Source::Library });
+        drop(plans);
+        // What it holds may be plans and files.
+        drop(generator);
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(cache: Cache) -> Self {
+        let reader = cache.own_reader();
+        let mut plans = reader.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        *plans += 1;
+        reader.disclosed.store(true, Relaxed);
+        drop(plans);
+        Plan { cache }
+    }
+
+    /// The whole file, front to back.
+    pub fn file(&mut self, file: &File) -> &mut Self {
+        self.hint(file.id(), Want::All)
+    }
+
+    /// These bytes of it.
+    pub fn range(&mut self, file: &File, bytes: Range<u64>) -> &mut Self {
+        match blocks(self.cache.pool(), &bytes) {
+            Some(want) => self.hint(file.id(), want),
+            None => self,
+        }
+    }
+
+    /// What this address names, whole; it is looked up ahead as well, and need not be there.
+    ///
+    /// # Errors
+    /// If there is no such store.
+    pub fn address(&mut self, address: &str) -> Result<&mut Self, Error> {
+        let (device, name) = self.cache.whereabouts(address)?;
+        let file = self.cache.pool().named(device, name)?;
+        Ok(self.hint(file, Want::All))
+    }
+
+    /// The last `entries` that were added will be read `passes` times in all.
+    pub fn repeat(&mut self, entries: u64, passes: u64) -> &mut Self {
+        let reader = self.reader().id;
+        self.tell(Event::Repeat { reader, source: Source::Library, entries, passes });
+        self
+    }
+
+    /// What this iterator gives comes after all that is in the plan, and is asked for as it is needed, some hundred at a time, by a
+    /// thread of the cache's. In place of the iterator before, if there was one.
+    pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
+        let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
+        let generator = move |pool: &Pool| {
+            let Some((file, bytes)) = ranges.next() else { return false };
+            if let Some(want) = blocks(pool, &bytes) {
+                pool.session().tell(Event::Hint { reader, source: Source::Library, file: file.id(), want });
+            }
+            true
+        };
+        self.cache.pool().generate(reader, Box::new(generator));
+        self.tell(Event::More { reader, source: Source::Library });
+    }
+
+    fn hint(&mut self, file: FileId, want: Want) -> &mut Self {
+        self.tell(Event::Hint { reader: self.reader().id, source: Source::Library, file, want });
+        self
+    }
+
+    fn reader(&self) -> &Reader {
+        self.cache.own_reader()
+    }
+
+    fn tell(&self, event: Event) {
+        self.cache.pool().session().tell(event);
+    }
+}
+
+/// The blocks that bytes lie in.
+fn blocks(pool: &Pool, bytes: &Range<u64>) -> Option<Want> {
+    let block_bytes = pool.memory().frame_bytes() as u64;
+    let (first, end) = (bytes.start / block_bytes, bytes.end.div_ceil(block_bytes));
+    (bytes.start < bytes.end).then(|| Want::Range { first, count: end - first })
+}

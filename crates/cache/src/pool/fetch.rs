@@ -1,0 +1,92 @@
+//! What threads do for the pool: opening objects, and bringing their bytes into frames.
+
+use std::io::{self, IoSliceMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use foresee_manager::{FetchId, FileId, ReaderId};
+use foresee_store::{Error, Object, Store};
+
+use super::memory::Memory;
+use super::objects::Origin;
+
+/// Something to do.
+pub enum Task {
+    /// Look a name up.
+    Open(FileId, Arc<dyn Store>, Arc<str>),
+    /// Fill frames.
+    Fetch(Fetch),
+    /// Ask what a reader will read next.
+    Pull(ReaderId),
+}
+
+/// Frames to be filled.
+pub struct Fetch {
+    /// What it is known by.
+    pub fetch: FetchId,
+    /// Where the bytes are.
+    pub origin: Result<Origin, Error>,
+    /// The first of them.
+    pub offset: u64,
+    /// Where they go: free frames of this memory, given to this fetch alone.
+    pub frames: Vec<u32>,
+    /// Whose frames they are.
+    pub memory: Arc<Memory>,
+}
+
+/// What was done.
+pub enum Done {
+    /// A name was looked up.
+    Opened(FileId, Result<Arc<dyn Object>, Error>),
+    /// Frames were filled, or not.
+    Fetched(FetchId, Result<(), Error>),
+    /// A reader is to be asked; by whoever knows it.
+    Pull(ReaderId),
+}
+
+impl Task {
+    /// Does it. A store that panics has failed.
+    pub fn run(self) -> Done {
+        match self {
+            Task::Open(file, store, name) => Done::Opened(file, caught(|| store.open(&name))),
+            Task::Fetch(fetch) => Done::Fetched(fetch.fetch, caught(|| fetch.run())),
+            Task::Pull(reader) => Done::Pull(reader),
+        }
+    }
+}
+
+fn caught<T>(act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(io::Error::other("the store panicked").into()))
+}
+
+impl Fetch {
+    fn run(&self) -> Result<(), Error> {
+        let origin = self.origin.as_ref().map_err(Clone::clone)?;
+        let object = match &origin.object {
+            Some(object) => Arc::clone(object),
+            None => origin.store.open(&origin.name)?,
+        };
+        if *object.version() != origin.version {
+            return Err(Error::Changed);
+        }
+        // SAFETY: the frames are this fetch's until it is reported.
+        let mut pieces = unsafe { self.memory.pieces(&self.frames) };
+        let room = (self.frames.len() * self.memory.frame_bytes()) as u64;
+        let wanted = room.min(origin.size.saturating_sub(self.offset)) as usize;
+        let (mut rest, mut came) = (&mut pieces[..], 0);
+        while came < wanted {
+            let (bytes, version) = object.read(self.offset + came as u64, rest)?;
+            if version != origin.version {
+                return Err(Error::Changed);
+            }
+            if bytes == 0 {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            // A store that claims more than there was room for has written no more than that.
+            let bytes = bytes.min(rest.iter().map(|piece| piece.len()).sum());
+            IoSliceMut::advance_slices(&mut rest, bytes);
+            came += bytes;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! One frame's state: which block it holds, and who keeps it from being used for another.
+//!
+//! ```text
+//! free --fill--> present --doom--> doomed --reclaim, once nobody has it pinned--> free
+//! ```
+//!
+//! Only the driver's side makes these steps, under its lock. Readers pin and unpin at any time, without it. Who pins a frame that is not
+//! what it looked for unpins it again; so a frame of any state may have pins for a moment, and they say nothing unless the frame was
+//! present, and held the right block, when it was pinned.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// What a frame is pinned for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Its bytes are being copied: over in a moment.
+    Copy,
+    /// A view: for as long as its reader likes.
+    View,
+}
+
+const VIEW: u64 = 1 << 24;
+const VIEWS: u64 = ((1 << 24) - 1) * VIEW;
+const PINS: u64 = VIEWS | (VIEW - 1);
+const PRESENT: u64 = 1 << 60;
+const DOOMED: u64 = 1 << 61;
+/// Brought ahead, and not pinned since.
+const UNREAD: u64 = 1 << 62;
+
+impl Pin {
+    fn weight(self) -> u64 {
+        match self {
+            Pin::Copy => 1,
+            Pin::View => VIEW,
+        }
+    }
+}
+
+/// A pin that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// The frame was brought ahead, and this is its first reader.
+    pub first: bool,
+    /// It is the frame's only view.
+    pub newly_viewed: bool,
+}
+
+/// What letting go of a pin led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LetGo {
+    /// The frame is doomed and may be reclaimed.
+    pub reclaim: bool,
+    /// It was the frame's only view.
+    pub unviewed: bool,
+}
+
+/// The state.
+#[derive(Default)]
+pub struct Frame {
+    state: AtomicU64,
+    key: AtomicU64,
+}
+
+impl Frame {
+    /// Pins the frame if it is present and holds the block of this key. If it is not, whether it is to be reclaimed.
+    #[inline]
+    pub fn pin(&self, key: u64, pin: Pin) -> Result<Taken, LetGo> {
+        let before = self.state.fetch_add(pin.weight(), Acquire);
+        if before & PRESENT == 0 || self.key.load(Relaxed) != key {
+            return Err(self.unpin(pin));
+        }
+        let first = before & UNREAD != 0 && self.state.fetch_and(!UNREAD, Relaxed) & UNREAD != 0;
+        Ok(Taken { first, newly_viewed: pin == Pin::View && before & VIEWS == 0 })
+    }
+
+    /// Lets go of a pin.
+    #[inline]
+    pub fn unpin(&self, pin: Pin) -> LetGo {
+        let after = self.state.fetch_sub(pin.weight(), Release) - pin.weight();
+        LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, unviewed: pin == Pin::View && after & VIEWS == 0 }
+    }
+
+    /// A free frame has been filled with the bytes of the block of this key.
+    pub fn fill(&self, key: u64, unread: bool) {
+        self.key.store(key, Relaxed);
+        self.state.fetch_or(if unread { PRESENT | UNREAD } else { PRESENT }, Release);
+    }
+
+    /// From now on nobody pins it any more. Returns whether views keep its bytes.
+    pub fn doom(&self) -> bool {
+        // Doomed first: a frame that is neither is a free one.
+        self.state.fetch_or(DOOMED, Relaxed);
+        self.state.fetch_and(!(PRESENT | UNREAD), Relaxed) & VIEWS != 0
+    }
+
+    /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to try again.
+    pub fn reclaim(&self) -> bool {
+        self.state.compare_exchange(DOOMED, 0, Acquire, Relaxed).is_ok()
+    }
+
+    /// The key of the block it holds, and whether there are views of it; None if it is not present.
+    pub fn viewed(&self) -> Option<(u64, bool)> {
+        let state = self.state.load(Acquire);
+        (state & PRESENT != 0).then(|| (self.key.load(Relaxed), state & VIEWS != 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_block_it_holds_is_pinned() {
+        let frame = Frame::default();
+        assert!(frame.pin(7, Pin::Copy).is_err());
+        frame.fill(7, true);
+        assert!(frame.pin(8, Pin::Copy).is_err());
+        assert_eq!(frame.pin(7, Pin::Copy), Ok(Taken { first: true, newly_viewed: false }));
+        assert_eq!(frame.pin(7, Pin::View), Ok(Taken { first: false, newly_viewed: true }));
+        assert_eq!(frame.pin(7, Pin::View), Ok(Taken { first: false, newly_viewed: false }));
+    }
+
+    #[test]
+    fn a_doomed_frame_is_free_when_its_last_pin_goes() {
+        let frame = Frame::default();
+        frame.fill(7, false);
+        frame.pin(7, Pin::View).unwrap();
+        frame.pin(7, Pin::Copy).unwrap();
+        assert!(frame.doom());
+        assert!(!frame.reclaim());
+        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false }));
+        assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true });
+        assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false });
+        // Somebody who looked for another block.
+        assert_eq!(frame.pin(9, Pin::Copy), Err(LetGo { reclaim: true, unviewed: false }));
+        assert!(frame.reclaim() && !frame.reclaim());
+        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false }));
+    }
+}

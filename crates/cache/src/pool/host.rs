@@ -1,0 +1,284 @@
+//! The host: carries the manager's orders out on frames of its own, and hands what comes to who waits for it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use foresee_driver::Host;
+use foresee_manager::{Block, Class, Event, FetchId, FileId, Order, Reply, Time, ViewId, WaiterId};
+use foresee_store::Error;
+
+use super::fetch::{Done, Fetch, Task};
+use super::memory::{Memory, key};
+use super::objects::Objects;
+use super::wait::{Arrived, Wait};
+use super::workers::Workers;
+
+/// A fetch that was ordered.
+struct Ordered {
+    first: Block,
+    count: u64,
+    class: Class,
+    /// Where its blocks go; none while there are not enough that are free.
+    frames: Vec<u32>,
+}
+
+/// The host.
+pub struct PoolHost {
+    begun: Instant,
+    now: Time,
+    memory: Arc<Memory>,
+    workers: Arc<Workers>,
+    /// What the files are.
+    pub objects: Objects,
+    free: Vec<u32>,
+    fetches: HashMap<FetchId, Ordered>,
+    /// Fetches without frames: a frame that is given up is another's when the last of its readers has copied it.
+    frameless: VecDeque<FetchId>,
+    /// Fetches that will get none.
+    unfilled: Vec<FetchId>,
+    /// Who waits for each block.
+    waiting: HashMap<u64, Vec<(Arc<Wait>, u32)>>,
+    /// Whose request each waiter's is.
+    waiters: HashMap<WaiterId, Arc<Wait>>,
+    numbers: u64,
+    /// Frames that were given up and that views keep, and how many of them the manager knows of.
+    kept: HashSet<u32>,
+    kept_told: usize,
+    /// Frames whose views the manager was told of.
+    viewed: HashMap<u32, (ViewId, Block)>,
+    /// Bytes that came.
+    bytes: u64,
+    /// What was answered to the advice at hand.
+    pub answer: Option<Reply>,
+}
+
+impl Host for PoolHost {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        match order {
+            Order::Lookup { file } => {
+                if let Some((store, name)) = self.objects.whereabouts(file) {
+                    self.workers.add(Task::Open(file, store, name), Class::Hinted);
+                }
+            }
+            Order::Fetch { fetch, file, first, count, class, .. } => {
+                let first = Block { file, index: first };
+                self.fetches.insert(fetch, Ordered { first, count, class, frames: Vec::new() });
+                match class {
+                    Class::Demand => self.frameless.push_front(fetch),
+                    _ => self.frameless.push_back(fetch),
+                }
+                self.begin_fetches();
+            }
+            Order::Drop { file, first, count } => {
+                for index in first..first + count {
+                    if let Some((frame, views)) = self.memory.give_up(Block { file, index }) {
+                        if views {
+                            self.kept.insert(frame);
+                            self.begin_fetches();
+                        }
+                        self.reclaim(frame);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl PoolHost {
+    /// Over this memory, of which nothing is used.
+    pub fn new(memory: Arc<Memory>, objects: Objects, workers: Arc<Workers>) -> Self {
+        PoolHost {
+            begun: Instant::now(),
+            now: Time(0),
+            free: (0..memory.len() as u32).rev().collect(),
+            memory,
+            workers,
+            objects,
+            fetches: HashMap::new(),
+            frameless: VecDeque::new(),
+            unfilled: Vec::new(),
+            waiting: HashMap::new(),
+            waiters: HashMap::new(),
+            numbers: 0,
+            kept: HashSet::new(),
+            kept_told: 0,
+            viewed: HashMap::new(),
+            bytes: 0,
+            answer: None,
+        }
+    }
+
+    /// Looks at the clock: what is told from now on happens now.
+    pub fn tick(&mut self) {
+        self.now = Time(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// Bytes that came from stores.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Frames that are neither free nor about to be.
+    pub fn used(&self) -> usize {
+        self.memory.len() - self.free.len()
+    }
+
+    /// What was ordered gets frames, as far as there are any: demand first, and nothing goes before what waits. While views keep frames
+    /// there may never be enough for several blocks at once: the manager is told so, and asks for one by one what is waited for.
+    fn begin_fetches(&mut self) {
+        while let Some(fetch) = self.frameless.front()
+            && let Some(ordered) = self.fetches.get_mut(fetch)
+        {
+            if ordered.count <= self.free.len() as u64 {
+                ordered.frames = self.free.split_off(self.free.len() - ordered.count as usize);
+                let task = Fetch {
+                    fetch: *fetch,
+                    origin: self.objects.origin(ordered.first.file),
+                    offset: ordered.first.index * self.memory.frame_bytes() as u64,
+                    frames: ordered.frames.clone(),
+                    memory: Arc::clone(&self.memory),
+                };
+                self.workers.add(Task::Fetch(task), ordered.class);
+            } else if ordered.count > 1 && !self.kept.is_empty() {
+                self.fetches.remove(fetch);
+                self.unfilled.push(*fetch);
+            } else {
+                return;
+            }
+            self.frameless.pop_front();
+        }
+    }
+
+    /// A frame that was given up is free, if nobody has it pinned any more.
+    pub fn reclaim(&mut self, frame: u32) {
+        if self.memory.frame(frame).reclaim() {
+            self.kept.remove(&frame);
+            self.free.push(frame);
+            self.begin_fetches();
+        }
+    }
+
+    /// What the manager must hear of the memory, if there is something: what views keep is not its to fill.
+    pub fn correction(&mut self) -> Option<Event> {
+        let kept = self.kept.len();
+        match std::mem::replace(&mut self.kept_told, kept) == kept {
+            true => self.unfilled.pop().map(|fetch| Event::FetchFailed { fetch }),
+            false => Some(Event::Capacity { pages: (self.memory.len() - kept) as u64 }),
+        }
+    }
+
+    /// Whether the manager is to hear of a frame's views: that there are some, or that the last one is gone.
+    pub fn viewed(&mut self, frame: u32) -> Option<Event> {
+        let held = self.memory.frame(frame).viewed().filter(|&(_, viewed)| viewed);
+        match (held, self.viewed.get(&frame)) {
+            (Some((held, _)), None) => {
+                let view = ViewId(self.number());
+                let block = Block { file: FileId((held >> 40) as u32), index: held & (Block::INDEX_LIMIT - 1) };
+                self.viewed.insert(frame, (view, block));
+                Some(Event::Pinned { view, file: block.file, index: block.index })
+            }
+            (None, Some(&(view, block))) => {
+                self.viewed.remove(&frame);
+                Some(Event::Released { view, file: block.file, index: block.index })
+            }
+            _ => None,
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A reader waits for these blocks. Those that are here are handed over at once, for what follows may give them up.
+    pub fn wait(&mut self, first: Block, count: u64, wait: &Arc<Wait>) -> WaiterId {
+        for at in 0..count {
+            let block = Block { index: first.index + at, ..first };
+            let mut reclaim = Vec::new();
+            let found = self.memory.pin(block, wait.pin, |frame| reclaim.push(frame));
+            reclaim.into_iter().for_each(|frame| self.reclaim(frame));
+            match found {
+                Some((frame, _)) => wait.hand(Arrived { at: at as u32, frame }),
+                None => self.waiting.entry(key(block)).or_default().push((Arc::clone(wait), at as u32)),
+            }
+        }
+        let waiter = WaiterId(self.number());
+        self.waiters.insert(waiter, Arc::clone(wait));
+        waiter
+    }
+
+    /// Nothing more is handed over to who waited for these blocks.
+    pub fn forget(&mut self, first: Block, count: u64, wait: &Arc<Wait>) {
+        for index in first.index..first.index + count {
+            let key = key(Block { index, ..first });
+            if let Some(waits) = self.waiting.get_mut(&key) {
+                waits.retain(|(it, _)| !Arc::ptr_eq(it, wait));
+                if waits.is_empty() {
+                    self.waiting.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// A reply of the manager's.
+    pub fn hear(&mut self, reply: Reply) {
+        match reply {
+            Reply::Wake { waiter, outcome } => {
+                if let Some(wait) = self.waiters.remove(&waiter) {
+                    wait.end(outcome);
+                }
+            }
+            Reply::Pull { reader, .. } => self.workers.add(Task::Pull(reader), Class::Hinted),
+            Reply::Refused { .. } | Reply::Priority { .. } | Reply::LevelPolicy { .. } => self.answer = Some(reply),
+            Reply::Revoked { .. } => {}
+        }
+    }
+
+    /// A task is done: what the manager must hear.
+    pub fn done(&mut self, done: Done) -> Option<Event> {
+        match done {
+            Done::Opened(file, object) => self.objects.looked_up(file, object),
+            Done::Fetched(fetch, result) => self.fetched(fetch, result),
+            Done::Pull(_) => None,
+        }
+    }
+
+    fn fetched(&mut self, fetch: FetchId, result: Result<(), Error>) -> Option<Event> {
+        let Ordered { first, class, frames, .. } = self.fetches.remove(&fetch)?;
+        let blocks = (first.index..).map(|index| Block { index, ..first });
+        // The manager does not take what came of a version that it was told to forget.
+        match result.and_then(|()| self.objects.origin(first.file).map(drop)) {
+            Ok(()) => {
+                self.bytes += frames.len() as u64 * self.memory.frame_bytes() as u64;
+                for (block, frame) in blocks.zip(frames) {
+                    self.memory.fill(frame, block, class != Class::Demand);
+                    for (wait, at) in self.waiting.remove(&key(block)).unwrap_or_default() {
+                        // It was filled with this very block, and nobody gives it up meanwhile.
+                        if self.memory.frame(frame).pin(key(block), wait.pin).is_ok() {
+                            wait.hand(Arrived { at, frame });
+                        }
+                    }
+                }
+                Some(Event::FetchDone { fetch })
+            }
+            Err(error) => {
+                if matches!(error, Error::Changed) {
+                    self.objects.changed(first.file);
+                }
+                for (block, frame) in blocks.zip(frames) {
+                    self.free.push(frame);
+                    for (wait, _) in self.waiting.get(&key(block)).into_iter().flatten() {
+                        wait.went_wrong(error.clone());
+                    }
+                }
+                self.begin_fetches();
+                Some(Event::FetchFailed { fetch })
+            }
+        }
+    }
+}

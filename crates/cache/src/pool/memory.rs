@@ -1,0 +1,116 @@
+//! What hits use: the frames' bytes, their states, and the way to them.
+
+use std::io::{self, IoSliceMut};
+
+use foresee_manager::Block;
+
+use super::arena::Arena;
+use super::frame::{Frame, LetGo, Pin, Taken};
+use super::table::Table;
+
+/// Bytes that a frame takes beside its own: its state, its way in the table, and what the manager keeps of a page and of those that went
+/// lately, under the policy that keeps most.
+const BESIDE: usize = size_of::<Frame>() + Table::BYTES_EACH + 160;
+
+/// The memory.
+pub struct Memory {
+    arena: Arena,
+    frames: Box<[Frame]>,
+    table: Table,
+}
+
+/// A block's one number.
+#[inline]
+pub fn key(block: Block) -> u64 {
+    (u64::from(block.file.0) << 40) | block.index
+}
+
+impl Memory {
+    /// So many frames as fit with all that belongs to them into so many bytes.
+    pub fn frames_in(bytes: usize, frame_bytes: usize) -> usize {
+        bytes / (frame_bytes + BESIDE)
+    }
+
+    /// Memory of `frames` frames.
+    pub fn new(frames: usize, frame_bytes: usize) -> io::Result<Self> {
+        // First the most: where there is room for it, there is for the rest.
+        let arena = Arena::new(frames, frame_bytes)?;
+        let states = (0..frames).map(|_| Frame::default()).collect();
+        Ok(Memory { arena, frames: states, table: Table::new(frames) })
+    }
+
+    /// How many frames there are.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Bytes of a frame.
+    pub fn frame_bytes(&self) -> usize {
+        self.arena.frame_bytes()
+    }
+
+    /// The block of a file that a byte lies in. Blocks are of a power of two of bytes.
+    #[inline]
+    pub fn block_of(&self, offset: u64) -> u64 {
+        offset >> self.frame_bytes().trailing_zeros()
+    }
+
+    /// Pins the frame that holds a block, if one does. `reclaim` is told of frames that prove to be free of pins and doomed.
+    #[inline]
+    pub fn pin(&self, block: Block, pin: Pin, mut reclaim: impl FnMut(u32)) -> Option<(u32, Taken)> {
+        let key = key(block);
+        for frame in self.table.candidates(key) {
+            match self.frames[frame as usize].pin(key, pin) {
+                Ok(taken) => return Some((frame, taken)),
+                Err(LetGo { reclaim: true, .. }) => reclaim(frame),
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    /// The frame's state.
+    #[inline]
+    pub fn frame(&self, frame: u32) -> &Frame {
+        &self.frames[frame as usize]
+    }
+
+    /// The bytes of a frame.
+    ///
+    /// # Safety
+    /// The caller has the frame pinned during `'a`.
+    #[inline]
+    pub unsafe fn bytes<'a>(&self, frame: u32) -> &'a [u8] {
+        // SAFETY: what is pinned is not written to, and was written to before it was present.
+        unsafe { self.arena.bytes(frame) }
+    }
+
+    /// The bytes of some frames, to be filled.
+    ///
+    /// # Safety
+    /// They are free ones, each is there once, and were given to the caller alone for `'a`.
+    pub unsafe fn pieces<'a>(&self, frames: &[u32]) -> Vec<IoSliceMut<'a>> {
+        // SAFETY: nobody looks into a frame that is not present.
+        unsafe { self.arena.pieces(frames) }
+    }
+
+    /// The frame of a block that is present.
+    pub fn frame_of(&self, block: Block) -> Option<u32> {
+        let key = key(block);
+        let holds = |&frame: &u32| self.frames[frame as usize].viewed().is_some_and(|(held, _)| held == key);
+        self.table.candidates(key).find(holds)
+    }
+
+    /// A frame that was given out has been filled with this block. By the driver's side, as what follows.
+    pub fn fill(&self, frame: u32, block: Block, unread: bool) {
+        self.frames[frame as usize].fill(key(block), unread);
+        self.table.insert(key(block), frame);
+    }
+
+    /// Gives up a block. Returns its frame, and whether views keep its bytes.
+    pub fn give_up(&self, block: Block) -> Option<(u32, bool)> {
+        let frame = self.frame_of(block)?;
+        self.table.remove(key(block), frame);
+        Some((frame, self.frames[frame as usize].doom()))
+    }
+}

@@ -1,0 +1,181 @@
+//! The pool: memory of its own, filled as the manager decides, read without asking it.
+//!
+//! ```text
+//! reader --pin, copy, unpin--> Memory (table, frames, arena)          a hit: no lock, no manager
+//!    |                            ^
+//!    |--post--> Posts             | fill, give up                     hits are told in batches
+//!    v            v               |
+//! Session (one at a time): Driver<PoolHost> --task--> Workers --> stores
+//!    ^                                                   |
+//!    +----------------------done-------------------------+
+//! ```
+//!
+//! Who misses, and who brings what was missed, speaks with the manager in a [`Session`], which is a lock; a hit never takes it unless it
+//! has a batch to hand over. No lock is held while a store, a reader's program or a copy is waited for.
+
+mod arena;
+#[cfg(test)]
+mod conformance;
+mod fetch;
+mod frame;
+mod host;
+mod memory;
+mod objects;
+mod posts;
+mod read;
+mod session;
+mod table;
+mod wait;
+mod workers;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use foresee_driver::{Driver, Log};
+use foresee_manager::{Config, DeviceId, FileId, ReaderId};
+use foresee_store::{Object, Store};
+
+use crate::error::Error;
+use fetch::Done;
+use host::PoolHost;
+use objects::Objects;
+
+pub use memory::Memory;
+use posts::{Posts, Told};
+pub use read::Who;
+use workers::Workers;
+
+/// Asked by the pool for what a reader will read next; false once that is all.
+pub type Generator = Box<dyn FnMut(&Pool) -> bool + Send>;
+
+/// What speaks with the manager: one at a time.
+struct State {
+    driver: Driver<'static, PoolHost>,
+    /// What is being told; kept for its memory.
+    told: Told,
+}
+
+/// The pool.
+pub struct Pool {
+    memory: Arc<Memory>,
+    /// What hits leave to be told; views may have half of the frames, so that the rest is always the manager's.
+    posts: Posts,
+    state: Mutex<State>,
+    workers: Arc<Workers>,
+    log: Option<Log<'static>>,
+    stores: Vec<Arc<dyn Store>>,
+    /// Readers that there were.
+    readers: AtomicU32,
+    /// Blocks that were here when their reader came to wait for others.
+    served_hits: AtomicU64,
+    /// Those who generate what they will read.
+    generators: Mutex<HashMap<ReaderId, Arc<Mutex<Generator>>>>,
+}
+
+impl Pool {
+    /// A pool over these stores, each a device of its own.
+    ///
+    /// # Errors
+    /// If the system has no memory or no thread for it.
+    pub fn new(
+        memory: Memory,
+        config: &Config,
+        stores: Vec<Arc<dyn Store>>,
+        log: Option<Log<'static>>,
+    ) -> Result<Arc<Self>, Error> {
+        let memory = Arc::new(memory);
+        let objects = Objects::new(stores.clone(), memory.frame_bytes() as u64);
+        let threads_max = stores.iter().map(|store| store.depth()).sum();
+        let pool = Arc::new_cyclic(|pool: &Weak<Pool>| {
+            let pool = pool.clone();
+            let workers = Workers::new(threads_max, move |done| {
+                if let Some(pool) = pool.upgrade() {
+                    pool.done(done);
+                }
+            });
+            let host = PoolHost::new(Arc::clone(&memory), objects, Arc::clone(&workers));
+            let driver = Driver::new(config, host, log.as_ref().map(Log::tap));
+            let state = Mutex::new(State { driver, told: Told::default() });
+            Pool {
+                posts: Posts::new(memory.len() / 2),
+                memory,
+                state,
+                workers,
+                log,
+                stores,
+                readers: AtomicU32::new(0),
+                served_hits: AtomicU64::new(0),
+                generators: Mutex::default(),
+            }
+        });
+        pool.workers.start()?;
+        Ok(pool)
+    }
+
+    fn done(&self, done: Done) {
+        match done {
+            Done::Pull(reader) => self.pull(reader),
+            done => self.session().done(done),
+        }
+    }
+
+    /// The memory that hits use.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// A store.
+    pub fn store(&self, device: DeviceId) -> &Arc<dyn Store> {
+        &self.stores[usize::from(device.0)]
+    }
+
+    /// A reader opened an object.
+    pub fn opened(&self, device: DeviceId, name: &str, object: &Arc<dyn Object>) -> Result<FileId, Error> {
+        let mut session = self.session();
+        let (file, events) = session.host().objects.opened(device, name, object)?;
+        if let Some(log) = self.log.as_ref().filter(|_| !events.is_empty()) {
+            log.name(file, name);
+        }
+        events.into_iter().for_each(|event| _ = session.tell(event));
+        Ok(file)
+    }
+
+    /// A reader has closed a file.
+    pub fn closed(&self, file: FileId) {
+        let mut session = self.session();
+        if let Some(event) = session.host().objects.closed(file) {
+            session.tell(event);
+        }
+    }
+
+    /// What the name leads to, whether or not it has been looked up.
+    pub fn named(&self, device: DeviceId, name: &str) -> Result<FileId, Error> {
+        self.session().host().objects.named(device, name)
+    }
+
+    /// From now on a reader generates what it will read.
+    pub fn generate(&self, reader: ReaderId, generator: Generator) {
+        let generator = Arc::new(Mutex::new(generator));
+        let before = self.generators.lock().unwrap_or_else(PoisonError::into_inner).insert(reader, generator);
+        // What it holds may speak with the pool when it goes.
+        drop(before);
+    }
+
+    /// A reader generates nothing any more; what it generated with.
+    pub fn stop_generating(&self, reader: ReaderId) -> Option<Arc<Mutex<Generator>>> {
+        self.generators.lock().unwrap_or_else(PoisonError::into_inner).remove(&reader)
+    }
+
+    /// A number for another reader.
+    pub fn new_reader(&self) -> ReaderId {
+        ReaderId(self.readers.fetch_add(1, Relaxed))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.workers.close();
+    }
+}

@@ -1,0 +1,196 @@
+//! Which object, in which version, each of the manager's files is.
+//!
+//! **A file of the manager's is one version of one object.** What is remembered of a version can never be taken for another's, and no
+//! event, page or hint needs to say which version it means. A name leads to the file of the version that was seen last; the one before
+//! stays for as long as somebody has it open, and is then forgotten with all its pages.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use foresee_manager::{Block, DeviceId, Event, FileId};
+use foresee_store::{Error as StoreError, Object, Store, Version};
+
+use crate::error::Error;
+
+/// Objects that were opened ahead of their readers and are kept open for them.
+const KEPT_OPEN_MAX: usize = 256;
+
+enum State {
+    Unknown,
+    Missing,
+    Known { size: u64, version: Version },
+}
+
+struct Entry {
+    device: DeviceId,
+    name: Arc<str>,
+    state: State,
+    /// Readers that have it open.
+    handles: u64,
+    object: Option<Arc<dyn Object>>,
+    /// The store has other bytes by now: nothing more can be read.
+    changed: bool,
+}
+
+/// Where the bytes of a file come from.
+pub struct Origin {
+    /// The store it is in.
+    pub store: Arc<dyn Store>,
+    /// Its name there.
+    pub name: Arc<str>,
+    /// The object, if it is open.
+    pub object: Option<Arc<dyn Object>>,
+    /// Its version.
+    pub version: Version,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// All of them.
+pub struct Objects {
+    stores: Vec<Arc<dyn Store>>,
+    block_bytes: u64,
+    by_name: HashMap<(DeviceId, Arc<str>), FileId>,
+    entries: Vec<Entry>,
+    /// Opened ahead, the oldest first.
+    kept_open: VecDeque<FileId>,
+}
+
+impl Objects {
+    /// Of these stores, each a device of its own.
+    pub fn new(stores: Vec<Arc<dyn Store>>, block_bytes: u64) -> Self {
+        let (by_name, entries, kept_open) = (HashMap::new(), Vec::new(), VecDeque::new());
+        Objects { stores, block_bytes, by_name, entries, kept_open }
+    }
+
+    fn entry(&mut self, file: FileId) -> Option<&mut Entry> {
+        self.entries.get_mut(file.0 as usize)
+    }
+
+    /// What the name leads to, as far as that is known.
+    pub fn named(&mut self, device: DeviceId, name: &str) -> Result<FileId, Error> {
+        match self.by_name.get(&(device, Arc::from(name))) {
+            Some(&file) => Ok(file),
+            None => self.add(device, name),
+        }
+    }
+
+    fn add(&mut self, device: DeviceId, name: &str) -> Result<FileId, Error> {
+        let file = FileId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        if file.0 >= FileId::LIMIT {
+            return Err(Error::TooManyFiles);
+        }
+        let name = Arc::from(name);
+        self.by_name.insert((device, Arc::clone(&name)), file);
+        self.entries.push(Entry { device, name, state: State::Unknown, handles: 0, object: None, changed: false });
+        Ok(file)
+    }
+
+    /// A reader opened an object. Returns its file, and what the manager must hear of it.
+    pub fn opened(
+        &mut self,
+        device: DeviceId,
+        name: &str,
+        object: &Arc<dyn Object>,
+    ) -> Result<(FileId, Vec<Event>), Error> {
+        if object.size().div_ceil(self.block_bytes) > Block::INDEX_LIMIT {
+            return Err(Error::TooLarge);
+        }
+        let (mut file, mut events) = (self.named(device, name)?, Vec::new());
+        let known = &self.entries[file.0 as usize];
+        if known.changed || matches!(&known.state, State::Known { version, .. } if version != object.version()) {
+            let before = std::mem::replace(&mut file, self.add(device, name)?);
+            events.extend(self.forget_unless_open(before));
+        }
+        if !matches!(self.entries[file.0 as usize].state, State::Known { .. }) {
+            events.push(self.resolved(file, object));
+        }
+        let entry = &mut self.entries[file.0 as usize];
+        entry.handles += 1;
+        entry.object.get_or_insert_with(|| Arc::clone(object));
+        Ok((file, events))
+    }
+
+    fn resolved(&mut self, file: FileId, object: &Arc<dyn Object>) -> Event {
+        let entry = &mut self.entries[file.0 as usize];
+        let size = object.size();
+        entry.state = State::Known { size, version: object.version().clone() };
+        let blocks = size.div_ceil(self.block_bytes);
+        Event::FileKnown { file, device: entry.device, blocks, place: 0 }
+    }
+
+    /// A reader closed it.
+    pub fn closed(&mut self, file: FileId) -> Option<Event> {
+        let entry = self.entry(file)?;
+        entry.handles -= 1;
+        if entry.handles > 0 {
+            return None;
+        }
+        if self.is_current(file) {
+            self.keep_open(file);
+            return None;
+        }
+        self.forget_unless_open(file)
+    }
+
+    /// Whether its name leads to it.
+    fn is_current(&self, file: FileId) -> bool {
+        let Entry { device, name, changed, .. } = &self.entries[file.0 as usize];
+        !changed && self.by_name.get(&(*device, Arc::clone(name))) == Some(&file)
+    }
+
+    fn forget_unless_open(&mut self, file: FileId) -> Option<Event> {
+        let entry = self.entry(file).filter(|entry| entry.handles == 0)?;
+        // What is on its way is nobody's: the manager keeps nothing of it.
+        (entry.object, entry.changed) = (None, true);
+        Some(Event::FileChanged { file, blocks: 0 })
+    }
+
+    fn keep_open(&mut self, file: FileId) {
+        self.kept_open.push_back(file);
+        if self.kept_open.len() > KEPT_OPEN_MAX
+            && let Some(oldest) = self.kept_open.pop_front()
+            && let Some(entry) = self.entry(oldest).filter(|entry| entry.handles == 0)
+        {
+            entry.object = None;
+        }
+    }
+
+    /// A name was looked up ahead of its reader. What the manager must hear of it, unless a reader has opened it meanwhile.
+    pub fn looked_up(&mut self, file: FileId, object: Result<Arc<dyn Object>, StoreError>) -> Option<Event> {
+        let block_bytes = self.block_bytes;
+        let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;
+        let fits = |object: &Arc<dyn Object>| object.size().div_ceil(block_bytes) <= Block::INDEX_LIMIT;
+        let Some(object) = object.ok().filter(fits) else {
+            entry.state = State::Missing;
+            return Some(Event::FileMissing { file });
+        };
+        entry.object = Some(Arc::clone(&object));
+        self.keep_open(file);
+        Some(self.resolved(file, &object))
+    }
+
+    /// What is read of it is of another version.
+    pub fn changed(&mut self, file: FileId) {
+        if let Some(entry) = self.entry(file) {
+            entry.changed = true;
+        }
+    }
+
+    /// Where a name is looked up.
+    pub fn whereabouts(&self, file: FileId) -> Option<(Arc<dyn Store>, Arc<str>)> {
+        let entry = self.entries.get(file.0 as usize)?;
+        Some((Arc::clone(&self.stores[usize::from(entry.device.0)]), Arc::clone(&entry.name)))
+    }
+
+    /// Where the bytes of a file come from, if they can be had.
+    pub fn origin(&self, file: FileId) -> Result<Origin, StoreError> {
+        let entry = self.entries.get(file.0 as usize).ok_or(StoreError::NotFound)?;
+        let State::Known { size, version } = &entry.state else { return Err(StoreError::NotFound) };
+        if entry.changed {
+            return Err(StoreError::Changed);
+        }
+        let (store, name) = self.whereabouts(file).ok_or(StoreError::NotFound)?;
+        Ok(Origin { store, name, object: entry.object.clone(), version: version.clone(), size: *size })
+    }
+}

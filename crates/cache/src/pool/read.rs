@@ -1,0 +1,231 @@
+//! Readers: hits, and waiting for what is not here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+
+use foresee_manager::{Block, Demand, Event, FileId, ReaderId, Site, Source};
+use foresee_store::Error;
+
+use super::Pool;
+use super::frame::{LetGo, Pin, Taken};
+use super::posts::{Hit, Posted};
+use super::wait::Wait;
+
+/// Blocks that one read waits for at once.
+const REQUEST_BLOCKS_MAX: u64 = 256;
+/// How often a generator is asked before others have their turn.
+const GENERATED_AT_ONCE: usize = 256;
+
+/// Who reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// The reader.
+    pub reader: ReaderId,
+    /// Whether it disclosed what it reads: then all it reads is told.
+    pub disclosed: bool,
+}
+
+/// A frame that is pinned.
+pub struct Held<'p> {
+    pool: &'p Pool,
+    frame: u32,
+    pin: Pin,
+}
+
+impl Held<'_> {
+    /// Its bytes.
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: it is pinned for as long as this lives.
+        unsafe { self.pool.memory.bytes(self.frame) }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.pool.unpin(self.frame, self.pin);
+    }
+}
+
+impl Pool {
+    /// Lets go of a frame.
+    #[inline]
+    fn unpin(&self, frame: u32, pin: Pin) {
+        let LetGo { reclaim, unviewed } = self.memory.frame(frame).unpin(pin);
+        if pin == Pin::View {
+            self.posted(self.posts.unview(frame, unviewed));
+        }
+        if reclaim {
+            self.session().host().reclaim(frame);
+        }
+    }
+
+    /// Hands over what hits have left, where that is due.
+    #[inline]
+    fn posted(&self, posted: Posted) {
+        match posted {
+            Posted::Waits => {}
+            // To begin a session is to tell what waits.
+            Posted::Must => drop(self.session()),
+            Posted::Full => {
+                if self.session_at_once().is_none() {
+                    self.posts.forget();
+                }
+            }
+        }
+    }
+
+    /// Reads from `offset` on into a buffer that is not empty; all of it lies within the file.
+    pub fn read(&self, who: Who, file: FileId, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let frame_bytes = self.memory.frame_bytes() as u64;
+        let (first, end) = (self.memory.block_of(offset), self.memory.block_of(offset + buffer.len() as u64 - 1) + 1);
+        let mut index = first;
+        while index < end {
+            let here = self.read_here(who, Block { file, index }, end, offset, buffer);
+            index += here;
+            if index < end {
+                let count = (end - index).min(REQUEST_BLOCKS_MAX);
+                self.fetch(who, Block { file, index }, count, Pin::Copy, |at, held| {
+                    copy(held.bytes(), (index + at) * frame_bytes, offset, buffer);
+                })?;
+                index += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies what is here of the blocks up to `end`, up to the first one that is not. Returns how many.
+    #[inline]
+    fn read_here(&self, who: Who, first: Block, end: u64, offset: u64, buffer: &mut [u8]) -> u64 {
+        let frame_bytes = self.memory.frame_bytes() as u64;
+        let (mut index, mut must) = (first.index, who.disclosed);
+        while index < end {
+            let Some((held, taken)) = self.pin(Block { index, ..first }, Pin::Copy) else { break };
+            must |= taken.first;
+            copy(held.bytes(), index * frame_bytes, offset, buffer);
+            index += 1;
+        }
+        let count = index - first.index;
+        if count > 0 {
+            self.posted(self.posts.hit(Hit { reader: who.reader, first, count, must }));
+        }
+        count
+    }
+
+    /// Pins a block that is here.
+    #[inline]
+    fn pin(&self, block: Block, pin: Pin) -> Option<(Held<'_>, Taken)> {
+        let reclaim = |frame| self.session().host().reclaim(frame);
+        let (frame, taken) = self.memory.pin(block, pin, reclaim)?;
+        Some((Held { pool: self, frame, pin }, taken))
+    }
+
+    /// Has blocks fetched that are not here, or not all; `came` is shown each as it comes.
+    fn fetch<'p>(
+        &'p self,
+        who: Who,
+        first: Block,
+        count: u64,
+        pin: Pin,
+        mut came: impl FnMut(u64, Held<'p>),
+    ) -> Result<(), Error> {
+        let wait = Arc::new(Wait::new(pin));
+        {
+            let mut session = self.session();
+            let demand = Demand::Served(session.host().wait(first, count, &wait));
+            let Block { file, index } = first;
+            let counted =
+                session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
+            self.served_hits.fetch_add(counted.hits, Relaxed);
+        }
+        let mut arrived = Vec::new();
+        let (mut left, mut ended) = (count, None);
+        while ended.is_none() {
+            ended = wait.next(&mut arrived);
+            if let Some(Err(_)) = &ended {
+                self.session().host().forget(first, count, &wait);
+                wait.next(&mut arrived);
+            }
+            for it in arrived.drain(..) {
+                left -= 1;
+                came(u64::from(it.at), Held { pool: self, frame: it.frame, pin });
+            }
+        }
+        // What was here when it began may have been given up for the rest, and fetched again in vain.
+        match ended {
+            Some(Err(error)) if left > 0 => Err(error),
+            _ => {
+                debug_assert!(left == 0, "a reader was woken before all it waits for came");
+                Ok(())
+            }
+        }
+    }
+
+    /// A view of a block: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.
+    pub fn view(&self, who: Who, block: Block) -> Result<Option<u32>, Error> {
+        let (held, first, hit) = match self.pin(block, Pin::View) {
+            Some((held, taken)) => {
+                let must = who.disclosed || taken.first;
+                (held, taken.newly_viewed, Some(Hit { reader: who.reader, first: block, count: 1, must }))
+            }
+            None => {
+                let mut came = None;
+                self.fetch(who, block, 1, Pin::View, |_, held| came = Some(held))?;
+                (came.ok_or(Error::NotFound)?, true, None)
+            }
+        };
+        let frame = std::mem::ManuallyDrop::new(held).frame;
+        match self.posts.view(frame, first, hit) {
+            Some(posted) => {
+                self.posted(posted);
+                Ok(Some(frame))
+            }
+            None => {
+                let LetGo { reclaim, .. } = self.memory.frame(frame).unpin(Pin::View);
+                if reclaim {
+                    self.session().host().reclaim(frame);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Gives a view back.
+    #[inline]
+    pub fn unview(&self, frame: u32) {
+        self.unpin(frame, Pin::View);
+    }
+
+    /// Views that there are.
+    pub fn views(&self) -> usize {
+        self.posts.views()
+    }
+
+    /// Blocks that were here when they were read.
+    pub fn hits(&self) -> u64 {
+        self.posts.found() + self.served_hits.load(Relaxed)
+    }
+
+    /// Asks a reader what it will read next.
+    pub(super) fn pull(&self, reader: ReaderId) {
+        let generators = || self.generators.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(generator) = generators().get(&reader).map(Arc::clone) else { return };
+        for _ in 0..GENERATED_AT_ONCE {
+            let mut generate = generator.lock().unwrap_or_else(PoisonError::into_inner);
+            // What a reader's program does wrong is its own affair.
+            if !catch_unwind(AssertUnwindSafe(|| generate(self))).unwrap_or(false) {
+                return;
+            }
+        }
+        self.session().tell(Event::More { reader, source: Source::Library });
+    }
+}
+
+/// Copies the part of a block's bytes that a read from `offset` on wants to where it belongs in the read's buffer.
+#[inline]
+fn copy(bytes: &[u8], begins: u64, offset: u64, buffer: &mut [u8]) {
+    let from = offset.saturating_sub(begins) as usize;
+    let to = begins.saturating_sub(offset) as usize;
+    let count = (bytes.len() - from).min(buffer.len() - to);
+    buffer[to..to + count].copy_from_slice(&bytes[from..from + count]);
+}

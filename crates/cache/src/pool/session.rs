@@ -1,0 +1,101 @@
+//! To speak with the manager: one at a time, after all that hits have left to be told.
+
+use std::sync::{MutexGuard, PoisonError};
+
+use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site};
+
+use super::fetch::Done;
+use super::host::PoolHost;
+use super::posts::Hit;
+use super::{Pool, State};
+
+/// A conversation with the manager: whoever else wants one waits.
+pub struct Session<'p> {
+    pool: &'p Pool,
+    state: MutexGuard<'p, State>,
+}
+
+impl Pool {
+    /// Begins one, when all others are over.
+    pub fn session(&self) -> Session<'_> {
+        // Nobody panics in one, unless the manager does: then what it knows is still what it was told.
+        Session::begin(self, self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins one, if there is none.
+    pub fn session_at_once(&self) -> Option<Session<'_>> {
+        Some(Session::begin(self, self.state.try_lock().ok()?))
+    }
+}
+
+impl<'p> Session<'p> {
+    fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>) -> Self {
+        state.driver.host.tick();
+        let mut told = std::mem::take(&mut state.told);
+        pool.posts.collect(&mut told);
+        let mut session = Session { pool, state };
+        // Views first: what is viewed is not to be given up for what is told next.
+        for frame in told.views.drain(..) {
+            if let Some(event) = session.host().viewed(frame) {
+                session.tell(event);
+            }
+        }
+        for hit in told.hits.drain(..) {
+            session.tell_hit(hit);
+        }
+        session.state.told = told;
+        session
+    }
+
+    /// The host.
+    pub fn host(&mut self) -> &mut PoolHost {
+        &mut self.state.driver.host
+    }
+
+    /// What the manager knows, to look at.
+    pub fn manager(&self) -> &Manager {
+        self.state.driver.manager()
+    }
+
+    /// Tells the manager something.
+    pub fn tell(&mut self, event: Event) -> Counted {
+        self.state.driver.tell(event, PoolHost::hear)
+    }
+
+    /// Tells the manager something that it answers.
+    pub fn ask(&mut self, event: Event) -> Option<Reply> {
+        self.host().answer = None;
+        self.tell(event);
+        self.host().answer.take()
+    }
+
+    /// A task is done.
+    pub fn done(&mut self, done: Done) {
+        if let Some(event) = self.host().done(done) {
+            self.tell(event);
+        }
+    }
+
+    fn tell_hit(&mut self, Hit { reader, first, count, .. }: Hit) {
+        // What went meanwhile was a hit all the same; but told of it, the manager would take it for here again.
+        let (mut index, end) = (first.index, first.index + count);
+        while index < end {
+            let is_here = |index: &u64| self.manager().is_present(Block { index: *index, ..first });
+            let here = (index..end).take_while(is_here).count() as u64;
+            if here > 0 {
+                let (site, demand, file) = (Site(0), Demand::Observed, first.file);
+                self.tell(Event::Reference { reader, site, file, first: index, count: here, demand });
+            }
+            index += here + 1;
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        while let Some(event) = self.host().correction() {
+            self.tell(event);
+        }
+        self.pool.posts.gave_up(self.manager().statistics().evictions);
+    }
+}

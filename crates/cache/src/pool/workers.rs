@@ -1,0 +1,92 @@
+//! The threads that may wait for a store: as many as it serves side by side, started as they are needed.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use foresee_manager::Class;
+
+use super::fetch::{Done, Task};
+
+/// A thread makes one call of a store after the other.
+const STACK_BYTES: usize = 512 << 10;
+
+#[derive(Default)]
+struct Queue {
+    /// By urgency: what a reader waits for first.
+    tasks: [VecDeque<Task>; 3],
+    idle: usize,
+    threads: usize,
+    closing: bool,
+}
+
+/// Does tasks, and reports each.
+pub struct Workers {
+    queue: Mutex<Queue>,
+    more: Condvar,
+    threads_max: usize,
+    report: Box<dyn Fn(Done) + Send + Sync>,
+}
+
+impl Workers {
+    /// No threads yet; `report` is called from them.
+    pub fn new(threads_max: usize, report: impl Fn(Done) + Send + Sync + 'static) -> Arc<Self> {
+        let (queue, more) = (Mutex::default(), Condvar::new());
+        Arc::new(Workers { queue, more, threads_max: threads_max.max(1), report: Box::new(report) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the first thread: without it nothing would ever come.
+    pub fn start(self: &Arc<Self>) -> io::Result<()> {
+        self.spawn(&mut self.lock())
+    }
+
+    fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+        let workers = Arc::clone(self);
+        thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(move || workers.work())?;
+        queue.threads += 1;
+        Ok(())
+    }
+
+    /// Adds a task.
+    pub fn add(self: &Arc<Self>, task: Task, class: Class) {
+        let mut queue = self.lock();
+        queue.tasks[class as usize].push_back(task);
+        let waiting = queue.tasks.iter().map(VecDeque::len).sum::<usize>();
+        if waiting > queue.idle && queue.threads < self.threads_max {
+            // If there can be no more, those there are do it.
+            let _ = self.spawn(&mut queue);
+        }
+        drop(queue);
+        self.more.notify_one();
+    }
+
+    /// Forgets what was not begun, and ends the threads once they are done with what was.
+    pub fn close(&self) {
+        let mut queue = self.lock();
+        queue.closing = true;
+        let forgotten = std::mem::take(&mut queue.tasks);
+        drop(queue);
+        drop(forgotten);
+        self.more.notify_all();
+    }
+
+    fn work(&self) {
+        let mut queue = self.lock();
+        while !queue.closing {
+            if let Some(task) = queue.tasks.iter_mut().find_map(VecDeque::pop_front) {
+                drop(queue);
+                (self.report)(task.run());
+                queue = self.lock();
+            } else {
+                queue.idle += 1;
+                queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue.idle -= 1;
+            }
+        }
+    }
+}

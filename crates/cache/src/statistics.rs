@@ -1,0 +1,62 @@
+//! What came of it.
+
+use foresee_manager::Outcomes;
+
+use crate::pool::Pool;
+
+/// Counts since the cache was opened, and its memory as it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Reads of blocks that were in memory.
+    pub hits: u64,
+    /// Reads of blocks that were on their way.
+    pub late_hits: u64,
+    /// Reads of blocks that were neither.
+    pub misses: u64,
+    /// Blocks that were read ahead because a plan named them, and what became of them.
+    pub planned: Outcomes,
+    /// Blocks that were read ahead because of how their readers read, and what became of them.
+    pub guessed: Outcomes,
+    /// Requests to stores that a reader waited for.
+    pub demand_requests: u64,
+    /// Requests to stores ahead of their readers.
+    pub ahead_requests: u64,
+    /// Requests that failed.
+    pub failed_requests: u64,
+    /// Bytes of the blocks that came from stores.
+    pub bytes_read: u64,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// Blocks that the memory holds.
+    pub blocks: usize,
+    /// Blocks that it holds now, or that are on their way.
+    pub blocks_used: usize,
+    /// Views that there are.
+    pub views: usize,
+}
+
+impl Statistics {
+    pub(crate) fn of(pool: &Pool) -> Self {
+        let mut session = pool.session();
+        let manager = session.manager();
+        let counted = manager.statistics();
+        let planned = counted.ahead_of(true);
+        let guessed = counted.ahead_of(false);
+        Statistics {
+            hits: pool.hits(),
+            late_hits: counted.late_hits,
+            misses: counted.misses,
+            planned,
+            guessed,
+            demand_requests: counted.demand_fetches,
+            ahead_requests: counted.ahead_fetches,
+            failed_requests: counted.failed_fetches,
+            bytes_read: session.host().bytes(),
+            block_bytes: pool.memory().frame_bytes(),
+            blocks: pool.memory().len(),
+            blocks_used: session.host().used(),
+            views: pool.views(),
+        }
+    }
+}

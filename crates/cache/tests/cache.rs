@@ -1,0 +1,447 @@
+//! What a user of the library sees.
+
+#[path = "common/bytes.rs"]
+mod bytes;
+
+use std::fs;
+use std::io::IoSliceMut;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use bytes::{byte, bytes};
+use foresee::store::{Error as StoreError, Listed, Memory, Object, Store, Version};
+use foresee::{Cache, Error, File, LevelOrder, Plan, Refusal, View};
+use foresee_manager::{Action, Event, Header, LogLine, Manager};
+
+const BLOCK: u64 = 4096;
+
+fn builder(blocks: usize) -> foresee::Builder {
+    Cache::builder().memory(blocks * 4608).block_bytes(BLOCK as usize)
+}
+
+/// A cache over objects in memory.
+fn over(blocks: usize, objects: &[(&str, u64)]) -> (Cache, Memory) {
+    let store = Memory::default();
+    for (name, size) in objects {
+        store.put(name, bytes(name, 0, *size));
+    }
+    (builder(blocks).store("test", Arc::new(store.clone())).open().unwrap(), store)
+}
+
+fn read(file: &File, offset: u64, count: usize) -> Result<Vec<u8>, Error> {
+    let mut buffer = vec![0; count];
+    let came = file.read_at(&mut buffer, offset)?;
+    buffer.truncate(came);
+    Ok(buffer)
+}
+
+/// A directory of its own, gone when this is.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("cache-{name}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind is in a directory that is cleared with the build.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn handles_go_between_threads() {
+    fn are<T: Send + Sync>() {}
+    are::<(Cache, File, View, Plan)>();
+}
+
+#[test]
+fn files_of_this_machine_are_read_wherever_they_begin_and_end() {
+    let folder = Folder::new("local");
+    let cache = builder(64).open().unwrap();
+    for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 100 * BLOCK + 17] {
+        let path = folder.path(&size.to_string());
+        fs::write(&path, bytes("x", 0, size)).unwrap();
+        let file = cache.open(&path).unwrap();
+        assert_eq!((file.len(), file.is_empty()), (size, size == 0));
+        for offset in [0, 1, BLOCK - 1, BLOCK, size.saturating_sub(1), size, size + 1, u64::MAX / 2] {
+            for count in [0, 1, BLOCK as usize, 30 * BLOCK as usize] {
+                let came = read(&file, offset, count).unwrap();
+                assert_eq!(came.len() as u64, (count as u64).min(size.saturating_sub(offset)));
+                assert!((offset..).zip(&came).all(|(at, &it)| it == byte("x", 0, at)), "{size}: {count} at {offset}");
+                let view = file.view(offset, count).unwrap();
+                assert!((offset..).zip(&view[..]).all(|(at, &it)| it == byte("x", 0, at)));
+                let rest = BLOCK - offset % BLOCK;
+                assert_eq!(view.len() as u64, (count as u64).min(size.saturating_sub(offset)).min(rest));
+            }
+        }
+    }
+    let listed = cache.list(&folder.path("4")).unwrap();
+    let sizes: Vec<_> = listed.iter().map(|it| it.size).collect();
+    assert_eq!(sizes, [4095, 4096, 409_617, 4097]);
+}
+
+#[test]
+fn what_is_read_again_comes_from_memory() {
+    let (cache, _) = over(64, &[("a", 20 * BLOCK)]);
+    let file = cache.open("test://a").unwrap();
+    for _ in 0..3 {
+        assert_eq!(read(&file, 0, 20 * BLOCK as usize).unwrap(), bytes("a", 0, 20 * BLOCK));
+    }
+    let statistics = cache.statistics();
+    assert_eq!((statistics.misses, statistics.hits, statistics.bytes_read), (20, 40, 20 * BLOCK));
+}
+
+#[test]
+fn what_cannot_be_had_is_said() {
+    let (cache, _) = over(64, &[]);
+    assert!(matches!(cache.open("test://a"), Err(Error::Store { error: StoreError::NotFound, .. })));
+    assert!(matches!(cache.open("ftp://a"), Err(Error::NoStore(scheme)) if scheme == "ftp"));
+    assert!(matches!(cache.open("/"), Err(Error::Store { error: StoreError::Io(_), .. })));
+    assert!(matches!(Cache::builder().policy("lrru").open(), Err(Error::Policy(_))));
+    assert!(matches!(Cache::builder().memory(3 * 4096).block_bytes(4096).open(), Err(Error::LittleMemory)));
+    assert!(matches!(Cache::builder().memory(usize::MAX).open(), Err(Error::System(_))));
+    for bytes in [0, 1, 2048, 5000, 2 << 20] {
+        assert!(matches!(Cache::builder().block_bytes(bytes).open(), Err(Error::BlockBytes(it)) if it == bytes));
+    }
+}
+
+#[test]
+fn an_error_reaches_who_reads_that_block_and_nobody_else() {
+    /// Its third block cannot be read.
+    struct Hole(Memory);
+    struct Holed(Arc<dyn Object>);
+    impl Store for Hole {
+        fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+            Ok(Arc::new(Holed(self.0.open(name)?)))
+        }
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+            self.0.list(prefix)
+        }
+    }
+    impl Object for Holed {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+        fn version(&self) -> &Version {
+            self.0.version()
+        }
+        fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+            let end = offset + pieces.iter().map(|it| it.len() as u64).sum::<u64>();
+            match (offset..end).contains(&(2 * BLOCK)) {
+                true => Err(std::io::Error::other("a hole").into()),
+                false => self.0.read(offset, pieces),
+            }
+        }
+    }
+    let objects = Memory::default();
+    objects.put("a", bytes("a", 0, 5 * BLOCK));
+    let cache = builder(64).store("test", Arc::new(Hole(objects))).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    let error = read(&file, 0, 5 * BLOCK as usize).unwrap_err();
+    assert_eq!(error.to_string(), "a: a hole");
+    for block in [0, 1, 3, 4] {
+        let came = read(&file, block * BLOCK, BLOCK as usize).unwrap();
+        assert!((block * BLOCK..).zip(came).all(|(at, it)| it == byte("a", 0, at)));
+    }
+    assert!(file.view(2 * BLOCK, 1).is_err());
+    assert_eq!(cache.statistics().views, 0);
+}
+
+#[test]
+fn who_has_a_version_open_never_gets_bytes_of_another() {
+    let (cache, store) = over(64, &[("a", 8 * BLOCK)]);
+    let before = cache.open("test://a").unwrap();
+    read(&before, 0, 2 * BLOCK as usize).unwrap();
+    let view = before.view(BLOCK, 100).unwrap();
+    store.put("a", bytes("a", 1, 6 * BLOCK));
+    // What is in memory is whole; the rest is gone.
+    assert!((0..).zip(read(&before, 0, 2 * BLOCK as usize).unwrap()).all(|(at, it)| it == byte("a", 0, at)));
+    let error = read(&before, 2 * BLOCK, 1).unwrap_err();
+    assert!(matches!(error, Error::Store { error: StoreError::Changed, .. }), "{error}");
+    let after = cache.open("test://a").unwrap();
+    assert!(after.version() != before.version() && after.len() == 6 * BLOCK);
+    assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 6 * BLOCK));
+    assert!((BLOCK..).zip(&view[..]).all(|(at, &it)| it == byte("a", 0, at)));
+    drop(view);
+    drop(before);
+    assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 6 * BLOCK));
+}
+
+#[test]
+fn a_file_that_is_written_to_is_another_version() {
+    let folder = Folder::new("written");
+    let path = folder.path("a");
+    fs::write(&path, bytes("a", 0, 8 * BLOCK)).unwrap();
+    let cache = builder(64).open().unwrap();
+    let before = cache.open(&path).unwrap();
+    read(&before, 0, 1).unwrap();
+    // In place, of the same length, and at once: only the time can tell.
+    fs::write(&path, bytes("a", 1, 8 * BLOCK)).unwrap();
+    assert_eq!(read(&before, 0, BLOCK as usize).unwrap(), bytes("a", 0, BLOCK));
+    assert!(matches!(read(&before, BLOCK, 1), Err(Error::Store { error: StoreError::Changed, .. })));
+    let after = cache.open(&path).unwrap();
+    assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 8 * BLOCK));
+    // What was replaced is still what it was to who has it open.
+    fs::write(folder.path("b"), bytes("a", 2, BLOCK)).unwrap();
+    let replaced = cache.open(&path).unwrap();
+    fs::rename(folder.path("b"), &path).unwrap();
+    assert_eq!(read(&replaced, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 8 * BLOCK));
+    assert_eq!(read(&cache.open(&path).unwrap(), 0, 8 * BLOCK as usize).unwrap(), bytes("a", 2, BLOCK));
+}
+
+#[test]
+fn what_is_viewed_keeps_its_bytes_and_stays() {
+    let (cache, _) = over(8, &[("a", 100 * BLOCK)]);
+    let file = cache.open("test://a").unwrap();
+    let views: Vec<View> = (0..3).map(|block| file.view(block * BLOCK, BLOCK as usize).unwrap()).collect();
+    for block in 3..100 {
+        assert!(
+            (block * BLOCK..).zip(read(&file, block * BLOCK, 4096).unwrap()).all(|(at, it)| it == byte("a", 0, at))
+        );
+    }
+    for (block, view) in (0..).zip(&views) {
+        assert!((block * BLOCK..).zip(&view[..]).all(|(at, &it)| it == byte("a", 0, at)));
+    }
+    let misses = cache.statistics().misses;
+    read(&file, 0, 3 * BLOCK as usize).unwrap();
+    assert_eq!(cache.statistics().misses, misses, "what is viewed went");
+    let more = file.view(3 * BLOCK, 1).unwrap();
+    assert!(matches!(file.view(4 * BLOCK, 1), Err(Error::TooManyViews)));
+    drop((views, more));
+    assert_eq!(cache.statistics().views, 0);
+    for block in 0..100 {
+        read(&file, block * BLOCK, 1).unwrap();
+    }
+    let misses = cache.statistics().misses;
+    read(&file, 0, 1).unwrap();
+    assert_eq!(cache.statistics().misses, misses + 1, "what was viewed never went");
+}
+
+#[test]
+fn what_is_planned_is_read_ahead_and_what_is_withdrawn_is_not() {
+    let (cache, _) = over(64, &[("a", 500 * BLOCK), ("b", 500 * BLOCK)]);
+    let (a, b) = (cache.open("test://a").unwrap(), cache.open("test://b").unwrap());
+    let mut plan = cache.plan();
+    let order: Vec<u64> = (0..200).map(|it| it * 7 % 199 * 2).collect();
+    for &block in &order {
+        plan.range(&a, block * BLOCK..block * BLOCK + 1);
+    }
+    for &block in &order {
+        assert_eq!(read(&a, block * BLOCK, 1).unwrap(), [byte("a", 0, block * BLOCK)]);
+    }
+    let planned = cache.statistics().planned;
+    assert!(planned.fetched > 150 && planned.wasted == 0, "{planned:?}");
+    plan.range(&b, 100 * BLOCK..200 * BLOCK);
+    drop(plan);
+    let fetched = cache.statistics().planned.fetched;
+    for block in 0..60 {
+        read(&a, block * 3 * BLOCK, 1).unwrap();
+    }
+    assert_eq!(cache.statistics().planned.fetched, fetched, "what was withdrawn is read ahead");
+}
+
+#[test]
+fn a_generator_is_asked_as_its_plan_is_read() {
+    let (cache, _) = over(64, &[("a", 5000 * BLOCK)]);
+    let file = cache.open("test://a").unwrap();
+    let asked = Arc::new(AtomicU64::new(0));
+    let (count, of) = (Arc::clone(&asked), file.clone());
+    let mut plan = cache.plan();
+    plan.generate((0..4000).map(move |at| {
+        count.fetch_add(1, Relaxed);
+        let block = at * 11 % 4000;
+        (of.clone(), block * BLOCK..(block + 1) * BLOCK)
+    }));
+    for at in 0..2000 {
+        read(&file, at * 11 % 4000 * BLOCK, 1).unwrap();
+    }
+    let asked = asked.load(Relaxed);
+    assert!((2000..3500).contains(&asked), "{asked}");
+    let planned = cache.statistics().planned;
+    assert!(planned.fetched > 1500 && planned.wasted == 0, "{planned:?}");
+}
+
+#[test]
+fn what_is_named_in_a_plan_is_there_when_it_is_opened() {
+    let (cache, _) = over(64, &[("a", 10 * BLOCK), ("c", 10 * BLOCK)]);
+    let mut plan = cache.plan();
+    for name in ["a", "b", "c"] {
+        plan.address(&format!("test://{name}")).unwrap();
+    }
+    while cache.statistics().planned.fetched < 20 || cache.statistics().bytes_read < 20 * BLOCK {
+        thread::yield_now();
+    }
+    for name in ["a", "c"] {
+        let file = cache.open(&format!("test://{name}")).unwrap();
+        assert_eq!(read(&file, 0, 10 * BLOCK as usize).unwrap(), bytes(name, 0, 10 * BLOCK));
+    }
+    assert_eq!(cache.statistics().misses, 0);
+}
+
+#[test]
+fn advice_is_taken_where_the_policy_takes_it() {
+    let objects = Memory::default();
+    objects.put("a", bytes("a", 0, 20 * BLOCK));
+    let advised = builder(16).policy("lru-sp").store("test", Arc::new(objects)).open().unwrap();
+    let file = advised.open("test://a").unwrap();
+    advised.set_policy(0, LevelOrder::Mru).unwrap();
+    for _ in 0..2 {
+        for block in 0..20 {
+            read(&file, block * BLOCK, 1).unwrap();
+        }
+    }
+    assert!(advised.statistics().hits >= 10, "{:?}", advised.statistics());
+    file.set_priority(-1).unwrap();
+    let (cache, _) = over(16, &[("a", 1)]);
+    let refused = cache.open("test://a").unwrap().set_priority(1);
+    assert!(matches!(refused, Err(Error::Refused(Refusal::Policy))));
+}
+
+/// Replays a log, and returns how many references are in it.
+fn replay(log: &str) -> usize {
+    let mut lines = log.lines().filter(|line| !line.starts_with('#'));
+    let Some(Ok(Header(config))) = lines.next().map(str::parse) else { return 0 };
+    let (mut manager, mut references) = (Manager::new(&config), 0);
+    let mut actions: Vec<Action> = Vec::new();
+    for line in lines {
+        match line.parse().unwrap() {
+            LogLine::Event(now, event) => {
+                assert_eq!(actions, [], "the log has fewer actions than '{line}' leads to");
+                manager.handle(now, event, &mut actions);
+                references += usize::from(matches!(event, Event::Reference { .. }));
+            }
+            LogLine::Action(action) => assert_eq!(action, actions.remove(0)),
+        }
+    }
+    references
+}
+
+#[test]
+fn a_log_of_it_can_be_replayed() {
+    let folder = Folder::new("log");
+    let store = Arc::new(Memory::default());
+    store.put("a", bytes("a", 0, 50 * BLOCK));
+    let (log, objects) = (folder.path("log"), Arc::downgrade(&store));
+    let cache = builder(16).log(&log).store("test", store).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    let mut plan = cache.plan();
+    plan.file(&file);
+    for block in 0..50 {
+        read(&file, block * BLOCK, 1).unwrap();
+        drop(file.view(block / 2 * BLOCK, 1).unwrap());
+    }
+    drop((plan, file, cache));
+    // A thread may still hold on to it for a moment.
+    while objects.strong_count() > 0 {
+        thread::yield_now();
+    }
+    assert!(replay(&fs::read_to_string(&log).unwrap()) >= 50);
+}
+
+/// A store that lets nothing through until it is told.
+struct Gate(Memory, Arc<(Mutex<bool>, Condvar)>);
+struct Gated(Arc<dyn Object>, Arc<(Mutex<bool>, Condvar)>);
+
+impl Store for Gate {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+        Ok(Arc::new(Gated(self.0.open(name)?, Arc::clone(&self.1))))
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        self.0.list(prefix)
+    }
+}
+
+impl Object for Gated {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+    fn version(&self) -> &Version {
+        self.0.version()
+    }
+    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+        let (open, changed) = &*self.1;
+        drop(changed.wait_while(open.lock().unwrap(), |open| !*open).unwrap());
+        self.0.read(offset, pieces)
+    }
+}
+
+#[test]
+fn what_is_dropped_while_it_is_on_its_way_waits_for_nothing() {
+    let objects = Memory::default();
+    objects.put("a", bytes("a", 0, 50 * BLOCK));
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let cache = builder(64).store("test", Arc::new(Gate(objects, Arc::clone(&gate)))).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    let mut plan = cache.plan();
+    plan.file(&file);
+    assert!(cache.statistics().blocks_used > 0);
+    // Nothing has come, and nothing will: still this ends.
+    drop((plan, file, cache));
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+}
+
+#[test]
+fn two_who_miss_the_same_block_wait_for_one_request() {
+    let objects = Memory::default();
+    objects.put("a", bytes("a", 0, BLOCK));
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let cache = builder(64).store("test", Arc::new(Gate(objects, Arc::clone(&gate)))).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(&file, 0, 4096).unwrap())).collect();
+        while cache.statistics().misses + cache.statistics().late_hits < 2 {
+            thread::yield_now();
+        }
+        *gate.0.lock().unwrap() = true;
+        gate.1.notify_all();
+        for reader in readers {
+            assert_eq!(reader.join().unwrap(), bytes("a", 0, BLOCK));
+        }
+    });
+    let statistics = cache.statistics();
+    assert_eq!((statistics.misses, statistics.late_hits, statistics.demand_requests), (1, 1, 1));
+}
+
+#[test]
+fn a_store_that_panics_has_failed() {
+    struct Panics;
+    impl Store for Panics {
+        fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
+            Ok(Arc::new(Panics))
+        }
+        fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+            Ok(Vec::new())
+        }
+    }
+    static VERSION: Version = Version::Stamp([0; 5]);
+    impl Object for Panics {
+        fn size(&self) -> u64 {
+            1 << 30
+        }
+        fn version(&self) -> &Version {
+            &VERSION
+        }
+        fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+            panic!("as this test has it");
+        }
+    }
+    let cache = builder(64).store("test", Arc::new(Panics)).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    for block in 0..40 {
+        assert_eq!(read(&file, block * BLOCK, 1).unwrap_err().to_string(), "a: the store panicked");
+    }
+}

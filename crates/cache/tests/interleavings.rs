@@ -1,0 +1,203 @@
+//! Whatever many readers do at once, over a store that misbehaves: no wrong byte, no mixed versions, each error at its own reader.
+//!
+//! `FORESEE_SEEDS=10000` tries more; `FORESEE_SEED=17` one again.
+
+#[path = "common/bytes.rs"]
+mod bytes;
+#[path = "common/random.rs"]
+mod random;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::env;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use bytes::{byte, bytes};
+use foresee::store::{Error as StoreError, Faults, Faulty, Memory, Store, Version};
+use foresee::{Cache, Error, File};
+use random::Random;
+
+const SEEDS: u64 = 200;
+const READERS: u64 = 3;
+const STEPS: u64 = 60;
+const NAMES: [(&str, u64); 4] = [("a", 3 * 4096), ("b", 40 * 4096 - 7), ("c", 1), ("d", 90_001)];
+const POLICIES: [&str; 6] = ["readahead:keep=arc", "lru", "tip2", "null", "tip1:unread_share=0.5", "w-tinylfu"];
+
+/// The objects, which change, and which generation each version is.
+struct World {
+    objects: Memory,
+    store: Arc<dyn Store>,
+    generations: AtomicU64,
+    known: Mutex<HashMap<Version, u64>>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let mut share = |most: u64| if random.below(2) == 0 { 0 } else { random.below(most) };
+        let faults = Faults {
+            unopened: share(50),
+            failed: share(100),
+            short: share(400),
+            ended: share(20),
+            changed: share(10),
+            late_us_max: share(200),
+        };
+        let objects = Memory::default();
+        let store = Arc::new(Faulty::new(objects.clone(), seed, faults));
+        let world = World { objects, store, generations: AtomicU64::new(0), known: Mutex::default() };
+        for (name, size) in NAMES {
+            world.put(name, size);
+        }
+        world
+    }
+
+    /// Another generation, of another size.
+    fn put(&self, name: &str, size: u64) {
+        // One at a time, so that the version that is there is the one that was put.
+        let mut known = self.known.lock().unwrap();
+        let generation = self.generations.fetch_add(1, Relaxed);
+        self.objects.put(name, bytes(name, generation, size));
+        known.insert(self.objects.open(name).unwrap().version().clone(), generation);
+    }
+
+    fn check(&self, file: &File, offset: u64, bytes: &[u8]) {
+        // Who opened it may be quicker than who put it.
+        let generation = self.known.lock().unwrap()[file.version()];
+        for (at, &found) in (offset..).zip(bytes) {
+            let expected = byte(file.name(), generation, at);
+            assert_eq!(found, expected, "{} of generation {generation} at {at}", file.name());
+        }
+    }
+}
+
+/// What a reader may be told: what the store does wrong.
+fn is_of_the_store(error: &Error) -> bool {
+    match error {
+        Error::Store { error: StoreError::Changed, .. } => true,
+        Error::Store { error: StoreError::Io(error), .. } => {
+            error.to_string() == "a fault of the test store" || error.kind() == std::io::ErrorKind::UnexpectedEof
+        }
+        Error::TooManyViews => true,
+        _ => false,
+    }
+}
+
+fn read(world: &World, cache: &Cache, seed: u64, failed: &AtomicUsize) {
+    let mut random = Random(seed);
+    // What was viewed stays open to the end.
+    let viewed: Vec<OnceCell<File>> = (0..STEPS).map(|_| OnceCell::new()).collect();
+    let mut files: Vec<File> = Vec::new();
+    let mut views = Vec::new();
+    let mut plan = Some(cache.plan());
+    for viewed in &viewed {
+        let failure = match random.below(20) {
+            0 | 1 => {
+                let (name, _) = NAMES[random.below(NAMES.len() as u64) as usize];
+                match cache.open(&format!("test://{name}")) {
+                    Ok(file) => {
+                        files.push(file);
+                        None
+                    }
+                    Err(error) => Some(error),
+                }
+            }
+            2 => {
+                let (name, size) = NAMES[random.below(NAMES.len() as u64) as usize];
+                world.put(name, random.below(2 * size) + 1);
+                None
+            }
+            3 => {
+                files.pop();
+                None
+            }
+            4 => {
+                views.clear();
+                None
+            }
+            5 => {
+                plan = (random.below(2) == 0).then(|| cache.plan());
+                None
+            }
+            6 => {
+                let (name, _) = NAMES[random.below(NAMES.len() as u64) as usize];
+                plan.iter_mut().for_each(|it| _ = it.address(&format!("test://{name}")).unwrap());
+                None
+            }
+            _ if files.is_empty() => None,
+            step => {
+                let file = files[random.below(files.len() as u64) as usize].clone();
+                let (offset, count) = (random.below(file.len() + 10), random.below(50_000));
+                match step {
+                    7..=9 => {
+                        if let Some(plan) = &mut plan {
+                            plan.range(&file, offset..offset + count).repeat(random.below(3), random.below(4));
+                        }
+                        None
+                    }
+                    10..=12 => {
+                        let file = viewed.get_or_init(|| file);
+                        let view = file.view(offset, count as usize);
+                        view.map(|view| views.push((file, offset, view))).err()
+                    }
+                    _ => {
+                        let mut buffer = vec![0; count as usize];
+                        match file.read_at(&mut buffer, offset) {
+                            Ok(came) => {
+                                assert_eq!(came as u64, count.min(file.len().saturating_sub(offset)));
+                                world.check(&file, offset, &buffer[..came]);
+                                None
+                            }
+                            Err(error) => Some(error),
+                        }
+                    }
+                }
+            }
+        };
+        for (file, offset, view) in &views {
+            world.check(file, *offset, view);
+        }
+        if let Some(error) = failure {
+            assert!(is_of_the_store(&error), "{error}");
+            failed.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+fn run(seed: u64, failed: &AtomicUsize) {
+    let world = World::new(seed);
+    let mut random = Random(seed ^ 0xabcd);
+    let policy = POLICIES[random.below(POLICIES.len() as u64) as usize];
+    let memory = (4 + random.below(60) as usize) * 4608;
+    let builder = Cache::builder().memory(memory).block_bytes(4096).policy(policy);
+    let cache = builder.store("test", Arc::clone(&world.store)).open().unwrap();
+    thread::scope(|scope| {
+        for reader in 0..READERS {
+            let (world, cache) = (&world, if reader == 0 { cache.clone() } else { cache.reader() });
+            scope.spawn(move || read(world, &cache, seed * READERS + reader, failed));
+        }
+    });
+    let statistics = cache.statistics();
+    assert!(statistics.blocks_used <= statistics.blocks && statistics.views == 0, "{statistics:?}");
+}
+
+#[test]
+fn no_reader_ever_gets_wrong_bytes() {
+    let number = |name: &str| env::var(name).ok()?.parse().ok();
+    let seeds = match number("FORESEE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("FORESEE_SEEDS").unwrap_or(SEEDS),
+    };
+    let failed = AtomicUsize::new(0);
+    for seed in seeds.clone() {
+        println!("seed {seed}");
+        run(seed, &failed);
+    }
+    assert!(
+        seeds.end - seeds.start < 100 || failed.into_inner() > 0,
+        "nothing ever went wrong: the faults are not there"
+    );
+}

@@ -1,0 +1,73 @@
+//! Where bytes come from.
+//!
+//! A [`Store`] names objects; an [`Object`] is one of them, opened: of one length and one [`Version`] for as long as it is open. What
+//! is read of it is handed over together with the version that it was read from, so that whoever asked can tell bytes of another
+//! version and never mixes the two.
+//!
+//! | store | of |
+//! | --- | --- |
+//! | [`Local`] | files of this machine |
+//! | [`Memory`] | byte strings, which can be replaced while they are read |
+//! | [`Faulty`] | another store, with errors, short reads, delays and changes by a seed: for tests |
+//!
+//! Calls block until they are done; a cache makes them from threads of its own, as many at once as [`Store::depth`] says.
+
+mod error;
+mod faulty;
+mod local;
+mod memory;
+mod version;
+
+use std::io::IoSliceMut;
+use std::sync::Arc;
+
+pub use error::Error;
+pub use faulty::{Faults, Faulty};
+pub use local::Local;
+pub use memory::Memory;
+pub use version::Version;
+
+/// Names objects and opens them.
+pub trait Store: Send + Sync {
+    /// Opens the object of this name, as it is now.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is none; what else kept it from being opened.
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error>;
+
+    /// The objects whose names begin with this prefix, in the order of their names.
+    ///
+    /// # Errors
+    /// What kept them from being listed.
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
+
+    /// Requests that it serves side by side: more at once gain nothing.
+    fn depth(&self) -> usize {
+        16
+    }
+}
+
+/// An object that is open.
+pub trait Object: Send + Sync {
+    /// Its length in bytes.
+    fn size(&self) -> u64;
+
+    /// The version that was opened.
+    fn version(&self) -> &Version;
+
+    /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came, which are fewer than the pieces hold
+    /// where the object ends, and may be fewer anywhere but never none before its end; and the version that they are of.
+    ///
+    /// # Errors
+    /// What kept them from being read. Then anything may stand in the pieces.
+    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error>;
+}
+
+/// An object that was listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name, by which it can be opened.
+    pub name: String,
+    /// Its length in bytes.
+    pub size: u64,
+}

@@ -1,0 +1,150 @@
+//! Files of this machine.
+//!
+//! A file's version is what the file system says of it: device, inode, size and times. It is looked at after each read: whoever writes
+//! to a file sets its times before its bytes, so that bytes of another version are never taken for these. A time stamp is as coarse as
+//! the system's clock ticks: a file that was changed within the last moment is waited for until a further change would show.
+//! What is written through a shared mapping shows when the system writes it back.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::{Error, Listed, Object, Store, Version};
+
+/// No system's clock ticks more coarsely: 100 ticks a second, and one of them may just have begun.
+const TICK_NS: u64 = 20_000_000;
+/// What reads past the system's own cache must be aligned to: a page, which no device's block is larger than.
+const ALIGNMENT: usize = 4096;
+/// Pieces of one call at most (IOV_MAX).
+const PIECES_MAX: usize = 1024;
+
+/// Files by their paths, absolute ones or of the working directory; paths that are not UTF-8 cannot be named.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Local {
+    direct: bool,
+}
+
+impl Local {
+    /// Files, read through the system's page cache: what is there is read quickly, and what is read stays there as well.
+    pub fn new() -> Self {
+        Local::default()
+    }
+
+    /// Past the page cache (`O_DIRECT`), where the file system can: what is read is in memory once, and comes from the device.
+    pub fn direct() -> Self {
+        Local { direct: true }
+    }
+}
+
+impl Store for Local {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
+        // A pipe would be waited for.
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name)?;
+        let metadata = settled(&file)?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
+        }
+        let direct = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(name).ok();
+        let direct = self.direct.then(direct).flatten();
+        // The name may have been given to another file meanwhile.
+        let direct = direct.filter(|it| it.metadata().is_ok_and(|it| stamp(&it) == stamp(&metadata)));
+        Ok(Arc::new(Open { file, direct, size: metadata.len(), version: stamp(&metadata) }))
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
+        let folder = prefix.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        let begin = prefix.rsplit_once('/').map_or("", |(folder, _)| &prefix[..=folder.len()]);
+        let mut listed = Vec::new();
+        for entry in fs::read_dir(Path::new(folder))? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let name = format!("{begin}{name}");
+            // Links are followed, as opening does; what went meanwhile is not listed.
+            if name.starts_with(prefix)
+                && let Ok(metadata) = fs::metadata(entry.path())
+                && metadata.is_file()
+            {
+                listed.push(Listed { name, size: metadata.len() });
+            }
+        }
+        listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(listed)
+    }
+}
+
+struct Open {
+    file: File,
+    /// The same, opened to be read past the page cache.
+    direct: Option<File>,
+    size: u64,
+    version: Version,
+}
+
+impl Object for Open {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn version(&self) -> &Version {
+        &self.version
+    }
+
+    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
+        let pieces_read = pieces.len().min(PIECES_MAX);
+        let pieces = &mut pieces[..pieces_read];
+        let aligned = |piece: &IoSliceMut<'_>| {
+            piece.as_ptr().addr().is_multiple_of(ALIGNMENT) && piece.len().is_multiple_of(ALIGNMENT)
+        };
+        let is_aligned = offset.is_multiple_of(ALIGNMENT as u64) && pieces.iter().all(aligned);
+        let came = match self.direct.as_ref().filter(|_| is_aligned) {
+            // Not every file system that opens so reads so.
+            Some(direct) => read(direct, offset, pieces).or_else(|_| read(&self.file, offset, pieces))?,
+            None => read(&self.file, offset, pieces)?,
+        };
+        Ok((came, stamp(&self.file.metadata()?)))
+    }
+}
+
+fn read(file: &File, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+    loop {
+        // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write; there are no more of them than an int holds.
+        let came =
+            unsafe { libc::preadv(file.as_raw_fd(), pieces.as_ptr().cast(), pieces.len() as libc::c_int, offset) };
+        match usize::try_from(came) {
+            Ok(came) => return Ok(came),
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
+    (seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds as u64)
+}
+
+fn stamp(of: &Metadata) -> Version {
+    let changed = nanoseconds(of.mtime(), of.mtime_nsec());
+    let touched = nanoseconds(of.ctime(), of.ctime_nsec());
+    Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+}
+
+/// What the system says of a file, once any further change would show in it.
+fn settled(file: &File) -> io::Result<Metadata> {
+    loop {
+        let metadata = file.metadata()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos() as u64);
+        // A stamp of the future is another machine's clock, which says nothing of ours.
+        match now.checked_sub(nanoseconds(metadata.ctime(), metadata.ctime_nsec())) {
+            Some(age) if age < TICK_NS => thread::sleep(Duration::from_nanos(TICK_NS - age)),
+            _ => return Ok(metadata),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Files of this machine, and a store that misbehaves.
+
+use std::fs;
+use std::io::IoSliceMut;
+use std::path::PathBuf;
+
+use foresee_store::{Error, Faults, Faulty, Local, Memory, Store};
+
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_file_is_read_into_pieces_with_its_version() {
+    let path = folder("pieces").join("a");
+    let bytes: Vec<u8> = (0..20_000u32).map(|at| (at / 7) as u8).collect();
+    fs::write(&path, &bytes).unwrap();
+    for store in [Local::new(), Local::direct()] {
+        let object = store.open(path.to_str().unwrap()).unwrap();
+        assert_eq!(object.size(), 20_000);
+        for offset in [0, 1, 4096, 19_999, 20_000, 30_000] {
+            let (mut one, mut two) = (vec![0; 4096], vec![0; 8192]);
+            let mut pieces = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+            let (came, version) = object.read(offset, &mut pieces).unwrap();
+            let expected = &bytes[20_000.min(offset as usize)..20_000.min(offset as usize + 12_288)];
+            assert_eq!((came, &version), (expected.len(), object.version()));
+            assert_eq!(&[one, two].concat()[..came], expected);
+        }
+    }
+}
+
+#[test]
+fn each_write_makes_another_version() {
+    let path = folder("versions").join("a");
+    let mut versions = Vec::new();
+    for round in 0..5 {
+        fs::write(&path, [round; 10]).unwrap();
+        let object = Local::new().open(path.to_str().unwrap()).unwrap();
+        versions.push(object.version().clone());
+        fs::write(&path, [round + 100; 10]).unwrap();
+        let (_, version) = object.read(0, &mut [IoSliceMut::new(&mut [0; 10])]).unwrap();
+        versions.push(version);
+    }
+    for (at, version) in versions.iter().enumerate() {
+        assert!(!versions[..at].contains(version), "{version} twice");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let folder = folder("none");
+    let name = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    assert!(matches!(Local::new().open(&name("a")), Err(Error::NotFound)));
+    assert!(matches!(Local::new().open(&name("")), Err(Error::Io(_))));
+    assert!(matches!(Local::new().open("a\0b"), Err(Error::Io(_))));
+    assert!(matches!(Local::new().list(&name("there/is/none")), Err(Error::NotFound)));
+    fs::write(name("b2"), "12").unwrap();
+    fs::write(name("b1"), "1").unwrap();
+    fs::create_dir(name("b3")).unwrap();
+    let listed: Vec<_> = Local::new().list(&name("b")).unwrap().into_iter().map(|it| (it.name, it.size)).collect();
+    assert_eq!(listed, [(name("b1"), 1), (name("b2"), 2)]);
+}
+
+#[test]
+fn a_seed_has_the_same_faults_each_time() {
+    let objects = Memory::default();
+    objects.put("a", vec![1; 1000]);
+    let faults = Faults { unopened: 0, failed: 300, short: 300, ended: 100, changed: 100, late_us_max: 0 };
+    let met = |seed| {
+        let object = Faulty::new(objects.clone(), seed, faults).open("a").unwrap();
+        let mut bytes = [0; 100];
+        let mut read = |offset| match object.read(offset, &mut [IoSliceMut::new(&mut bytes)]) {
+            Ok((came, version)) => format!("{came} of {}", version == *object.version()),
+            Err(error) => error.to_string(),
+        };
+        (0..200).map(|at| read(at % 20 * 10)).collect::<Vec<_>>()
+    };
+    assert_eq!(met(1), met(1));
+    assert_ne!(met(1), met(2));
+    for what in ["a fault of the test store", "0 of true", "100 of false", "100 of true"] {
+        assert!(met(1).iter().any(|it| it == what), "nothing was '{what}'");
+    }
+}
