@@ -11,7 +11,8 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
-.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local install clean
+.PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
+	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local bench-hits install clean
 
 build: libforesee
 	$(CARGO) build --release --workspace
@@ -104,6 +105,11 @@ bench-policies: build
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.
 bench-local: build
 	./bench/local
+
+# Hits of the library beside pread and other caches, which are compiled for it: five minutes.
+bench-hits:
+	mkdir -p target
+	cd bench/hits && $(CARGO) run --release -- $(CURDIR)/target
 
 # Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build

@@ -66,7 +66,7 @@ impl File {
             return Ok(View::empty());
         }
         let block = Block { file: *id, index: pool.memory().block_of(offset) };
-        let frame = pool.view(self.reader.who(), block).map_err(|error| self.failed(error))?;
+        let frame = pool.view(self.reader.who(), block, begin as usize).map_err(|error| self.failed(error))?;
         let bytes = begin as usize..(begin + count) as usize;
         Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
     }

@@ -200,7 +200,7 @@ impl PoolHost {
         for at in 0..count {
             let block = Block { index: first.index + at, ..first };
             let mut reclaim = Vec::new();
-            let found = self.memory.pin(block, wait.pin, |frame| reclaim.push(frame));
+            let found = self.memory.pin(block, wait.pin, 0, |frame| reclaim.push(frame));
             reclaim.into_iter().for_each(|frame| self.reclaim(frame));
             match found {
                 Some((frame, _)) => wait.hand(Arrived { at: at as u32, frame }),

@@ -55,11 +55,14 @@ impl Memory {
         offset >> self.frame_bytes().trailing_zeros()
     }
 
-    /// Pins the frame that holds a block, if one does. `reclaim` is told of frames that prove to be free of pins and doomed.
+    /// Pins the frame that holds a block, if one does, to be read from this byte on. `reclaim` is told of frames that prove to be free of
+    /// pins and doomed.
     #[inline]
-    pub fn pin(&self, block: Block, pin: Pin, mut reclaim: impl FnMut(u32)) -> Option<(u32, Taken)> {
+    pub fn pin(&self, block: Block, pin: Pin, from: usize, mut reclaim: impl FnMut(u32)) -> Option<(u32, Taken)> {
         let key = key(block);
         for frame in self.table.candidates(key) {
+            // While the pin waits for its line, the bytes come.
+            self.arena.prefetch(frame, from);
             match self.frames[frame as usize].pin(key, pin) {
                 Ok(taken) => return Some((frame, taken)),
                 Err(LetGo { reclaim: true, .. }) => reclaim(frame),

@@ -100,7 +100,8 @@ impl Pool {
         let frame_bytes = self.memory.frame_bytes() as u64;
         let (mut index, mut must) = (first.index, who.disclosed);
         while index < end {
-            let Some((held, taken)) = self.pin(Block { index, ..first }, Pin::Copy) else { break };
+            let from = offset.saturating_sub(index * frame_bytes) as usize;
+            let Some((held, taken)) = self.pin(Block { index, ..first }, Pin::Copy, from) else { break };
             must |= taken.first;
             copy(held.bytes(), index * frame_bytes, offset, buffer);
             index += 1;
@@ -112,11 +113,11 @@ impl Pool {
         count
     }
 
-    /// Pins a block that is here.
+    /// Pins a block that is here, to be read from this byte on.
     #[inline]
-    fn pin(&self, block: Block, pin: Pin) -> Option<(Held<'_>, Taken)> {
+    fn pin(&self, block: Block, pin: Pin, from: usize) -> Option<(Held<'_>, Taken)> {
         let reclaim = |frame| self.session().host().reclaim(frame);
-        let (frame, taken) = self.memory.pin(block, pin, reclaim)?;
+        let (frame, taken) = self.memory.pin(block, pin, from, reclaim)?;
         Some((Held { pool: self, frame, pin }, taken))
     }
 
@@ -161,9 +162,9 @@ impl Pool {
         }
     }
 
-    /// A view of a block: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.
-    pub fn view(&self, who: Who, block: Block) -> Result<Option<u32>, Error> {
-        let (held, first, hit) = match self.pin(block, Pin::View) {
+    /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.
+    pub fn view(&self, who: Who, block: Block, from: usize) -> Result<Option<u32>, Error> {
+        let (held, first, hit) = match self.pin(block, Pin::View, from) {
             Some((held, taken)) => {
                 let must = who.disclosed || taken.first;
                 (held, taken.newly_viewed, Some(Hit { reader: who.reader, first: block, count: 1, must }))
