@@ -33,7 +33,8 @@
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its store has another by now, what is
 //!   in memory can still be read, and the rest is an error; to open it again is to have the new one. A version is looked at after each
 //!   request.
-//! - **Errors** reach who reads the blocks that could not be read, and nobody else. Nothing is tried again by itself.
+//! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request for several blocks that failed, those
+//!   that somebody waits for are asked for once more, one by one; nothing else is tried again by itself.
 //! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one costs time.
 //!
 //! # What it costs

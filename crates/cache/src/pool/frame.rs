@@ -66,9 +66,16 @@ impl Frame {
     /// Pins the frame if it is present and holds the block of this key. If it is not, whether it is to be reclaimed.
     #[inline]
     pub fn pin(&self, key: u64, pin: Pin) -> Result<Taken, LetGo> {
-        let before = self.state.fetch_add(pin.weight(), Acquire);
+        let mut before = self.state.fetch_add(Pin::Copy.weight(), Acquire);
         if before & PRESENT == 0 || self.key.load(Relaxed) != key {
-            return Err(self.unpin(pin));
+            return Err(self.unpin(Pin::Copy));
+        }
+        if pin == Pin::View {
+            // Not before it is the right frame: what counts as a view is one.
+            before = self.state.fetch_add(Pin::View.weight() - Pin::Copy.weight(), Relaxed);
+            if before & DOOMED != 0 {
+                return Err(self.unpin(Pin::View));
+            }
         }
         let first = before & UNREAD != 0 && self.state.fetch_and(!UNREAD, Relaxed) & UNREAD != 0;
         Ok(Taken { first, newly_viewed: pin == Pin::View && before & VIEWS == 0 })

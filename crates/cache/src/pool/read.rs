@@ -140,9 +140,11 @@ impl Pool {
             self.served_hits.fetch_add(counted.hits, Relaxed);
         }
         let mut arrived = Vec::new();
-        let (mut left, mut ended) = (count, None);
-        while ended.is_none() {
-            ended = wait.next(&mut arrived);
+        let mut left = count;
+        // Not until the manager has done with the request: what came by another's request may not stay until then, and who waits holds
+        // nothing that others need.
+        while left > 0 {
+            let ended = wait.next(&mut arrived);
             if let Some(Err(_)) = &ended {
                 self.session().host().forget(first, count, &wait);
                 wait.next(&mut arrived);
@@ -151,15 +153,14 @@ impl Pool {
                 left -= 1;
                 came(u64::from(it.at), Held { pool: self, frame: it.frame, pin });
             }
-        }
-        // What was here when it began may have been given up for the rest, and fetched again in vain.
-        match ended {
-            Some(Err(error)) if left > 0 => Err(error),
-            _ => {
-                debug_assert!(left == 0, "a reader was woken before all it waits for came");
-                Ok(())
+            if left > 0
+                && let Some(ended) = ended
+            {
+                debug_assert!(ended.is_err(), "a reader was woken before all it waits for came");
+                return ended;
             }
         }
+        Ok(())
     }
 
     /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.

@@ -99,3 +99,24 @@ impl Drop for Session<'_> {
         self.pool.posts.gave_up(self.manager().statistics().evictions);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use foresee_manager::{Config, FileId, ReaderId};
+    use foresee_store::Memory as Bytes;
+
+    use super::super::Memory;
+    use super::*;
+
+    #[test]
+    fn what_went_before_its_hit_was_told_is_not_taken_for_here() {
+        let (memory, config) = (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()));
+        let pool = Pool::new(memory, &config, vec![Arc::new(Bytes::default())], None).unwrap();
+        let first = Block { file: FileId(0), index: 3 };
+        pool.posts.hit(Hit { reader: ReaderId(0), first, count: 2, must: true });
+        let session = pool.session();
+        assert_eq!((session.manager().is_present(first), session.manager().statistics().references), (false, 0));
+    }
+}
