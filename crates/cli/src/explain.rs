@@ -12,7 +12,7 @@ use foresee_sim::explain::{Question, Witness};
 use foresee_sim::load::Trace;
 use foresee_sim::replay::retrace;
 use foresee_sim::size::Size;
-use foresee_sim::timed::{self, Think};
+use foresee_sim::timed::{self, Disclosure, Think};
 use foresee_sim::trace::Input;
 use foresee_sim::untimed::{Cell, run_watched};
 use foresee_sim::{device, host};
@@ -169,8 +169,8 @@ impl Options {
                 });
             }
             Some(device) => {
-                let disclose = self.disclose.then_some(foresee_manager::Source::Library);
-                let how = timed::Options { think: self.think, disclose, device, lookup_ns: 0 };
+                let disclose = self.disclose.then_some(Disclosure::TOLD);
+                let how = timed::Options { think: self.think, disclose, device, disks: 1, lookup_ns: 0 };
                 let setup = timed::setup(trace, &how, Config::new(cache_blocks, policy));
                 host::run_watched(&setup, &mut |now, event, actions, manager| {
                     witness.see(now, event, actions, manager)

@@ -12,7 +12,7 @@ use foresee_manager::policy::{Choice, Registry};
 use foresee_sim::device::{self, disk};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
-use foresee_sim::timed::Think;
+use foresee_sim::timed::{self as clocked, Disclosure, Think};
 use foresee_sim::untimed::Cell;
 use serde_json::{Value, json};
 
@@ -58,9 +58,16 @@ pub struct Options {
     #[arg(long, value_name = "TIME", default_value = "traced", value_parser = timed::think, requires = "device")]
     think: Think,
 
-    /// With a clock: each process discloses beforehand all it will read, for policies that fetch ahead, as tip1 and tip2
-    #[arg(long, requires = "device")]
-    disclose: bool,
+    /// With a clock: so many such devices, over which files are striped by 16 blocks
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256), requires = "device")]
+    disks: u16,
+
+    /// With a clock: what is known beforehand, for policies that fetch ahead, as tip1 and tip2. told: each process discloses
+    /// when it begins all it will read; recorded: what an earlier run read, trusted as it comes true; recorded:20%: as many of its
+    /// requests were others
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
+          value_parser = timed::disclosure, requires = "device")]
+    disclose: Option<Disclosure>,
 
     /// With a clock: beside each elapsed time, the least that the device, the memory and the program's own work allow, whatever the policy
     #[arg(long, requires = "device")]
@@ -126,7 +133,13 @@ pub fn main(options: Options) -> Result<u8, String> {
                 Some(_) => choices,
                 None => choices.into_iter().filter(|choice| !choice.is_offline()).collect(),
             };
-            let how = timed::options(device, options.think, options.disclose);
+            let how = clocked::Options {
+                think: options.think,
+                disclose: options.disclose,
+                device,
+                disks: options.disks,
+                lookup_ns: 0,
+            };
             timed::run(path, &trace, &how, &choices, &sizes, options.bound)?
         }
         None => untimed::run(path, &trace, &choices, &sizes)?,

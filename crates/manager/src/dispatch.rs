@@ -8,6 +8,7 @@
 mod depth;
 mod governor;
 mod overlap;
+mod pipe;
 mod quick;
 mod sweep;
 
@@ -21,6 +22,7 @@ use depth::Depth;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
+use pipe::{Flow, Pipe, Sent};
 use quick::Quick;
 use sweep::Sweep;
 
@@ -111,14 +113,15 @@ pub(crate) struct Flight {
     pub class: Class,
     /// Whether it is for a run that nobody disclosed.
     of_run: bool,
-    /// When it was sent, and how many others were out then.
+    /// When it was sent, how many others were out then, and what was known of the device.
     since: Time,
     beside: u32,
+    sent: Sent,
 }
 
 impl Flight {
     fn new(device: DeviceId, first: Block, count: u64, class: Class) -> Self {
-        Flight { device, first, count, class, of_run: false, since: Time(0), beside: 0 }
+        Flight { device, first, count, class, of_run: false, since: Time(0), beside: 0, sent: Sent::default() }
     }
 }
 
@@ -136,6 +139,7 @@ struct Device {
     out_for_runs: u32,
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
+    pipe: Pipe,
     quick: Quick,
     sweep: Sweep,
     /// Waiting blocks, by rank.
@@ -225,6 +229,7 @@ impl Dispatch {
                 outstanding: 0,
                 out_for_runs: 0,
                 access_ns: None,
+                pipe: Pipe::default(),
                 quick: Quick::default(),
                 sweep: Sweep::default(),
                 waiting: Default::default(),
@@ -271,11 +276,31 @@ impl Dispatch {
 
     /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean.
     pub fn takes_request(&self, id: DeviceId) -> bool {
-        let first = usize::from(id.0);
-        let disks = self.devices.iter().skip(first).take(usize::from(self.stripe.disks.max(1)));
         let load = |it: &Device| u64::from(it.outstanding) + it.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
         let limit = u64::from(self.limits.outstanding_max) * u64::from(self.stripe.disks.max(1));
-        disks.map(load).sum::<u64>() < limit
+        self.disks(id).map(load).sum::<u64>() < limit
+    }
+
+    /// The disks of the array that begins with this device, as far as they were met.
+    fn disks(&self, first: DeviceId) -> impl Iterator<Item = &Device> {
+        self.devices.iter().skip(usize::from(first.0)).take(usize::from(self.stripe.disks.max(1)))
+    }
+
+    /// Blocks a nanosecond that this device delivers at best, or the array that begins with it; None if that was not measured yet.
+    pub fn blocks_a_ns(&self, id: DeviceId) -> Option<f64> {
+        self.disks(id).filter_map(|it| it.pipe.blocks.best()).reduce(|one, other| one + other)
+    }
+
+    /// Whether so much is fetched ahead from this device that one more block would only wait there. Of an array that is not said:
+    /// one disk may have nothing to do while another has more than it can.
+    pub fn is_pipe_full(&self, id: DeviceId) -> bool {
+        let Some(device) = self.devices.get(usize::from(id.0)).filter(|_| self.stripe.disks <= 1) else { return false };
+        let waiting = device.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
+        let is_full = |flow: &Flow| match (device.access_ns, flow.best()) {
+            (Some(access), Some(best)) => (flow.ahead() + waiting) as f64 >= access * best + 1.0,
+            _ => false,
+        };
+        is_full(&device.pipe.blocks) && is_full(&device.pipe.requests)
     }
 
     /// Lets a block wait to be fetched ahead.
@@ -364,7 +389,8 @@ impl Dispatch {
         let fetch = FetchId(self.next_fetch);
         self.next_fetch += 1;
         let device = self.device(flight.device);
-        let flight = Flight { since: now, beside: device.outstanding, ..flight };
+        let sent = device.pipe.sent(now, flight.count, flight.class != Class::Demand);
+        let flight = Flight { since: now, beside: device.outstanding, sent, ..flight };
         device.outstanding += 1;
         device.out_for_runs += u32::from(flight.of_run);
         if let Some(caution) = &mut device.caution {
@@ -478,6 +504,7 @@ impl Dispatch {
             let before = device.access_ns.unwrap_or(took as f64);
             device.access_ns = Some(before + (took as f64 - before) / 8.0);
         }
+        device.pipe.finished(now, flight.sent, flight.count, device.access_ns, cached);
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.of_run) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {

@@ -27,9 +27,9 @@
 //!     Ok(Config::new(8, policy.parse()?))
 //! };
 //! let device = "servers=0,latency_us=1000".parse()?;
-//! let told = |disclose| timed::Options { think: timed::Think::None, disclose, device, lookup_ns: 0 };
+//! let told = |disclose| timed::Options { think: timed::Think::None, disclose, device, disks: 1, lookup_ns: 0 };
 //! let lru = host::run(&timed::setup(&trace, &told(None), config("lru")?))?;
-//! let tip1 = host::run(&timed::setup(&trace, &told(Some(Source::Library)), config("tip1:unread_share=0.5")?))?;
+//! let tip1 = host::run(&timed::setup(&trace, &told(Some(timed::Disclosure::TOLD)), config("tip1:unread_share=0.5")?))?;
 //! assert_eq!(lru.elapsed_ns, 20_000_000);
 //! assert!(tip1.elapsed_ns <= 6_000_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -52,7 +52,7 @@ impl Sample {
 }
 
 /// splitmix64's finaliser: every bit of the name reaches every bit of the hash.
-fn hash(name: u64) -> u64 {
+pub(crate) fn hash(name: u64) -> u64 {
     let mut it = name.wrapping_add(0x9e37_79b9_7f4a_7c15);
     it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

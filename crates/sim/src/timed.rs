@@ -5,10 +5,11 @@
 //! therefore sees the same program, not the same moments.
 
 mod chains;
+mod disclosure;
 
 use std::collections::HashMap;
 
-use foresee_manager::{Config, DeviceId, ReaderId, Source, Want};
+use foresee_manager::{Config, DeviceId, Source, Stripe};
 
 use crate::cells::{Progress, map};
 use crate::device::Choice;
@@ -17,9 +18,11 @@ use crate::host::{self, Fault, HostFile, Readahead, Reader, Report, Setup, Step}
 use crate::load::{Trace, TracedFile};
 use crate::untimed::Cell;
 use chains::Chains;
+pub use disclosure::Disclosure;
+use disclosure::RECORDED;
 
-/// Who is first in a trace, and all of a recorded run.
-const FIRST: ReaderId = ReaderId(0);
+/// Blocks of one unit of an array: 64 KiB of 4 KiB each (000 section 3.1).
+const UNIT_BLOCKS: u64 = 16;
 
 /// How long a thread thinks before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +40,12 @@ pub enum Think {
 pub struct Options {
     /// Thinking time.
     pub think: Think,
-    /// Whether what will be read is disclosed, and through what: of a recorded run all of it, before anything else; else by each
-    /// process what it will read itself, when it begins.
-    pub disclose: Option<Source>,
+    /// What is disclosed of what will be read.
+    pub disclose: Option<Disclosure>,
     /// The device all files lie on.
     pub device: Choice,
+    /// How many of these there are, over which files are striped.
+    pub disks: u16,
     /// How long it takes to look a name up.
     pub lookup_ns: u64,
 }
@@ -56,16 +60,21 @@ pub fn sweep(trace: &Trace, options: &Options, cells: &[Cell], progress: &Progre
 }
 
 /// What to run on the simulated host for this trace.
-pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
+pub fn setup(trace: &Trace, options: &Options, mut config: Config) -> Setup {
     let chains = Chains::of(trace);
     let mut readers: Vec<Reader> = chains.readers().iter().map(|&id| Reader { id, steps: Vec::new() }).collect();
-    if options.disclose == Some(Source::Profile) {
-        readers.iter_mut().for_each(|reader| reader.id = FIRST);
+    if options.disclose.is_some_and(|it| it.source == Source::Profile) {
+        readers.iter_mut().for_each(|reader| reader.id = RECORDED);
+    }
+    config.trust = options.disclose.map_or(config.trust, |it| it.trust);
+    if options.disks > 1 {
+        config.stripe = Stripe { disks: options.disks, unit_blocks: UNIT_BLOCKS };
     }
     let begin = (0..trace.len()).map(|at| trace.entry(at).time_ns).min().unwrap_or(0);
     // When the request before on each chain ended, in the trace.
     let mut ended = vec![begin; readers.len()];
-    let mut disclosures = Disclosures::of(trace, options.disclose);
+    // Each is made once.
+    let mut disclosures = options.disclose.map_or_else(HashMap::new, |it| it.steps(trace));
     for at in 0..trace.len() {
         let entry = trace.entry(at);
         let chain = chains.chain(entry.lane);
@@ -77,7 +86,7 @@ pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
         };
         ended[chain] = entry.time_ns.saturating_add(entry.took_ns);
         let thinks = (think > 0).then_some(Step::Think { ns: think });
-        let hints = disclosures.before(trace.lanes[entry.lane].reader);
+        let hints = disclosures.remove(&trace.lanes[entry.lane].reader).unwrap_or_default();
         match options.think {
             // What passed before a process's first request, it was not there for.
             Think::Traced => steps.extend(thinks.into_iter().chain(hints)),
@@ -89,7 +98,7 @@ pub fn setup(trace: &Trace, options: &Options, config: Config) -> Setup {
     Setup {
         config,
         block_bytes: trace.block_bytes,
-        devices: vec![options.device],
+        devices: vec![options.device; usize::from(options.disks.max(1))],
         files: files(trace),
         lookup_ns: options.lookup_ns,
         processor: None,
@@ -109,28 +118,4 @@ fn files(trace: &Trace) -> Vec<HostFile> {
         HostFile { device: DeviceId(0), blocks: file.blocks, place }
     };
     trace.files.iter().map(place).collect()
-}
-
-/// What is disclosed, by who will disclose it.
-struct Disclosures(HashMap<ReaderId, Vec<Step>>);
-
-impl Disclosures {
-    /// In the order of the trace.
-    fn of(trace: &Trace, source: Option<Source>) -> Self {
-        let mut by_reader: HashMap<ReaderId, Vec<Step>> = HashMap::new();
-        if let Some(source) = source {
-            for entry in (0..trace.len()).map(|at| trace.entry(at)) {
-                let own = trace.lanes[entry.lane].reader;
-                let want = Want::Range { first: entry.first.index, count: entry.count };
-                let reader = if source == Source::Profile { FIRST } else { own };
-                by_reader.entry(reader).or_default().push(Step::Hint { source, file: entry.first.file, want });
-            }
-        }
-        Disclosures(by_reader)
-    }
-
-    /// Those of this reader; none the second time.
-    fn before(&mut self, reader: ReaderId) -> Vec<Step> {
-        self.0.remove(&reader).unwrap_or_default()
-    }
 }

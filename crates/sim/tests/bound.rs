@@ -14,7 +14,8 @@ const BLOCKS: u64 = 2000;
 type Does = (u64, u32, u64, u64);
 
 fn setup(threads: &[Vec<Does>], pages: u64, policy: &str, device: &str, told: Option<Source>) -> Setup {
-    let options = Options { think: Think::None, disclose: None, device: device.parse().unwrap(), lookup_ns: 0 };
+    let options =
+        Options { think: Think::None, disclose: None, device: device.parse().unwrap(), disks: 1, lookup_ns: 0 };
     let mut setup = timed::setup(&Trace::of_blocks([], 4096), &options, Config::new(pages, policy.parse().unwrap()));
     setup.files = [0, 5000].map(|place| HostFile { device: DeviceId(0), blocks: BLOCKS, place }).into();
     let reads = |&(think_us, file, first, count): &Does| {

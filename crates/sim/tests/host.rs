@@ -8,7 +8,7 @@ use foresee_sim::host::{
     Fault, HostFile, Processor, Readahead, Reader, ReaderReport, Report, Setup, Step, run, run_watched,
 };
 use foresee_sim::load::Trace;
-use foresee_sim::timed::{self, Options, Think};
+use foresee_sim::timed::{self, Disclosure, Options, Think};
 use proptest::prelude::*;
 
 const LATENCY_NS: u64 = 1_000_000;
@@ -17,8 +17,8 @@ fn config(policy: &str, capacity: u64) -> Config {
     Config::new(capacity, policy.parse().unwrap())
 }
 
-fn options(disclose: Option<Source>, device: &str) -> Options {
-    Options { think: Think::None, disclose, device: device.parse().unwrap(), lookup_ns: 0 }
+fn options(disclose: Option<Disclosure>, device: &str) -> Options {
+    Options { think: Think::None, disclose, device: device.parse().unwrap(), disks: 1, lookup_ns: 0 }
 }
 
 /// 64 blocks, none next to another, so that no two are fetched as one.
@@ -29,7 +29,7 @@ fn scattered() -> Trace {
 fn lru_and_tip1(device: &str) -> (Report, Report) {
     let trace = scattered();
     let lru = run(&timed::setup(&trace, &options(None, device), config("lru", 100))).unwrap();
-    let told = options(Some(Source::Library), device);
+    let told = options(Some(Disclosure::TOLD), device);
     let tip1 = run(&timed::setup(&trace, &told, config("tip1:unread_share=1", 100))).unwrap();
     (lru, tip1)
 }
@@ -60,7 +60,7 @@ fn bandwidth_bounds_what_servers_do_not() {
 #[test]
 fn thinking_hides_latency_that_was_disclosed() {
     let thinking =
-        Options { think: Think::Fixed(LATENCY_NS), ..options(Some(Source::Library), "servers=1,latency_us=1000") };
+        Options { think: Think::Fixed(LATENCY_NS), ..options(Some(Disclosure::TOLD), "servers=1,latency_us=1000") };
     let report = run(&timed::setup(&scattered(), &thinking, config("tip1:unread_share=1", 100))).unwrap();
     assert_eq!((report.elapsed_ns, report.stall_ns()), (64 * LATENCY_NS, 0));
     assert_eq!(report.readers[0].think_ns, 64 * LATENCY_NS);

@@ -14,7 +14,7 @@ fn array(disks: u16, device: &str, policy: &str, blocks: u64, steps: Vec<Step>) 
     let device_limits = DeviceLimits { outstanding_max: 5, cluster_blocks_max: 8, ..DeviceLimits::default() };
     let config = Config { stripe, device: device_limits, ..Config::new(1536, policy.parse().unwrap()) };
     let device = device.parse().unwrap();
-    let options = Options { think: Think::None, disclose: None, device, lookup_ns: 0 };
+    let options = Options { think: Think::None, disclose: None, device, disks: 1, lookup_ns: 0 };
     let setup = timed::setup(&Trace::of_blocks([], 8192), &options, config);
     let files = vec![HostFile { device: DeviceId(0), blocks, place: 0 }];
     let readers = vec![Reader { id: foresee_manager::ReaderId(1), steps }];

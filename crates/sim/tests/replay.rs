@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use foresee_manager::{Config, Header, Source, write_entry};
+use foresee_manager::{Config, Header, write_entry};
 use foresee_sim::faults::Faults;
 use foresee_sim::host::run_watched;
 use foresee_sim::load::Trace;
 use foresee_sim::replay::replay;
-use foresee_sim::timed::{self, Options, Think};
+use foresee_sim::timed::{self, Disclosure, Options, Think};
 use foresee_sim::trace::{Output, Target};
 
 fn scratch(name: &str) -> PathBuf {
@@ -20,7 +20,8 @@ fn log() -> String {
     let mut log = format!("{}\n", Header(config.clone()));
     let trace = Trace::of_blocks((0..200).map(|at| at * 7 % 31), 4096);
     let device = "servers=2,latency_us=100".parse().unwrap();
-    let options = Options { think: Think::Fixed(50_000), disclose: Some(Source::Library), device, lookup_ns: 1000 };
+    let options =
+        Options { think: Think::Fixed(50_000), disclose: Some(Disclosure::TOLD), device, disks: 1, lookup_ns: 1000 };
     let mut setup = timed::setup(&trace, &options, config);
     setup.faults = Faults { seed: 3, fail_share: 0.1, delay_share: 0.2, delay_ns_max: 1_000_000, swap_share: 0.2 };
     run_watched(&setup, &mut |now, event, actions, _| write_entry(&mut log, now, event, actions).unwrap()).unwrap();

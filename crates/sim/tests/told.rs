@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use foresee_manager::{Config, DeviceId, DeviceLimits, FileId, ReaderId, Site, Source, Want};
 use foresee_sim::host::{self, HostFile, Reader, Report, Setup, Step, least_elapsed_ns};
 use foresee_sim::load::Trace;
-use foresee_sim::timed::{self, Think};
+use foresee_sim::timed::{self, Disclosure, Think};
 use proptest::prelude::*;
 
 /// One unit of time.
@@ -134,7 +134,8 @@ impl Case {
         // No two are neighbours.
         let trace = Trace::of_blocks(self.reads.iter().map(|block| block * 10), 4096);
         let device = format!("servers=1,latency_us={}", self.fetch * UNIT_NS / 1000).parse().unwrap();
-        let how = timed::Options { think: Think::None, disclose: Some(Source::Library), device, lookup_ns: 0 };
+        let how =
+            timed::Options { think: Think::None, disclose: Some(Disclosure::TOLD), device, disks: 1, lookup_ns: 0 };
         let mut config = Config::new(self.pages, policy.parse().unwrap());
         config.device = DeviceLimits { outstanding_max: 1, cluster_blocks_max: 1, ..DeviceLimits::default() };
         let mut setup = timed::setup(&trace, &how, config);
@@ -182,6 +183,17 @@ proptest! {
     fn no_schedule_beats_the_bound(case in case()) {
         let (bound, least) = (least_elapsed_ns(&case.setup("aggressive")), case.least() * UNIT_NS);
         prop_assert!(bound <= least, "{} of {}", bound, least);
+    }
+
+    /// Informed waits with as little harm, and to know more costs nothing: told all, it takes no longer than told nothing.
+    #[test]
+    fn informed_is_no_worse_than_twice_the_best_nor_than_told_nothing(case in case()) {
+        let (ours, least) = (case.units("informed"), case.least());
+        prop_assert!(least <= ours && ours <= 2 * least, "{} of {}", ours, least);
+        let mut silent = case.setup("informed");
+        silent.readers[0].steps.retain(|step| !matches!(step, Step::Hint { .. }));
+        let nothing = host::run(&silent).unwrap().elapsed_ns / UNIT_NS;
+        prop_assert!(ours <= nothing, "{} of {}", ours, nothing);
     }
 
     /// What forestall waits with does no more harm than a factor of two either, and it beats no schedule.
@@ -249,7 +261,7 @@ fn forestall_looks_at_all_that_is_missing() {
 /// Two readers, each of a disk of its own: neither waits for the other's, and together they take what the longer one takes alone.
 #[test]
 fn readers_and_disks_go_side_by_side() {
-    for policy in ["aggressive", "forestall"] {
+    for policy in ["aggressive", "forestall", "informed"] {
         let elapsed = |lengths: &[u64]| {
             let case = Case { reads: Vec::new(), pages: 64, fetch: 3 };
             let mut setup = case.setup(policy);

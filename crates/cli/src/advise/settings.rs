@@ -1,12 +1,12 @@
 //! What is simulated: on each storage the program as it is, and under 'foresee run' by what is known beforehand; on the
 //! first storage under other policies too.
 
+use foresee_manager::Config;
 use foresee_manager::policy::{Choice, Registry};
-use foresee_manager::{Config, Source as Disclosed, Trust};
 use foresee_run::supervisor::INITIAL_BLOCKS;
 use foresee_sim::host::{self, Fault, Readahead, Report};
 use foresee_sim::load::Trace;
-use foresee_sim::timed::{self, Think};
+use foresee_sim::timed::{self, Disclosure, Think};
 
 use super::storage::Storage;
 use crate::running::default_policy;
@@ -73,16 +73,13 @@ impl Setting {
 
     /// Simulates it.
     pub fn run(&self, trace: &Trace, memory_blocks: u64, think: Think, storage: &Storage) -> Result<Report, Fault> {
-        let mut config = Config::new(memory_blocks, self.policy.clone());
+        let config = Config::new(memory_blocks, self.policy.clone());
         let disclose = match self.hints {
             Hints::None => None,
-            Hints::Recorded => Some(Disclosed::Profile),
-            Hints::Told => Some(Disclosed::Library),
+            Hints::Recorded => Some(Disclosure::recorded(0, INITIAL_BLOCKS)),
+            Hints::Told => Some(Disclosure::TOLD),
         };
-        if self.hints == Hints::Recorded {
-            config.trust = Trust::Earned { initial_blocks: INITIAL_BLOCKS };
-        }
-        let how = timed::Options { think, disclose, device: storage.device, lookup_ns: 0 };
+        let how = timed::Options { think, disclose, device: storage.device, disks: 1, lookup_ns: 0 };
         let mut setup = timed::setup(trace, &how, config);
         setup.readahead = Readahead::Osf1;
         host::run(&setup)

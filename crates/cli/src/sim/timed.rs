@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use foresee_manager::policy::Choice;
-use foresee_manager::{Config, Outcomes, Source};
+use foresee_manager::{Config, Outcomes};
+use foresee_run::supervisor::INITIAL_BLOCKS;
+use foresee_sim::device::DeviceReport;
 use foresee_sim::host::{Report, least_elapsed_ns};
 use foresee_sim::load::Trace;
-use foresee_sim::timed::{Options, Think, setup, sweep};
-use foresee_sim::{device, untimed::Cell};
+use foresee_sim::timed::{Disclosure, Options, Think, setup, sweep};
+use foresee_sim::untimed::Cell;
 use serde_json::{Value, json};
 
 use super::notes::notes;
@@ -31,9 +33,16 @@ pub fn think(text: &str) -> Result<Think, String> {
     }
 }
 
-/// How the trace is run.
-pub fn options(device: device::Choice, think: Think, disclose: bool) -> Options {
-    Options { think, disclose: disclose.then_some(Source::Library), device, lookup_ns: 0 }
+/// `told`, `recorded`, or `recorded:20%`.
+pub fn disclosure(text: &str) -> Result<Disclosure, String> {
+    let wrong = |text: &str| text.strip_suffix('%')?.parse().ok().filter(|percent| *percent <= 100);
+    let found = match text.split_once(':') {
+        None if text == "told" => Some(Disclosure::TOLD),
+        None if text == "recorded" => Some(Disclosure::recorded(0, INITIAL_BLOCKS)),
+        Some(("recorded", percent)) => wrong(percent).map(|wrong| Disclosure::recorded(wrong, INITIAL_BLOCKS)),
+        _ => None,
+    };
+    found.ok_or_else(|| format!("'{text}' is no way to know beforehand: told, recorded, or recorded:20%"))
 }
 
 /// Refuses policies that know the order of references beforehand.
@@ -89,7 +98,7 @@ fn row(trace: &Trace, cell: &Cell, report: &Report, least_ns: Option<u64>) -> Va
     let Outcomes { fetched, timely, late, wasted, cancelled } = ahead(report);
     let think_ns: u64 = report.readers.iter().map(|reader| reader.think_ns).sum();
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let device = report.devices[0];
+    let all_devices = |of: fn(&DeviceReport) -> u64| report.devices.iter().map(of).sum::<u64>();
     let mut row = json!({
         "policy": cell.policy.as_str(),
         "cache_blocks": cell.cache_blocks,
@@ -102,9 +111,9 @@ fn row(trace: &Trace, cell: &Cell, report: &Report, least_ns: Option<u64>) -> Va
         "elapsed_s": seconds(report.elapsed_ns),
         "stall_s": seconds(report.stall_ns()),
         "think_s": seconds(think_ns),
-        "device_busy_s": seconds(device.busy_ns),
-        "device_requests": device.requests,
-        "device_bytes": device.bytes,
+        "device_busy_s": seconds(all_devices(|it| it.busy_ns)),
+        "device_requests": all_devices(|it| it.requests),
+        "device_bytes": all_devices(|it| it.bytes),
         "ahead_fetched": fetched,
         "ahead_timely": timely,
         "ahead_late": late,
@@ -148,7 +157,7 @@ fn table(cells: &[Cell], reports: &[Report], bounds: Option<&[u64]>) -> String {
             time(Duration::from_nanos(report.stall_ns())),
             percent(statistics.hits + statistics.late_hits),
             percent(statistics.late_hits),
-            bytes(report.devices[0].bytes),
+            bytes(report.devices.iter().map(|device| device.bytes).sum()),
             percent(ahead(report).wasted),
         );
     }

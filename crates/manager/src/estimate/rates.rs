@@ -21,6 +21,11 @@ impl Rates {
         Rates { weight: 1.0, growth: 1.0 + 1.0 / references.max(1) as f64, total: 0.0, counts: Vec::new() }
     }
 
+    /// From now on they forget over so many.
+    pub fn spread_over(&mut self, references: u64) {
+        self.growth = Rates::over(references).growth;
+    }
+
     /// One reference of this estimator.
     pub fn refer(&mut self, estimator: usize) {
         if estimator >= self.counts.len() {
@@ -43,6 +48,21 @@ impl Rates {
             self.total -= *count;
             *count = 0.0;
         }
+    }
+
+    /// Whether it had any reference.
+    pub fn is_known(&self, estimator: usize) -> bool {
+        self.counts.get(estimator).is_some_and(|&count| count > 0.0)
+    }
+
+    /// Whether one of the recent references was this estimator's: of as many as shares forget over.
+    pub fn is_recent(&self, estimator: usize) -> bool {
+        self.counts.get(estimator).is_some_and(|&count| count * std::f64::consts::E >= self.weight)
+    }
+
+    /// How many estimators had one of them.
+    pub fn recent(&self) -> usize {
+        (0..self.counts.len()).filter(|&estimator| self.is_recent(estimator)).count()
     }
 
     /// The estimator's share. Never zero: one that has just begun counts as if the next reference were its own.

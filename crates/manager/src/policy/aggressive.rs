@@ -18,9 +18,10 @@
 //!   reader's own. The paper has one of each.
 //! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to come.
 
-use super::forestall::Patience;
+use super::forestall::Forestall;
 use super::next_uses::NextUses;
 use super::{Access, Ahead, Candidate, Context, Disclosed, Hinted, Nature, Need, Policy, Runs, Spec, Worth};
+use crate::hint::Use;
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -32,48 +33,50 @@ pub(super) static SPEC: Spec = Spec {
     build: |_| Box::new(Aggressive::default()),
 };
 
-/// What is used last goes, what is used next is fetched: at once, or as late as `patience` lets it.
+/// What is used last goes, what is used next is fetched: at once, or as late as `forestall` lets it.
 #[derive(Default)]
 pub(super) struct Aggressive {
     pages: NextUses,
-    patience: Option<Patience>,
+    forestall: Option<Forestall>,
 }
 
 impl Aggressive {
     /// One that waits until a stall is ahead.
-    pub fn with(patience: Patience) -> Self {
-        Aggressive { pages: NextUses::default(), patience: Some(patience) }
+    pub fn with(forestall: Forestall) -> Self {
+        Aggressive { pages: NextUses::default(), forestall: Some(forestall) }
     }
 }
 
+/// A page is worth the less, the more references there are until it is used.
+fn by_references(context: &Context<'_>) -> impl Fn(Page, Use) -> Option<f64> {
+    |_, next| context.references_until(next).map(|until| -(until as f64))
+}
+
 impl Policy for Aggressive {
-    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if let (Some(patience), Some(access)) = (&mut self.patience, access) {
-            patience.stalled(access);
-        }
-        self.pages.push(page, context);
+    fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
+        self.pages.push(page, &by_references(context), context);
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if let Some(patience) = &mut self.patience {
-            patience.hit(access);
+        if let Some(forestall) = &mut self.forestall {
+            forestall.patience.hit(access);
         }
-        self.pages.renew(page, context);
+        self.pages.renew(page, &by_references(context), context);
     }
 
     fn left(&mut self, page: Page, _: &Context<'_>) {
-        if let Some(patience) = &mut self.patience {
-            patience.look_again();
+        if let Some(forestall) = &mut self.forestall {
+            forestall.patience.look_again();
         }
         self.pages.left(page);
     }
 
     fn weigh(&mut self, context: &Context<'_>, _: Need) {
-        self.pages.weigh(context);
+        self.pages.weigh(&by_references(context), context);
     }
 
     fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
-        self.pages.candidate(context)
+        self.pages.candidate(&by_references(context), context)
     }
 
     fn nature(&self) -> Nature {
@@ -81,7 +84,7 @@ impl Policy for Aggressive {
     }
 
     fn runs(&mut self) -> Option<&mut dyn Runs> {
-        self.patience.as_mut().map(|patience| patience as &mut dyn Runs)
+        self.forestall.as_mut().map(|it| &mut it.patience as &mut dyn Runs)
     }
 
     fn hints(&mut self) -> Option<&mut dyn Hinted> {
@@ -96,8 +99,8 @@ impl Hinted for Aggressive {
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
         let may_begin = ahead.joins || context.takes_request(ahead.device);
-        let is_due = |patience: &Patience| patience.is_stall_ahead(ahead.sequence, ahead.device, context);
-        if !may_begin || !self.patience.as_ref().is_none_or(is_due) {
+        let is_due = |forestall: &Forestall| forestall.is_stall_ahead(ahead.sequence, ahead.device, context);
+        if !may_begin || !self.forestall.as_ref().is_none_or(is_due) {
             return None;
         }
         // The nearer, the sooner; and pages that are used later are worth less.
@@ -106,14 +109,14 @@ impl Hinted for Aggressive {
     }
 
     fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        self.pages.renew(page, context);
+        self.pages.renew(page, &by_references(context), context);
         Disclosed::Ignored
     }
 
     fn sequence_ended(&mut self, sequence: u16) {
         self.pages.forget(sequence);
-        if let Some(patience) = &mut self.patience {
-            patience.forget(sequence);
+        if let Some(forestall) = &mut self.forestall {
+            forestall.patience.forget(sequence);
         }
     }
 }

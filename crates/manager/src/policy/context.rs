@@ -69,6 +69,16 @@ impl Context<'_> {
         self.dispatch.access_ns(device)
     }
 
+    /// Blocks a nanosecond that this device, or the array that begins with it, delivers at best; None if that was not measured yet.
+    pub(super) fn blocks_a_ns(&self, device: DeviceId) -> Option<f64> {
+        self.dispatch.blocks_a_ns(device)
+    }
+
+    /// Whether a request for one more block would only wait at this device.
+    pub(super) fn is_pipe_full(&self, device: DeviceId) -> bool {
+        self.dispatch.is_pipe_full(device)
+    }
+
     /// Whether this device, or any of the array that begins with it, takes one more request for a block at once: none waits for its turn.
     pub(super) fn takes_request(&self, device: DeviceId) -> bool {
         self.dispatch.takes_request(device)

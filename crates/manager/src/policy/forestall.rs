@@ -21,14 +21,10 @@
 //! - It looks as many references ahead as there are pages, and 16,384 at least.
 //! - Until both times are measured it is `aggressive`.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
 use super::aggressive::Aggressive;
-use super::{Access, Context, Domain, Parameter, Runs, Spec, Stretch};
-use crate::estimate::pace::Pace;
-use crate::event::Demand;
-use crate::ids::{DeviceId, Page};
+use super::patience::{Arrivals, Patience};
+use super::{Context, Domain, Parameter, Spec};
+use crate::ids::DeviceId;
 
 const MARGIN: Parameter = Parameter {
     name: "margin",
@@ -50,120 +46,25 @@ pub(super) static SPEC: Spec = Spec {
     unlike_a_part: None,
     parameters: &[MARGIN, SERVERS],
     build: |values| {
-        Box::new(Aggressive::with(Patience {
+        Box::new(Aggressive::with(Forestall {
             margin: values.get(MARGIN.name),
             servers: values.get(SERVERS.name).round(),
-            readers: Vec::new(),
+            patience: Patience::default(),
         }))
     },
 };
 
-/// So many references are looked ahead at least.
-const AHEAD_MIN: u64 = 16_384;
-
-/// What tells whether a stall is ahead.
-pub(super) struct Patience {
+/// What makes `forestall` of `aggressive`.
+pub(super) struct Forestall {
     margin: f64,
     servers: f64,
-    /// Those who read what each sequence disclosed.
-    readers: Vec<Reader>,
+    pub patience: Patience,
 }
 
-/// Who reads what a sequence disclosed.
-#[derive(Default)]
-struct Reader {
-    pace: Pace,
-    /// Disclosed reads so far.
-    reads: u64,
-    /// Of each device on which no stall is ahead until so many: unless a page goes, or more is disclosed.
-    safe: Mutex<BTreeMap<DeviceId, Safe>>,
-}
-
-#[derive(Clone, Copy)]
-struct Safe {
-    until_reads: u64,
-    disclosures: u64,
-}
-
-impl Patience {
-    fn reader(&mut self, sequence: u16) -> &mut Reader {
-        let at = usize::from(sequence);
-        if at >= self.readers.len() {
-            self.readers.resize_with(at + 1, Reader::default);
-        }
-        &mut self.readers[at]
-    }
-
-    /// A disclosed read had to wait.
-    pub fn stalled(&mut self, access: &Access) {
-        if let Some(sequence) = access.hinted {
-            let reader = self.reader(sequence);
-            reader.reads += 1;
-            reader.pace.stalled();
-        }
-    }
-
-    /// A disclosed read found its block.
-    pub fn hit(&mut self, access: &Access) {
-        if let Some(sequence) = access.hinted {
-            let reader = self.reader(sequence);
-            reader.reads += 1;
-            match access.demand {
-                Demand::Timed { over, waited } => reader.pace.hit(over, waited),
-                _ => reader.pace.hit(access.now, false),
-            }
-        }
-    }
-
-    /// A sequence is no more.
-    pub fn forget(&mut self, sequence: u16) {
-        *self.reader(sequence) = Reader::default();
-    }
-
-    /// One more block is missing.
-    pub fn look_again(&mut self) {
-        self.readers.iter_mut().for_each(|reader| reader.safe.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
-    }
-
+impl Forestall {
     /// Whether a stall is ahead on a device for who reads a sequence.
     pub fn is_stall_ahead(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
-        let Some(reader) = self.readers.get(usize::from(sequence)) else { return true };
-        let (Some(between), Some(access)) = (reader.pace.between_ns(), context.access_ns(device)) else { return true };
-        let disclosures = context.disclosures();
-        let is_safe = |safe: &Safe| reader.reads < safe.until_reads && safe.disclosures == disclosures;
-        let mut safe = reader.safe.lock().unwrap_or_else(PoisonError::into_inner);
-        if safe.get(&device).is_some_and(is_safe) {
-            return false;
-        }
-        let fetch = self.margin * access / between;
-        let missing = context.missing(sequence, device, context.ledger().capacity.max(AHEAD_MIN));
-        // So many references from now on, the next fetch may begin in time.
-        let mut spare = u64::MAX;
-        for (number, references) in missing.enumerate() {
-            let left = references as f64 - ((number + 1) as f64 / self.servers).ceil() * fetch;
-            // At the next reference it would be too late.
-            if left < 1.0 {
-                return true;
-            }
-            spare = spare.min(left as u64);
-        }
-        let until_reads = reader.reads.saturating_add(spare);
-        safe.insert(device, Safe { until_reads, disclosures });
-        false
-    }
-}
-
-/// What will not come is missing again.
-impl Runs for Patience {
-    fn taken(&mut self, _: Page, _: &Context<'_>, _: Option<&Access>) {}
-
-    fn awaited(&mut self, _: Page, _: &Context<'_>, _: &Access) {}
-
-    fn lost(&mut self, _: Page, _: &Context<'_>) {
-        self.look_again();
-    }
-
-    fn next_stretch(&mut self) -> Option<Stretch> {
-        None
+        let fetches = |access| Arrivals { first_ns: 0.0, each_ns: self.margin * access, at_once: self.servers };
+        self.patience.is_stall_ahead(sequence, device, context.access_ns(device).map(fetches), context)
     }
 }

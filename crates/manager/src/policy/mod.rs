@@ -14,6 +14,7 @@ pub mod list;
 mod next_uses;
 mod partitioned;
 mod parts;
+mod patience;
 mod registry;
 mod reports;
 mod sequential;
@@ -67,6 +68,7 @@ policies! {
     sarc
     sarc_amp
     readahead
+    informed
     lru_top
     lru_bottom
     pcc

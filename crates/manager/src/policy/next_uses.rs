@@ -1,8 +1,9 @@
 //! Pages by their next disclosed use, and which of them is used last: the page that Belady's rule gives up, as far as the future
 //! is disclosed. What nobody disclosed a use of goes before all others, the oldest first.
 //!
-//! Of several sequences' uses that one counts which comes first, in references of its own reader: what readers make in the same
-//! time is not known. A page stands where it was put; when its turn to go comes, it is looked at again.
+//! What a page is worth for a use is its policy's to say (`value`): the less, the later it is, of one reader's uses; None for one that
+//! has passed. Of several readers' uses of a page that one counts for which it is worth most. A page stands where it was put; when its
+//! turn to go comes, it is looked at again.
 
 use super::list::List;
 use super::{Candidate, Context};
@@ -10,11 +11,26 @@ use crate::estimate::agenda::Agenda;
 use crate::hint::Use;
 use crate::ids::Page;
 
+/// What a page is worth for a use; None if that has passed.
+pub(super) trait Value: Fn(Page, Use) -> Option<f64> {}
+
+impl<T: Fn(Page, Use) -> Option<f64>> Value for T {}
+
+/// Where a page stands.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum Place {
+    /// It is not here.
+    #[default]
+    Gone,
+    /// Nobody disclosed a use of it that is to come.
+    Unused,
+    At(Use),
+}
+
 /// See above.
 #[derive(Default)]
 pub(super) struct NextUses {
-    /// The use that each page stands at; None for those without one, and for those that are not here.
-    at: Vec<Option<Use>>,
+    at: Vec<Place>,
     /// The pages of each sequence.
     agendas: Vec<Agenda>,
     unused: List,
@@ -24,11 +40,16 @@ pub(super) struct NextUses {
 
 impl NextUses {
     /// A page came.
-    pub fn push(&mut self, page: Page, context: &Context<'_>) {
+    pub fn push(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
         if page as usize >= self.at.len() {
-            self.at.resize(page as usize + 1, None);
+            self.at.resize(page as usize + 1, Place::Gone);
         }
-        self.place(page, context);
+        self.place(page, value, context);
+    }
+
+    /// Whether it has a page.
+    pub fn holds(&self, page: Page) -> bool {
+        self.at.get(page as usize).is_some_and(|&at| at != Place::Gone)
     }
 
     /// A page goes.
@@ -38,105 +59,107 @@ impl NextUses {
     }
 
     fn remove(&mut self, page: Page) {
-        match self.at[page as usize].take() {
-            Some(next) => self.agendas[usize::from(next.sequence)].forget(),
-            None => self.unused.remove(page),
+        match std::mem::take(&mut self.at[page as usize]) {
+            Place::At(next) => self.agendas[usize::from(next.sequence)].forget(),
+            Place::Unused => self.unused.remove(page),
+            Place::Gone => {}
         }
     }
 
     /// What is disclosed of a page is no longer what it was: it was referenced, or a hint speaks of it.
-    pub fn renew(&mut self, page: Page, context: &Context<'_>) {
+    pub fn renew(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
         self.remove(page);
-        self.place(page, context);
+        self.place(page, value, context);
     }
 
     /// A sequence is no more.
     pub fn forget(&mut self, sequence: u16) {
         let Some(agenda) = self.agendas.get_mut(usize::from(sequence)) else { return };
         let at = &self.at;
-        for page in agenda.drain(|when, page| at[page as usize] == Some(Use { sequence, when })) {
+        for page in agenda.drain(|when, page| at[page as usize] == Place::At(Use { sequence, when })) {
             // Who was put there twice is drained twice.
-            if self.at[page as usize].take().is_some() {
+            if std::mem::replace(&mut self.at[page as usize], Place::Unused) != Place::Unused {
                 self.unused.push_newest(page);
             }
         }
     }
 
     /// Finds the page among those that can go which is used last.
-    pub fn weigh(&mut self, context: &Context<'_>) {
+    pub fn weigh(&mut self, value: &impl Value, context: &Context<'_>) {
         // Views keep some pages; they are put back.
         let mut kept = Vec::new();
         self.found = loop {
-            let Some(page) = self.last(context) else { break None };
+            let Some(page) = self.last(value, context) else { break None };
             if context.table.can_go(page) {
                 break Some(page);
             }
             self.remove(page);
             kept.push(page);
         };
-        kept.into_iter().for_each(|page| self.place(page, context));
+        kept.into_iter().for_each(|page| self.place(page, value, context));
     }
 
-    /// The page that was found, and what it is worth: the less, the more references there are until it is used.
-    pub fn candidate(&self, context: &Context<'_>) -> Option<Candidate> {
+    /// The page that was found, and what it is worth: less than all others where nobody disclosed a use of it.
+    pub fn candidate(&self, value: &impl Value, context: &Context<'_>) -> Option<Candidate> {
         let page = self.found.filter(|&page| context.table.can_go(page))?;
-        let until = soonest(page, context).and_then(|next| context.references_until(next));
-        Some(Candidate { page, worth: until.map_or(f64::NEG_INFINITY, |until| -(until as f64)) })
+        Some(Candidate { page, worth: most_valued(page, value, context).map_or(f64::NEG_INFINITY, |(_, worth)| worth) })
     }
 
     /// The page used last.
-    fn last(&mut self, context: &Context<'_>) -> Option<Page> {
+    fn last(&mut self, value: &impl Value, context: &Context<'_>) -> Option<Page> {
         loop {
-            let page = self.declared_last(context)?;
+            let page = self.declared_last(value)?;
             // It may have been disclosed since, passed over, or be used sooner by another reader.
-            let next = soonest(page, context);
+            let next = most_valued(page, value, context).map_or(Place::Unused, |(next, _)| Place::At(next));
             if next == self.at[page as usize] {
                 return Some(page);
             }
-            self.renew(page, context);
+            self.renew(page, value, context);
         }
     }
 
     /// The same by where pages stand.
-    fn declared_last(&mut self, context: &Context<'_>) -> Option<Page> {
+    fn declared_last(&mut self, value: &impl Value) -> Option<Page> {
         if let Some(page) = self.unused.oldest_first().next() {
             return Some(page);
         }
         let mut last: Option<(Page, f64)> = None;
         for sequence in 0..self.agendas.len() as u16 {
             let at = &self.at;
-            let holds = |when: u64, page: Page| at[page as usize] == Some(Use { sequence, when });
+            let holds = |when: u64, page: Page| at[page as usize] == Place::At(Use { sequence, when });
             let agenda = &mut self.agendas[usize::from(sequence)];
             agenda.clear_ends(holds);
             let Some((soonest, passed_over)) = agenda.soonest(holds) else { continue };
-            if context.references_until(Use { sequence, when: soonest }).is_none() {
+            if value(passed_over, Use { sequence, when: soonest }).is_none() {
                 return Some(passed_over);
             }
             let Some((when, page)) = agenda.latest(holds) else { continue };
-            let until = context.references_until(Use { sequence, when }).map_or(f64::INFINITY, |until| until as f64);
-            if last.is_none_or(|(_, most)| until > most) {
-                last = Some((page, until));
+            let worth = value(page, Use { sequence, when }).unwrap_or(f64::NEG_INFINITY);
+            if last.is_none_or(|(_, least)| worth < least) {
+                last = Some((page, worth));
             }
         }
         last.map(|(page, _)| page)
     }
 
-    fn place(&mut self, page: Page, context: &Context<'_>) {
-        let next = soonest(page, context);
-        self.at[page as usize] = next;
-        let Some(next) = next else { return self.unused.push_newest(page) };
+    fn place(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
+        let Some((next, _)) = most_valued(page, value, context) else {
+            self.at[page as usize] = Place::Unused;
+            return self.unused.push_newest(page);
+        };
+        self.at[page as usize] = Place::At(next);
         let sequence = usize::from(next.sequence);
         if sequence >= self.agendas.len() {
             self.agendas.resize_with(sequence + 1, Agenda::default);
         }
         let at = &self.at;
-        let holds = |when: u64, page: Page| at[page as usize] == Some(Use { sequence: next.sequence, when });
+        let holds = |when: u64, page: Page| at[page as usize] == Place::At(Use { sequence: next.sequence, when });
         self.agendas[sequence].push(next.when, page, holds);
     }
 }
 
-/// The disclosed use of a page that comes first.
-fn soonest(page: Page, context: &Context<'_>) -> Option<Use> {
-    let until = |next: Use| Some((context.references_until(next)?, next));
-    context.uses(page).filter_map(until).min_by_key(|&(references, _)| references).map(|(_, next)| next)
+/// The disclosed use for which a page is worth most, and how much.
+fn most_valued(page: Page, value: &impl Value, context: &Context<'_>) -> Option<(Use, f64)> {
+    let valued = context.uses(page).filter_map(|next| Some((next, value(page, next)?)));
+    valued.reduce(|best, other| if other.1 > best.1 { other } else { best })
 }

@@ -16,10 +16,11 @@
 use super::estimators::{self, Estimator};
 use super::sequential::THRESHOLD;
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
-use super::sequential::detect::{Detector, Rules};
+use super::sequential::detect::Rules;
+use super::sequential::followed::Followed;
 use super::tip1::{Ceiling, UNREAD_SHARE};
 use super::{
-    Access, Ahead, Candidate, Context, Domain, Hinted, Need, Parameter, Policy, Runs, SEQUENCES, Spec, Stretch, Worth,
+    Access, Ahead, Candidate, Context, Domain, Hinted, Need, Parameter, Policy, Runs, SEQUENCES, Spec, Worth,
 };
 use crate::ids::Page;
 
@@ -42,7 +43,7 @@ pub(super) static SPEC: Spec = Spec {
     build: |values| {
         Box::new(Readahead {
             ceiling: Ceiling::new(values.get(UNREAD_SHARE.name)),
-            detector: Detector::new(Rules::adapted(values)),
+            runs: Followed::new(Rules::adapted(values), false),
             keep: values.policy("keep"),
         })
     },
@@ -50,27 +51,13 @@ pub(super) static SPEC: Spec = Spec {
 
 struct Readahead {
     ceiling: Ceiling,
-    detector: Detector,
+    runs: Followed,
     keep: Box<dyn Policy>,
 }
 
 impl Readahead {
     fn estimators(&self) -> [&dyn Estimator<()>; 3] {
-        [&self.keep, &self.detector, &self.ceiling]
-    }
-
-    /// What is wanted and here already, or on its way, is of the stretch too.
-    fn join(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
-        for block in wanted.iter().flat_map(Stretch::blocks) {
-            if let Some(page) = context.table.find(block) {
-                self.detector.join(page, block);
-            }
-        }
-    }
-
-    fn found(&mut self, page: Page, context: &Context<'_>) {
-        let wanted = self.detector.found(page, context);
-        self.join(wanted, context);
+        [&self.keep, &self.runs, &self.ceiling]
     }
 }
 
@@ -78,12 +65,6 @@ impl Readahead {
 impl Estimator<()> for Box<dyn Policy> {
     fn least(&self, (): &(), context: &Context<'_>, need: Need) -> Option<Candidate> {
         self.candidate(context, need)
-    }
-}
-
-impl Estimator<()> for Detector {
-    fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
-        self.is_nearer(context.table.block(page), need.missing)
     }
 }
 
@@ -99,12 +80,12 @@ impl Policy for Readahead {
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        self.found(page, context);
+        self.runs.found(page, context, access);
         self.keep.referenced(page, context, access);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        self.detector.left(page, context.table.block(page), context);
+        self.runs.left(page, context);
         self.keep.left(page, context);
     }
 
@@ -128,8 +109,9 @@ impl Policy for Readahead {
         Some(&mut *self.keep)
     }
 
+    /// What `keep` holds is here: of pages on their way it hears nothing.
     fn runs(&mut self) -> Option<&mut dyn Runs> {
-        Some(self)
+        Some(&mut self.runs)
     }
 
     fn hints(&mut self) -> Option<&mut dyn Hinted> {
@@ -137,35 +119,8 @@ impl Policy for Readahead {
     }
 
     fn check(&self, context: &Context<'_>) {
-        self.detector.check();
+        self.runs.check();
         self.keep.check(context);
-    }
-}
-
-/// What `keep` holds is here: of pages on their way it hears nothing.
-impl Runs for Readahead {
-    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        let block = context.table.block(page);
-        match access {
-            None => self.detector.taken_ahead(page, block),
-            Some(_) => {
-                let wanted = self.detector.missed(page, block, context);
-                self.join(wanted, context);
-            }
-        }
-    }
-
-    fn awaited(&mut self, page: Page, context: &Context<'_>, _: &Access) {
-        self.detector.late(page, context.table.block(page), context);
-        self.found(page, context);
-    }
-
-    fn lost(&mut self, page: Page, _: &Context<'_>) {
-        self.detector.lost(page);
-    }
-
-    fn next_stretch(&mut self) -> Option<Stretch> {
-        self.detector.next_stretch()
     }
 }
 

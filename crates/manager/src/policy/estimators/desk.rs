@@ -30,7 +30,7 @@ pub const T_DISK: Parameter = Parameter {
 };
 
 /// What a device's request takes where nothing was measured yet: a disk of today, or a network.
-const DISK_NS_UNKNOWN: f64 = 5e6;
+pub const DISK_NS_UNKNOWN: f64 = 5e6;
 /// Whose references are counted, by number: the LRU queue's, those of runs, and from there on the
 /// sequences' of hints.
 pub const QUEUE: usize = 0;

@@ -209,7 +209,7 @@ impl Hints {
 }
 
 impl Estimator<Desk> for Hints {
-    fn refresh(&mut self, _: &mut Desk) {
+    fn refresh(&mut self, _: &mut Desk, _: &Context<'_>) {
         for at in 0..self.streams.len() {
             let holds = |when: u64, page: Page| self.owned[page as usize].is_at(at, when);
             self.streams[at].pages.clear_ends(holds);

@@ -24,13 +24,20 @@
 //! runs       runs, which are read ahead
 //! hints      what is disclosed
 //! orphans    pages that nobody owns
+//!
+//! prices     of `informed`, which has no lists of its own: what requests cost, and who makes how many of the references
+//! told       what is disclosed, just in time
+//! kept       what is not, by another policy
 //! ```
 
 pub mod desk;
 pub mod hints;
+pub mod kept;
 mod orphans;
+pub mod prices;
 pub mod queue;
 pub mod runs;
+pub mod told;
 
 use super::{Ahead, Candidate, Context, Need, Worth};
 use crate::ids::Page;
@@ -39,7 +46,7 @@ pub use orphans::Orphans;
 /// Knows what pages are worth, of those it owns or of all.
 pub trait Estimator<D> {
     /// A page is needed: brings up to date what `least` goes by.
-    fn refresh(&mut self, _desk: &mut D) {}
+    fn refresh(&mut self, _desk: &mut D, _context: &Context<'_>) {}
 
     /// Its least valuable page, and what that is worth.
     fn least(&self, _desk: &D, _context: &Context<'_>, _need: Need) -> Option<Candidate> {
@@ -81,8 +88,8 @@ pub trait Estimator<D> {
 
 /// One that is there or not.
 impl<D, E: Estimator<D>> Estimator<D> for Option<E> {
-    fn refresh(&mut self, desk: &mut D) {
-        self.iter_mut().for_each(|it| it.refresh(desk));
+    fn refresh(&mut self, desk: &mut D, context: &Context<'_>) {
+        self.iter_mut().for_each(|it| it.refresh(desk, context));
     }
 
     fn least(&self, desk: &D, context: &Context<'_>, need: Need) -> Option<Candidate> {
@@ -194,7 +201,7 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
             }
         }
         for it in &mut self.estimators {
-            it.refresh(self.desk);
+            it.refresh(self.desk, self.context);
         }
         while let Some((at, Candidate { page, worth })) = self.least(need).filter(|(_, it)| it.worth < need.value) {
             if self.estimators.iter().any(|it| it.defends(page, self.context, need)) {

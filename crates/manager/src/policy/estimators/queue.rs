@@ -131,7 +131,7 @@ impl Queue {
 }
 
 impl Estimator<Desk> for Queue {
-    fn refresh(&mut self, desk: &mut Desk) {
+    fn refresh(&mut self, desk: &mut Desk, _: &Context<'_>) {
         if desk.lists.len(Class::Random) > 0 {
             self.recency.refresh();
         }

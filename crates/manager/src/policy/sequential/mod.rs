@@ -20,6 +20,7 @@
 
 pub mod amp;
 pub mod detect;
+pub mod followed;
 pub mod lists;
 mod wanted;
 

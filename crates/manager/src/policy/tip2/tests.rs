@@ -54,7 +54,7 @@ impl Memory {
     /// Of what was not disclosed, the page to go and its value.
     fn end(&self, policy: &mut Tip2, queue: &[Page], runs: &[Page]) -> Option<(f64, Page)> {
         let context = context!(self);
-        policy.queue.refresh(&mut policy.desk);
+        policy.queue.refresh(&mut policy.desk, &context);
         let rate = policy.desk.rates.share(QUEUE) * policy.queue.recency.marginal_hit_rate(queue.len() as u64);
         let saved = policy.runs.as_ref().map_or(0.0, |it| it.saved_by_a_page(runs.len() as u64));
         let end = |rate: f64, pages: &[Page]| {

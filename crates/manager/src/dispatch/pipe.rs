@@ -1,0 +1,162 @@
+//! How much a device delivers at best, and so how many blocks on their way keep it busy: what it
+//! delivers in the time of one request, and one more. What is sent beyond that waits at the device.
+//!
+//! ```text
+//! a request ends:   delivered while it was out / the time it was out            (as Cardwell et al. measure a path: BBR, 2016)
+//! B:                the most of these; less, if it was out beside enough others to keep a device of that B busy
+//! L:                what lone requests take
+//! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes
+//! ```
+//!
+//! Both, because a device may be busy with the bytes or with the requests, and those before may
+//! have been for more blocks each than those that come, or for fewer.
+//!
+//! What readers wait for is not counted: it goes out in any case, block by block, and where many
+//! wait it would keep out what is fetched ahead for them, many blocks in a request.
+//!
+//! Worked example: 64 servers of 5 ms and 128 requests of a block each, sent at once to a device
+//! that was idle. The first 64 end after 5 ms, and the last of them finds 64 delivered in 5 ms; so
+//! do the others after 10 ms, with 128. The pipe holds 65.
+
+use crate::ids::Time;
+
+/// What a sample that is less weighs, if the pipe was full: a device that has become slower is
+/// known for it after some dozen requests.
+const WEIGHT: f64 = 1.0 / 32.0;
+
+/// Of blocks, or of requests.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow {
+    /// So many so far.
+    delivered: u64,
+    /// At the device, and those of them that nobody waited for when they were sent.
+    out: u64,
+    ahead: u64,
+    /// In a nanosecond.
+    best: Option<f64>,
+}
+
+/// What was known of a flow when a request was sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Before {
+    delivered: u64,
+    out: u64,
+}
+
+impl Flow {
+    fn sent(&mut self, some: u64, is_ahead: bool) -> Before {
+        self.out += some;
+        self.ahead += if is_ahead { some } else { 0 };
+        Before { delivered: self.delivered, out: self.out }
+    }
+
+    fn finished(&mut self, some: u64, is_ahead: bool) {
+        self.out = self.out.saturating_sub(some);
+        self.ahead = self.ahead.saturating_sub(if is_ahead { some } else { 0 });
+        self.delivered += some;
+    }
+
+    fn measured(&mut self, before: Before, took: u64, alone_ns: Option<f64>) {
+        let sample = (self.delivered - before.delivered) as f64 / took as f64;
+        let best = self.best.get_or_insert(sample);
+        let was_full = alone_ns.is_some_and(|alone| before.out as f64 >= alone * *best + 1.0);
+        if sample > *best {
+            *best = sample;
+        } else if was_full {
+            *best += (sample - *best) * WEIGHT;
+        }
+    }
+
+    /// Those at the device that are fetched ahead.
+    pub fn ahead(&self) -> u64 {
+        self.ahead
+    }
+
+    /// So many in a nanosecond, at best.
+    pub fn best(&self) -> Option<f64> {
+        self.best
+    }
+}
+
+/// What was known when a request was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sent {
+    since: Time,
+    is_ahead: bool,
+    blocks: Before,
+    requests: Before,
+}
+
+/// A device's, as far as it was measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pipe {
+    pub blocks: Flow,
+    pub requests: Flow,
+}
+
+impl Pipe {
+    /// A request for so many blocks is sent.
+    pub fn sent(&mut self, now: Time, blocks: u64, is_ahead: bool) -> Sent {
+        let (blocks, requests) = (self.blocks.sent(blocks, is_ahead), self.requests.sent(1, is_ahead));
+        Sent { since: now, is_ahead, blocks, requests }
+    }
+
+    /// It came to its end; what a cache answered says nothing of the device.
+    pub fn finished(&mut self, now: Time, sent: Sent, blocks: u64, alone_ns: Option<f64>, cached: bool) {
+        self.blocks.finished(blocks, sent.is_ahead);
+        self.requests.finished(1, sent.is_ahead);
+        let took = now.0.saturating_sub(sent.since.0);
+        if !cached && took > 0 {
+            self.blocks.measured(sent.blocks, took, alone_ns);
+            self.requests.measured(sent.requests, took, alone_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATENCY: u64 = 5_000_000;
+
+    /// So many requests of a block each, all sent at once, to a device that serves so many of them
+    /// side by side.
+    fn burst(pipe: &mut Pipe, begin: u64, requests: u64, servers: u64) {
+        let sent: Vec<Sent> = (0..requests).map(|_| pipe.sent(Time(begin), 1, true)).collect();
+        for (number, sent) in sent.into_iter().enumerate() {
+            let end = begin + LATENCY * (1 + number as u64 / servers);
+            pipe.finished(Time(end), sent, 1, Some(LATENCY as f64), false);
+        }
+    }
+
+    fn holds(pipe: &Pipe) -> f64 {
+        pipe.blocks.best().unwrap() * LATENCY as f64 + 1.0
+    }
+
+    #[test]
+    fn as_many_as_are_served_side_by_side_and_one() {
+        for servers in [1, 4, 64] {
+            let mut pipe = Pipe::default();
+            burst(&mut pipe, 0, 128, servers);
+            assert!((holds(&pipe) - (servers + 1) as f64).abs() < 0.01, "{servers}: {}", holds(&pipe));
+            assert_eq!((pipe.blocks.ahead(), pipe.requests.ahead()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_kept_busy_shows_nothing_new() {
+        let mut pipe = Pipe::default();
+        burst(&mut pipe, 0, 64, 64);
+        (1..100).for_each(|turn| burst(&mut pipe, turn * 10 * LATENCY, 8, 64));
+        assert!((holds(&pipe) - 65.0).abs() < 0.01, "{}", holds(&pipe));
+    }
+
+    #[test]
+    fn a_device_that_became_slower_is_known_for_it() {
+        let mut pipe = Pipe::default();
+        burst(&mut pipe, 0, 128, 64);
+        burst(&mut pipe, 10 * LATENCY, 128, 8);
+        burst(&mut pipe, 100 * LATENCY, 128, 8);
+        assert!(holds(&pipe) < 20.0, "{}", holds(&pipe));
+    }
+}

@@ -1,0 +1,92 @@
+//! What requests cost, as measured, and who makes how many of the references: the currency of
+//! `informed`'s estimators.
+
+use super::desk::{DISK_NS_UNKNOWN, T_DRIVER};
+use crate::estimate::rates::Rates;
+use crate::ids::{DeviceId, Page};
+use crate::policy::{Context, Values};
+
+/// Whose references are counted, by number: what nobody disclosed, and from the next on the
+/// sequences'.
+const UNTOLD: usize = 0;
+
+/// How often it is counted who reads, in as many references as there are pages: it costs a look at
+/// each.
+const COUNTED_TIMES: u64 = 64;
+
+/// Prices, in nanoseconds.
+pub struct Prices {
+    driver_ns: f64,
+    capacity: u64,
+    rates: Rates,
+    /// Who made some of the recent references, counted again after some of them.
+    readers: f64,
+    counted_in: u64,
+}
+
+impl Prices {
+    /// With this part of the processor.
+    pub fn new(values: &Values) -> Self {
+        Prices {
+            driver_ns: values.get(T_DRIVER.name) * 1e3,
+            capacity: 0,
+            rates: Rates::over(1),
+            readers: 1.0,
+            counted_in: 0,
+        }
+    }
+
+    /// A reference; shares are those of as many as there are pages.
+    pub fn refer(&mut self, sequence: Option<u16>, capacity: u64) {
+        if self.capacity != capacity {
+            self.capacity = capacity;
+            self.rates.spread_over(capacity);
+        }
+        self.rates.refer(sequence.map_or(UNTOLD, |sequence| UNTOLD + 1 + usize::from(sequence)));
+        if self.counted_in == 0 {
+            self.counted_in = capacity / COUNTED_TIMES;
+            self.readers = self.rates.recent().max(1) as f64;
+        } else {
+            self.counted_in -= 1;
+        }
+    }
+
+    /// The share of the references that read what this sequence disclosed, or would if nobody
+    /// waited: who is without pages makes few, and shall not be given fewer for that. Who makes
+    /// none is given none.
+    pub fn share_of(&self, sequence: u16) -> f64 {
+        let reader = UNTOLD + 1 + usize::from(sequence);
+        let even = if self.rates.is_recent(reader) { 1.0 / self.readers } else { 0.0 };
+        self.rates.share(reader).max(even)
+    }
+
+    /// Whether any of what this sequence disclosed was read.
+    pub fn is_reading(&self, sequence: u16) -> bool {
+        self.rates.is_known(UNTOLD + 1 + usize::from(sequence))
+    }
+
+    /// A sequence is no more.
+    pub fn forget(&mut self, sequence: u16) {
+        self.rates.forget(UNTOLD + 1 + usize::from(sequence));
+    }
+
+    /// What a lone request takes.
+    pub fn latency_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
+        context.access_ns(device).unwrap_or(DISK_NS_UNKNOWN)
+    }
+
+    /// From one block to the next, where the device has all it can do.
+    pub fn each_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
+        context.blocks_a_ns(device).map_or(DISK_NS_UNKNOWN, |rate| 1.0 / rate)
+    }
+
+    /// What it takes of processor and device to fetch a block, though nobody waits.
+    pub fn fetch_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
+        self.driver_ns + self.each_ns(device, context)
+    }
+
+    /// What it costs to miss a page's block.
+    pub fn miss_ns(&self, page: Page, context: &Context<'_>) -> f64 {
+        self.driver_ns + self.latency_ns(context.device_of(page), context)
+    }
+}

@@ -1,0 +1,144 @@
+//! The estimator of what is told: the next missing block is fetched in order, just in time, as long
+//! as the device's pipe is not full, and the page used last makes room for it (Cao et al. 1995;
+//! Kimbrel et al. 1996).
+//!
+//! ```text
+//! worth of a page used in d references, and of fetching its block now:
+//!
+//!     believed * (c + max(0, L - d tau)) / (d / share)         what it costs not to have it, for each reference it is held
+//!
+//! L      what a lone request to its device takes        c        the processor's part of a request, and the device's: 1 / B
+//! B      blocks a nanosecond that the device delivers    tau      the reader's time from read to read, when nothing is missing
+//! share  of all references, those its reader makes       believed how likely what the reader discloses is to be read
+//!
+//! fetching is pressing:  a page is free, or the block joins a request;
+//!                        or fewer than L B + 1 blocks are under way,
+//!                        and for some i the i-th missing block is used in no more than 1.1 (L + i / B) / tau references
+//! what does not press, and what is disclosed by who read nothing of it yet:
+//!                        goes where no page that is of use makes room for it
+//! ```
+//!
+//! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
+//! block that is used after it (do no harm). Beyond the pipe a request only waits at the device,
+//! and was paid for with a page that was still of use. A free page costs nothing, so that the first
+//! requests fill the device, and show what it delivers.
+//!
+//! Worked example: L = 5 ms, B = 64 blocks in 5 ms, tau = 50 us, d = 20 of the only reader. The
+//! fetch must begin, for 20 * 50 us are less than 5 ms. It is worth (0.093 + 5 - 1) ms / 20 = 0.2
+//! ms a reference. A page that nobody disclosed a use of is worth as much if it is read once in 25
+//! references.
+
+use super::Estimator;
+use super::prices::Prices;
+use crate::hint::Use;
+use crate::ids::{DeviceId, Page};
+use crate::policy::next_uses::{NextUses, Value};
+use crate::policy::patience::{Arrivals, Patience};
+use crate::policy::{Ahead, Candidate, Context, Need, Worth};
+
+/// What times are taken for, by what they were: they vary, and a page that comes a tenth early
+/// costs little.
+const MARGIN: f64 = 1.1;
+
+/// Pages of which a use is disclosed, and those it was disclosed of.
+#[derive(Default)]
+pub struct Told {
+    pages: NextUses,
+    /// How long fetches may wait, and how fast the readers are.
+    pub patience: Patience,
+}
+
+impl Told {
+    /// Whether somebody disclosed a use of a page that is to come.
+    pub fn is_used(page: Page, context: &Context<'_>) -> bool {
+        context.uses(page).any(|next| context.references_until(next).is_some())
+    }
+
+    /// What is disclosed of a page that it owns is no longer what it was.
+    pub fn renew(&mut self, page: Page, prices: &Prices, context: &Context<'_>) {
+        self.pages.renew(page, &value(&self.patience, prices, context), context);
+    }
+
+    /// A sequence is no more; what it alone disclosed goes first.
+    pub fn sequence_ended(&mut self, sequence: u16) {
+        self.pages.forget(sequence);
+        self.patience.forget(sequence);
+    }
+}
+
+/// What it costs not to have a page, or a block, that is used next in so many references, for each
+/// of all references until then.
+fn worth(
+    patience: &Patience,
+    prices: &Prices,
+    sequence: u16,
+    device: DeviceId,
+    references: u64,
+    context: &Context<'_>,
+) -> f64 {
+    let (latency, tau) = (prices.latency_ns(device, context), patience.between_ns(sequence).unwrap_or(0.0));
+    let late = (latency - references as f64 * tau).max(0.0);
+    let among_all = references.max(1) as f64 / prices.share_of(sequence);
+    context.confidence(sequence) * (prices.fetch_ns(device, context) + late) / among_all
+}
+
+fn value<'a>(patience: &'a Patience, prices: &'a Prices, context: &'a Context<'_>) -> impl Value + use<'a> {
+    move |page, Use { sequence, when }| {
+        let references = context.references_until(Use { sequence, when })?;
+        Some(worth(patience, prices, sequence, context.device_of(page), references, context))
+    }
+}
+
+impl Estimator<Prices> for Told {
+    fn least(&self, prices: &Prices, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        self.pages.candidate(&value(&self.patience, prices, context), context)
+    }
+
+    fn refresh(&mut self, prices: &mut Prices, context: &Context<'_>) {
+        self.pages.weigh(&value(&self.patience, prices, context), context);
+    }
+
+    fn knows_each(&self) -> bool {
+        true
+    }
+
+    fn worth(&self, page: Page, prices: &Prices, context: &Context<'_>) -> Option<f64> {
+        let value = value(&self.patience, prices, context);
+        context.uses(page).filter_map(|next| value(page, next)).reduce(f64::max)
+    }
+
+    fn owns(&self, page: Page) -> bool {
+        self.pages.holds(page)
+    }
+
+    fn own(&mut self, page: Page, prices: &mut Prices, context: &Context<'_>) {
+        self.pages.push(page, &value(&self.patience, prices, context), context);
+    }
+
+    fn disown(&mut self, page: Page, _: &mut Prices, _: &Context<'_>) {
+        if self.pages.holds(page) {
+            self.pages.left(page);
+        }
+    }
+
+    fn ahead(&self, ahead: &Ahead, prices: &Prices, context: &Context<'_>) -> Option<Worth> {
+        let &Ahead { sequence, device, references, joins, .. } = ahead;
+        if !joins && !context.takes_request(device) {
+            return None;
+        }
+        let ledger = context.ledger();
+        let is_pressing = joins
+            || ledger.used < ledger.capacity
+            || !context.is_pipe_full(device) && {
+                let times = |access| Arrivals {
+                    first_ns: MARGIN * access,
+                    each_ns: MARGIN * prices.each_ns(device, context),
+                    at_once: 1.0,
+                };
+                self.patience.is_stall_ahead(sequence, device, context.access_ns(device).map(times), context)
+            };
+        let worth = worth(&self.patience, prices, sequence, device, references, context);
+        let value = if is_pressing && prices.is_reading(sequence) { worth } else { f64::MIN_POSITIVE };
+        Some(Worth { rank: value, value })
+    }
+}

@@ -1,0 +1,162 @@
+//! Whether a stall is ahead: whether, of all that is missing on a device, anything would come too
+//! late if the next fetch did not begin now (Kimbrel et al. 1996). Fetches are asked for in the
+//! order of their reads; each reader has an order and a pace of its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Access, Context, Runs, Stretch};
+use crate::estimate::pace::Pace;
+use crate::event::Demand;
+use crate::ids::{DeviceId, Page};
+
+/// So many references are looked ahead at least.
+const AHEAD_MIN: u64 = 16_384;
+
+/// What it takes until the i-th block that is missing has come: `first_ns`, and `each_ns` for each
+/// `at_once` of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrivals {
+    pub first_ns: f64,
+    pub each_ns: f64,
+    pub at_once: f64,
+}
+
+impl Arrivals {
+    /// So many references are left until the reader comes to the block, and it has come.
+    fn left(self, references: u64, blocks: u64, between_ns: f64) -> f64 {
+        references as f64 - (self.first_ns + (blocks as f64 / self.at_once).ceil() * self.each_ns) / between_ns
+    }
+}
+
+/// What tells whether a stall is ahead.
+#[derive(Default)]
+pub(super) struct Patience {
+    /// Those who read what each sequence disclosed.
+    readers: Vec<Reader>,
+}
+
+/// Who reads what a sequence disclosed.
+#[derive(Default)]
+struct Reader {
+    pace: Pace,
+    /// Disclosed reads so far.
+    reads: u64,
+    /// Of each device on which no stall is ahead until so many: unless a page goes, or more is
+    /// disclosed.
+    safe: Mutex<BTreeMap<DeviceId, Safe>>,
+}
+
+#[derive(Clone, Copy)]
+struct Safe {
+    until_reads: u64,
+    disclosures: u64,
+}
+
+impl Patience {
+    fn reader(&mut self, sequence: u16) -> &mut Reader {
+        let at = usize::from(sequence);
+        if at >= self.readers.len() {
+            self.readers.resize_with(at + 1, Reader::default);
+        }
+        &mut self.readers[at]
+    }
+
+    /// A disclosed read has to wait.
+    fn stalled(&mut self, access: &Access) {
+        if let Some(sequence) = access.hinted {
+            let reader = self.reader(sequence);
+            reader.reads += 1;
+            reader.pace.stalled();
+        }
+    }
+
+    /// A disclosed read found its block.
+    pub fn hit(&mut self, access: &Access) {
+        if let Some(sequence) = access.hinted {
+            let reader = self.reader(sequence);
+            reader.reads += 1;
+            match access.demand {
+                Demand::Timed { over, waited } => reader.pace.hit(over, waited),
+                _ => reader.pace.hit(access.now, false),
+            }
+        }
+    }
+
+    /// A sequence is no more.
+    pub fn forget(&mut self, sequence: u16) {
+        *self.reader(sequence) = Reader::default();
+    }
+
+    /// One more block is missing.
+    pub fn look_again(&mut self) {
+        self.readers
+            .iter_mut()
+            .for_each(|reader| reader.safe.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
+    }
+
+    /// Nanoseconds from one read of what a sequence disclosed to the next, without waiting; None if
+    /// that was not seen yet.
+    pub fn between_ns(&self, sequence: u16) -> Option<f64> {
+        self.readers.get(usize::from(sequence))?.pace.between_ns()
+    }
+
+    /// Whether a stall is ahead on a device for who reads a sequence. Where times are not known
+    /// yet, one is.
+    pub fn is_stall_ahead(
+        &self,
+        sequence: u16,
+        device: DeviceId,
+        arrivals: Option<Arrivals>,
+        context: &Context<'_>,
+    ) -> bool {
+        let (Some(between), Some(arrivals)) = (self.between_ns(sequence), arrivals) else { return true };
+        let reader = &self.readers[usize::from(sequence)];
+        let disclosures = context.disclosures();
+        let is_safe = |safe: &Safe| reader.reads < safe.until_reads && safe.disclosures == disclosures;
+        let mut safe = reader.safe.lock().unwrap_or_else(PoisonError::into_inner);
+        if safe.get(&device).is_some_and(is_safe) {
+            return false;
+        }
+        let missing = context.missing(sequence, device, context.ledger().capacity.max(AHEAD_MIN));
+        // So many references from now on, the next fetch may begin in time.
+        let mut spare = u64::MAX;
+        for (number, references) in missing.enumerate() {
+            let left = arrivals.left(references, number as u64 + 1, between);
+            // At the next reference it would be too late.
+            if left < 1.0 {
+                return true;
+            }
+            spare = spare.min(left as u64);
+            // Were all missing from here on, more would be left: what lies beyond is looked at later.
+            if arrivals.each_ns <= between * arrivals.at_once
+                && arrivals.left(references, references + 1, between) > spare as f64
+            {
+                break;
+            }
+        }
+        let until_reads = reader.reads.saturating_add(spare);
+        safe.insert(device, Safe { until_reads, disclosures });
+        false
+    }
+}
+
+/// It hears of each read that waits, of those too that wait for one block together. What will not
+/// come is missing again.
+impl Runs for Patience {
+    fn taken(&mut self, _: Page, _: &Context<'_>, access: Option<&Access>) {
+        access.into_iter().for_each(|access| self.stalled(access));
+    }
+
+    fn awaited(&mut self, _: Page, _: &Context<'_>, access: &Access) {
+        self.stalled(access);
+    }
+
+    fn lost(&mut self, _: Page, _: &Context<'_>) {
+        self.look_again();
+    }
+
+    fn next_stretch(&mut self) -> Option<Stretch> {
+        None
+    }
+}
