@@ -98,9 +98,11 @@ bench-programs: build
 bench-listing: build
 	python3 bench/listing.py
 
-# Policies on traces and recordings: those that are told nothing. Ten minutes.
+# Policies on traces and recordings, by the simulator: those that are told nothing, ten minutes, and those that are told, some hours
+# (python3 bench/policies/run.py --quick: minutes).
 bench-policies: build
 	python3 bench/policies/untold.py
+	python3 bench/policies/run.py
 
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.
 bench-local: build

@@ -1,0 +1,89 @@
+"""The cells of the tables: traces, devices, sizes of memory, time to think; and how they are simulated."""
+
+import gzip
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from common import ROOT
+
+RECORDINGS = ("papers/src/p002/traces", "papers/src/p004/traces")
+# Of a longer block trace, so many requests from its begin: what is told of them takes 240 bytes each.
+REQUESTS_MAX = 100_000
+# A recording of more bytes is left out of quick tables.
+QUICK_BYTES = 25_000
+DEVICES = {
+    "network": ["servers=64,latency_us=5000,mb_per_s=1000"],
+    "S3": ["servers=0,latency_us=20000,mb_per_s=100"],
+    "disk": ["disk10k"],
+    "4 disks": ["disk10k", "--disks", "4"],
+}
+MEMORY = ("5%", "20%", "50%", "90%")
+# Who does not know when its programs read lets them think a little, as quick ones do.
+THINK = {True: ("none", "traced"), False: ("none", "50us")}
+
+
+class Cells:
+    """What is measured."""
+
+    def __init__(self, arguments):
+        self.foresee = arguments.foresee
+        self.memory = MEMORY[1:3] if arguments.quick else MEMORY
+        self.traces = {name_of(path): path for path in paths(arguments.traces)}
+        # Of the names in alphabetical order the first, the third, and so on.
+        self.tuning = set(sorted(self.traces)[::2])
+        if arguments.quick:
+            self.traces = {name: path for name, path in self.traces.items() if path.stat().st_size < QUICK_BYTES}
+        if arguments.only:
+            self.traces = {name: self.traces[name] for name in arguments.only}
+
+    def rows(self, runs):
+        """Simulates each of these (what is told, policies, options) in every cell; all rows so far, after each trace."""
+        rows = []
+        for name, path in sorted(self.traces.items()):
+            with tempfile.TemporaryDirectory() as scratch:
+                path, knows_times = readable(path, Path(scratch) / "trace")
+                for (device, words), think in itertools.product(DEVICES.items(), THINK[knows_times]):
+                    for told, policies, more in runs:
+                        command = [self.foresee, "sim", path, "-p", policies, "-c", ",".join(self.memory), "--device", *words,
+                                   "--think", think, *more, "--bound", "--json", "-"]
+                        done = subprocess.run(command, capture_output=True, text=True)
+                        if done.returncode != 0:
+                            sys.exit(f"{' '.join(map(str, command))}: {done.stderr}")
+                        found = json.loads(done.stdout)
+                        rows += [{"trace": name, "tuning": name in self.tuning, "device": device, "think": think,
+                                  "memory": self.memory[at * len(self.memory) // len(found)], "told": told,
+                                  **{key: row[key] for key in ("policy", "elapsed_s", "least_s")}}
+                                 for at, row in enumerate(found)]
+            print(f"{name}: simulated", file=sys.stderr, flush=True)
+            yield rows
+
+
+def paths(folder):
+    recorded = [path for there in RECORDINGS for path in (ROOT / there).glob("*.parquet")]
+    return recorded + [path for ending in ("trc.gz", "txt.zst", "csv.zst") for path in folder.glob(f"*.{ending}")]
+
+
+def name_of(path):
+    """A recording's with its paper's number."""
+    name = path.name.split(".")[0]
+    return f"{path.parents[1].name}-{name}" if path.suffix == ".parquet" else name
+
+
+def readable(path, cut):
+    """The trace, its begin at `cut` if it is long; and whether it has times."""
+    if path.suffix == ".parquet":
+        return path, False
+    unpacked = gzip.open(path, "rt") if path.suffix == ".gz" else subprocess.Popen(
+        ["zstd", "-dc", path], stdout=subprocess.PIPE, text=True).stdout
+    with unpacked as lines:
+        lines = list(itertools.islice(lines, REQUESTS_MAX))
+    cut.write_text("".join(lines))
+    return cut, "," in lines[0]
+
+
+def read(arguments, table):
+    return json.loads((arguments.results / f"{table}.json").read_text())
