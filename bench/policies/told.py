@@ -47,7 +47,8 @@ def report(rows):
         short += [(ratio, name, cell) for cell, ratio in ratios.items() if ratio > bar]
     lines = [f"{ratio:>7.3f}  {name:<52} {', '.join(cell)}; {cells[cell]['told', OURS]:.4g} s told, {least[cell]:.4g} at least"
              for ratio, name, cell in sorted(short, reverse=True)]
-    bound = sorted(times["told", OURS] / max(least[cell], 1e-9) for cell, times in cells.items())
+    # Of several disks thought alone is a bound, which may be none.
+    bound = sorted(times["told", OURS] / least[cell] for cell, times in cells.items() if least[cell] > 0)
     middle = f"Told all, of the least time there can be: {bound[len(bound) // 2]:.2f} in the middle, {bound[-1]:.1f} at most."
     head = f"{'bar':<52} {'':>5} {'half':<8} {'met in':>13} {'middle':>7} {'worst':>7}"
     return "\n".join(["Cells that fall short:", *lines, "", head, *summary, "", middle])

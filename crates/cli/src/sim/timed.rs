@@ -163,3 +163,18 @@ fn table(cells: &[Cell], reports: &[Report], bounds: Option<&[u64]>) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_beforehand() {
+        let recorded = |percent| Ok(Disclosure::recorded(percent, INITIAL_BLOCKS));
+        assert_eq!(disclosure("told"), Ok(Disclosure::TOLD));
+        assert_eq!((disclosure("recorded"), disclosure("recorded:20%")), (recorded(0), recorded(20)));
+        for wrong in ["", "recorded:", "recorded:20", "recorded:101%", "told:20%"] {
+            assert!(disclosure(wrong).unwrap_err().contains("recorded:20%"), "{wrong}");
+        }
+    }
+}

@@ -86,6 +86,17 @@ mod tests {
     }
 
     #[test]
+    fn who_was_not_heard_of_for_as_many_is_not_recent() {
+        let mut rates = Rates::over(100);
+        rates.refer(1);
+        (0..90).for_each(|_| rates.refer(0));
+        assert!(rates.is_recent(1) && rates.recent() == 2);
+        (0..20).for_each(|_| rates.refer(0));
+        assert!(!rates.is_recent(1) && rates.recent() == 1);
+        assert!(rates.is_known(1) && !rates.is_known(2));
+    }
+
+    #[test]
     fn weights_are_scaled_back() {
         let mut rates = Rates::over(1);
         (0..10_000).for_each(|at| rates.refer(at % 2));
