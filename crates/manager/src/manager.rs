@@ -21,7 +21,7 @@ use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId}
 use crate::layout::{Home, Stripe};
 use crate::policy::{
     Access, Ahead, Candidate, Choice, Classes, Context, Disclosed, Ledger, Lesson, Nature, Need, Partition, Patterns,
-    Policy, Stretch, Worth,
+    Policy, Stretch, Weighed, Worth,
 };
 use crate::statistics::{Counted, Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
@@ -110,6 +110,8 @@ pub struct Manager {
     now: Time,
     /// What the event at hand gave up.
     dropped: Vec<Block>,
+    /// What was decided by price in the event at hand.
+    weighed: Vec<Weighed>,
     /// Who lost control by the event at hand.
     revoked: Vec<ReaderId>,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
@@ -141,6 +143,7 @@ impl Manager {
             steps: Vec::new(),
             now: Time(0),
             dropped: Vec::new(),
+            weighed: Vec::new(),
             revoked: Vec::new(),
             begun: 0,
         }
@@ -158,6 +161,7 @@ impl Manager {
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> Counted {
         let before = self.statistics.counted();
         self.begun = out.len();
+        self.weighed.clear();
         self.now = now;
         match event {
             // By far the most events are these. They are taken apart at once: to copy them costs more than to find a page.
@@ -345,6 +349,11 @@ impl Manager {
     pub fn candidate(&self, missing: Block) -> Option<Block> {
         let candidate = self.policy.candidate(&context!(self), Need::of(missing))?;
         Some(self.table.block(candidate.page))
+    }
+
+    /// What was decided by price in the last event, in that order.
+    pub fn weighed(&self) -> &[Weighed] {
+        &self.weighed
     }
 
     /// Why a block that is not here has not been brought.

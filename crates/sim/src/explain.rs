@@ -13,6 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foresee_manager::policy::Weighed;
 use foresee_manager::{
     Action, Block, Class, Demand, Event, FileId, Manager, Order, ReaderId, Reply, Site, Standing, State, Time, Want,
 };
@@ -72,6 +73,8 @@ pub struct Witness<'a> {
     others_given_up: u64,
     given_up_at: Option<u64>,
     was: Option<(State, bool)>,
+    /// That it is worth less than any page is said once, until it is worth more.
+    declined_told: bool,
     /// How the first block of the file asked about stood before the event, and whether anything of it was fetched.
     stood: Standing,
     is_fetched: bool,
@@ -97,6 +100,7 @@ impl<'a> Witness<'a> {
             others_given_up: 0,
             given_up_at: None,
             was: None,
+            declined_told: false,
             stood: Standing::Undisclosed,
             is_fetched: false,
             lines: Vec::new(),
@@ -175,15 +179,17 @@ impl<'a> Witness<'a> {
                 _ => {}
             }
         }
+        self.taken_or_declined(block, now, manager);
         match (was, is) {
             (_, Some((_, true))) if !reads && was.is_none_or(|(_, here)| !here) => {
                 self.say(now, "it is here".to_owned())
             }
             (Some(_), None) if reads => {
                 self.gone();
-                self.say(now, format!("given up under {} as soon as it was read", self.policy));
+                let price = self.price_of(block, manager);
+                self.say(now, format!("given up under {} as soon as it was read{price}", self.policy));
             }
-            (Some(_), None) => self.given_up(block, now, event),
+            (Some(_), None) => self.given_up(block, now, event, manager),
             // Read and not kept, or given up and read again within one event.
             (_, None) if reads => self.say(now, format!("not kept: {} has no page for it", self.policy)),
             _ => {}
@@ -234,6 +240,19 @@ impl<'a> Witness<'a> {
             }
         }
         self.stood = manager.standing(Block { file, index: 0 });
+    }
+
+    /// Whether the block got a page by what it is worth, where that was compared with another's.
+    fn taken_or_declined(&mut self, block: Block, now: Time, manager: &Manager) {
+        let ours = |it: &&Weighed| it.missing == Some(block) && it.needed.is_finite();
+        let Some(weighed) = manager.weighed().iter().rfind(ours) else { return };
+        let (other, is, its) = (self.name(weighed.block), worth(weighed.needed), worth(weighed.worth));
+        if weighed.goes {
+            self.declined_told = false;
+            self.say(now, format!("given the page of {other}: it is worth {is}, that was worth {its}"));
+        } else if !std::mem::replace(&mut self.declined_told, true) {
+            self.say(now, format!("given no page yet: it is worth {is}, and the least of all pages, {other}, {its}"));
+        }
     }
 
     fn disclosed(&mut self, block: Block, now: Time, event: Event) {
@@ -289,7 +308,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    fn given_up(&mut self, block: Block, now: Time, event: Event) {
+    fn given_up(&mut self, block: Block, now: Time, event: Event, manager: &Manager) {
         let policy = self.policy;
         let why = match event {
             Event::Gone { .. } => "the system gave it up by itself".to_owned(),
@@ -318,7 +337,20 @@ impl<'a> Witness<'a> {
             None => "never read".to_owned(),
         };
         self.gone();
-        self.say(now, format!("{why}: {facts}"));
+        let price = self.price_of(block, manager);
+        self.say(now, format!("{why}: {facts}{price}"));
+    }
+
+    /// What the page of a block that was just given up was worth, and what beat it, unless that is at any price.
+    fn price_of(&self, block: Block, manager: &Manager) -> String {
+        let Some(weighed) = manager.weighed().iter().find(|it| it.goes && it.block == block) else {
+            return String::new();
+        };
+        let beaten_by = match weighed.missing {
+            Some(block) if weighed.needed.is_finite() => format!(", {} {}", self.name(block), worth(weighed.needed)),
+            _ => String::new(),
+        };
+        format!("; it was worth {}{beaten_by}", worth(weighed.worth))
     }
 
     fn gone(&mut self) {
@@ -338,12 +370,19 @@ impl<'a> Witness<'a> {
                 Action::Order(Order::Drop { file, first, count }) => {
                     let blocks: Vec<Block> = (first..first + count).map(|index| Block { file, index }).collect();
                     let runs = blocks.chunk_by(|one, next| self.read_last.get(one) == self.read_last.get(next));
-                    let told: Vec<String> = runs.map(|run| self.gave_up(run)).collect();
+                    let told: Vec<String> = runs.map(|run| self.gave_up(run, manager)).collect();
                     told.into_iter().for_each(|text| self.say(now, text));
                 }
                 Action::Reply(Reply::Wake { .. }) => self.say(now, "a reader goes on".to_owned()),
                 other => self.say(now, other.to_string()),
             }
+        }
+        if let Some(weighed) = manager.weighed().iter().rfind(|it| !it.goes)
+            && let Some(missing) = weighed.missing
+        {
+            let (missing, is) = (self.name(missing), worth(weighed.needed));
+            let (least, its) = (self.name(weighed.block), worth(weighed.worth));
+            self.say(now, format!("no page for {missing}, worth {is}: the least of all, {least}, is worth {its}"));
         }
         let ledger = manager.ledger();
         let partitions: Vec<String> =
@@ -354,7 +393,7 @@ impl<'a> Witness<'a> {
     }
 
     /// Neighbours that were read last at the same time.
-    fn gave_up(&self, run: &[Block]) -> String {
+    fn gave_up(&self, run: &[Block], manager: &Manager) -> String {
         let facts = match self.read_last.get(&run[0]) {
             Some(at) => {
                 let ago = self.references - at;
@@ -363,7 +402,9 @@ impl<'a> Witness<'a> {
             None => "never read".to_owned(),
         };
         let more = if run.len() > 1 { format!(" and {} more", run.len() - 1) } else { String::new() };
-        format!("gave up {}{more} under {}: {facts}", self.name(run[0]), self.policy)
+        let price = self.price_of(run[0], manager);
+        let price = if run.len() > 1 { price.replacen("; it was", "; the first was", 1) } else { price };
+        format!("gave up {}{more} under {}: {facts}{price}", self.name(run[0]), self.policy)
     }
 
     /// An event as a sentence; the rarer ones as in a log.
@@ -392,6 +433,24 @@ impl<'a> Witness<'a> {
             Some(name) => format!("block {} of {name}", block.index),
             None => format!("block {} of file {}", block.index, block.file),
         }
+    }
+}
+
+/// What a page or a block is worth, as a policy compares it.
+fn worth(worth: f64) -> String {
+    if worth < 0.0 {
+        let references = -worth as u64;
+        format!("a use in {references} {}", plural(references, "reference"))
+    } else {
+        if worth == 0.0 {
+            return "nothing".to_owned();
+        }
+        let (number, unit) = match worth {
+            _ if worth >= 1e6 => (worth / 1e6, "ms"),
+            _ if worth >= 1e3 => (worth / 1e3, "us"),
+            _ => (worth, "ns"),
+        };
+        format!("{number:.3} {unit} a reference")
     }
 }
 
@@ -431,8 +490,12 @@ fn plural(number: u64, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use foresee_manager::Config;
+
     use super::*;
+    use crate::host;
     use crate::load::Trace;
+    use crate::timed::{Disclosure, Options, Think, setup};
     use crate::untimed::{Cell, run_watched};
 
     fn witness(numbers: &[u64], question: Question) -> (Vec<(u64, String)>, Sum) {
@@ -466,6 +529,32 @@ mod tests {
         );
         assert_eq!(sum, Sum { found: 2, late: 0, missed: 2, given_up: 1, regretted: 1 });
         assert_eq!(witness(&[1, 2], block(9)), (vec![], Sum::default()));
+    }
+
+    /// Of a policy that puts prices on pages.
+    #[test]
+    fn what_a_page_was_worth_and_what_beat_it() {
+        let trace = Trace::of_blocks((0..40).chain(0..40), 4096);
+        let how = Options {
+            think: Think::None,
+            disclose: Some(Disclosure::TOLD),
+            device: "servers=4,latency_us=5000,mb_per_s=0".parse().unwrap(),
+            disks: 1,
+            lookup_ns: 0,
+        };
+        let told = |policy: &str, question| {
+            let setup = setup(&trace, &how, Config::new(8, policy.parse().unwrap()));
+            let mut witness = Witness::new(question, policy, Vec::new(), &[]);
+            host::run_watched(&setup, &mut |now, event, actions, manager| witness.see(now, event, actions, manager))
+                .unwrap();
+            witness.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
+        };
+        let of_block = told("informed", block(20));
+        assert!(of_block.contains("given the page of block 11 of file 0: it is worth "), "{of_block}");
+        assert!(of_block.contains(" us a reference, that was worth "), "{of_block}");
+        assert!(of_block.contains(" since; it was worth nothing, block 28 of file 0 "), "{of_block}");
+        assert!(told("aggressive", block(20)).contains("; it was worth a use in "));
+        assert!(!told("lru", block(20)).contains("worth"), "it puts no price on anything");
     }
 
     #[test]

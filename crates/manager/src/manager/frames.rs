@@ -21,8 +21,15 @@ impl Manager {
     /// Gives up the policy's candidate, if it has one that is worth less than what is needed.
     fn evict(&mut self, need: Need) -> bool {
         self.policy.weigh(&context!(self), need);
-        let candidate = self.policy.candidate(&context!(self), need);
-        let Some(Candidate { page, .. }) = candidate.filter(|it| it.worth < need.value) else { return false };
+        let Some(Candidate { page, worth, price }) = self.policy.candidate(&context!(self), need) else { return false };
+        let goes = worth < need.value;
+        if price.is_finite() {
+            let Need { missing, value: needed, .. } = need;
+            self.weighed.push(Weighed { block: self.table.block(page), worth: price, missing, needed, goes });
+        }
+        if !goes {
+            return false;
+        }
         self.policy.evicting(page, &context!(self), need);
         if self.takes_advice {
             self.revoked.extend(self.policy.advice().and_then(|advised| advised.revoked()));

@@ -132,7 +132,7 @@ impl Policy for Informed {
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let orphan = self.orphans.first(|page| self.is_owned(page), |page| context.table.can_go(page));
         let declared = || estimators::candidate(&self.estimators(), &self.prices, context, need);
-        orphan.map(Candidate::unpriced).or_else(declared).filter(|it| context.table.can_go(it.page))
+        orphan.or_else(declared).filter(|it| context.table.can_go(it.page))
     }
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {

@@ -102,7 +102,8 @@ impl NextUses {
     /// The page that was found, and what it is worth: less than all others where nobody disclosed a use of it.
     pub fn candidate(&self, value: &impl Value, context: &Context<'_>) -> Option<Candidate> {
         let page = self.found.filter(|&page| context.table.can_go(page))?;
-        Some(Candidate { page, worth: most_valued(page, value, context).map_or(f64::NEG_INFINITY, |(_, worth)| worth) })
+        let worth = most_valued(page, value, context).map_or(f64::NEG_INFINITY, |(_, worth)| worth);
+        Some(Candidate::priced(page, worth))
     }
 
     /// The page used last.

@@ -107,14 +107,42 @@ pub struct Candidate {
     pub page: Page,
     /// It goes for what is worth more than this.
     pub worth: f64,
+    /// What it was worth when it was weighed last, also if it goes for anything since then; for who asks why it went.
+    pub price: f64,
 }
 
 impl Candidate {
     /// A page that goes for anything: its policy compares pages with each other, and with nothing
     /// else.
     pub fn unpriced(page: Page) -> Self {
-        Candidate { page, worth: f64::NEG_INFINITY }
+        Candidate::orphan(page, f64::NEG_INFINITY)
     }
+
+    /// A page that goes for what is worth more.
+    pub fn priced(page: Page, worth: f64) -> Self {
+        Candidate { page, worth, price: worth }
+    }
+
+    /// A page that was worth this, and now goes for anything.
+    pub fn orphan(page: Page, price: f64) -> Self {
+        Candidate { page, worth: f64::NEG_INFINITY, price }
+    }
+}
+
+/// A page was weighed against what it is needed for, by a policy that puts a price on both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weighed {
+    /// The page's block.
+    pub block: Block,
+    /// What it is worth: the time saved, in nanoseconds a reference. Of a policy that compares nothing but uses to come, the
+    /// references until the page's, as a negative number.
+    pub worth: f64,
+    /// The block it is needed for; None where there are only to be fewer pages.
+    pub missing: Option<Block>,
+    /// What that is worth; infinite if its reader waits.
+    pub needed: f64,
+    /// Whether the page goes.
+    pub goes: bool,
 }
 
 /// What a policy wants read ahead because of how its readers read, though nobody disclosed it.

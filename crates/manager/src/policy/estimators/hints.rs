@@ -139,10 +139,10 @@ impl Hints {
         let Stream { sequence, device, ref pages } = self.streams[at];
         let (soonest, passed_over) = pages.soonest(holds)?;
         if context.references_until(Use { sequence, when: soonest }).is_none() {
-            return Some(Candidate { page: passed_over, worth: 0.0 });
+            return Some(Candidate::priced(passed_over, 0.0));
         }
         let (when, page) = pages.latest(holds)?;
-        Some(Candidate { page, worth: self.value(Use { sequence, when }, device, desk, context) })
+        Some(Candidate::priced(page, self.value(Use { sequence, when }, device, desk, context)))
     }
 
     /// The disclosed read that makes the page most valuable.

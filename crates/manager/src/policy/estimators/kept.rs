@@ -95,7 +95,7 @@ impl Kept {
 impl Estimator<Prices> for Kept {
     fn least(&self, prices: &Prices, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let Candidate { page, .. } = self.policy.candidate(context, need)?;
-        Some(Candidate { page, worth: self.saved_by_a_page() * prices.miss_ns(page, context) })
+        Some(Candidate::priced(page, self.saved_by_a_page() * prices.miss_ns(page, context)))
     }
 
     fn owns(&self, page: Page) -> bool {

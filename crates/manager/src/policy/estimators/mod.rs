@@ -203,7 +203,7 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
         for it in &mut self.estimators {
             it.refresh(self.desk, self.context);
         }
-        while let Some((at, Candidate { page, worth })) = self.least(need).filter(|(_, it)| it.worth < need.value) {
+        while let Some((at, Candidate { page, worth, .. })) = self.least(need).filter(|(_, it)| it.worth < need.value) {
             if self.estimators.iter().any(|it| it.defends(page, self.context, need)) {
                 return;
             }
@@ -221,7 +221,7 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
             {
                 self.estimators[other].own(page, self.desk, self.context);
             } else if !has_a_turn {
-                self.orphans.push(page);
+                self.orphans.push(page, worth);
                 if self.can_go(page) {
                     self.estimators.iter_mut().for_each(|it| it.disown(page, self.desk, self.context));
                     return;
@@ -252,7 +252,7 @@ mod tests {
 
     impl Estimator<()> for Toy {
         fn least(&self, (): &(), _: &Context<'_>, _: Need) -> Option<Candidate> {
-            self.owned.first().map(|&(page, worth)| Candidate { page, worth })
+            self.owned.first().map(|&(page, worth)| Candidate::priced(page, worth))
         }
 
         fn knows_each(&self) -> bool {
@@ -296,7 +296,7 @@ mod tests {
         Arbitration { estimators, orphans: &mut orphans, desk: &mut (), context: &context }.weigh(need);
         let orphan = orphans.first(|page| one.owns(page) || other.owns(page), |_| true);
         let declared = candidate(&[&one, &other], &(), &context, need).filter(|it| it.worth < value);
-        (orphan.or(declared.map(|it| it.page)), one.owned.iter().map(|it| it.0).collect())
+        (orphan.or(declared).map(|it| it.page), one.owned.iter().map(|it| it.0).collect())
     }
 
     fn toy(owned: &[(Page, f64)]) -> Toy {

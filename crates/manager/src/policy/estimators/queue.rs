@@ -143,7 +143,7 @@ impl Estimator<Desk> for Queue {
             return None;
         }
         let rate = self.recency.marginal_hit_rate(desk.lists.len(Class::Random));
-        Some(Candidate { page, worth: desk.rates.share(QUEUE) * rate * desk.miss(page, context) })
+        Some(Candidate::priced(page, desk.rates.share(QUEUE) * rate * desk.miss(page, context)))
     }
 
     fn owns(&self, page: Page) -> bool {

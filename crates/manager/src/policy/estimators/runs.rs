@@ -91,7 +91,7 @@ impl Estimator<Desk> for Runs {
             return None;
         }
         let saved = self.saved_by_a_page(desk.lists.len(Class::Sequential));
-        Some(Candidate { page, worth: saved * desk.miss(page, context) })
+        Some(Candidate::priced(page, saved * desk.miss(page, context)))
     }
 
     /// A page does not go for a block of the same stretch that is read after it.

@@ -211,7 +211,7 @@ impl Policy for Tip2 {
                 None if self.is_in_run(page) => {}
                 None if context.table.state(page).is_unread() => self.queue.expect(page, &mut self.desk, context),
                 // Nobody wants it any more.
-                None => self.orphans.push(page),
+                None => self.orphans.push(page, 0.0),
             },
         }
     }
@@ -244,7 +244,7 @@ impl Policy for Tip2 {
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let orphan = self.orphans.first(|page| self.is_owned(page), |page| context.table.can_go(page));
         let declared = || estimators::candidate(&self.estimators(), &self.desk, context, need);
-        orphan.map(Candidate::unpriced).or_else(declared).filter(|it| context.table.can_go(it.page))
+        orphan.or_else(declared).filter(|it| context.table.can_go(it.page))
     }
 
     fn nature(&self) -> Nature {
@@ -315,7 +315,7 @@ impl Hinted for Tip2 {
         self.desk.rates.forget(HINTED + usize::from(sequence));
         for page in self.hints.sequence_ended(sequence) {
             if !self.queue.owns(page) {
-                self.orphans.push(page);
+                self.orphans.push(page, 0.0);
             }
         }
     }
