@@ -136,15 +136,15 @@ fn stamp(of: &Metadata) -> Version {
     Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
 }
 
-/// What the system says of a file, once any further change would show in it.
+/// What the system says of a file, once any further change would show as another stamp. What hides behind this one was written before
+/// any byte is read; a file that is written to all the time is not waited for again, or it could never be opened.
 fn settled(file: &File) -> io::Result<Metadata> {
-    loop {
-        let metadata = file.metadata()?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos() as u64);
-        // A stamp of the future is another machine's clock, which says nothing of ours.
-        match now.checked_sub(nanoseconds(metadata.ctime(), metadata.ctime_nsec())) {
-            Some(age) if age < TICK_NS => thread::sleep(Duration::from_nanos(TICK_NS - age)),
-            _ => return Ok(metadata),
-        }
+    let metadata = file.metadata()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos() as u64);
+    // A stamp of the future is another machine's clock, which says nothing of ours.
+    match now.checked_sub(nanoseconds(metadata.ctime(), metadata.ctime_nsec())) {
+        Some(age) if age < TICK_NS => thread::sleep(Duration::from_nanos(TICK_NS - age)),
+        _ => {}
     }
+    Ok(metadata)
 }

@@ -1,8 +1,12 @@
 //! Files of this machine, and a store that misbehaves.
 
 use std::fs;
-use std::io::IoSliceMut;
+use std::io::{IoSliceMut, Write};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
 
 use foresee_store::{Error, Faults, Faulty, Local, Memory, Store};
 
@@ -30,6 +34,25 @@ fn a_file_is_read_into_pieces_with_its_version() {
             assert_eq!(&[one, two].concat()[..came], expected);
         }
     }
+}
+
+#[test]
+fn a_file_that_is_written_to_all_the_time_can_be_opened() {
+    let path = folder("busy").join("a");
+    fs::write(&path, [0; 10]).unwrap();
+    let opened = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+            while !opened.load(Relaxed) {
+                file.write_all(&[1]).unwrap();
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let object = Local::new().open(path.to_str().unwrap());
+        opened.store(true, Relaxed);
+        assert!(object.unwrap().size() >= 10);
+    });
 }
 
 #[test]
