@@ -171,6 +171,22 @@ impl Posts {
     /// A view of a frame was taken: the frame's first one, perhaps. None if there may be no more views.
     #[inline]
     pub fn view(&self, frame: u32, first: bool, hit: Option<Hit>) -> Option<Posted> {
+        self.view_of_allowance(frame, first, hit).or_else(|| {
+            self.gather_allowances();
+            self.view_of_allowance(frame, first, hit)
+        })
+    }
+
+    /// Makes what threads may take and have not taken anybody's.
+    fn gather_allowances(&self) {
+        for shard in &self.shards {
+            let allowance = std::mem::take(&mut Self::lock(shard).allowance);
+            self.allowance.fetch_add(allowance, AcqRel);
+        }
+    }
+
+    #[inline]
+    fn view_of_allowance(&self, frame: u32, first: bool, hit: Option<Hit>) -> Option<Posted> {
         self.own(|batch| {
             if batch.allowance == 0 {
                 let take = |left: usize| Some(left - left.min(self.portion()));
@@ -286,6 +302,20 @@ mod tests {
         posts.unview(7, true);
         posts.view(8, true, None).unwrap();
         assert_eq!(collected(&posts), (0, vec![7, 8]));
+    }
+
+    #[test]
+    fn what_a_thread_may_take_and_does_not_is_anybodys() {
+        let posts = Posts::new(2);
+        for _ in 0..8 {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    assert!((0..2).all(|frame| posts.view(frame, true, None).is_some()));
+                    (0..2).for_each(|frame| _ = posts.unview(frame, true));
+                });
+            });
+        }
+        assert_eq!(posts.views(), 0);
     }
 
     #[test]
