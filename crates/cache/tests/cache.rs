@@ -8,6 +8,7 @@ use std::io::IoSliceMut;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -272,6 +273,60 @@ fn a_generator_is_asked_as_its_plan_is_read() {
     assert!((2000..3500).contains(&asked), "{asked}");
     let planned = cache.statistics().planned;
     assert!(planned.fetched > 1500 && planned.wasted == 0, "{planned:?}");
+}
+
+/// Serves one request after the other, each when the gate is open.
+struct OneByOne(Gate);
+
+impl Store for OneByOne {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+        self.0.open(name)
+    }
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        self.0.list(prefix)
+    }
+    fn depth(&self) -> usize {
+        1
+    }
+}
+
+fn one_by_one(gate_open: bool) -> (Arc<OneByOne>, Arc<(Mutex<bool>, Condvar)>) {
+    let objects = Memory::default();
+    objects.put("a", bytes("a", 0, 100 * BLOCK));
+    let gate = Arc::new((Mutex::new(gate_open), Condvar::new()));
+    (Arc::new(OneByOne(Gate(objects, Arc::clone(&gate)))), gate)
+}
+
+#[test]
+fn a_generator_may_read() {
+    let cache = builder(64).store("file", one_by_one(true).0).open().unwrap();
+    let file = cache.open("a").unwrap();
+    let (sender, receiver) = channel();
+    let mut plan = cache.plan();
+    plan.generate((0..50).map(move |at| {
+        let place = u64::from(read(&file, at * BLOCK, 1).unwrap()[0]) % 100 * BLOCK;
+        sender.send(place).unwrap();
+        (file.clone(), place..place + 1)
+    }));
+    assert_eq!(receiver.recv().unwrap(), u64::from(byte("a", 0, 0)) % 100 * BLOCK);
+}
+
+#[test]
+fn who_waits_for_a_store_holds_up_no_other() {
+    let ((near, _), (away, gate)) = (one_by_one(true), one_by_one(false));
+    let cache = builder(64).store("file", near).store("away", away).open().unwrap();
+    let far = cache.open("away://a").unwrap();
+    thread::scope(|scope| {
+        let far = &far;
+        let waiting: Vec<_> = (0..8).map(|at| scope.spawn(move || read(far, at * 9 * BLOCK, 1).unwrap())).collect();
+        while cache.statistics().misses < 8 {
+            thread::yield_now();
+        }
+        assert_eq!(read(&cache.open("a").unwrap(), 0, 1).unwrap(), [byte("a", 0, 0)]);
+        *gate.0.lock().unwrap() = true;
+        gate.1.notify_all();
+        waiting.into_iter().for_each(|it| drop(it.join().unwrap()));
+    });
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Stand for Pooled {
         }
         let (report, done) = channel();
         let workers = Workers::new(4, move |done| _ = report.send(done));
-        let host = PoolHost::new(Arc::clone(&memory), objects, workers);
+        let host = PoolHost::new(Arc::clone(&memory), objects, vec![Arc::clone(&workers)], workers);
         Pooled { driver: Driver::new(config, host, Some(tap)), store, memory, done }
     }
 

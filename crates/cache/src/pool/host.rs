@@ -28,7 +28,10 @@ pub struct PoolHost {
     begun: Instant,
     now: Time,
     memory: Arc<Memory>,
-    workers: Arc<Workers>,
+    /// Each store's.
+    workers: Vec<Arc<Workers>>,
+    /// Those that wait for programs.
+    generating: Arc<Workers>,
     /// What the files are.
     pub objects: Objects,
     free: Vec<u32>,
@@ -61,8 +64,8 @@ impl Host for PoolHost {
     fn carry_out(&mut self, order: Order) {
         match order {
             Order::Lookup { file } => {
-                if let Some((store, name)) = self.objects.whereabouts(file) {
-                    self.workers.add(Task::Open(file, store, name), Class::Hinted);
+                if let Some((device, store, name)) = self.objects.whereabouts(file) {
+                    self.workers[usize::from(device.0)].add(Task::Open(file, store, name), Class::Hinted);
                 }
             }
             Order::Fetch { fetch, file, first, count, class, .. } => {
@@ -91,13 +94,14 @@ impl Host for PoolHost {
 
 impl PoolHost {
     /// Over this memory, of which nothing is used.
-    pub fn new(memory: Arc<Memory>, objects: Objects, workers: Arc<Workers>) -> Self {
+    pub fn new(memory: Arc<Memory>, objects: Objects, workers: Vec<Arc<Workers>>, generating: Arc<Workers>) -> Self {
         PoolHost {
             begun: Instant::now(),
             now: Time(0),
             free: (0..memory.len() as u32).rev().collect(),
             memory,
             workers,
+            generating,
             objects,
             fetches: HashMap::new(),
             frameless: VecDeque::new(),
@@ -135,6 +139,7 @@ impl PoolHost {
             && let Some(ordered) = self.fetches.get_mut(fetch)
         {
             if ordered.count <= self.free.len() as u64 {
+                let device = self.objects.device(ordered.first.file);
                 ordered.frames = self.free.split_off(self.free.len() - ordered.count as usize);
                 let task = Fetch {
                     fetch: *fetch,
@@ -143,7 +148,7 @@ impl PoolHost {
                     frames: ordered.frames.clone(),
                     memory: Arc::clone(&self.memory),
                 };
-                self.workers.add(Task::Fetch(task), ordered.class);
+                self.workers[usize::from(device.0)].add(Task::Fetch(task), ordered.class);
             } else if ordered.count > 1 && !self.kept.is_empty() {
                 self.fetches.remove(fetch);
                 self.unfilled.push(*fetch);
@@ -233,7 +238,7 @@ impl PoolHost {
                     wait.end(outcome);
                 }
             }
-            Reply::Pull { reader, .. } => self.workers.add(Task::Pull(reader), Class::Hinted),
+            Reply::Pull { reader, .. } => self.generating.add(Task::Pull(reader), Class::Hinted),
             Reply::Refused { .. } | Reply::Priority { .. } | Reply::LevelPolicy { .. } => self.answer = Some(reply),
             Reply::Revoked { .. } => {}
         }

@@ -50,6 +50,9 @@ use workers::Workers;
 /// Asked by the pool for what a reader will read next; false once that is all.
 pub type Generator = Box<dyn FnMut(&Pool) -> bool + Send>;
 
+/// Programs that are asked at once for what they will read.
+const GENERATORS_AT_ONCE: usize = 16;
+
 /// What speaks with the manager: one at a time.
 struct State {
     driver: Driver<'static, PoolHost>,
@@ -63,7 +66,8 @@ pub struct Pool {
     /// What hits leave to be told; views may have half of the frames, so that the rest is always the manager's.
     posts: Posts,
     state: Mutex<State>,
-    workers: Arc<Workers>,
+    /// All threads: each store's, and those that wait for programs.
+    workers: Vec<Arc<Workers>>,
     log: Option<Log<'static>>,
     stores: Vec<Arc<dyn Store>>,
     /// Readers that there were.
@@ -87,22 +91,26 @@ impl Pool {
     ) -> Result<Arc<Self>, Error> {
         let memory = Arc::new(memory);
         let objects = Objects::new(stores.clone(), memory.frame_bytes() as u64);
-        let threads_max = stores.iter().map(|store| store.depth()).sum();
         let pool = Arc::new_cyclic(|pool: &Weak<Pool>| {
-            let pool = pool.clone();
-            let workers = Workers::new(threads_max, move |done| {
-                if let Some(pool) = pool.upgrade() {
-                    pool.done(done);
-                }
-            });
-            let host = PoolHost::new(Arc::clone(&memory), objects, Arc::clone(&workers));
+            let workers = |threads_max| {
+                let pool = pool.clone();
+                Workers::new(threads_max, move |done| {
+                    if let Some(pool) = pool.upgrade() {
+                        pool.done(done);
+                    }
+                })
+            };
+            let mut all: Vec<_> = stores.iter().map(|store| workers(store.depth())).collect();
+            let generating = workers(GENERATORS_AT_ONCE);
+            let host = PoolHost::new(Arc::clone(&memory), objects, all.clone(), Arc::clone(&generating));
+            all.push(generating);
             let driver = Driver::new(config, host, log.as_ref().map(Log::tap));
             let state = Mutex::new(State { driver, told: Told::default() });
             Pool {
                 posts: Posts::new(memory.len() / 2),
                 memory,
                 state,
-                workers,
+                workers: all,
                 log,
                 stores,
                 readers: AtomicU32::new(0),
@@ -110,7 +118,7 @@ impl Pool {
                 generators: Mutex::default(),
             }
         });
-        pool.workers.start()?;
+        pool.workers.iter().try_for_each(Workers::start)?;
         Ok(pool)
     }
 
@@ -176,6 +184,6 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.workers.close();
+        self.workers.iter().for_each(|workers| workers.close());
     }
 }

@@ -178,9 +178,14 @@ impl Objects {
     }
 
     /// Where a name is looked up.
-    pub fn whereabouts(&self, file: FileId) -> Option<(Arc<dyn Store>, Arc<str>)> {
-        let entry = self.entries.get(file.0 as usize)?;
-        Some((Arc::clone(&self.stores[usize::from(entry.device.0)]), Arc::clone(&entry.name)))
+    pub fn whereabouts(&self, file: FileId) -> Option<(DeviceId, Arc<dyn Store>, Arc<str>)> {
+        let Entry { device, name, .. } = self.entries.get(file.0 as usize)?;
+        Some((*device, Arc::clone(&self.stores[usize::from(device.0)]), Arc::clone(name)))
+    }
+
+    /// The device of a file that has been named.
+    pub fn device(&self, file: FileId) -> DeviceId {
+        self.entries[file.0 as usize].device
     }
 
     /// Where the bytes of a file come from, if they can be had.
@@ -190,7 +195,7 @@ impl Objects {
         if entry.changed {
             return Err(StoreError::Changed);
         }
-        let (store, name) = self.whereabouts(file).ok_or(StoreError::NotFound)?;
+        let (_, store, name) = self.whereabouts(file).ok_or(StoreError::NotFound)?;
         Ok(Origin { store, name, object: entry.object.clone(), version: version.clone(), size: *size })
     }
 }

@@ -1,4 +1,7 @@
-//! The threads that may wait for a store: as many as it serves side by side, started as they are needed.
+//! Threads that may wait: for a store, as many as it serves side by side, or for what programs generate. Started as they are needed.
+//!
+//! Each store has its own, and so has what programs generate: whoever is slow holds up nobody else, and a generator that reads waits for
+//! other threads than those that generate.
 
 use std::collections::VecDeque;
 use std::io;
@@ -52,7 +55,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Adds a task.
+    /// Adds a task that its threads are for.
     pub fn add(self: &Arc<Self>, task: Task, class: Class) {
         let mut queue = self.lock();
         queue.tasks[class as usize].push_back(task);
