@@ -9,7 +9,6 @@ use foresee_manager::{Event, FileId, Source, Want};
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::file::File;
-use crate::pool::Pool;
 use crate::reader::Reader;
 
 /// What a reader will read, in this order. It can be added to at any time; all plans of a reader are one, in the order in which they
@@ -56,7 +55,7 @@ impl Plan {
 
     /// These bytes of it.
     pub fn range(&mut self, file: &File, bytes: Range<u64>) -> &mut Self {
-        match blocks(self.cache.pool(), &bytes) {
+        match blocks(self.cache.pool().memory().frame_bytes() as u64, &bytes) {
             Some(want) => self.hint(file.id(), want),
             None => self,
         }
@@ -83,12 +82,10 @@ impl Plan {
     /// thread of the cache's. In place of the iterator before, if there was one.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
-        let generator = move |pool: &Pool| {
-            let Some((file, bytes)) = ranges.next() else { return false };
-            if let Some(want) = blocks(pool, &bytes) {
-                pool.session().tell(Event::Hint { reader, source: Source::Library, file: file.id(), want });
-            }
-            true
+        let block_bytes = self.cache.pool().memory().frame_bytes() as u64;
+        let generator = move || {
+            let (file, bytes) = ranges.next()?;
+            Some((file.id(), blocks(block_bytes, &bytes)))
         };
         self.cache.pool().generate(reader, Box::new(generator));
         self.tell(Event::More { reader, source: Source::Library });
@@ -109,8 +106,7 @@ impl Plan {
 }
 
 /// The blocks that bytes lie in.
-fn blocks(pool: &Pool, bytes: &Range<u64>) -> Option<Want> {
-    let block_bytes = pool.memory().frame_bytes() as u64;
+fn blocks(block_bytes: u64, bytes: &Range<u64>) -> Option<Want> {
     let (first, end) = (bytes.start / block_bytes, bytes.end.div_ceil(block_bytes));
     (bytes.start < bytes.end).then(|| Want::Range { first, count: end - first })
 }

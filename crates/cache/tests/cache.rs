@@ -312,6 +312,27 @@ fn a_generator_may_read() {
 }
 
 #[test]
+fn what_a_generator_gives_after_its_plan_is_withdrawn_is_not_read_ahead() {
+    let (cache, _) = over(64, &[("a", 100 * BLOCK)]);
+    let file = cache.open("test://a").unwrap();
+    let ((asked, is_asked), (go_on, goes_on)) = (channel(), channel());
+    let mut plan = cache.plan();
+    plan.generate((0..20).map(move |at| {
+        if at == 0 {
+            asked.send(()).unwrap();
+            goes_on.recv().unwrap();
+        }
+        (file.clone(), at * 2 * BLOCK..at * 2 * BLOCK + 1)
+    }));
+    is_asked.recv().unwrap();
+    drop(plan);
+    go_on.send(()).unwrap();
+    // What it holds goes when it is through.
+    assert!(is_asked.recv().is_err());
+    assert_eq!(cache.statistics().planned.fetched, 0);
+}
+
+#[test]
 fn who_waits_for_a_store_holds_up_no_other() {
     let ((near, _), (away, gate)) = (one_by_one(true), one_by_one(false));
     let cache = builder(64).store("file", near).store("away", away).open().unwrap();

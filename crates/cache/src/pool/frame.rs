@@ -27,6 +27,8 @@ const PRESENT: u64 = 1 << 60;
 const DOOMED: u64 = 1 << 61;
 /// Brought ahead, and not pinned since.
 const UNREAD: u64 = 1 << 62;
+/// The manager was told that there are views.
+const TOLD: u64 = 1 << 63;
 
 impl Pin {
     fn weight(self) -> u64 {
@@ -53,6 +55,8 @@ pub struct LetGo {
     pub reclaim: bool,
     /// It was the frame's only view.
     pub unviewed: bool,
+    /// The manager knows of views.
+    pub told: bool,
 }
 
 /// The state.
@@ -85,7 +89,8 @@ impl Frame {
     #[inline]
     pub fn unpin(&self, pin: Pin) -> LetGo {
         let after = self.state.fetch_sub(pin.weight(), Release) - pin.weight();
-        LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, unviewed: pin == Pin::View && after & VIEWS == 0 }
+        let unviewed = pin == Pin::View && after & VIEWS == 0;
+        LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, unviewed, told: after & TOLD != 0 }
     }
 
     /// A free frame has been filled with the bytes of the block of this key.
@@ -103,13 +108,22 @@ impl Frame {
 
     /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to try again.
     pub fn reclaim(&self) -> bool {
-        self.state.compare_exchange(DOOMED, 0, Acquire, Relaxed).is_ok()
+        let free = |state| (state & !TOLD == DOOMED).then_some(0);
+        self.state.fetch_update(Acquire, Relaxed, free).is_ok()
     }
 
-    /// The key of the block it holds, and whether there are views of it; None if it is not present.
-    pub fn viewed(&self) -> Option<(u64, bool)> {
-        let state = self.state.load(Acquire);
-        (state & PRESENT != 0).then(|| (self.key.load(Relaxed), state & VIEWS != 0))
+    /// The key of the block it holds, if it is present.
+    pub fn holds(&self) -> Option<u64> {
+        (self.state.load(Acquire) & PRESENT != 0).then(|| self.key.load(Relaxed))
+    }
+
+    /// The key of the block it holds, if there are views of it: the manager is told so, and whoever gives back the last of them learns
+    /// that it was.
+    pub fn look_for_views(&self) -> Option<u64> {
+        let viewed = |state| state & PRESENT != 0 && state & VIEWS != 0;
+        let told = |state| Some(if viewed(state) { state | TOLD } else { state & !TOLD });
+        let state = self.state.fetch_update(Acquire, Relaxed, told).unwrap_or_else(|state| state);
+        viewed(state).then(|| self.key.load(Relaxed))
     }
 }
 
@@ -136,12 +150,12 @@ mod tests {
         frame.pin(7, Pin::Copy).unwrap();
         assert!(frame.doom());
         assert!(!frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false }));
-        assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true });
-        assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false });
+        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+        assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true, told: false });
+        assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false, told: false });
         // Somebody who looked for another block.
-        assert_eq!(frame.pin(9, Pin::Copy), Err(LetGo { reclaim: true, unviewed: false }));
+        assert_eq!(frame.pin(9, Pin::Copy), Err(LetGo { reclaim: true, unviewed: false, told: false }));
         assert!(frame.reclaim() && !frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false }));
+        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false, told: false }));
     }
 }

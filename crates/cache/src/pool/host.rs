@@ -177,22 +177,22 @@ impl PoolHost {
         }
     }
 
-    /// Whether the manager is to hear of a frame's views: that there are some, or that the last one is gone.
-    pub fn viewed(&mut self, frame: u32) -> Option<Event> {
-        let held = self.memory.frame(frame).viewed().filter(|&(_, viewed)| viewed);
-        match (held, self.viewed.get(&frame)) {
-            (Some((held, _)), None) => {
-                let view = ViewId(self.number());
-                let block = Block { file: FileId((held >> 40) as u32), index: held & (Block::INDEX_LIMIT - 1) };
-                self.viewed.insert(frame, (view, block));
-                Some(Event::Pinned { view, file: block.file, index: block.index })
-            }
-            (None, Some(&(view, block))) => {
-                self.viewed.remove(&frame);
-                Some(Event::Released { view, file: block.file, index: block.index })
-            }
-            _ => None,
-        }
+    /// What the manager is to hear of a frame's views: that the last one of what it held is gone, that there are some of what it holds.
+    pub fn viewed(&mut self, frame: u32) -> impl Iterator<Item = Event> + use<> {
+        let held = self.memory.frame(frame).look_for_views();
+        let before = self.viewed.get(&frame).copied();
+        let is_news = before.map(|(_, block)| key(block)) != held;
+        let released = before.filter(|_| is_news).map(|(view, Block { file, index })| {
+            self.viewed.remove(&frame);
+            Event::Released { view, file, index }
+        });
+        let pinned = held.filter(|_| is_news).map(|held| {
+            let view = ViewId(self.number());
+            let (file, index) = (FileId((held >> 40) as u32), held & (Block::INDEX_LIMIT - 1));
+            self.viewed.insert(frame, (view, Block { file, index }));
+            Event::Pinned { view, file, index }
+        });
+        released.into_iter().chain(pinned)
     }
 
     fn number(&mut self) -> u64 {

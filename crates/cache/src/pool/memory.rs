@@ -100,7 +100,7 @@ impl Memory {
     /// The frame of a block that is present.
     pub fn frame_of(&self, block: Block) -> Option<u32> {
         let key = key(block);
-        let holds = |&frame: &u32| self.frames[frame as usize].viewed().is_some_and(|(held, _)| held == key);
+        let holds = |&frame: &u32| self.frames[frame as usize].holds() == Some(key);
         self.table.candidates(key).find(holds)
     }
 

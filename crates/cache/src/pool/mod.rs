@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use foresee_driver::{Driver, Log};
-use foresee_manager::{Config, DeviceId, FileId, ReaderId};
+use foresee_manager::{Config, DeviceId, FileId, ReaderId, Want};
 use foresee_store::{Object, Store};
 
 use crate::error::Error;
@@ -47,8 +47,8 @@ use posts::{Posts, Told};
 pub use read::Who;
 use workers::Workers;
 
-/// Asked by the pool for what a reader will read next; false once that is all.
-pub type Generator = Box<dyn FnMut(&Pool) -> bool + Send>;
+/// Asked by the pool for what a reader will read next, if anything of that file; None once that is all.
+pub type Generator = Box<dyn FnMut() -> Option<(FileId, Option<Want>)> + Send>;
 
 /// Programs that are asked at once for what they will read.
 const GENERATORS_AT_ONCE: usize = 16;
@@ -174,6 +174,11 @@ impl Pool {
     /// A reader generates nothing any more; what it generated with.
     pub fn stop_generating(&self, reader: ReaderId) -> Option<Arc<Mutex<Generator>>> {
         self.generators.lock().unwrap_or_else(PoisonError::into_inner).remove(&reader)
+    }
+
+    fn is_generating(&self, reader: ReaderId, generator: &Arc<Mutex<Generator>>) -> bool {
+        let generators = self.generators.lock().unwrap_or_else(PoisonError::into_inner);
+        generators.get(&reader).is_some_and(|it| Arc::ptr_eq(it, generator))
     }
 
     /// A number for another reader.

@@ -51,9 +51,9 @@ impl Pool {
     /// Lets go of a frame.
     #[inline]
     fn unpin(&self, frame: u32, pin: Pin) {
-        let LetGo { reclaim, unviewed } = self.memory.frame(frame).unpin(pin);
+        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(pin);
         if pin == Pin::View {
-            self.posted(self.posts.unview(frame, unviewed));
+            self.posted(self.posts.unview(frame, unviewed, told));
         }
         if reclaim {
             self.session().host().reclaim(frame);
@@ -183,9 +183,12 @@ impl Pool {
                 Ok(Some(frame))
             }
             None => {
-                let LetGo { reclaim, .. } = self.memory.frame(frame).unpin(Pin::View);
+                let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
                 if reclaim {
                     self.session().host().reclaim(frame);
+                }
+                if unviewed && told {
+                    self.session().tell_views(frame);
                 }
                 Ok(None)
             }
@@ -215,8 +218,14 @@ impl Pool {
         for _ in 0..GENERATED_AT_ONCE {
             let mut generate = generator.lock().unwrap_or_else(PoisonError::into_inner);
             // What a reader's program does wrong is its own affair.
-            if !catch_unwind(AssertUnwindSafe(|| generate(self))).unwrap_or(false) {
+            let Ok(Some((file, want))) = catch_unwind(AssertUnwindSafe(&mut *generate)) else { return };
+            let mut session = self.session();
+            // Who withdraws a plan takes its generator away before it speaks with the manager.
+            if !self.is_generating(reader, &generator) {
                 return;
+            }
+            if let Some(want) = want {
+                session.tell(Event::Hint { reader, source: Source::Library, file, want });
             }
         }
         self.session().tell(Event::More { reader, source: Source::Library });

@@ -36,9 +36,7 @@ impl<'p> Session<'p> {
         let mut session = Session { pool, state };
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
-            if let Some(event) = session.host().viewed(frame) {
-                session.tell(event);
-            }
+            session.tell_views(frame);
         }
         for hit in told.hits.drain(..) {
             session.tell_hit(hit);
@@ -76,6 +74,13 @@ impl<'p> Session<'p> {
         }
     }
 
+    /// Tells what the manager is to hear of a frame's views.
+    pub fn tell_views(&mut self, frame: u32) {
+        for event in self.host().viewed(frame) {
+            self.tell(event);
+        }
+    }
+
     fn tell_hit(&mut self, Hit { reader, first, count, .. }: Hit) {
         // What went meanwhile was a hit all the same; but told of it, the manager would take it for here again.
         let (mut index, end) = (first.index, first.index + count);
@@ -104,11 +109,34 @@ impl Drop for Session<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use foresee_manager::{Config, FileId, ReaderId};
+    use foresee_manager::{Config, DeviceId, FileId, ReaderId};
     use foresee_store::Memory as Bytes;
 
-    use super::super::Memory;
+    use super::super::posts::Told;
+    use super::super::{Memory, Who};
     use super::*;
+
+    #[test]
+    fn a_view_that_was_told_is_told_to_be_gone_whichever_post_told_it() {
+        let (memory, config, bytes) =
+            (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()), Bytes::default());
+        bytes.put("a", vec![1; 4096]);
+        let pool = Pool::new(memory, &config, vec![Arc::new(bytes)], None).unwrap();
+        let object = pool.store(DeviceId(0)).open("a").unwrap();
+        let file = pool.opened(DeviceId(0), "a", &object).unwrap();
+        let (who, block) = (Who { reader: ReaderId(0), disclosed: false }, Block { file, index: 0 });
+        let view = || pool.view(who, block, 0).unwrap().unwrap();
+        pool.unview(view());
+        // A post of that view was collected, and is looked into while there is another one.
+        let mut told = Told::default();
+        pool.posts.collect(&mut told);
+        let mut session = pool.session();
+        let frame = view();
+        let pinned = session.host().viewed(frame).count();
+        drop(session);
+        pool.unview(frame);
+        assert_eq!((pinned, pool.session().host().viewed(frame).count()), (1, 0));
+    }
 
     #[test]
     fn what_went_before_its_hit_was_told_is_not_taken_for_here() {
