@@ -1,7 +1,7 @@
 //! How a cache is set up.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -94,7 +94,10 @@ impl Builder {
         }
         let frames = Memory::frames_in(self.memory, self.block_bytes).min(i32::MAX as usize);
         if frames < BLOCKS_MIN {
-            return Err(Error::LittleMemory);
+            return Err(Error::LittleMemory {
+                bytes: self.memory,
+                bytes_min: Memory::bytes_of(BLOCKS_MIN, self.block_bytes),
+            });
         }
         let policy = self.policy.parse().map_err(Error::Policy)?;
         let depth = self.stores.iter().map(|(_, store)| store.depth()).max().unwrap_or(1).max(1);
@@ -114,7 +117,8 @@ impl Builder {
 }
 
 fn begin_log(path: PathBuf, config: &Config) -> Result<Log<'static>, Error> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let mut file = BufWriter::new(File::create(&path).map_err(named)?);
     // A cache does not stop for its log; what is missing shows in the log.
     let sink = move |text: &str| _ = file.write_all(text.as_bytes());
     Ok(Log::begin(Box::new(sink), config))

@@ -22,7 +22,12 @@ pub enum Error {
     /// A policy that there is not.
     Policy(String),
     /// So little memory that there is nothing to decide.
-    LittleMemory,
+    LittleMemory {
+        /// Bytes that were given.
+        bytes: usize,
+        /// Bytes that four blocks of this size take, with what is known of them.
+        bytes_min: usize,
+    },
     /// Blocks are of a power of two of bytes, from 4 KiB to 1 MiB.
     BlockBytes(usize),
     /// The system has no memory or threads, or does not let a log be written.
@@ -41,14 +46,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Store { name, error } => write!(f, "{name}: {error}"),
-            Error::NoStore(scheme) => write!(f, "there is no store for '{scheme}://'"),
+            Error::NoStore(scheme) => write!(f, "no store was given to Builder::store for '{scheme}://'"),
             Error::Policy(why) => f.write_str(why),
-            Error::LittleMemory => f.write_str("the memory holds fewer than four blocks"),
+            Error::LittleMemory { bytes, bytes_min } => {
+                write!(f, "a memory of {bytes} bytes holds fewer than four blocks: give {bytes_min} or more")
+            }
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
             Error::TooManyFiles => f.write_str("more versions of objects than can be told apart"),
             Error::TooLarge => f.write_str("the object is too large"),
-            Error::TooManyViews => f.write_str("views hold as much of the memory as they may"),
+            Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
             Error::Refused(why) => write!(f, "the advice was not taken: {why}"),
         }
     }

@@ -28,20 +28,21 @@
 //! ```
 //!
 //! # What holds, whatever is read by how many threads
-//! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what is known of it included; names of
-//!   what was opened, some 200 bytes each, come on top.
+//! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what is known of it included. On top come
+//!   names of what was opened and what plans have unread, some 200 bytes each, and the stacks of its threads.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its store has another by now, what is
 //!   in memory can still be read, and the rest is an error; to open it again is to have the new one. A version is looked at after each
 //!   request.
 //! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request for several blocks that failed, those
 //!   that somebody waits for are asked for once more, one by one; nothing else is tried again by itself.
 //! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one costs time.
+//! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens a cache of its own.
 //!
 //! # What it costs
 //! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 200 bytes beside each. A read of what is in memory is a look into a
 //! table and a copy, without a lock that readers share; a view is the same without the copy. What is missed waits for one request to its
-//! store, together with all its neighbours that the same read wants. Threads: one for each request that the stores serve side by side,
-//! started as they are needed.
+//! store, together with all its neighbours that the same read wants. Threads: for each store, one for each request that it serves side by
+//! side, and up to 16 for generators, started as they are needed.
 //!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can. Other

@@ -112,7 +112,11 @@ fn what_cannot_be_had_is_said() {
     assert!(matches!(cache.open("ftp://a"), Err(Error::NoStore(scheme)) if scheme == "ftp"));
     assert!(matches!(cache.open("/"), Err(Error::Store { error: StoreError::Io(_), .. })));
     assert!(matches!(Cache::builder().policy("lrru").open(), Err(Error::Policy(_))));
-    assert!(matches!(Cache::builder().memory(3 * 4096).block_bytes(4096).open(), Err(Error::LittleMemory)));
+    let little = |bytes| Cache::builder().memory(bytes).block_bytes(4096).open().map(drop);
+    let Err(Error::LittleMemory { bytes: 12_288, bytes_min }) = little(3 * 4096) else { panic!("that is enough") };
+    assert!(little(bytes_min - 1).is_err() && little(bytes_min).is_ok());
+    let unwritten = Cache::builder().log("/nowhere/log").open().map(drop).unwrap_err();
+    assert!(unwritten.to_string().starts_with("/nowhere/log: "), "{unwritten}");
     assert!(matches!(Cache::builder().memory(usize::MAX).open(), Err(Error::System(_))));
     for bytes in [0, 1, 2048, 5000, 2 << 20] {
         assert!(matches!(Cache::builder().block_bytes(bytes).open(), Err(Error::BlockBytes(it)) if it == bytes));

@@ -8,7 +8,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -48,6 +48,10 @@ impl Store for Local {
         let metadata = settled(&file)?;
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
+        }
+        // Files that the system makes up as they are read say that they are empty.
+        if metadata.len() == 0 && file.read_at(&mut [0], 0)? > 0 && file.metadata()?.len() == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not say how long it is").into());
         }
         let direct = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(name).ok();
         let direct = self.direct.then(direct).flatten();

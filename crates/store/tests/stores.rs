@@ -56,6 +56,12 @@ fn a_file_that_is_written_to_all_the_time_can_be_opened() {
 }
 
 #[test]
+fn what_has_bytes_and_says_it_is_empty_is_refused() {
+    let error = Local::new().open("/proc/self/status").map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "it does not say how long it is");
+}
+
+#[test]
 fn each_write_makes_another_version() {
     let path = folder("versions").join("a");
     let mut versions = Vec::new();

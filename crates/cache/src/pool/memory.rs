@@ -28,7 +28,12 @@ pub fn key(block: Block) -> u64 {
 impl Memory {
     /// So many frames as fit with all that belongs to them into so many bytes.
     pub fn frames_in(bytes: usize, frame_bytes: usize) -> usize {
-        bytes / (frame_bytes + BESIDE)
+        bytes / Self::bytes_of(1, frame_bytes)
+    }
+
+    /// Bytes of so many frames, with all that belongs to them.
+    pub fn bytes_of(frames: usize, frame_bytes: usize) -> usize {
+        frames * (frame_bytes + BESIDE)
     }
 
     /// Memory of `frames` frames.
