@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -83,7 +84,8 @@ impl Workers {
         while !queue.closing {
             if let Some(task) = queue.tasks.iter_mut().find_map(VecDeque::pop_front) {
                 drop(queue);
-                (self.report)(task.run());
+                // What a program's iterator holds may panic when it goes: that is no reason to go as well.
+                let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(task.run())));
                 queue = self.lock();
             } else {
                 queue.idle += 1;
@@ -91,5 +93,30 @@ impl Workers {
                 queue.idle -= 1;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use foresee_manager::ReaderId;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_outlives_what_panics_in_it() {
+        let (sender, receiver) = channel();
+        let workers = Workers::new(1, move |done| match done {
+            Done::Pull(ReaderId(0)) => panic!("as this test has it"),
+            _ => sender.send(()).unwrap(),
+        });
+        for reader in 0..2 {
+            workers.add(Task::Pull(ReaderId(reader)), Class::Hinted);
+        }
+        let was_done = receiver.recv_timeout(Duration::from_secs(60));
+        workers.close();
+        assert_eq!(was_done, Ok(()));
     }
 }
