@@ -32,9 +32,8 @@ class Cells:
     def __init__(self, arguments):
         self.foresee = arguments.foresee
         self.memory = MEMORY[1:3] if arguments.quick else MEMORY
-        self.traces = {name_of(path): path for path in paths(arguments.traces)}
-        # Of the names in alphabetical order the first, the third, and so on.
-        self.tuning = set(sorted(self.traces)[::2])
+        self.traces = traces(arguments.traces)
+        self.tuning = tuning(self.traces)
         if arguments.quick:
             self.traces = {name: path for name, path in self.traces.items() if path.stat().st_size < QUICK_BYTES}
         if arguments.only:
@@ -60,6 +59,16 @@ class Cells:
                                  for at, row in enumerate(found)]
             print(f"{name}: simulated", file=sys.stderr, flush=True)
             yield rows
+
+
+def traces(folder):
+    """By name, in the order of the files' names."""
+    return {name_of(path): path for path in sorted(paths(folder), key=lambda path: path.name)}
+
+
+def tuning(names):
+    """Half A, by which constants are chosen, in all tables: every other trace, from the first. The others are half B, which judges."""
+    return set(list(names)[::2])
 
 
 def paths(folder):

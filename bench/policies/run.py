@@ -3,7 +3,7 @@
     told    the default policy told all, beside the field's told policies; and told less: an earlier run, one that is partly wrong, nothing
 
 Traces are the recordings of papers/record and the block traces of a folder (--traces), which need not be there. Nothing depends on
-the machine: the same program gives the same numbers. Half of the traces are for tuning, by alternate names in alphabetical order, and
+the machine: the same program gives the same numbers. Half of the traces are for tuning, by alternate names of their files (cells.py), and
 each table tells the halves apart.
 
 python3 bench/policies/run.py [--only-table TABLE] [--only TRACE] [--quick]

@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import cells as traced
 import common
 
 NAME = "policies-untold"
@@ -39,15 +40,6 @@ DEVICE = ["--device", "servers=64,latency_us=5000,mb_per_s=0", "--think", "none"
 TIMES_MAX = 1.03
 
 
-def traces(folder):
-    """By name, in the order of the files' names."""
-    files = list(folder.glob("*.trc.gz")) + list(folder.glob("*.zst"))
-    files += (common.ROOT / "papers/src").glob("p*/traces/*.parquet")
-    named = {(f"{file.parents[1].name}/" if file.suffix == ".parquet" else "") + file.name.split(".")[0]: file
-             for file in files}
-    return dict(sorted(named.items(), key=lambda it: it[1].name))
-
-
 def simulate(arguments, file, policies, shares, options=()):
     command = [arguments.foresee, "sim", file, "-p", ",".join(policies), "-c", ",".join(shares), "--json", "-", *options]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -55,9 +47,10 @@ def simulate(arguments, file, policies, shares, options=()):
 
 def measure(arguments):
     cells = []
-    for at, (name, file) in enumerate(traces(arguments.traces).items()):
+    files = traced.traces(arguments.traces)
+    for name, file in files.items():
         print(name, file=sys.stderr)
-        place = {"trace": name, "half": "AB"[at % 2]}
+        place = {"trace": name, "half": "A" if name in traced.tuning(files) else "B"}
         for row in simulate(arguments, file, [OURS, *POLICIES, OPTIMUM], SHARES):
             if row["policy"] != "unlimited" and row["cache_blocks"] >= BLOCKS_MIN:
                 cells.append(place | {"blocks": row["cache_blocks"], "policy": row["policy"],
