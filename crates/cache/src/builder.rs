@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use foresee_driver::Log;
 use foresee_manager::{Config, DeviceLimits, Trust};
-use foresee_store::{Local, Store};
+use foresee_store::Store;
 
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::pool::{Memory, Pool};
+use crate::stores;
 
 /// 16 KiB: a request to any store takes longer than to bring so much, and what lies beside what is read is often read too.
 const BLOCK_BYTES: usize = 16 << 10;
@@ -42,8 +43,8 @@ pub struct Builder {
 
 impl Default for Builder {
     fn default() -> Self {
-        let stores = vec![("file".to_owned(), Arc::new(Local::direct()) as Arc<dyn Store>)];
-        Builder { memory: MEMORY, block_bytes: BLOCK_BYTES, policy: POLICY.to_owned(), stores, log: None }
+        let (policy, stores) = (POLICY.to_owned(), stores::known());
+        Builder { memory: MEMORY, block_bytes: BLOCK_BYTES, policy, stores, log: None }
     }
 }
 

@@ -46,10 +46,10 @@ impl Cache {
     /// If it is not there or cannot be opened.
     pub fn open(&self, address: &str) -> Result<File, Error> {
         let (device, name) = self.whereabouts(address)?;
-        let failed = |error| Error::Store { name: Arc::from(name), error };
+        let failed = |error| Error::Store { name: Arc::from(address), error };
         let object = self.pool.store(device).open(name).map_err(failed)?;
         let id = self.pool.opened(device, name, &object)?;
-        Ok(File::new(Arc::clone(&self.reader), id, name, &object))
+        Ok(File::new(Arc::clone(&self.reader), id, address, name, &object))
     }
 
     /// The addresses that begin with this one, in order, as their store lists them.
@@ -58,7 +58,7 @@ impl Cache {
     /// If they cannot be listed.
     pub fn list(&self, address: &str) -> Result<Vec<Listed>, Error> {
         let (device, name) = self.whereabouts(address)?;
-        let failed = |error| Error::Store { name: Arc::from(name), error };
+        let failed = |error| Error::Store { name: Arc::from(address), error };
         let mut listed = self.pool.store(device).list(name).map_err(failed)?;
         let scheme = &address[..address.len() - name.len()];
         listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use foresee_manager::Refusal;
 
+use crate::stores::feature_of;
+
 /// Why something was not done. Each error reaches who asked, and nobody else; one that many waited for is cloned.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The store has it differently, or not at all.
     Store {
-        /// What was opened or read.
+        /// The address of what was opened or read.
         name: Arc<str>,
         /// What the store says. [`foresee_store::Error::Changed`]: open it again to read what is there now.
         error: foresee_store::Error,
@@ -46,7 +48,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Store { name, error } => write!(f, "{name}: {error}"),
-            Error::NoStore(scheme) => write!(f, "no store was given to Builder::store for '{scheme}://'"),
+            Error::NoStore(scheme) => {
+                write!(f, "no store was given to Builder::store for '{scheme}://'")?;
+                match feature_of(scheme) {
+                    Some(feature) => write!(f, ", and this was built without the feature '{feature}'"),
+                    None => Ok(()),
+                }
+            }
             Error::Policy(why) => f.write_str(why),
             Error::LittleMemory { bytes, bytes_min } => {
                 write!(f, "a memory of {bytes} bytes holds fewer than four blocks: give {bytes_min} or more")

@@ -21,7 +21,9 @@ pub struct File {
 struct Opened {
     pool: Arc<Pool>,
     id: FileId,
-    name: Arc<str>,
+    address: Arc<str>,
+    /// Where its name in its store begins there.
+    name_at: usize,
     size: u64,
     version: Version,
 }
@@ -33,9 +35,9 @@ impl Drop for Opened {
 }
 
 impl File {
-    pub(crate) fn new(reader: Arc<Reader>, id: FileId, name: &str, object: &Arc<dyn Object>) -> Self {
-        let (pool, name) = (Arc::clone(&reader.pool), Arc::from(name));
-        let opened = Opened { pool, id, name, size: object.size(), version: object.version().clone() };
+    pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, object: &Arc<dyn Object>) -> Self {
+        let (pool, name_at, address) = (Arc::clone(&reader.pool), address.len() - name.len(), Arc::from(address));
+        let opened = Opened { pool, id, address, name_at, size: object.size(), version: object.version().clone() };
         File { reader, opened: Arc::new(opened) }
     }
 
@@ -92,7 +94,7 @@ impl File {
     /// Its name in its store.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.opened.name
+        &self.opened.address[self.opened.name_at..]
     }
 
     /// Of this reader's blocks, those of files of lower priority go first; 0 is every file's at first.
@@ -109,6 +111,6 @@ impl File {
     }
 
     fn failed(&self, error: foresee_store::Error) -> Error {
-        Error::Store { name: Arc::clone(&self.opened.name), error }
+        Error::Store { name: Arc::clone(&self.opened.address), error }
     }
 }

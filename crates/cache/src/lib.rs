@@ -45,8 +45,15 @@
 //! side, and up to 16 for generators, started as they are needed.
 //!
 //! # Stores
-//! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can. Other
-//! addresses are those of stores that the builder was given ([`Builder::store`]); [`foresee_store::Store`] is what they implement.
+//! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.
+//!
+//! With the features `s3`, `gcs`, `azure` and `http`, `s3://bucket/key`, `gs://bucket/key`, `az://container/key` and
+//! `http(s)://host/path` are opened just so. Credentials and endpoints are the environment's, as the crate
+//! [`foresee-object`](../foresee_object/index.html) has it. They are not on unless said: what they need takes minutes
+//! to compile.
+//!
+//! Other addresses are those of stores that the builder was given ([`Builder::store`]), and so are these where the builder was given
+//! another store for them; [`foresee_store::Store`] is what they implement.
 
 mod builder;
 mod cache;
@@ -56,6 +63,7 @@ mod plan;
 mod pool;
 mod reader;
 mod statistics;
+mod stores;
 mod view;
 
 pub use builder::Builder;

@@ -156,7 +156,7 @@ fn an_error_reaches_who_reads_that_block_and_nobody_else() {
     let cache = builder(64).store("test", Arc::new(Hole(objects))).open().unwrap();
     let file = cache.open("test://a").unwrap();
     let error = read(&file, 0, 5 * BLOCK as usize).unwrap_err();
-    assert_eq!(error.to_string(), "a: a hole");
+    assert_eq!(error.to_string(), "test://a: a hole");
     for block in [0, 1, 3, 4] {
         let came = read(&file, block * BLOCK, BLOCK as usize).unwrap();
         assert!((block * BLOCK..).zip(came).all(|(at, it)| it == byte("a", 0, at)));
@@ -522,6 +522,6 @@ fn a_store_that_panics_has_failed() {
     let cache = builder(64).store("test", Arc::new(Panics)).open().unwrap();
     let file = cache.open("test://a").unwrap();
     for block in 0..40 {
-        assert_eq!(read(&file, block * BLOCK, 1).unwrap_err().to_string(), "a: the store panicked");
+        assert_eq!(read(&file, block * BLOCK, 1).unwrap_err().to_string(), "test://a: the store panicked");
     }
 }

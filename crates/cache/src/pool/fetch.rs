@@ -66,7 +66,7 @@ impl Fetch {
             Some(object) => Arc::clone(object),
             None => origin.store.open(&origin.name)?,
         };
-        if *object.version() != origin.version {
+        if (object.size(), object.version()) != (origin.size, &origin.version) {
             return Err(Error::Changed);
         }
         // SAFETY: the frames are this fetch's until it is reported.

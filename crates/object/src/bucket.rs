@@ -1,0 +1,154 @@
+//! A bucket, or a host: opens objects and lists them.
+
+use std::error::Error as _;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use foresee_store::{Error, Listed};
+use futures_util::TryStreamExt;
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::list::PaginatedListOptions;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ObjectMeta};
+
+use crate::explain::{Place, timed_out};
+use crate::object::Open;
+use crate::runtime::Runtime;
+use crate::service::{Client, PAUSE_MIN, Service, Settings};
+
+/// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
+const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
+
+/// One that is connected to.
+pub(crate) struct Bucket {
+    client: Client,
+    place: Place,
+    deadline: Duration,
+    runtime: Arc<Runtime>,
+    /// Whether it is known to be there.
+    is_met: AtomicBool,
+}
+
+impl Bucket {
+    /// Connects to it, which asks for credentials where they are not at hand.
+    pub fn connect(service: Service, name: &str, settings: &Settings, runtime: Arc<Runtime>) -> Result<Self, Error> {
+        let place = Place { service, bucket: name.to_owned() };
+        let (client, credentials) = service.client(name, settings).map_err(|error| place.unusable(&error))?;
+        runtime.wait_for(async {
+            match tokio::time::timeout(CREDENTIALS_MAX.min(settings.deadline), credentials).await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err(place.no_credentials(&error.to_string())),
+                Err(_) => Err(place.no_credentials("nobody answered who gives them out")),
+            }
+        })?;
+        Ok(Bucket { client, place, deadline: settings.deadline, runtime, is_met: AtomicBool::new(false) })
+    }
+
+    /// Waits for an answer, until the deadline.
+    pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let bounded = async { tokio::time::timeout(self.deadline, answer).await };
+        let answer = self.runtime.wait_for(bounded).unwrap_or_else(|_| Err(timed_out(self.deadline)));
+        if answer.is_ok() {
+            self.is_met.store(true, Relaxed);
+        }
+        answer
+    }
+
+    /// Asks for a part of an object, or for what it is.
+    pub async fn get(&self, path: &Path, options: GetOptions) -> Result<object_store::GetResult, Error> {
+        loop {
+            match self.client.objects.get_opts(path, options.clone()).await {
+                Err(error) if is_cut_off(&error) => tokio::time::sleep(PAUSE_MIN).await,
+                answer => return answer.map_err(|error| self.explain(&error)),
+            }
+        }
+    }
+
+    fn explain(&self, error: &object_store::Error) -> Error {
+        self.place.explain(error)
+    }
+
+    fn path(&self, key: &str) -> Result<Path, Error> {
+        let is_url = self.client.pages.is_none();
+        if is_url && key.contains(['?', '#']) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "addresses with a query are not served").into());
+        }
+        let path = if is_url { Path::from_url_path(key) } else { Path::parse(key) };
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why).into();
+        let path = path.map_err(|error| invalid(error.to_string()))?;
+        // To leave slashes out would be to name another object.
+        match is_url || path.as_ref() == key {
+            true => Ok(path),
+            false => Err(invalid("names with empty parts between slashes are not served".to_owned())),
+        }
+    }
+
+    /// Opens an object in the version it has now.
+    pub fn open(self: Arc<Self>, key: &str) -> Result<Open, Error> {
+        let path = self.path(key)?;
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found = self.ask(self.get(&path, head)).or_else(|error| match self.is_met.load(Relaxed) {
+            true => Err(error),
+            // An answer without a body does not say what is wrong; one with a body does.
+            false => {
+                let range = Some(GetRange::Bounded(0..1));
+                self.ask(self.get(&path, GetOptions { range, ..GetOptions::default() }))
+            }
+        })?;
+        Open::new(Arc::clone(&self), path, found.meta)
+    }
+
+    /// The objects whose keys begin so, by their full names.
+    pub fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
+        let found: Vec<ObjectMeta> = self.ask(async {
+            match &self.client.pages {
+                Some(_) => self.list_pages(prefix).await,
+                None => self.list_folder(prefix).await,
+            }
+        })?;
+        let listed = |it: ObjectMeta| {
+            let key = it.location.to_string();
+            // What is decoded when it is opened.
+            let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
+            Listed { name: format!("{}/{key}", self.place.bucket), size: it.size }
+        };
+        let mut listed: Vec<_> = found.into_iter().map(listed).collect();
+        listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(listed)
+    }
+
+    async fn list_pages(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let Some(pages) = &self.client.pages else { return Ok(Vec::new()) };
+        let (mut found, mut page_token) = (Vec::new(), None);
+        let prefix = Some(prefix).filter(|it| !it.is_empty());
+        loop {
+            let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
+            let page = pages.list_paginated(prefix, options).await.map_err(|error| self.explain(&error))?;
+            found.extend(page.result.objects);
+            page_token = page.page_token;
+            if page_token.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    async fn list_folder(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let prefix = self.path(prefix)?;
+        let folder = prefix.as_ref().rsplit_once('/').map(|(folder, _)| Path::from(folder));
+        let found: Vec<ObjectMeta> =
+            self.client.objects.list(folder.as_ref()).try_collect().await.map_err(|error| self.explain(&error))?;
+        Ok(found.into_iter().filter(|it| it.location.as_ref().starts_with(prefix.as_ref())).collect())
+    }
+}
+
+/// Whether a connection ended within an answer. The client tries that again itself, but not where the answer was a
+/// refusal: then what it said is lost.
+fn is_cut_off(error: &object_store::Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let kind = causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind);
+    matches!(kind, Some(HttpErrorKind::Request | HttpErrorKind::Interrupted))
+}

@@ -1,0 +1,70 @@
+//! What an error of a service means to who asked, and what helps.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foresee_store::Error;
+
+use crate::service::Service;
+
+/// What is asked.
+pub(crate) struct Place {
+    pub service: Service,
+    pub bucket: String,
+}
+
+fn error(kind: io::ErrorKind, text: String) -> Error {
+    Error::Io(Arc::new(io::Error::new(kind, text)))
+}
+
+/// Nothing came in time.
+pub(crate) fn timed_out(deadline: Duration) -> Error {
+    error(io::ErrorKind::TimedOut, format!("no answer within the deadline of {deadline:?}"))
+}
+
+impl Place {
+    fn url(&self) -> String {
+        format!("{}://{}", self.service.scheme(), self.bucket)
+    }
+
+    /// Settings that no client can be made of.
+    pub fn unusable(&self, why: &object_store::Error) -> Error {
+        error(io::ErrorKind::InvalidInput, format!("{}: {why}", self.url()))
+    }
+
+    /// Nobody says who asks.
+    pub fn no_credentials(&self, why: &str) -> Error {
+        let text = format!("no credentials for {}: set {} ({why})", self.url(), self.service.credentials());
+        error(io::ErrorKind::PermissionDenied, text)
+    }
+
+    /// What the error means. Services say it in codes within the text that they answer with.
+    pub fn explain(&self, why: &object_store::Error) -> Error {
+        let text = why.to_string();
+        let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
+        let url = self.url();
+        if says(&["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"]) {
+            let text = format!("there is no bucket {url}: look at its name, and at the endpoint that is set");
+            return error(io::ErrorKind::InvalidInput, text);
+        }
+        if says(&["AuthorizationHeaderMalformed", "PermanentRedirect", "incorrectly configured region"]) {
+            let text = format!("{url} is in another region than the one set: set AWS_REGION to its own ({text})");
+            return error(io::ErrorKind::InvalidInput, text);
+        }
+        // Nothing is asked for beyond the end of the version that is open: this one is shorter.
+        if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
+            return Error::Changed;
+        }
+        match why {
+            object_store::Error::NotFound { .. } => Error::NotFound,
+            object_store::Error::Precondition { .. } => Error::Changed,
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+                let remedy = self.service.credentials();
+                let text = format!("no right to read {url} with the credentials that are set; set {remedy} ({text})");
+                error(io::ErrorKind::PermissionDenied, text)
+            }
+            _ => error(io::ErrorKind::Other, format!("{url}: {text}")),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Objects of S3, Google Cloud Storage, Azure and plain HTTP servers.
+//!
+//! [`ObjectStore`] is a [`Store`](foresee_store::Store) of all buckets of one service. The cache `foresee` has
+//! one for each scheme whose feature is on, and addresses are opened as files are:
+//!
+//! | feature | addresses | settings |
+//! | --- | --- | --- |
+//! | `s3` | `s3://bucket/key` | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT_URL`, ... |
+//! | `gcs` | `gs://bucket/key` | `GOOGLE_SERVICE_ACCOUNT`, `GOOGLE_APPLICATION_CREDENTIALS`, ... |
+//! | `azure` | `az://container/key` | `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`, ... |
+//! | `http` | `http://host/path`, `https://host/path` | none |
+//!
+//! The variables are those of the crate `object_store`, which speaks with the services. Files in which their own
+//! tools keep settings (`~/.aws`) are not read. [`ObjectStore::set`] goes before the environment.
+//!
+//! # What holds
+//! - **Versions**: an object's is its entity tag, or else when it was changed last and its length. Each request
+//!   says which version it is for, and what comes is looked at: bytes of another are never handed over.
+//! - **Retries**: what was not answered, cut off, or answered with 5xx, 429 or 408 is tried again, after pauses
+//!   that grow and are drawn by chance, until the [deadline](ObjectStore::deadline). Other answers are errors at
+//!   once.
+//! - **Lengths**: an answer of more bytes than were asked for is an error; the rest of a shorter one is asked for.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), foresee::Error> {
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use foresee_object::ObjectStore;
+//!
+//! let minio = ObjectStore::s3().set("endpoint", "http://localhost:9000").deadline(Duration::from_secs(10));
+//! let cache = foresee::Cache::builder().store("minio", Arc::new(minio)).open()?;
+//! let file = cache.open("minio://bucket/key")?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod bucket;
+mod explain;
+mod object;
+mod runtime;
+mod service;
+mod store;
+
+pub use store::ObjectStore;

@@ -1,0 +1,118 @@
+//! All buckets of one service.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use foresee_store::{Error, Listed, Object, Store};
+
+use crate::bucket::Bucket;
+use crate::runtime::Runtime;
+use crate::service::{Service, Settings};
+
+/// A store that is away for a minute, as they are at times, loses nothing.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// All buckets of one service, each connected to when something of it is opened first.
+#[must_use]
+pub struct ObjectStore {
+    service: Service,
+    settings: Settings,
+    connected: Mutex<Connected>,
+}
+
+#[derive(Default)]
+struct Connected {
+    runtime: Option<Arc<Runtime>>,
+    buckets: HashMap<String, Arc<Bucket>>,
+}
+
+impl ObjectStore {
+    fn new(service: Service) -> Self {
+        let settings = Settings { options: Vec::new(), deadline: DEADLINE };
+        ObjectStore { service, settings, connected: Mutex::default() }
+    }
+
+    /// S3, and what speaks as it does: a name is `bucket/key`.
+    #[cfg(feature = "s3")]
+    pub fn s3() -> Self {
+        Self::new(Service::S3)
+    }
+
+    /// Google Cloud Storage: a name is `bucket/key`.
+    #[cfg(feature = "gcs")]
+    pub fn gcs() -> Self {
+        Self::new(Service::Gcs)
+    }
+
+    /// Azure's blobs: a name is `container/key`.
+    #[cfg(feature = "azure")]
+    pub fn azure() -> Self {
+        Self::new(Service::Azure)
+    }
+
+    /// Servers without encryption: a name is `host/path`.
+    #[cfg(feature = "http")]
+    pub fn http() -> Self {
+        Self::new(Service::Http("http"))
+    }
+
+    /// Servers with it: a name is `host/path`.
+    #[cfg(feature = "http")]
+    pub fn https() -> Self {
+        Self::new(Service::Http("https"))
+    }
+
+    /// Sets an option of the service, in place of what the environment has: the keys are those of `object_store`, as
+    /// in `set("region", "eu-west-1")`.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.settings.options.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// How long an answer is waited for, attempts and the pauses between them together: two minutes unless said.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.settings.deadline = deadline;
+        self
+    }
+
+    /// The bucket that a name begins with, and what is left of the name.
+    fn bucket<'a>(&self, name: &'a str) -> Result<(Arc<Bucket>, &'a str), Error> {
+        let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+        if bucket.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no bucket or host").into());
+        }
+        let (known, runtime) = {
+            let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+            let runtime = match &connected.runtime {
+                Some(runtime) => Arc::clone(runtime),
+                None => Arc::clone(connected.runtime.insert(Arc::new(Runtime::new()?))),
+            };
+            (connected.buckets.get(bucket).cloned(), runtime)
+        };
+        if let Some(known) = known {
+            return Ok((known, key));
+        }
+        // Credentials may have to be asked for: others do not wait for that.
+        let made = Arc::new(Bucket::connect(self.service, bucket, &self.settings, runtime)?);
+        let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((Arc::clone(connected.buckets.entry(bucket.to_owned()).or_insert(made)), key))
+    }
+}
+
+impl Store for ObjectStore {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
+        let (bucket, key) = self.bucket(name)?;
+        Ok(Arc::new(bucket.open(key)?))
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
+        let (bucket, key) = self.bucket(prefix)?;
+        bucket.list(key)
+    }
+
+    fn depth(&self) -> usize {
+        64
+    }
+}

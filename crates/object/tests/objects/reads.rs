@@ -1,0 +1,196 @@
+//! What is opened, listed and read, and what is said if it is not.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+use std::time::Duration;
+
+use crate::bytes::bytes;
+use crate::server::{Faults, Server, Versions};
+use foresee::store::{Error as StoreError, Store};
+use foresee::{Cache, Error, File};
+use foresee_object::ObjectStore;
+
+const BLOCK: u64 = 4096;
+
+fn quiet(versions: Versions) -> Server {
+    Server::new(versions, Faults::default())
+}
+
+fn s3(server: &Server) -> ObjectStore {
+    let signed = ObjectStore::s3().set("access_key_id", "me").set("secret_access_key", "mine");
+    signed.set("endpoint", &server.url()).set("region", "here").deadline(Duration::from_secs(60))
+}
+
+fn over(store: ObjectStore) -> Cache {
+    Cache::builder().memory(1 << 20).block_bytes(BLOCK as usize).store("s3", Arc::new(store)).open().unwrap()
+}
+
+fn read(file: &File, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+    let mut buffer = vec![0; len];
+    let came = file.read_at(&mut buffer, offset)?;
+    buffer.truncate(came);
+    Ok(buffer)
+}
+
+/// Caches, what their addresses begin with, and a key as each has it. S3 always has tags.
+fn addresses(server: &Server, versions: Versions) -> Vec<(Cache, String, &'static str)> {
+    let plain = (Cache::builder().block_bytes(BLOCK as usize).open().unwrap(), server.url(), "a%20key/100%25");
+    let signed = (over(s3(server)), "s3:/".to_owned(), "a key/100%");
+    if versions == Versions::Times { vec![plain] } else { vec![plain, signed] }
+}
+
+fn gets(server: &Server) -> usize {
+    server.asked().iter().filter(|line| line.starts_with("GET")).count()
+}
+
+#[test]
+fn an_address_is_opened_as_a_file_is() {
+    for versions in [Versions::Tags, Versions::IgnoredTags, Versions::Times] {
+        let server = quiet(versions);
+        server.put("/b/a key/100%", bytes("a", 1, 10 * BLOCK + 7));
+        server.put("/b/empty", Vec::new());
+        for (cache, begin, key) in addresses(&server, versions) {
+            let file = cache.open(&format!("{begin}/b/{key}")).unwrap();
+            assert_eq!(file.len(), 10 * BLOCK + 7);
+            assert_eq!(read(&file, 0, 50 * BLOCK as usize).unwrap(), bytes("a", 1, 10 * BLOCK + 7), "{versions:?}");
+            assert_eq!(read(&file, 10 * BLOCK + 5, 9).unwrap().len(), 2);
+            assert_eq!(read(&cache.open(&format!("{begin}/b/empty")).unwrap(), 0, 10).unwrap(), b"");
+        }
+    }
+}
+
+#[test]
+fn what_begins_so_is_listed_page_by_page() {
+    let server = quiet(Versions::Tags);
+    for key in ["day/1", "day/12", "day/13/x", "day/2", "other", "day/14"] {
+        server.put(&format!("/b/{key}"), key.as_bytes());
+    }
+    let cache = over(s3(&server));
+    let names = |prefix| -> Vec<_> { cache.list(prefix).unwrap().into_iter().map(|it| (it.name, it.size)).collect() };
+    let expected = [("s3://b/day/1", 5), ("s3://b/day/12", 6), ("s3://b/day/13/x", 8), ("s3://b/day/14", 6)];
+    assert_eq!(names("s3://b/day/1"), expected.map(|(name, size)| (name.to_owned(), size)));
+    assert_eq!(names("s3://b/").len(), 6);
+    assert_eq!(names("s3://b").len(), 6);
+    assert_eq!(read(&cache.open(expected[2].0).unwrap(), 0, 9).unwrap(), b"day/13/x");
+}
+
+#[test]
+fn who_has_a_version_open_never_gets_bytes_of_another() {
+    for versions in [Versions::Tags, Versions::IgnoredTags, Versions::Times] {
+        let server = quiet(versions);
+        for (cache, begin, key) in addresses(&server, versions) {
+            server.put("/b/a key/100%", bytes("a", 1, 8 * BLOCK));
+            let address = format!("{begin}/b/{key}");
+            let before = cache.open(&address).unwrap();
+            let here = read(&before, 0, BLOCK as usize).unwrap();
+            server.put("/b/a key/100%", bytes("a", 2, 8 * BLOCK));
+            let error = read(&before, 4 * BLOCK, 1).unwrap_err();
+            assert!(matches!(error, Error::Store { error: StoreError::Changed, .. }), "{versions:?}: {error}");
+            assert_eq!(error.to_string(), format!("{address}: it changed since it was opened"));
+            assert_eq!(read(&before, 0, BLOCK as usize).unwrap(), here);
+            let after = cache.open(&address).unwrap();
+            assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 2, 8 * BLOCK));
+        }
+    }
+}
+
+#[test]
+fn what_says_of_no_version_is_refused() {
+    let server = quiet(Versions::None);
+    server.put("/a", *b"abc");
+    let cache = Cache::builder().open().unwrap();
+    let error = cache.open(&format!("{}/a", server.url())).map(drop).unwrap_err().to_string();
+    assert!(error.contains("neither its ETag nor when it was changed last"), "{error}");
+}
+
+#[test]
+fn what_does_not_exist_or_may_not_be_read_is_an_error_at_once() {
+    let server = quiet(Versions::Tags);
+    server.put("/b/a", *b"abc");
+    let cache = over(s3(&server));
+    let said = |address: &str| cache.open(address).map(drop).unwrap_err().to_string();
+    for (address, parts) in [
+        ("s3://absent/a", &["there is no bucket s3://absent", "its name", "endpoint"][..]),
+        ("s3://closed/a", &["no right to read s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
+        ("s3://elsewhere/a", &["s3://elsewhere is in another region", "AWS_REGION"]),
+        ("s3://misplaced/a", &["s3://misplaced is in another region", "AWS_REGION"]),
+        ("s3:///a", &["names no bucket"]),
+        ("s3://b//a", &["s3://b//a", "empty parts"]),
+        ("gs://b/a", &["'gs://'", "feature 'gcs'"]),
+    ] {
+        let error = said(address);
+        assert!(parts.iter().all(|part| error.contains(part)), "{address}: {error}");
+    }
+    assert_eq!(said("s3://b/none"), "s3://b/none: there is no such object");
+    let asked = server.asked();
+    // Of each bucket a look without a body, and one with.
+    assert!(asked.len() == 10, "some of it was tried again: {asked:?}");
+    // What is known to be there is not looked at twice.
+    cache.open("s3://b/a").unwrap();
+    let before = server.asked().len();
+    assert_eq!(said("s3://b/none"), "s3://b/none: there is no such object");
+    assert_eq!(server.asked().len(), before + 1);
+}
+
+#[test]
+fn settings_that_there_are_not_are_named() {
+    let store = ObjectStore::s3().set("no_such_setting", "1");
+    let error = store.open("b/a").map(drop).unwrap_err().to_string();
+    assert!(error.contains("s3://b") && error.contains("no_such_setting"), "{error}");
+}
+
+#[test]
+fn where_nobody_gives_credentials_out_they_are_asked_for() {
+    // A port where nobody listens, in the place of who gives them out on machines of a cloud.
+    let store = ObjectStore::s3().set("metadata_endpoint", "http://127.0.0.1:9").deadline(Duration::from_millis(300));
+    let error = store.open("b/a").map(drop).unwrap_err().to_string();
+    assert!(error.contains("no credentials for s3://b") && error.contains("AWS_SKIP_SIGNATURE"), "{error}");
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up_at_the_deadline() {
+    let server = quiet(Versions::Tags);
+    server.put("/b/a", bytes("a", 1, 8 * BLOCK));
+    let cache = over(s3(&server).deadline(Duration::from_millis(500)));
+    let file = cache.open("s3://b/a").unwrap();
+    server.state.is_away.store(true, SeqCst);
+    assert!(matches!(read(&file, 0, 1), Err(Error::Store { error: StoreError::Io(_), .. })));
+    assert!(cache.open("s3://b/a").is_err());
+    server.state.is_away.store(false, SeqCst);
+    // Nothing of it is remembered.
+    assert_eq!(read(&file, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 8 * BLOCK));
+}
+
+#[test]
+fn a_server_that_is_away_for_some_seconds_stalls_its_readers_and_loses_nothing() {
+    let server = quiet(Versions::Tags);
+    server.put("/b/a", bytes("a", 1, 600 * BLOCK));
+    let cache = over(s3(&server));
+    let file = cache.open("s3://b/a").unwrap();
+    let mut plan = cache.plan();
+    plan.file(&file);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..4u64)
+            .map(|reader| {
+                let file = &file;
+                scope.spawn(move || {
+                    for block in (0..150).map(|block| block + reader * 150) {
+                        let came = read(file, block * BLOCK, BLOCK as usize).unwrap();
+                        assert!(
+                            came == bytes("a", 1, (block + 1) * BLOCK)[(block * BLOCK) as usize..],
+                            "block {block}"
+                        );
+                    }
+                })
+            })
+            .collect();
+        while gets(&server) < 3 {
+            thread::yield_now();
+        }
+        server.state.is_away.store(true, SeqCst);
+        thread::sleep(Duration::from_secs(3));
+        server.state.is_away.store(false, SeqCst);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
+}

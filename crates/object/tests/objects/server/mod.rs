@@ -1,0 +1,198 @@
+//! A server of objects that speaks as much of HTTP and S3 as reading takes, and misbehaves where it is told to.
+
+mod faults;
+mod list;
+mod request;
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+use faults::Fault;
+pub use faults::Faults;
+use request::Request;
+
+/// How a server tells versions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Versions {
+    /// By entity tags, and it refuses requests for others.
+    Tags,
+    /// By entity tags, and it answers requests for others with what it has.
+    IgnoredTags,
+    /// By the time of the last change alone.
+    Times,
+    /// Not at all.
+    None,
+}
+
+/// By path: generation and bytes.
+type Objects = BTreeMap<String, (u64, Arc<[u8]>)>;
+
+/// What it has, and how it is.
+pub struct State {
+    objects: Mutex<Objects>,
+    generations: AtomicU64,
+    pub versions: Versions,
+    pub faults: Faults,
+    pub is_away: AtomicBool,
+    /// Lines of the requests that came.
+    asked: Mutex<Vec<String>>,
+}
+
+/// The server: on a port of its own, until the test is over.
+#[derive(Clone)]
+pub struct Server {
+    pub state: Arc<State>,
+    pub port: u16,
+}
+
+impl Server {
+    pub fn new(versions: Versions, faults: Faults) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::new(State {
+            objects: Mutex::default(),
+            generations: AtomicU64::new(1),
+            versions,
+            faults,
+            is_away: AtomicBool::new(false),
+            asked: Mutex::default(),
+        });
+        let served = Arc::clone(&state);
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let state = Arc::clone(&served);
+                thread::spawn(move || state.serve(&connection));
+            }
+        });
+        Server { state, port }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Puts an object in the place of what had this path: `/bucket/key`.
+    pub fn put(&self, path: &str, bytes: impl Into<Arc<[u8]>>) {
+        let generation = self.state.generations.fetch_add(1, SeqCst);
+        self.state.objects().insert(path.to_owned(), (generation, bytes.into()));
+    }
+
+    /// What was asked so far, as lines.
+    pub fn asked(&self) -> Vec<String> {
+        self.state.asked.lock().unwrap().clone()
+    }
+}
+
+/// A code of S3's and its answer.
+fn refusal(status: &str, code: &str) -> (String, Vec<u8>) {
+    let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>as it is</Message></Error>");
+    (format!("HTTP/1.1 {status}\r\n"), body.into_bytes())
+}
+
+impl State {
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap()
+    }
+
+    fn serve(&self, connection: &TcpStream) {
+        let mut lines = BufReader::new(connection);
+        while let Some(request) = Request::read(&mut lines) {
+            if self.is_away.load(SeqCst) {
+                return;
+            }
+            self.asked.lock().unwrap().push(format!("{} {}", request.line, request.range.as_deref().unwrap_or("")));
+            let (head, body) = self.answer(&request);
+            let fault = self.faults.of(&request);
+            if fault == Some(Fault::Busy) {
+                let (head, body) = refusal("503 Slow Down", "SlowDown");
+                if respond(connection, &request, &head, &body, body.len(), body.len()).is_err() {
+                    return;
+                }
+                continue;
+            }
+            if let Some(Fault::Late(micros)) = fault {
+                thread::sleep(Duration::from_micros(micros));
+            }
+            let (said, sent) = match fault {
+                Some(Fault::Cut(part)) => (body.len(), body.len() * part / 1000),
+                Some(Fault::Short(part)) => (body.len() * part / 1000, body.len() * part / 1000),
+                _ => (body.len(), body.len()),
+            };
+            if respond(connection, &request, &head, &body, said, sent).is_err() || said > sent {
+                return;
+            }
+        }
+    }
+
+    /// The head without its length, and the body.
+    fn answer(&self, request: &Request) -> (String, Vec<u8>) {
+        let bucket = request.path.split('/').nth(1).unwrap_or_default();
+        match bucket {
+            "closed" => return refusal("403 Forbidden", "AccessDenied"),
+            "elsewhere" => return refusal("301 Moved Permanently", "PermanentRedirect"),
+            "misplaced" => return refusal("400 Bad Request", "AuthorizationHeaderMalformed"),
+            "absent" => return refusal("404 Not Found", "NoSuchBucket"),
+            _ => {}
+        }
+        if request.query.contains("list-type=2") {
+            let objects = self.objects();
+            let keys = objects.iter().filter_map(|(path, (_, bytes))| {
+                Some((path.strip_prefix(&format!("/{bucket}/"))?.to_owned(), bytes.len()))
+            });
+            return (String::from("HTTP/1.1 200 OK\r\n"), list::page(keys, &request.query));
+        }
+        let Some((generation, bytes)) = self.objects().get(&request.path).cloned() else {
+            return refusal("404 Not Found", "NoSuchKey");
+        };
+        let (tag, day) = (format!("\"g{generation}\""), generation % 27 + 1);
+        let weekday = ["Wed", "Thu", "Fri", "Sat", "Sun", "Mon", "Tue"][(day as usize - 1) % 7];
+        let time = format!("{weekday}, {day:02} Jan 2025 00:00:00 GMT");
+        let is_of_another = match self.versions {
+            Versions::Tags => request.if_match.as_ref().is_some_and(|it| *it != tag),
+            Versions::Times => request.if_unmodified_since.as_ref().is_some_and(|it| *it != time),
+            Versions::IgnoredTags | Versions::None => false,
+        };
+        if is_of_another {
+            return refusal("412 Precondition Failed", "PreconditionFailed");
+        }
+        let mut versions = String::new();
+        if matches!(self.versions, Versions::Tags | Versions::IgnoredTags) {
+            versions += &format!("ETag: {tag}\r\n");
+        }
+        if self.versions != Versions::None {
+            versions += &format!("Last-Modified: {time}\r\n");
+        }
+        match request.bytes(bytes.len()) {
+            None => (format!("HTTP/1.1 200 OK\r\n{versions}"), bytes.to_vec()),
+            Some(range) if range.is_empty() => refusal("416 Range Not Satisfiable", "InvalidRange"),
+            Some(range) => {
+                let (first, last, size) = (range.start, range.end - 1, bytes.len());
+                let head =
+                    format!("HTTP/1.1 206 Partial Content\r\n{versions}Content-Range: bytes {first}-{last}/{size}\r\n");
+                (head, bytes[range].to_vec())
+            }
+        }
+    }
+}
+
+fn respond(
+    mut connection: &TcpStream,
+    request: &Request,
+    head: &str,
+    body: &[u8],
+    said: usize,
+    sent: usize,
+) -> std::io::Result<()> {
+    let head = format!("{head}Content-Length: {said}\r\n\r\n");
+    connection.write_all(head.as_bytes())?;
+    if !request.is_head {
+        connection.write_all(&body[..sent])?;
+    }
+    connection.flush()
+}
