@@ -11,8 +11,9 @@ use foresee_store::Store;
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::pool::{Memory, Pool};
+use crate::pool::{Memory, Pool, held_max};
 use crate::stores;
+use crate::tier::{Layout, Tier};
 
 /// 16 KiB: a request to any store takes longer than to bring so much, and what lies beside what is read is often read too.
 const BLOCK_BYTES: usize = 16 << 10;
@@ -38,13 +39,14 @@ pub struct Builder {
     block_bytes: usize,
     policy: String,
     stores: Vec<(String, Arc<dyn Store>)>,
+    disk: Option<(PathBuf, u64)>,
     log: Option<PathBuf>,
 }
 
 impl Default for Builder {
     fn default() -> Self {
         let (policy, stores) = (POLICY.to_owned(), stores::known());
-        Builder { memory: MEMORY, block_bytes: BLOCK_BYTES, policy, stores, log: None }
+        Builder { memory: MEMORY, block_bytes: BLOCK_BYTES, policy, stores, disk: None, log: None }
     }
 }
 
@@ -78,6 +80,17 @@ impl Builder {
         self
     }
 
+    /// Keeps what memory gives up and will be wanted again in this file, on a disk of this machine's that is quicker than the stores:
+    /// so many bytes at most, all that belongs to it included. It outlives the cache: the next one that is given the same file, with
+    /// blocks and bytes of the same number, finds there what it left, if it was killed too. One cache at a time has it.
+    ///
+    /// What is read from it is checked, and of the version that its reader opened; so of two stores of one scheme that use one file, one
+    /// after the other, equal names and versions must mean the same bytes. Those of [`foresee_store::Memory`] do not.
+    pub fn disk(mut self, path: impl Into<PathBuf>, bytes: u64) -> Self {
+        self.disk = Some((path.into(), bytes));
+        self
+    }
+
     /// Writes all that the cache is told and decides to this file, for `foresee replay` and `foresee explain`. It costs some
     /// microseconds a decision.
     pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
@@ -93,13 +106,9 @@ impl Builder {
         if !self.block_bytes.is_power_of_two() || !BLOCK_BYTES_RANGE.contains(&self.block_bytes) {
             return Err(Error::BlockBytes(self.block_bytes));
         }
-        let frames = Memory::frames_in(self.memory, self.block_bytes).min(i32::MAX as usize);
-        if frames < BLOCKS_MIN {
-            return Err(Error::LittleMemory {
-                bytes: self.memory,
-                bytes_min: Memory::bytes_of(BLOCKS_MIN, self.block_bytes),
-            });
-        }
+        let layout = self.disk.as_ref().map(|(_, bytes)| Layout::new(*bytes, self.block_bytes as u64));
+        let frames = self.frames(layout)?;
+        let capacity = frames - layout.map_or(0, |_| held_max(frames));
         let policy = self.policy.parse().map_err(Error::Policy)?;
         let depth = self.stores.iter().map(|(_, store)| store.depth()).max().unwrap_or(1).max(1);
         let device = DeviceLimits {
@@ -109,11 +118,31 @@ impl Builder {
             ..DeviceLimits::default()
         };
         let trust = Trust::Earned { initial_blocks: TRUSTED_BLOCKS };
-        let config = Config { device, trust, ..Config::new(frames as u64, policy) };
+        let config = Config { device, trust, ..Config::new(capacity as u64, policy) };
         let log = self.log.map(|path| begin_log(path, &config)).transpose()?;
-        let (schemes, stores) = self.stores.into_iter().unzip();
-        let pool = Pool::new(Memory::new(frames, self.block_bytes)?, &config, stores, log)?;
-        Ok(Cache::new(pool, schemes))
+        let memory = Memory::new(frames, self.block_bytes)?;
+        let tier =
+            self.disk.zip(layout).map(|((path, _), layout)| Tier::open(&path, layout, frames, self.stores.len()));
+        let pool = Pool::new(memory, &config, self.stores, tier.transpose()?, log)?;
+        Ok(Cache::new(pool))
+    }
+
+    /// So many frames have room in the memory, beside what is known of the disk.
+    fn frames(&self, layout: Option<Layout>) -> Result<usize, Error> {
+        let beside = |frames| layout.map_or(0, |layout| Tier::memory_of(layout, frames));
+        if let Some((path, bytes)) = self.disk.as_ref().filter(|_| layout.is_some_and(|it| it.slots == 0)) {
+            let why = format!("{bytes} bytes hold no block of {}: give more", self.block_bytes);
+            let error = Arc::new(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(Error::Disk { path: path.clone(), error });
+        }
+        let most = Memory::frames_in(self.memory, self.block_bytes).min(i32::MAX as usize);
+        let frames = Memory::frames_in(self.memory.saturating_sub(beside(most)), self.block_bytes).min(most);
+        let frames_min = BLOCKS_MIN + usize::from(layout.is_some());
+        if frames < frames_min {
+            let bytes_min = Memory::bytes_of(frames_min, self.block_bytes) + beside(frames_min);
+            return Err(Error::LittleMemory { bytes: self.memory, bytes_min });
+        }
+        Ok(frames)
     }
 }
 

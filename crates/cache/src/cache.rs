@@ -17,7 +17,6 @@ use crate::store::Listed;
 #[derive(Clone)]
 pub struct Cache {
     pool: Arc<Pool>,
-    schemes: Arc<[String]>,
     reader: Arc<Reader>,
 }
 
@@ -27,9 +26,9 @@ impl Cache {
         Builder::default()
     }
 
-    pub(crate) fn new(pool: Arc<Pool>, schemes: Vec<String>) -> Self {
+    pub(crate) fn new(pool: Arc<Pool>) -> Self {
         let reader = Reader::new(Arc::clone(&pool));
-        Cache { pool, schemes: schemes.into(), reader }
+        Cache { pool, reader }
     }
 
     /// The same cache, for another reader: what it reads and plans is told apart. Threads that go through different data, each in an
@@ -89,9 +88,8 @@ impl Cache {
     /// The store that an address names, and the name there.
     pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(DeviceId, &'a str), Error> {
         let (scheme, name) = address.split_once("://").unwrap_or(("file", address));
-        let at = self.schemes.iter().position(|it| it == scheme);
-        let device = at.and_then(|at| u16::try_from(at).ok()).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
-        Ok((DeviceId(device), name))
+        let device = self.pool.device(scheme).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
+        Ok((device, name))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

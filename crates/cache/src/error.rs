@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use foresee_manager::Refusal;
@@ -27,8 +28,15 @@ pub enum Error {
     LittleMemory {
         /// Bytes that were given.
         bytes: usize,
-        /// Bytes that four blocks of this size take, with what is known of them.
+        /// Bytes that four blocks of this size take, with what is known of them, and of a disk's.
         bytes_min: usize,
+    },
+    /// The file of the second tier ([`crate::Builder::disk`]) cannot be had.
+    Disk {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: Arc<io::Error>,
     },
     /// Blocks are of a power of two of bytes, from 4 KiB to 1 MiB.
     BlockBytes(usize),
@@ -59,6 +67,9 @@ impl fmt::Display for Error {
             Error::LittleMemory { bytes, bytes_min } => {
                 write!(f, "a memory of {bytes} bytes holds fewer than four blocks: give {bytes_min} or more")
             }
+            Error::Disk { path, error } => {
+                write!(f, "{} cannot be the cache's disk: {error}", path.display())
+            }
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
             Error::TooManyFiles => f.write_str("more versions of objects than can be told apart"),
@@ -73,7 +84,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store { error, .. } => Some(error),
-            Error::System(error) => Some(&**error),
+            Error::System(error) | Error::Disk { error, .. } => Some(&**error),
             _ => None,
         }
     }
@@ -89,7 +100,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::Store { error: foresee_store::Error::NotFound, .. } => io::ErrorKind::NotFound,
-            Error::Store { error: foresee_store::Error::Io(error), .. } => error.kind(),
+            Error::Store { error: foresee_store::Error::Io(error), .. } | Error::Disk { error, .. } => error.kind(),
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, error)

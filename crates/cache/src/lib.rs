@@ -36,6 +36,9 @@
 //! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request for several blocks that failed, those
 //!   that somebody waits for are asked for once more, one by one; nothing else is tried again by itself.
 //! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one costs time.
+//! - **Disk**, if it has one ([`Builder::disk`]): no more bytes than it was given; what lies there is checked when it is read, and what is
+//!   damaged comes from its store. It is never waited for to take something, and a disk that fails, is full or slower than the store is
+//!   left alone, and tried now and then. No more is written than it holds, than was read from it, and an eighth of what stores brought.
 //! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens a cache of its own.
 //!
 //! # What it costs
@@ -64,6 +67,8 @@ mod pool;
 mod reader;
 mod statistics;
 mod stores;
+mod table;
+mod tier;
 mod view;
 
 pub use builder::Builder;
@@ -73,5 +78,5 @@ pub use file::File;
 pub use foresee_manager::{LevelOrder, Outcomes, Refusal};
 pub use foresee_store as store;
 pub use plan::Plan;
-pub use statistics::Statistics;
+pub use statistics::{DiskStatistics, Statistics};
 pub use view::View;

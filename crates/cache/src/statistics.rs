@@ -34,6 +34,26 @@ pub struct Statistics {
     pub blocks_used: usize,
     /// Views that there are.
     pub views: usize,
+    /// Its disk; all 0 where it has none.
+    pub disk: DiskStatistics,
+}
+
+/// The second tier's counts ([`crate::Builder::disk`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStatistics {
+    /// Bytes of the blocks that came from it.
+    pub bytes_read: u64,
+    /// Bytes of the blocks that were written to it.
+    pub bytes_written: u64,
+    /// Blocks that were not there any more as they had been written: they came from their stores.
+    pub damaged: u64,
+    /// Blocks that it did not take.
+    pub failed_writes: u64,
+    /// Blocks that it holds when it is full.
+    pub blocks: usize,
+    /// Blocks that it holds now.
+    pub blocks_used: usize,
 }
 
 impl Statistics {
@@ -54,9 +74,10 @@ impl Statistics {
             failed_requests: counted.failed_fetches,
             bytes_read: session.host().bytes(),
             block_bytes: pool.memory().frame_bytes(),
-            blocks: pool.memory().len(),
+            blocks: session.host().capacity(),
             blocks_used: session.host().used(),
             views: pool.views(),
+            disk: session.host().second().map_or(DiskStatistics::default(), |it| it.tier.statistics()),
         }
     }
 }

@@ -10,6 +10,8 @@ mod random;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::env;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
@@ -172,7 +174,13 @@ fn run(seed: u64, failed: &AtomicUsize) {
     let mut random = Random(seed ^ 0xabcd);
     let policy = POLICIES[random.below(POLICIES.len() as u64) as usize];
     let memory = (4 + random.below(60) as usize) * 4608;
-    let builder = Cache::builder().memory(memory).block_bytes(4096).policy(policy);
+    let mut builder = Cache::builder().memory(memory).block_bytes(4096).policy(policy);
+    let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interleavings");
+    if random.below(2) == 0 {
+        // Another world's names and versions are not this one's.
+        let _ = fs::remove_file(&disk);
+        builder = builder.memory(memory + 20_000).disk(&disk, 20_000 + random.below(300_000));
+    }
     let cache = builder.store("test", Arc::clone(&world.store)).open().unwrap();
     thread::scope(|scope| {
         for reader in 0..READERS {

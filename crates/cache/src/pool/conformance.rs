@@ -37,13 +37,20 @@ impl Stand for Pooled {
         let faults = Faults { failed: if spoiled { 1000 } else { 0 }, late_us_max: 300, ..Faults::default() };
         let store: Arc<dyn Store> = Arc::new(Faulty::new(bytes, 1, faults));
         let memory = Arc::new(Memory::new(config.capacity as usize, FRAME_BYTES).unwrap());
-        let mut objects = Objects::new(vec![Arc::clone(&store)], FRAME_BYTES as u64);
+        let mut objects = Objects::new(Arc::from(["test".to_owned()]), vec![Arc::clone(&store)], FRAME_BYTES as u64);
         for number in 0..files.len() {
             assert_eq!(objects.named(DeviceId(0), &number.to_string()).unwrap(), FileId(number as u32));
         }
         let (report, done) = channel();
         let workers = Workers::new(4, move |done| _ = report.send(done));
-        let host = PoolHost::new(Arc::clone(&memory), objects, vec![Arc::clone(&workers)], workers);
+        let host = PoolHost::new(
+            Arc::clone(&memory),
+            config.capacity as usize,
+            objects,
+            vec![Arc::clone(&workers)],
+            workers,
+            None,
+        );
         Pooled { driver: Driver::new(config, host, Some(tap)), store, memory, done }
     }
 

@@ -1,14 +1,18 @@
 //! What threads do for the pool: opening objects, and bringing their bytes into frames.
 
 use std::io::{self, IoSliceMut};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use foresee_manager::{FetchId, FileId, ReaderId};
 use foresee_store::{Error, Object, Store};
 
 use super::memory::Memory;
 use super::objects::Origin;
+use super::second::{Keep, Recall};
+use crate::tier::Entry;
 
 /// Something to do.
 pub enum Task {
@@ -16,6 +20,10 @@ pub enum Task {
     Open(FileId, Arc<dyn Store>, Arc<str>),
     /// Fill frames.
     Fetch(Fetch),
+    /// Fill frames from the second tier.
+    Recall(Recall),
+    /// Write a frame to the second tier.
+    Keep(Keep),
     /// Ask what a reader will read next.
     Pull(ReaderId),
 }
@@ -24,6 +32,8 @@ pub enum Task {
 pub struct Fetch {
     /// What it is known by.
     pub fetch: FetchId,
+    /// Which of its blocks these are.
+    pub part: Range<usize>,
     /// Where the bytes are.
     pub origin: Result<Origin, Error>,
     /// The first of them.
@@ -38,8 +48,12 @@ pub struct Fetch {
 pub enum Done {
     /// A name was looked up.
     Opened(FileId, Result<Arc<dyn Object>, Error>),
-    /// Frames were filled, or not.
-    Fetched(FetchId, Result<(), Error>),
+    /// Some of a fetch's frames were filled, or not; how long that took.
+    Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
+    /// Frames were filled from the second tier, as far as these say; how long that took.
+    Recalled(Recall, Vec<bool>, Duration),
+    /// A frame was written to the second tier, or not.
+    Kept(Keep, io::Result<Entry>),
     /// A reader is to be asked; by whoever knows it.
     Pull(ReaderId),
 }
@@ -49,7 +63,19 @@ impl Task {
     pub fn run(self) -> Done {
         match self {
             Task::Open(file, store, name) => Done::Opened(file, caught(|| store.open(&name))),
-            Task::Fetch(fetch) => Done::Fetched(fetch.fetch, caught(|| fetch.run())),
+            Task::Fetch(fetch) => {
+                let begun = Instant::now();
+                let result = caught(|| fetch.run());
+                Done::Fetched(fetch.fetch, fetch.part, result, begun.elapsed())
+            }
+            Task::Recall(recall) => {
+                let (good, took) = recall.run();
+                Done::Recalled(recall, good, took)
+            }
+            Task::Keep(keep) => {
+                let written = keep.run();
+                Done::Kept(keep, written)
+            }
             Task::Pull(reader) => Done::Pull(reader),
         }
     }

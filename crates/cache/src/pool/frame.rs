@@ -23,12 +23,22 @@ pub enum Pin {
 const VIEW: u64 = 1 << 24;
 const VIEWS: u64 = ((1 << 24) - 1) * VIEW;
 const PINS: u64 = VIEWS | (VIEW - 1);
+/// When it was filled, or first read if it was brought ahead: an epoch, of which there are so many.
+const EPOCH_SHIFT: u32 = 48;
+const EPOCHS: u64 = 16;
+const EPOCH: u64 = (EPOCHS - 1) << EPOCH_SHIFT;
+/// It was read in a later epoch as well.
+const AGAIN: u64 = 1 << 59;
 const PRESENT: u64 = 1 << 60;
 const DOOMED: u64 = 1 << 61;
 /// Brought ahead, and not pinned since.
 const UNREAD: u64 = 1 << 62;
 /// The manager was told that there are views.
 const TOLD: u64 = 1 << 63;
+
+fn in_state(epoch: u64) -> u64 {
+    (epoch % EPOCHS) << EPOCH_SHIFT
+}
 
 impl Pin {
     fn weight(self) -> u64 {
@@ -46,6 +56,15 @@ pub struct Taken {
     pub first: bool,
     /// It is the frame's only view.
     pub newly_viewed: bool,
+}
+
+/// What was read of it since it was filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uses {
+    /// Anything.
+    pub any: bool,
+    /// Something, an epoch or more after the first time: not just the next part of the same reading.
+    pub again: bool,
 }
 
 /// What letting go of a pin led to.
@@ -67,9 +86,9 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Pins the frame if it is present and holds the block of this key. If it is not, whether it is to be reclaimed.
+    /// Pins the frame in this epoch if it is present and holds the block of this key. If it is not, whether it is to be reclaimed.
     #[inline]
-    pub fn pin(&self, key: u64, pin: Pin) -> Result<Taken, LetGo> {
+    pub fn pin(&self, key: u64, pin: Pin, epoch: u64) -> Result<Taken, LetGo> {
         let mut before = self.state.fetch_add(Pin::Copy.weight(), Acquire);
         if before & PRESENT == 0 || self.key.load(Relaxed) != key {
             return Err(self.unpin(Pin::Copy));
@@ -81,8 +100,18 @@ impl Frame {
                 return Err(self.unpin(Pin::View));
             }
         }
-        let first = before & UNREAD != 0 && self.state.fetch_and(!UNREAD, Relaxed) & UNREAD != 0;
+        let first = before & UNREAD != 0 && self.first_read(epoch);
+        if before & (AGAIN | UNREAD) == 0 && before & EPOCH != in_state(epoch) {
+            self.state.fetch_or(AGAIN, Relaxed);
+        }
         Ok(Taken { first, newly_viewed: pin == Pin::View && before & VIEWS == 0 })
+    }
+
+    /// It is read, and was only brought ahead before. Whether nobody else was first.
+    #[cold]
+    fn first_read(&self, epoch: u64) -> bool {
+        let read = |state| (state & UNREAD != 0).then_some(state & !(UNREAD | EPOCH) | in_state(epoch));
+        self.state.fetch_update(Relaxed, Relaxed, read).is_ok()
     }
 
     /// Lets go of a pin.
@@ -93,17 +122,23 @@ impl Frame {
         LetGo { reclaim: after & (DOOMED | PINS) == DOOMED, unviewed, told: after & TOLD != 0 }
     }
 
-    /// A free frame has been filled with the bytes of the block of this key.
-    pub fn fill(&self, key: u64, unread: bool) {
+    /// A free frame has been filled with the bytes of the block of this key, in this epoch.
+    pub fn fill(&self, key: u64, unread: bool, epoch: u64) {
         self.key.store(key, Relaxed);
-        self.state.fetch_or(if unread { PRESENT | UNREAD } else { PRESENT }, Release);
+        self.state.fetch_or(in_state(epoch) | if unread { PRESENT | UNREAD } else { PRESENT }, Release);
+    }
+
+    /// What was read of it.
+    pub fn uses(&self) -> Uses {
+        let state = self.state.load(Relaxed);
+        Uses { any: state & UNREAD == 0, again: state & AGAIN != 0 }
     }
 
     /// From now on nobody pins it any more. Returns whether views keep its bytes.
     pub fn doom(&self) -> bool {
         // Doomed first: a frame that is neither is a free one.
         self.state.fetch_or(DOOMED, Relaxed);
-        self.state.fetch_and(!(PRESENT | UNREAD), Relaxed) & VIEWS != 0
+        self.state.fetch_and(!(PRESENT | UNREAD | AGAIN | EPOCH), Relaxed) & VIEWS != 0
     }
 
     /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to try again.
@@ -134,28 +169,46 @@ mod tests {
     #[test]
     fn only_the_block_it_holds_is_pinned() {
         let frame = Frame::default();
-        assert!(frame.pin(7, Pin::Copy).is_err());
-        frame.fill(7, true);
-        assert!(frame.pin(8, Pin::Copy).is_err());
-        assert_eq!(frame.pin(7, Pin::Copy), Ok(Taken { first: true, newly_viewed: false }));
-        assert_eq!(frame.pin(7, Pin::View), Ok(Taken { first: false, newly_viewed: true }));
-        assert_eq!(frame.pin(7, Pin::View), Ok(Taken { first: false, newly_viewed: false }));
+        assert!(frame.pin(7, Pin::Copy, 0).is_err());
+        frame.fill(7, true, 0);
+        assert!(frame.pin(8, Pin::Copy, 0).is_err());
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Ok(Taken { first: true, newly_viewed: false }));
+        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, newly_viewed: true }));
+        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, newly_viewed: false }));
     }
 
     #[test]
     fn a_doomed_frame_is_free_when_its_last_pin_goes() {
         let frame = Frame::default();
-        frame.fill(7, false);
-        frame.pin(7, Pin::View).unwrap();
-        frame.pin(7, Pin::Copy).unwrap();
+        frame.fill(7, false, 0);
+        frame.pin(7, Pin::View, 0).unwrap();
+        frame.pin(7, Pin::Copy, 0).unwrap();
         assert!(frame.doom());
         assert!(!frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(LetGo { reclaim: false, unviewed: false, told: false }));
         assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true, told: false });
         assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false, told: false });
         // Somebody who looked for another block.
-        assert_eq!(frame.pin(9, Pin::Copy), Err(LetGo { reclaim: true, unviewed: false, told: false }));
+        assert_eq!(frame.pin(9, Pin::Copy, 0), Err(LetGo { reclaim: true, unviewed: false, told: false }));
         assert!(frame.reclaim() && !frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+    }
+    #[test]
+    fn reading_on_in_the_same_epoch_is_not_reading_again() {
+        let frame = Frame::default();
+        let read = |epoch| {
+            frame.pin(7, Pin::Copy, epoch).unwrap();
+            frame.unpin(Pin::Copy);
+            frame.uses()
+        };
+        let (never, once, again) =
+            (Uses { any: false, again: false }, Uses { any: true, again: false }, Uses { any: true, again: true });
+        frame.fill(7, true, 3);
+        assert_eq!(frame.uses(), never);
+        assert_eq!((read(5), read(5), read(6), read(5)), (once, once, again, again));
+        frame.doom();
+        assert!(frame.reclaim());
+        frame.fill(7, false, 20);
+        assert_eq!((frame.uses(), read(20), read(21)), (once, once, again));
     }
 }

@@ -1,16 +1,19 @@
 //! The host: carries the manager's orders out on frames of its own, and hands what comes to who waits for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foresee_driver::Host;
-use foresee_manager::{Block, Class, Event, FetchId, FileId, Order, Reply, Time, ViewId, WaiterId};
+use foresee_manager::{Block, Class, Event, FetchId, FileId, Order, Reply, Standing, Time, ViewId, WaiterId};
 use foresee_store::Error;
 
 use super::fetch::{Done, Fetch, Task};
+use super::frame::Pin;
 use super::memory::{Memory, key};
 use super::objects::Objects;
+use super::second::{Offered, Recall, Second, rest};
 use super::wait::{Arrived, Wait};
 use super::workers::Workers;
 
@@ -21,6 +24,10 @@ struct Ordered {
     class: Class,
     /// Where its blocks go; none while there are not enough that are free.
     frames: Vec<u32>,
+    /// Tasks that fill them and are not done.
+    parts: usize,
+    /// What went wrong with one of them.
+    error: Option<Error>,
 }
 
 /// The host.
@@ -28,6 +35,9 @@ pub struct PoolHost {
     begun: Instant,
     now: Time,
     memory: Arc<Memory>,
+    /// Frames that the manager knows of; the rest is for what is written to the second tier.
+    capacity: usize,
+    second: Option<Second>,
     /// Each store's.
     workers: Vec<Arc<Workers>>,
     /// Those that wait for programs.
@@ -70,7 +80,8 @@ impl Host for PoolHost {
             }
             Order::Fetch { fetch, file, first, count, class, .. } => {
                 let first = Block { file, index: first };
-                self.fetches.insert(fetch, Ordered { first, count, class, frames: Vec::new() });
+                let ordered = Ordered { first, count, class, frames: Vec::new(), parts: 0, error: None };
+                self.fetches.insert(fetch, ordered);
                 match class {
                     Class::Demand => self.frameless.push_front(fetch),
                     _ => self.frameless.push_back(fetch),
@@ -78,7 +89,11 @@ impl Host for PoolHost {
                 self.begin_fetches();
             }
             Order::Drop { file, first, count } => {
+                let lasting = self.second.as_ref().and_then(|_| self.objects.lasting(file));
                 for index in first..first + count {
+                    if let Some(((_, object), second)) = lasting.zip(self.second.as_mut()) {
+                        second.offer(Block { file, index }, object);
+                    }
                     if let Some((frame, views)) = self.memory.give_up(Block { file, index }) {
                         if views {
                             self.kept.insert(frame);
@@ -93,13 +108,22 @@ impl Host for PoolHost {
 }
 
 impl PoolHost {
-    /// Over this memory, of which nothing is used.
-    pub fn new(memory: Arc<Memory>, objects: Objects, workers: Vec<Arc<Workers>>, generating: Arc<Workers>) -> Self {
+    /// Over this memory, of which nothing is used and `capacity` frames are the manager's.
+    pub fn new(
+        memory: Arc<Memory>,
+        capacity: usize,
+        objects: Objects,
+        workers: Vec<Arc<Workers>>,
+        generating: Arc<Workers>,
+        second: Option<Second>,
+    ) -> Self {
         PoolHost {
             begun: Instant::now(),
             now: Time(0),
             free: (0..memory.len() as u32).rev().collect(),
             memory,
+            capacity,
+            second,
             workers,
             generating,
             objects,
@@ -129,33 +153,83 @@ impl PoolHost {
 
     /// Frames that are neither free nor about to be.
     pub fn used(&self) -> usize {
-        self.memory.len() - self.free.len()
+        let held = self.second.as_ref().map_or(0, Second::held);
+        self.memory.len() - self.free.len() - held
+    }
+
+    /// Frames that hold what the manager keeps, if views keep none.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The second tier.
+    pub fn second(&self) -> Option<&Second> {
+        self.second.as_ref()
     }
 
     /// What was ordered gets frames, as far as there are any: demand first, and nothing goes before what waits. While views keep frames
     /// there may never be enough for several blocks at once: the manager is told so, and asks for one by one what is waited for.
     fn begin_fetches(&mut self) {
-        while let Some(fetch) = self.frameless.front()
-            && let Some(ordered) = self.fetches.get_mut(fetch)
+        while let Some(&fetch) = self.frameless.front()
+            && let Some(ordered) = self.fetches.get_mut(&fetch)
         {
             if ordered.count <= self.free.len() as u64 {
-                let device = self.objects.device(ordered.first.file);
                 ordered.frames = self.free.split_off(self.free.len() - ordered.count as usize);
-                let task = Fetch {
-                    fetch: *fetch,
-                    origin: self.objects.origin(ordered.first.file),
-                    offset: ordered.first.index * self.memory.frame_bytes() as u64,
-                    frames: ordered.frames.clone(),
-                    memory: Arc::clone(&self.memory),
-                };
-                self.workers[usize::from(device.0)].add(Task::Fetch(task), ordered.class);
+                self.begin(fetch);
             } else if ordered.count > 1 && !self.kept.is_empty() {
-                self.fetches.remove(fetch);
-                self.unfilled.push(*fetch);
+                self.fetches.remove(&fetch);
+                self.unfilled.push(fetch);
             } else {
                 return;
             }
             self.frameless.pop_front();
+        }
+    }
+
+    /// A fetch has its frames: what lies on the second tier comes from there, and each run of the rest from the store.
+    fn begin(&mut self, fetch: FetchId) {
+        let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
+        let Ordered { first, class, frames, .. } = ordered;
+        let found = match (&mut self.second, self.objects.lasting(first.file)) {
+            (Some(second), Some(object)) => second.recall(fetch, *class, object, first.index, frames),
+            _ => Vec::new(),
+        };
+        ordered.parts = usize::from(!found.is_empty());
+        for part in rest(0..frames.len(), &found) {
+            self.fetch_part(fetch, part);
+        }
+    }
+
+    fn fetch_part(&mut self, fetch: FetchId, part: Range<usize>) {
+        let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
+        ordered.parts += 1;
+        let file = ordered.first.file;
+        let task = Fetch {
+            fetch,
+            part: part.clone(),
+            origin: self.objects.origin(file),
+            offset: (ordered.first.index + part.start as u64) * self.memory.frame_bytes() as u64,
+            frames: ordered.frames[part].to_vec(),
+            memory: Arc::clone(&self.memory),
+        };
+        self.workers[usize::from(self.objects.device(file).0)].add(Task::Fetch(task), ordered.class);
+    }
+
+    /// Blocks that were given up in this session, and may be kept on the second tier.
+    pub fn offered(&mut self) -> Vec<Offered> {
+        self.second.as_mut().map_or(Vec::new(), Second::offered)
+    }
+
+    /// What becomes of one of them, by how the reads of it stand that are to come.
+    pub fn judge(&mut self, offered: Offered, standing: Standing) {
+        let not_kept = self.second.as_mut().and_then(|second| second.judge(offered, standing));
+        not_kept.into_iter().for_each(|frame| self.let_go(frame));
+    }
+
+    /// A frame is not held for the second tier any more.
+    fn let_go(&mut self, frame: u32) {
+        if self.memory.frame(frame).unpin(Pin::Copy).reclaim {
+            self.reclaim(frame);
         }
     }
 
@@ -173,7 +247,7 @@ impl PoolHost {
         let kept = self.kept.len();
         match std::mem::replace(&mut self.kept_told, kept) == kept {
             true => self.unfilled.pop().map(|fetch| Event::FetchFailed { fetch }),
-            false => Some(Event::Capacity { pages: (self.memory.len() - kept) as u64 }),
+            false => Some(Event::Capacity { pages: (self.capacity - kept) as u64 }),
         }
     }
 
@@ -248,23 +322,66 @@ impl PoolHost {
     pub fn done(&mut self, done: Done) -> Option<Event> {
         match done {
             Done::Opened(file, object) => self.objects.looked_up(file, object),
-            Done::Fetched(fetch, result) => self.fetched(fetch, result),
+            Done::Fetched(fetch, part, result, took) => self.fetched(fetch, part, result, took),
+            Done::Recalled(recall, good, took) => self.recalled(&recall, &good, took),
+            Done::Kept(keep, written) => {
+                self.second.as_mut()?.kept(keep.slot, written);
+                self.let_go(keep.frame);
+                None
+            }
             Done::Pull(_) => None,
         }
     }
 
-    fn fetched(&mut self, fetch: FetchId, result: Result<(), Error>) -> Option<Event> {
-        let Ordered { first, class, frames, .. } = self.fetches.remove(&fetch)?;
+    /// A part of a fetch came from its store, or not.
+    fn fetched(
+        &mut self,
+        fetch: FetchId,
+        part: Range<usize>,
+        result: Result<(), Error>,
+        took: Duration,
+    ) -> Option<Event> {
+        let ordered = self.fetches.get_mut(&fetch)?;
+        let Ordered { first, frames, .. } = ordered;
+        match result {
+            Ok(()) => {
+                self.bytes += (part.len() * self.memory.frame_bytes()) as u64;
+                if let Some(second) = &mut self.second
+                    && let Some((device, object)) = self.objects.lasting(first.file)
+                {
+                    second.came(device, object, first.index + part.start as u64, &frames[part], took);
+                }
+            }
+            Err(error) => ordered.error = Some(error),
+        }
+        self.part_done(fetch)
+    }
+
+    /// A part of a fetch came from the second tier; what did not is asked of the store.
+    fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Option<Event> {
+        let bad = self.second.as_mut()?.recalled(recall, good, took);
+        bad.into_iter().for_each(|at| self.fetch_part(recall.fetch, at..at + 1));
+        self.part_done(recall.fetch)
+    }
+
+    /// A part of a fetch is done. Once all are: what the manager must hear.
+    fn part_done(&mut self, fetch: FetchId) -> Option<Event> {
+        let ordered = self.fetches.get_mut(&fetch)?;
+        ordered.parts -= 1;
+        if ordered.parts > 0 {
+            return None;
+        }
+        let Ordered { first, class, frames, error, .. } = self.fetches.remove(&fetch)?;
+        let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
         match result.and_then(|()| self.objects.origin(first.file).map(drop)) {
             Ok(()) => {
-                self.bytes += frames.len() as u64 * self.memory.frame_bytes() as u64;
                 for (block, frame) in blocks.zip(frames) {
                     self.memory.fill(frame, block, class != Class::Demand);
                     for (wait, at) in self.waiting.remove(&key(block)).unwrap_or_default() {
                         // It was filled with this very block, and nobody gives it up meanwhile.
-                        if self.memory.frame(frame).pin(key(block), wait.pin).is_ok() {
+                        if self.memory.pin_frame(frame, key(block), wait.pin).is_ok() {
                             wait.hand(Arrived { at, frame });
                         }
                     }

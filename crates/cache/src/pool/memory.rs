@@ -1,22 +1,29 @@
 //! What hits use: the frames' bytes, their states, and the way to them.
 
 use std::io::{self, IoSliceMut};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use foresee_manager::Block;
 
 use super::arena::Arena;
 use super::frame::{Frame, LetGo, Pin, Taken};
-use super::table::Table;
+use crate::table::Table;
 
 /// Bytes that a frame takes beside its own: its state, its way in the table, and what the manager keeps of a page and of those that went
 /// lately, under the policy that keeps most.
 const BESIDE: usize = size_of::<Frame>() + Table::BYTES_EACH + 160;
+
+/// While this part of the memory is given up, a block that is read several times is being read in pieces.
+const EPOCH_PART: u64 = 8;
 
 /// The memory.
 pub struct Memory {
     arena: Arena,
     frames: Box<[Frame]>,
     table: Table,
+    /// Counts each [`EPOCH_PART`]th of the memory that was given up.
+    epoch: AtomicU64,
 }
 
 /// A block's one number.
@@ -41,7 +48,7 @@ impl Memory {
         // First the most: where there is room for it, there is for the rest.
         let arena = Arena::new(frames, frame_bytes)?;
         let states = (0..frames).map(|_| Frame::default()).collect();
-        Ok(Memory { arena, frames: states, table: Table::new(frames) })
+        Ok(Memory { arena, frames: states, table: Table::new(frames), epoch: AtomicU64::new(0) })
     }
 
     /// How many frames there are.
@@ -68,13 +75,24 @@ impl Memory {
         for frame in self.table.candidates(key) {
             // While the pin waits for its line, the bytes come.
             self.arena.prefetch(frame, from);
-            match self.frames[frame as usize].pin(key, pin) {
+            match self.pin_frame(frame, key, pin) {
                 Ok(taken) => return Some((frame, taken)),
                 Err(LetGo { reclaim: true, .. }) => reclaim(frame),
                 Err(_) => {}
             }
         }
         None
+    }
+
+    /// Pins this frame, if it holds the block of this key.
+    #[inline]
+    pub fn pin_frame(&self, frame: u32, key: u64, pin: Pin) -> Result<Taken, LetGo> {
+        self.frames[frame as usize].pin(key, pin, self.epoch.load(Relaxed))
+    }
+
+    /// So many blocks have been given up by now.
+    pub fn gave_up(&self, blocks: u64) {
+        self.epoch.store(blocks * EPOCH_PART / self.len() as u64, Relaxed);
     }
 
     /// The frame's state.
@@ -111,7 +129,7 @@ impl Memory {
 
     /// A frame that was given out has been filled with this block. By the driver's side, as what follows.
     pub fn fill(&self, frame: u32, block: Block, unread: bool) {
-        self.frames[frame as usize].fill(key(block), unread);
+        self.frames[frame as usize].fill(key(block), unread, self.epoch.load(Relaxed));
         self.table.insert(key(block), frame);
     }
 

@@ -23,8 +23,9 @@ mod memory;
 mod objects;
 mod posts;
 mod read;
+mod second;
 mod session;
-mod table;
+
 mod wait;
 mod workers;
 
@@ -38,18 +39,25 @@ use foresee_manager::{Config, DeviceId, FileId, ReaderId, Want};
 use foresee_store::{Object, Store};
 
 use crate::error::Error;
+use crate::tier::Tier;
 use fetch::Done;
 use host::PoolHost;
 use objects::Objects;
+use second::Second;
 
 pub use memory::Memory;
 use posts::{Posts, Told};
 pub use read::Who;
+pub use second::held_max;
 use workers::Workers;
 
 /// Asked by the pool for what a reader will read next, if anything of that file; None once that is all.
 pub type Generator = Box<dyn FnMut() -> Option<(FileId, Option<Want>)> + Send>;
 
+/// Reads of the second tier at once: a solid-state disk serves so many side by side.
+const RECALLS_AT_ONCE: usize = 16;
+/// Writes to it at once: reads, which somebody waits for, shall find it free.
+const KEEPS_AT_ONCE: usize = 2;
 /// Programs that are asked at once for what they will read.
 const GENERATORS_AT_ONCE: usize = 16;
 
@@ -69,6 +77,7 @@ pub struct Pool {
     /// All threads: each store's, and those that wait for programs.
     workers: Vec<Arc<Workers>>,
     log: Option<Log<'static>>,
+    schemes: Arc<[String]>,
     stores: Vec<Arc<dyn Store>>,
     /// Readers that there were.
     readers: AtomicU32,
@@ -79,18 +88,22 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool over these stores, each a device of its own.
+    /// A pool over these stores, each a device of its own, by what their addresses begin with. What the memory has more than the
+    /// manager is to know of is for a second tier.
     ///
     /// # Errors
     /// If the system has no memory or no thread for it.
     pub fn new(
         memory: Memory,
         config: &Config,
-        stores: Vec<Arc<dyn Store>>,
+        stores: Vec<(String, Arc<dyn Store>)>,
+        tier: Option<Tier>,
         log: Option<Log<'static>>,
     ) -> Result<Arc<Self>, Error> {
-        let memory = Arc::new(memory);
-        let objects = Objects::new(stores.clone(), memory.frame_bytes() as u64);
+        let (memory, capacity) = (Arc::new(memory), config.capacity as usize);
+        let (schemes, stores): (Vec<_>, Vec<_>) = stores.into_iter().unzip();
+        let schemes: Arc<[String]> = schemes.into();
+        let objects = Objects::new(Arc::clone(&schemes), stores.clone(), memory.frame_bytes() as u64);
         let pool = Arc::new_cyclic(|pool: &Weak<Pool>| {
             let workers = |threads_max| {
                 let pool = pool.clone();
@@ -102,16 +115,28 @@ impl Pool {
             };
             let mut all: Vec<_> = stores.iter().map(|store| workers(store.depth())).collect();
             let generating = workers(GENERATORS_AT_ONCE);
-            let host = PoolHost::new(Arc::clone(&memory), objects, all.clone(), Arc::clone(&generating));
+            let second = tier.map(|tier| {
+                let (recalling, keeping) = (workers(RECALLS_AT_ONCE), workers(KEEPS_AT_ONCE));
+                let held_max = memory.len() - capacity;
+                (
+                    Second::new(tier, Arc::clone(&memory), recalling.clone(), keeping.clone(), held_max),
+                    [recalling, keeping],
+                )
+            });
+            let (second, waiting) = second.unzip();
+            let host =
+                PoolHost::new(Arc::clone(&memory), capacity, objects, all.clone(), Arc::clone(&generating), second);
             all.push(generating);
+            all.extend(waiting.into_iter().flatten());
             let driver = Driver::new(config, host, log.as_ref().map(Log::tap));
             let state = Mutex::new(State { driver, told: Told::default() });
             Pool {
-                posts: Posts::new(memory.len() / 2),
+                posts: Posts::new(capacity / 2),
                 memory,
                 state,
                 workers: all,
                 log,
+                schemes,
                 stores,
                 readers: AtomicU32::new(0),
                 served_hits: AtomicU64::new(0),
@@ -132,6 +157,12 @@ impl Pool {
     /// The memory that hits use.
     pub fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    /// The store that addresses lead to which begin so.
+    pub fn device(&self, scheme: &str) -> Option<DeviceId> {
+        let at = self.schemes.iter().position(|it| it == scheme)?;
+        u16::try_from(at).ok().map(DeviceId)
     }
 
     /// A store.

@@ -11,6 +11,7 @@ use foresee_manager::{Block, DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
 
 use crate::error::Error;
+use crate::tier::ObjectKey;
 
 /// Objects that were opened ahead of their readers and are kept open for them.
 const KEPT_OPEN_MAX: usize = 256;
@@ -48,6 +49,8 @@ pub struct Origin {
 
 /// All of them.
 pub struct Objects {
+    /// What addresses of each store begin with.
+    schemes: Arc<[String]>,
     stores: Vec<Arc<dyn Store>>,
     block_bytes: u64,
     by_name: HashMap<(DeviceId, Arc<str>), FileId>,
@@ -57,10 +60,10 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Of these stores, each a device of its own.
-    pub fn new(stores: Vec<Arc<dyn Store>>, block_bytes: u64) -> Self {
+    /// Of the stores of these schemes, each a device of its own.
+    pub fn new(schemes: Arc<[String]>, stores: Vec<Arc<dyn Store>>, block_bytes: u64) -> Self {
         let (by_name, entries, kept_open) = (HashMap::new(), Vec::new(), VecDeque::new());
-        Objects { stores, block_bytes, by_name, entries, kept_open }
+        Objects { schemes, stores, block_bytes, by_name, entries, kept_open }
     }
 
     fn entry(&mut self, file: FileId) -> Option<&mut Entry> {
@@ -188,6 +191,14 @@ impl Objects {
     /// The device of a file that has been named.
     pub fn device(&self, file: FileId) -> DeviceId {
         self.entries[file.0 as usize].device
+    }
+
+    /// What the file is called where names must last.
+    pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
+        let Entry { device, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
+        let State::Known { version, .. } = state else { return None };
+        let scheme = &self.schemes[usize::from(device.0)];
+        (!changed).then(|| (*device, ObjectKey::new(scheme, name, version)))
     }
 
     /// Where the bytes of a file come from, if they can be had.

@@ -98,10 +98,22 @@ impl<'p> Session<'p> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        while let Some(event) = self.host().correction() {
-            self.tell(event);
+        loop {
+            while let Some(event) = self.host().correction() {
+                self.tell(event);
+            }
+            let offered = self.host().offered();
+            if offered.is_empty() {
+                break;
+            }
+            for it in offered {
+                let standing = self.manager().standing(it.block);
+                self.host().judge(it, standing);
+            }
         }
-        self.pool.posts.gave_up(self.manager().statistics().evictions);
+        let given_up = self.manager().statistics().evictions;
+        self.pool.posts.gave_up(given_up);
+        self.pool.memory.gave_up(given_up);
     }
 }
 
@@ -110,18 +122,22 @@ mod tests {
     use std::sync::Arc;
 
     use foresee_manager::{Config, DeviceId, FileId, ReaderId};
-    use foresee_store::Memory as Bytes;
+    use foresee_store::{Memory as Bytes, Store};
 
     use super::super::posts::Told;
     use super::super::{Memory, Who};
     use super::*;
+
+    fn over(bytes: Bytes) -> Vec<(String, Arc<dyn Store>)> {
+        vec![("test".to_owned(), Arc::new(bytes))]
+    }
 
     #[test]
     fn a_view_that_was_told_is_told_to_be_gone_whichever_post_told_it() {
         let (memory, config, bytes) =
             (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()), Bytes::default());
         bytes.put("a", vec![1; 4096]);
-        let pool = Pool::new(memory, &config, vec![Arc::new(bytes)], None).unwrap();
+        let pool = Pool::new(memory, &config, over(bytes), None, None).unwrap();
         let object = pool.store(DeviceId(0)).open("a").unwrap();
         let file = pool.opened(DeviceId(0), "a", &object).unwrap();
         let (who, block) = (Who { reader: ReaderId(0), disclosed: false }, Block { file, index: 0 });
@@ -141,7 +157,7 @@ mod tests {
     #[test]
     fn what_went_before_its_hit_was_told_is_not_taken_for_here() {
         let (memory, config) = (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()));
-        let pool = Pool::new(memory, &config, vec![Arc::new(Bytes::default())], None).unwrap();
+        let pool = Pool::new(memory, &config, over(Bytes::default()), None, None).unwrap();
         let first = Block { file: FileId(0), index: 3 };
         pool.posts.hit(Hit { reader: ReaderId(0), first, count: 2, must: true });
         let session = pool.session();

@@ -1,8 +1,8 @@
-//! From a block to the frame that may hold it, without a lock for who only looks.
+//! From a block to the frame, or the slot on the disk, that may hold it, without a lock for who only looks.
 //!
-//! Open addressing with linear probing. Each slot is one word: a part of the key's hash, and the frame. One side changes it, under the
+//! Open addressing with linear probing. Each place is one word: a part of the key's hash, and the frame. One side changes it, under the
 //! driver's lock; readers look at any time, and may overlook an entry that is being moved: then they ask the driver, which knows. What
-//! they find is a guess, which the frame itself confirms ([`super::frame`]).
+//! they find is a guess, which the frame itself confirms (`pool/frame.rs`).
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -1,0 +1,176 @@
+//! The second tier: what memory gave up and will be wanted again, in a file on a local disk.
+//!
+//! ```text
+//! Index (clock)  Ghosts  Wear  Pace  Caution      decide, without I/O, under the pool's lock
+//! SlotFile                                        reads and writes slots, in threads of its own
+//! ```
+//!
+//! What is read from it is checked against its checksum, always: a slot that was torn, flipped, cut off or that belongs to another block is
+//! a miss. So nothing is ever synchronised, and nothing is repaired when it is opened.
+
+mod caution;
+mod file;
+mod ghosts;
+mod index;
+mod key;
+mod layout;
+mod pace;
+mod wear;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use caution::Caution;
+use ghosts::Ghosts;
+use index::Index;
+use pace::Pace;
+use wear::Wear;
+
+use crate::error::Error;
+use crate::statistics::DiskStatistics;
+
+pub use file::SlotFile;
+pub use key::{Key, ObjectKey};
+pub use layout::{Entry, Layout};
+
+/// A block that lies on the disk.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// Which of the blocks that were asked for.
+    pub at: usize,
+    /// Where it lies.
+    pub slot: u32,
+    /// What should lie there.
+    pub entry: Entry,
+}
+
+/// The tier, but for its I/O.
+pub struct Tier {
+    /// What does it.
+    pub file: Arc<SlotFile>,
+    index: Index,
+    ghosts: Ghosts,
+    wear: Wear,
+    /// What requests took.
+    pub pace: Pace,
+    reading: Caution,
+    writing: Caution,
+    statistics: DiskStatistics,
+    slot_bytes: u64,
+}
+
+impl Tier {
+    /// Bytes of memory that it takes beside so many frames.
+    pub fn memory_of(layout: Layout, frames: usize) -> usize {
+        layout.slots as usize * (index::BYTES_EACH + ghosts::BYTES_EACH) + frames * ghosts::BYTES_EACH
+    }
+
+    /// The tier in this file, beside so many frames and before so many stores.
+    ///
+    /// # Errors
+    /// If the file cannot be had.
+    pub fn open(path: &Path, layout: Layout, frames: usize, stores: usize) -> Result<Self, Error> {
+        let failed = |error| Error::Disk { path: path.into(), error: Arc::new(error) };
+        let (file, entries) = SlotFile::open(path, layout).map_err(failed)?;
+        let index = Index::new(entries);
+        let (slots, used) = (u64::from(layout.slots), u64::from(index.used()));
+        Ok(Tier {
+            file: Arc::new(file),
+            index,
+            ghosts: Ghosts::new(layout.slots as usize + frames),
+            wear: Wear::new(slots, used),
+            pace: Pace::new(stores),
+            reading: Caution::default(),
+            writing: Caution::default(),
+            statistics: DiskStatistics { blocks: slots as usize, ..DiskStatistics::default() },
+            slot_bytes: layout.slot_bytes,
+        })
+    }
+
+    /// What came of it.
+    pub fn statistics(&self) -> DiskStatistics {
+        DiskStatistics { blocks_used: self.index.used() as usize, ..self.statistics }
+    }
+
+    /// Which blocks of a run are to be read from the disk. Until [`Tier::recalled`] says otherwise they stay there.
+    pub fn recall(&mut self, store: usize, object: ObjectKey, first: u64, count: usize) -> Vec<Found> {
+        let find = |at| {
+            let (slot, entry) = self.index.find(Key { object, block: first + at as u64 })?;
+            Some(Found { at, slot, entry })
+        };
+        let found: Vec<Found> = (0..count).filter_map(find).collect();
+        let is_asked = !found.is_empty() && self.pace.is_worth_asking(store, found.len()) && self.reading.may_try();
+        if !is_asked {
+            return Vec::new();
+        }
+        found.iter().for_each(|it| self.index.begin(it.slot));
+        found
+    }
+
+    /// They were read: whether each of them was what it should be.
+    pub fn recalled(&mut self, found: &[Found], good: &[bool], took: Duration) {
+        self.pace.disk.took(found.len(), took);
+        for (it, &good) in found.iter().zip(good) {
+            self.index.end(it.slot);
+            if good {
+                self.index.was_read(it.slot);
+                self.wear.read(1);
+                self.statistics.bytes_read += self.slot_bytes;
+            } else {
+                self.index.take(it.slot);
+                self.statistics.damaged += 1;
+            }
+        }
+        match good.contains(&false) {
+            true => self.reading.failed(),
+            false => self.reading.went_well(),
+        }
+    }
+
+    /// A block came from its store. Whether it had been given up lately: then it is worth its place here.
+    pub fn missed(&mut self, key: Key) -> bool {
+        self.wear.missed(1);
+        self.ghosts.take(key.short())
+    }
+
+    /// Whether a block lies here.
+    pub fn has(&self, key: Key) -> bool {
+        self.index.find(key).is_some()
+    }
+
+    /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not worth it; [`Tier::kept`] follows.
+    pub fn keep(&mut self) -> Option<u32> {
+        if !self.writing.may_try() || !self.wear.pay() {
+            return None;
+        }
+        let slot = self.index.next()?;
+        if let Some(before) = self.index.take(slot) {
+            self.ghosts.add(before.key.short());
+        }
+        self.index.begin(slot);
+        Some(slot)
+    }
+
+    /// A block is given up that is not kept: if it is missed soon, it will be.
+    pub fn forgo(&mut self, key: Key) {
+        self.ghosts.add(key.short());
+    }
+
+    /// A slot was written, or not.
+    pub fn kept(&mut self, slot: u32, written: io::Result<Entry>) {
+        self.index.end(slot);
+        match written {
+            Ok(entry) => {
+                self.writing.went_well();
+                self.statistics.bytes_written += self.slot_bytes;
+                self.index.put(slot, entry);
+            }
+            Err(_) => {
+                self.writing.failed();
+                self.statistics.failed_writes += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How much may be written: a disk wears, and shares its time between writes and reads.
+//!
+//! To fill it once is free: without that it could never show what it is worth. What is written over something else is paid for, a block
+//! by each block that was read from the disk, and one by eight that came from stores all the same. So over any time no more is written
+//! than the disk holds, what was read from it, and an eighth of what stores had to bring. That eighth is what finds out, where the
+//! disk is of no use, whether other blocks would be: in eight times what the disk holds it may all be others.
+
+/// Blocks from stores that pay for one that is written.
+const STORE_BLOCKS: u64 = 8;
+
+/// The account.
+pub struct Wear {
+    /// Blocks that fill the disk.
+    free: u64,
+    /// Earned, each [`STORE_BLOCKS`] times.
+    earned: u64,
+    /// No more is kept for later: what was of use long ago says little.
+    earned_max: u64,
+}
+
+impl Wear {
+    /// Of a disk of so many slots, of which some are in use.
+    pub fn new(slots: u64, used: u64) -> Self {
+        Wear { free: slots - used, earned: 0, earned_max: slots * STORE_BLOCKS }
+    }
+
+    fn earn(&mut self, parts: u64) {
+        self.earned = (self.earned + parts).min(self.earned_max);
+    }
+
+    /// Blocks were read from the disk.
+    pub fn read(&mut self, blocks: u64) {
+        self.earn(blocks * STORE_BLOCKS);
+    }
+
+    /// Blocks came from a store.
+    pub fn missed(&mut self, blocks: u64) {
+        self.earn(blocks);
+    }
+
+    /// Whether a block may be written; then it is paid for.
+    pub fn pay(&mut self) -> bool {
+        let account = if self.free > 0 { (&mut self.free, 1) } else { (&mut self.earned, STORE_BLOCKS) };
+        let (account, price) = account;
+        match account.checked_sub(price) {
+            Some(left) => {
+                *account = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_written_than_is_paid_for() {
+        let mut wear = Wear::new(10, 4);
+        let written = |wear: &mut Wear| (0..1000).filter(|_| wear.pay()).count();
+        assert_eq!(written(&mut wear), 6);
+        wear.read(3);
+        assert_eq!(written(&mut wear), 3);
+        wear.missed(17);
+        assert_eq!(written(&mut wear), 2);
+        wear.missed(7);
+        assert_eq!(written(&mut wear), 1);
+        wear.read(1000);
+        assert_eq!(written(&mut wear), 10);
+    }
+}
