@@ -18,9 +18,9 @@ pub struct Statistics {
     pub planned: Outcomes,
     /// Blocks that were read ahead because of how their readers read, and what became of them.
     pub guessed: Outcomes,
-    /// Requests to stores that a reader waited for.
+    /// Requests to stores, or to the disk before them, that a reader waited for.
     pub demand_requests: u64,
-    /// Requests to stores ahead of their readers.
+    /// Requests to stores, or to the disk before them, ahead of their readers.
     pub ahead_requests: u64,
     /// Requests that failed.
     pub failed_requests: u64,
@@ -71,7 +71,7 @@ impl Statistics {
             guessed,
             demand_requests: counted.demand_fetches,
             ahead_requests: counted.ahead_fetches,
-            failed_requests: counted.failed_fetches,
+            failed_requests: counted.failed_fetches.saturating_sub(session.host().unfilled()),
             bytes_read: session.host().bytes(),
             block_bytes: pool.memory().frame_bytes(),
             blocks: session.host().capacity(),

@@ -50,6 +50,8 @@ pub struct PoolHost {
     frameless: VecDeque<FetchId>,
     /// Fetches that will get none.
     unfilled: Vec<FetchId>,
+    /// How many there were: no store was asked for them.
+    unfilled_ever: u64,
     /// Who waits for each block.
     waiting: HashMap<u64, Vec<(Arc<Wait>, u32)>>,
     /// Whose request each waiter's is.
@@ -130,6 +132,7 @@ impl PoolHost {
             fetches: HashMap::new(),
             frameless: VecDeque::new(),
             unfilled: Vec::new(),
+            unfilled_ever: 0,
             waiting: HashMap::new(),
             waiters: HashMap::new(),
             numbers: 0,
@@ -149,6 +152,11 @@ impl PoolHost {
     /// Bytes that came from stores.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Fetches that were given up for want of frames.
+    pub fn unfilled(&self) -> u64 {
+        self.unfilled_ever
     }
 
     /// Frames that are neither free nor about to be.
@@ -179,6 +187,7 @@ impl PoolHost {
             } else if ordered.count > 1 && !self.kept.is_empty() {
                 self.fetches.remove(&fetch);
                 self.unfilled.push(fetch);
+                self.unfilled_ever += 1;
             } else {
                 return;
             }
