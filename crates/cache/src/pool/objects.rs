@@ -196,9 +196,9 @@ impl Objects {
     /// What the file is called where names must last.
     pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
         let Entry { device, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
-        let State::Known { version, .. } = state else { return None };
+        let State::Known { size, version } = state else { return None };
         let scheme = &self.schemes[usize::from(device.0)];
-        (!changed).then(|| (*device, ObjectKey::new(scheme, name, version)))
+        (!changed).then(|| (*device, ObjectKey::new(scheme, name, version, *size)))
     }
 
     /// Where the bytes of a file come from, if they can be had.

@@ -16,8 +16,9 @@ pub struct Key {
 }
 
 impl ObjectKey {
-    /// The object of this name in the store of this scheme.
-    pub fn new(scheme: &str, name: &str, version: &Version) -> Self {
+    /// The object of this name in the store of this scheme, so many bytes long: a store may be wrong about that, and what was cut to one
+    /// length is not another's.
+    pub fn new(scheme: &str, name: &str, version: &Version, size: u64) -> Self {
         let mut hasher = blake3::Hasher::new();
         let version = match version {
             Version::Stamp(_) => format!("stamp {version}"),
@@ -27,6 +28,7 @@ impl ObjectKey {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
+        hasher.update(&size.to_le_bytes());
         ObjectKey(first_bytes(&hasher))
     }
 }
@@ -63,16 +65,18 @@ mod tests {
         let tag = |it: &str| Version::Tag(it.into());
         let stamp = Version::Stamp([1, 2, 3, 4, 5]);
         let of = [
-            ("s3", "a", tag("1")),
-            ("gs", "a", tag("1")),
-            ("s3", "b", tag("1")),
-            ("s3", "a", tag("2")),
-            ("s3", "a1", tag("")),
-            ("s3a", "", tag("1")),
-            ("s3", "a", tag("1:2:3:4:5")),
-            ("s3", "a", stamp),
+            ("s3", "a", tag("1"), 7),
+            ("s3", "a", tag("1"), 8),
+            ("gs", "a", tag("1"), 7),
+            ("s3", "b", tag("1"), 7),
+            ("s3", "a", tag("2"), 7),
+            ("s3", "a1", tag(""), 7),
+            ("s3a", "", tag("1"), 7),
+            ("s3", "a", tag("1:2:3:4:5"), 7),
+            ("s3", "a", stamp, 7),
         ];
-        let keys: Vec<_> = of.iter().map(|(scheme, name, version)| ObjectKey::new(scheme, name, version)).collect();
+        let keys: Vec<_> =
+            of.iter().map(|(scheme, name, version, size)| ObjectKey::new(scheme, name, version, *size)).collect();
         for (at, key) in keys.iter().enumerate() {
             assert_eq!(keys.iter().position(|it| it == key), Some(at));
         }
