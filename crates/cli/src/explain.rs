@@ -18,7 +18,7 @@ use foresee_sim::untimed::{Cell, run_watched};
 use foresee_sim::{device, host};
 
 use crate::say::print;
-use crate::sim::think;
+use crate::sim::{disclosure, think};
 use crate::source::Source;
 use crate::text::{count, many, time};
 
@@ -56,9 +56,10 @@ pub struct Options {
     #[arg(long, value_name = "TIME", default_value = "traced", value_parser = think, requires = "device")]
     think: Think,
 
-    /// With a clock: each process discloses beforehand all it will read
-    #[arg(long, requires = "device")]
-    disclose: bool,
+    /// With a clock: what is known beforehand, told, recorded or recorded:20%, as for 'foresee sim'
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
+          value_parser = disclosure, requires = "device")]
+    disclose: Option<Disclosure>,
 
     #[command(flatten)]
     source: Source,
@@ -169,8 +170,7 @@ impl Options {
                 });
             }
             Some(device) => {
-                let disclose = self.disclose.then_some(Disclosure::TOLD);
-                let how = timed::Options { think: self.think, disclose, device, disks: 1, lookup_ns: 0 };
+                let how = timed::Options { think: self.think, disclose: self.disclose, device, disks: 1, lookup_ns: 0 };
                 let setup = timed::setup(trace, &how, Config::new(cache_blocks, policy));
                 host::run_watched(&setup, &mut |now, event, actions, manager| {
                     witness.see(now, event, actions, manager)

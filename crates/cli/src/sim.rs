@@ -23,7 +23,7 @@ use crate::say::print;
 use crate::source::Source;
 use crate::text::many;
 pub use notes::notes;
-pub use timed::{refuse_offline, think};
+pub use timed::{disclosure, refuse_offline, think};
 
 /// Options of `foresee sim`.
 #[derive(Args)]
@@ -55,7 +55,7 @@ pub struct Options {
     device: Option<device::Choice>,
 
     /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
-    #[arg(long, value_name = "TIME", default_value = "traced", value_parser = timed::think, requires = "device")]
+    #[arg(long, value_name = "TIME", default_value = "traced", value_parser = think, requires = "device")]
     think: Think,
 
     /// With a clock: so many such devices, over which files are striped by 16 blocks
@@ -66,7 +66,7 @@ pub struct Options {
     /// when it begins all it will read; recorded: what an earlier run read, trusted as it comes true; recorded:20%: as many of its
     /// requests were others
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
-          value_parser = timed::disclosure, requires = "device")]
+          value_parser = disclosure, requires = "device")]
     disclose: Option<Disclosure>,
 
     /// With a clock: beside each elapsed time, the least that the device, the memory and the program's own work allow, whatever the policy
