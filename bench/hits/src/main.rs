@@ -4,6 +4,7 @@
 //! same blocks and is asked for the same ones, in turn, so many rounds (5 unless said); a line says the best.
 
 mod contenders;
+mod draws;
 mod references;
 
 use std::env;

@@ -3,6 +3,8 @@
 //! `cargo run --release -- DIRECTORY`: the disk's file lies there. A line of JSON for each run: bytes that came from the store, bytes
 //! that the system says were written, the part of the references that the store was not asked for, and seconds.
 
+#[path = "../../hits/src/draws.rs"]
+mod draws;
 mod slow;
 mod traces;
 
