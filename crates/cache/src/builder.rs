@@ -85,7 +85,8 @@ impl Builder {
     /// blocks and bytes of the same number, finds there what it left, if it was killed too. One cache at a time has it.
     ///
     /// What is read from it is checked, and of the version that its reader opened; so of two stores of one scheme that use one file, one
-    /// after the other, equal names and versions must mean the same bytes. Those of [`foresee_store::Memory`] do not.
+    /// after the other, equal names and versions must mean the same bytes. Where a store says that its versions do not last
+    /// ([`foresee_store::Store::versions_last`]), nothing of it is kept there.
     pub fn disk(mut self, path: impl Into<PathBuf>, bytes: u64) -> Self {
         self.disk = Some((path.into(), bytes));
         self
@@ -110,9 +111,7 @@ impl Builder {
         let frames = self.frames(layout)?;
         let capacity = frames - layout.map_or(0, |_| held_max(frames));
         let policy = self.policy.parse().map_err(Error::Policy)?;
-        let depth = self.stores.iter().map(|(_, store)| store.depth()).max().unwrap_or(1).max(1);
         let device = DeviceLimits {
-            outstanding_max: u32::try_from(depth).unwrap_or(u32::MAX),
             cluster_blocks_max: (REQUEST_BYTES / self.block_bytes as u64).max(1),
             sort_blocks: SORTED_BLOCKS,
             ..DeviceLimits::default()
@@ -121,8 +120,7 @@ impl Builder {
         let config = Config { device, trust, ..Config::new(capacity as u64, policy) };
         let log = self.log.map(|path| begin_log(path, &config)).transpose()?;
         let memory = Memory::new(frames, self.block_bytes)?;
-        let tier =
-            self.disk.zip(layout).map(|((path, _), layout)| Tier::open(&path, layout, frames, self.stores.len()));
+        let tier = self.disk.zip(layout).map(|((path, _), layout)| Tier::open(&path, layout, frames));
         let pool = Pool::new(memory, &config, self.stores, tier.transpose()?, log)?;
         Ok(Cache::new(pool))
     }

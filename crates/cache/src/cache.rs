@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use foresee_manager::{DeviceId, Event, LevelOrder, Reply};
+use foresee_manager::{Event, LevelOrder, Reply};
 
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::file::File;
 use crate::plan::Plan;
-use crate::pool::Pool;
+use crate::pool::{Opened, Pool, StoreId, caught};
 use crate::reader::Reader;
 use crate::statistics::Statistics;
 use crate::store::Listed;
@@ -44,11 +44,11 @@ impl Cache {
     /// # Errors
     /// If it is not there or cannot be opened.
     pub fn open(&self, address: &str) -> Result<File, Error> {
-        let (device, name) = self.whereabouts(address)?;
+        let (store, name) = self.whereabouts(address)?;
         let failed = |error| Error::Store { name: Arc::from(address), error };
-        let object = self.pool.store(device).open(name).map_err(failed)?;
-        let id = self.pool.opened(device, name, &object)?;
-        Ok(File::new(Arc::clone(&self.reader), id, address, name, &object))
+        let opened = Opened::open(self.pool.store(store), name).map_err(failed)?;
+        let id = self.pool.opened(store, name, &opened)?;
+        Ok(File::new(Arc::clone(&self.reader), id, address, name, opened))
     }
 
     /// The addresses that begin with this one, in order, as their store lists them.
@@ -56,9 +56,9 @@ impl Cache {
     /// # Errors
     /// If they cannot be listed.
     pub fn list(&self, address: &str) -> Result<Vec<Listed>, Error> {
-        let (device, name) = self.whereabouts(address)?;
+        let (store, name) = self.whereabouts(address)?;
         let failed = |error| Error::Store { name: Arc::from(address), error };
-        let mut listed = self.pool.store(device).list(name).map_err(failed)?;
+        let mut listed = caught(|| self.pool.store(store).list(name)).map_err(failed)?;
         let scheme = &address[..address.len() - name.len()];
         listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         Ok(listed)
@@ -86,10 +86,10 @@ impl Cache {
     }
 
     /// The store that an address names, and the name there.
-    pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(DeviceId, &'a str), Error> {
+    pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(StoreId, &'a str), Error> {
         let (scheme, name) = address.split_once("://").unwrap_or(("file", address));
-        let device = self.pool.device(scheme).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
-        Ok((device, name))
+        let store = self.pool.store_of(scheme).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
+        Ok((store, name))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

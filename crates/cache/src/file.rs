@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use foresee_manager::{Block, Event, FileId};
-use foresee_store::{Object, Version};
+use foresee_store::Version;
 
 use crate::error::Error;
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::reader::Reader;
 use crate::view::View;
 
@@ -35,9 +35,10 @@ impl Drop for Opened {
 }
 
 impl File {
-    pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, object: &Arc<dyn Object>) -> Self {
+    pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, opened: pool::Opened) -> Self {
         let (pool, name_at, address) = (Arc::clone(&reader.pool), address.len() - name.len(), Arc::from(address));
-        let opened = Opened { pool, id, address, name_at, size: object.size(), version: object.version().clone() };
+        let pool::Opened { size, version, .. } = opened;
+        let opened = Opened { pool, id, address, name_at, size, version };
         File { reader, opened: Arc::new(opened) }
     }
 

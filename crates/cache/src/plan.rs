@@ -66,8 +66,8 @@ impl Plan {
     /// # Errors
     /// If there is no such store.
     pub fn address(&mut self, address: &str) -> Result<&mut Self, Error> {
-        let (device, name) = self.cache.whereabouts(address)?;
-        let file = self.cache.pool().named(device, name)?;
+        let (store, name) = self.cache.whereabouts(address)?;
+        let file = self.cache.pool().named(store, name)?;
         Ok(self.hint(file, Want::All))
     }
 

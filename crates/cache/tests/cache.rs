@@ -355,6 +355,51 @@ fn who_waits_for_a_store_holds_up_no_other() {
 }
 
 #[test]
+fn who_waits_for_a_place_holds_up_no_other_of_its_store() {
+    struct Placed(Arc<dyn Object>, String);
+    impl Object for Placed {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+        fn version(&self) -> &Version {
+            self.0.version()
+        }
+        fn place(&self) -> String {
+            self.1.clone()
+        }
+        fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+            self.0.read(offset, pieces)
+        }
+    }
+    struct Places(Arc<OneByOne>, Arc<OneByOne>);
+    impl Store for Places {
+        fn open(&self, place: &str) -> Result<Arc<dyn Object>, StoreError> {
+            let object = if place == "near" { &self.0 } else { &self.1 }.open("a")?;
+            Ok(Arc::new(Placed(object, place.to_owned())))
+        }
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+            self.0.list(prefix)
+        }
+        fn depth(&self) -> usize {
+            1
+        }
+    }
+    let ((near, _), (away, gate)) = (one_by_one(true), one_by_one(false));
+    let cache = builder(64).store("test", Arc::new(Places(near, away))).open().unwrap();
+    let (near, away) = (cache.open("test://near").unwrap(), cache.open("test://away").unwrap());
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| read(&away, 0, 1).unwrap());
+        while cache.statistics().misses < 1 {
+            thread::yield_now();
+        }
+        assert_eq!(read(&near, 0, 1).unwrap(), [byte("a", 0, 0)]);
+        *gate.0.lock().unwrap() = true;
+        gate.1.notify_all();
+        waiting.join().unwrap();
+    });
+}
+
+#[test]
 fn what_is_named_in_a_plan_is_there_when_it_is_opened() {
     let (cache, _) = over(64, &[("a", 10 * BLOCK), ("c", 10 * BLOCK)]);
     let mut plan = cache.plan();
@@ -498,10 +543,10 @@ fn two_who_miss_the_same_block_wait_for_one_request() {
 
 #[test]
 fn a_store_that_panics_has_failed() {
-    struct Panics;
+    struct Panics(String);
     impl Store for Panics {
-        fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
-            Ok(Arc::new(Panics))
+        fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+            Ok(Arc::new(Panics(name.to_owned())))
         }
         fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
             Ok(Vec::new())
@@ -510,16 +555,22 @@ fn a_store_that_panics_has_failed() {
     static VERSION: Version = Version::Stamp([0; 5]);
     impl Object for Panics {
         fn size(&self) -> u64 {
+            assert!(self.0 != "size", "as this test has it");
             1 << 30
         }
         fn version(&self) -> &Version {
+            assert!(self.0 != "version", "as this test has it");
             &VERSION
         }
         fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
             panic!("as this test has it");
         }
     }
-    let cache = builder(64).store("test", Arc::new(Panics)).open().unwrap();
+    let cache = builder(64).store("test", Arc::new(Panics(String::new()))).open().unwrap();
+    for name in ["test://size", "test://version"] {
+        cache.plan().address(name).unwrap();
+        assert_eq!(cache.open(name).err().unwrap().to_string(), format!("{name}: the store panicked"));
+    }
     let file = cache.open("test://a").unwrap();
     for block in 0..40 {
         assert_eq!(read(&file, block * BLOCK, 1).unwrap_err().to_string(), "test://a: the store panicked");

@@ -2,6 +2,8 @@
 
 #[path = "common/bytes.rs"]
 mod bytes;
+#[path = "common/lasting.rs"]
+mod lasting;
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use bytes::bytes;
 use foresee::Cache;
 use foresee::store::Memory;
+use lasting::Lasting;
 
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 100;
@@ -22,7 +25,8 @@ fn a_disk_that_is_full_is_left_alone_and_all_is_read() {
     let _ = fs::remove_file(&path);
     let (store, all) = (Memory::default(), bytes("a", 0, (BLOCKS * BLOCK) as u64));
     store.put("a", all.clone());
-    let builder = Cache::builder().memory(160_000).block_bytes(BLOCK).policy("lru").store("test", Arc::new(store));
+    let builder =
+        Cache::builder().memory(160_000).block_bytes(BLOCK).policy("lru").store("test", Arc::new(Lasting(store)));
     let cache = builder.disk(&path, 1 << 20).open().unwrap();
     let file = cache.open("test://a").unwrap();
     // What would be a signal is an error then.

@@ -4,6 +4,8 @@
 
 #[path = "common/bytes.rs"]
 mod bytes;
+#[path = "common/lasting.rs"]
+mod lasting;
 #[path = "common/random.rs"]
 mod random;
 
@@ -20,6 +22,7 @@ use std::thread;
 use bytes::{byte, bytes};
 use foresee::store::{Error as StoreError, Faults, Faulty, Memory, Store, Version};
 use foresee::{Cache, Error, File};
+use lasting::Lasting;
 use random::Random;
 
 const SEEDS: u64 = 200;
@@ -49,7 +52,7 @@ impl World {
             late_us_max: share(200),
         };
         let objects = Memory::default();
-        let store = Arc::new(Faulty::new(objects.clone(), seed, faults));
+        let store = Arc::new(Faulty::new(Lasting(objects.clone()), seed, faults));
         let world = World { objects, store, generations: AtomicU64::new(0), known: Mutex::default() };
         for (name, size) in NAMES {
             world.put(name, size);

@@ -4,6 +4,8 @@
 
 #[path = "common/bytes.rs"]
 mod bytes;
+#[path = "common/lasting.rs"]
+mod lasting;
 #[path = "common/random.rs"]
 mod random;
 
@@ -20,6 +22,7 @@ use std::time::Duration;
 use bytes::bytes;
 use foresee::store::{Faults, Faulty, Memory};
 use foresee::{Cache, Error, File, Statistics};
+use lasting::Lasting;
 use random::Random;
 
 const BLOCK: u64 = 4096;
@@ -63,7 +66,7 @@ fn over(path: &Path, memory: u64, disk: u64, object: u64) -> Cache {
 fn over_late(path: &Path, memory: u64, disk: u64, object: u64, late_us_max: u64) -> Cache {
     let store = Memory::default();
     store.put("a", bytes("a", 0, object * BLOCK));
-    let store = Faulty::new(store, 1, Faults { late_us_max, ..Faults::default() });
+    let store = Faulty::new(Lasting(store), 1, Faults { late_us_max, ..Faults::default() });
     let builder =
         Cache::builder().memory((memory * 5000) as usize + 20 * disk as usize * 8).block_bytes(BLOCK as usize);
     let builder = builder.policy("lru").store("test", Arc::new(store));
@@ -109,6 +112,26 @@ fn what_is_missed_again_comes_from_the_disk_and_what_is_read_once_is_not_written
     assert!(after.disk.bytes_read - before.disk.bytes_read >= 90 * BLOCK, "{after:?}");
     assert!(after.disk.bytes_written <= 110 * BLOCK, "{after:?}");
     assert!(disk.is_as_long_as_it_may(200 * (BLOCK + 40) + 2 * BLOCK));
+}
+
+#[test]
+fn nothing_is_kept_of_a_store_whose_versions_mean_something_else_in_the_next_run() {
+    let disk = Disk::new("counted");
+    for generation in 0..2 {
+        let store = Memory::default();
+        store.put("a", bytes("a", generation, 100 * BLOCK));
+        let builder = Cache::builder().memory(32 * 5000 + 20 * 200 * 8).block_bytes(BLOCK as usize).policy("lru");
+        let builder = builder.store("test", Arc::new(store)).disk(&disk.0, 200 * (BLOCK + 40) + 2 * BLOCK);
+        let cache = builder.open().unwrap();
+        let file = cache.open("test://a").unwrap();
+        for offset in (0..10 * 100 * BLOCK).step_by(BLOCK as usize).map(|offset| offset % file.len()) {
+            let mut read = vec![0; BLOCK as usize];
+            file.read_at(&mut read, offset).unwrap();
+            assert_eq!(read[7], bytes::byte("a", generation, offset + 7));
+        }
+        let statistics = cache.statistics();
+        assert_eq!((statistics.disk.bytes_written, statistics.disk.bytes_read), (0, 0), "{statistics:?}");
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Record {
                 assert!(self.lookups.remove(&file), "'{event}', which was not asked for, or is said twice");
                 self.known.insert(file, None);
             }
-            Event::ReadaheadWindow { device, .. } => {
+            Event::ReadaheadWindow { device, .. } | Event::DeviceLimits { device, .. } => {
                 assert!(!self.devices.contains(&device), "'{event}' comes after a file on that device");
             }
             Event::Reference { demand: Demand::Served(waiter), .. } => {

@@ -10,6 +10,7 @@ mod governor;
 mod overlap;
 mod pipe;
 mod quick;
+mod shape;
 mod sweep;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use governor::{Governor, Requests};
 use overlap::Overlap;
 use pipe::{Flow, Pipe, Sent};
 use quick::Quick;
+use shape::Shape;
 use sweep::Sweep;
 
 /// What one device is given.
@@ -111,8 +113,9 @@ pub(crate) struct Flight {
     pub first: Block,
     pub count: u64,
     pub class: Class,
-    /// Whether it is for a run that nobody disclosed.
-    of_run: bool,
+    /// Blocks of it that nobody asked for: gaps that are read over.
+    pub read_over: u64,
+    rank: usize,
     /// When it was sent, how many others were out then, and what was known of the device.
     since: Time,
     beside: u32,
@@ -120,8 +123,18 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    fn new(device: DeviceId, first: Block, count: u64, class: Class) -> Self {
-        Flight { device, first, count, class, of_run: false, since: Time(0), beside: 0, sent: Sent::default() }
+    fn new(device: DeviceId, first: Block, count: u64, class: Class, rank: usize) -> Self {
+        Flight { device, first, count, class, read_over: 0, rank, since: Time(0), beside: 0, sent: Sent::default() }
+    }
+
+    /// Whether it is for a run that nobody disclosed.
+    fn is_of_run(&self) -> bool {
+        self.class != Class::Demand && self.rank == OF_RUNS
+    }
+
+    /// The block behind it.
+    fn end(&self) -> u64 {
+        self.first.index + self.count
     }
 }
 
@@ -142,6 +155,8 @@ struct Device {
     pipe: Pipe,
     quick: Quick,
     sweep: Sweep,
+    /// Where requests go by what was measured.
+    shape: Option<Shape>,
     /// Waiting blocks, by rank.
     waiting: [BTreeSet<Turn>; RANKS],
     arrivals: u64,
@@ -159,6 +174,29 @@ impl Device {
     /// Whether what is sent first may matter to an arm: behind a network or a daemon requests wait for one another for other reasons.
     fn may_have_arm(&self) -> bool {
         self.caution.is_none()
+    }
+
+    /// Blocks that wait.
+    fn waits(&self) -> u64 {
+        self.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64
+    }
+
+    /// Requests that may still go out.
+    fn free(&self) -> u64 {
+        u64::from(self.limits.outstanding_max.saturating_sub(self.outstanding))
+    }
+
+    /// Blocks of a gap that is read over.
+    fn gap_blocks(&self) -> u64 {
+        let depth = if self.sweep.is_one_by_one() { 1 } else { self.limits.outstanding_max };
+        self.shape.map_or(0, |shape| shape.gap_blocks(self.pipe.blocks.best(), depth))
+    }
+
+    /// Blocks of each request, of so many that are split over the requests that may still go out.
+    fn piece_blocks(&self, blocks: u64) -> u64 {
+        let shape = self.shape.filter(|_| !self.sweep.is_one_by_one());
+        let piece = shape.and_then(|shape| shape.piece_blocks(self.pipe.blocks.best()));
+        piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 
     /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may be are out; under caution a file
@@ -232,6 +270,7 @@ impl Dispatch {
                 pipe: Pipe::default(),
                 quick: Quick::default(),
                 sweep: Sweep::default(),
+                shape: None,
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
@@ -254,7 +293,8 @@ impl Dispatch {
 
     /// Whether this block may go in one request with the `count` blocks before it.
     pub fn joins(&self, home: Home, block: Block, count: u64) -> bool {
-        count < self.limits.cluster_blocks_max && !self.stripe.begins_unit(home.place + block.index)
+        let limits = self.devices.get(usize::from(home.device.0)).map_or(self.limits, |it| it.limits);
+        count < limits.cluster_blocks_max && !self.stripe.begins_unit(home.place + block.index)
     }
 
     /// What a lone request to a device takes, in nanoseconds, as measured of late.
@@ -265,7 +305,7 @@ impl Dispatch {
     /// Whether this block may wait for its disk: the one so many blocks into a run.
     pub fn has_room(&mut self, home: Home, block: Block, into: u64) -> bool {
         let device = self.disk(home, block);
-        let queued = device.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
+        let queued = device.waits();
         let limits = device.limits;
         // On a quick device the rest of a run is left alone: first it must be known.
         let undecided = into >= limits.quick_run_blocks_max && device.quick.is_undecided();
@@ -276,9 +316,11 @@ impl Dispatch {
 
     /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean.
     pub fn takes_request(&self, id: DeviceId) -> bool {
-        let load = |it: &Device| u64::from(it.outstanding) + it.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
-        let limit = u64::from(self.limits.outstanding_max) * u64::from(self.stripe.disks.max(1));
-        self.disks(id).map(load).sum::<u64>() < limit
+        let load = |it: &Device| u64::from(it.outstanding) + it.waits();
+        let limit = |it: &Device| u64::from(it.limits.outstanding_max);
+        let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
+        let limits = self.disks(id).map(limit).sum::<u64>() + not_met as u64 * u64::from(self.limits.outstanding_max);
+        self.disks(id).map(load).sum::<u64>() < limits
     }
 
     /// The disks of the array that begins with this device, as far as they were met.
@@ -295,7 +337,7 @@ impl Dispatch {
     /// one disk may have nothing to do while another has more than it can.
     pub fn is_pipe_full(&self, id: DeviceId) -> bool {
         let Some(device) = self.devices.get(usize::from(id.0)).filter(|_| self.stripe.disks <= 1) else { return false };
-        let waiting = device.waiting.iter().map(BTreeSet::len).sum::<usize>() as u64;
+        let waiting = device.waits();
         let is_full = |flow: &Flow| match (device.access_ns, flow.best()) {
             (Some(access), Some(best)) => (flow.ahead() + waiting) as f64 >= access * best + 1.0,
             _ => false,
@@ -340,6 +382,13 @@ impl Dispatch {
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
+    /// This device is given so many requests at once, each of so many blocks; `shaped`: as long as what was measured of it says.
+    pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
+        let device = self.device(id);
+        (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
+        device.shape = shaped.then(|| device.shape.unwrap_or_default());
+    }
+
     /// The readers' own system reads so many blocks ahead on this device.
     pub fn set_window(&mut self, id: DeviceId, blocks: u64) {
         self.device(id).quick.set_window(blocks);
@@ -374,25 +423,27 @@ impl Dispatch {
     /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
     pub fn demand(&mut self, now: Time, home: Home, first: Block, count: u64, out: &mut Vec<Action>) -> u64 {
         let (mut index, end, mut fetches) = (first.index, first.index + count, 0);
+        let piece = self.disk(home, first).piece_blocks(count);
         while index < end {
             let first = Block { index, ..first };
-            let count = (end - index).min(self.stripe.rest_of_unit(home.place + index));
+            let count = (end - index).min(self.stripe.rest_of_unit(home.place + index)).min(piece);
             let device = self.disk_of(home, first);
-            self.send(now, Flight::new(device, first, count, Class::Demand), out);
+            self.send(now, Flight::new(device, first, count, Class::Demand, 0), out);
             index += count;
             fetches += 1;
         }
         fetches
     }
 
-    fn send(&mut self, now: Time, flight: Flight, out: &mut Vec<Action>) {
+    /// Sends this request.
+    pub fn send(&mut self, now: Time, flight: Flight, out: &mut Vec<Action>) {
         let fetch = FetchId(self.next_fetch);
         self.next_fetch += 1;
         let device = self.device(flight.device);
         let sent = device.pipe.sent(now, flight.count, flight.class != Class::Demand);
         let flight = Flight { since: now, beside: device.outstanding, sent, ..flight };
         device.outstanding += 1;
-        device.out_for_runs += u32::from(flight.of_run);
+        device.out_for_runs += u32::from(flight.is_of_run());
         if let Some(caution) = &mut device.caution {
             caution.sent(flight.first.file);
         }
@@ -416,13 +467,12 @@ impl Dispatch {
     }
 
     /// Takes the next run of waiting neighbours that the device may be sent now, while so many names are being looked up.
-    fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
+    pub fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
         let stripe = self.stripe;
         let device = self.device(id);
         if device.outstanding >= device.limits.outstanding_max {
             return None;
         }
-        let cluster_max = device.limits.cluster_blocks_max.max(1);
         let Some((rank, mut turn)) = device.next_turn() else {
             device.sweep.is_over();
             return None;
@@ -431,10 +481,11 @@ impl Dispatch {
             return None;
         }
         let class = if rank == 0 { Class::Hinted } else { Class::Guessed };
+        let longest = device.limits.cluster_blocks_max.max(1).min(device.piece_blocks(device.waits()));
         let queue = &mut device.waiting[rank];
         let (_, place, key) = turn;
         let first = Block::from_key(key);
-        let end = cluster_max.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
+        let end = longest.min(stripe.rest_of_unit(place + first.index)).min(Block::INDEX_LIMIT - first.index);
         let mut count = 0;
         while (turn.1, turn.2) == (place, key + count) && count < end {
             queue.remove(&turn);
@@ -448,22 +499,47 @@ impl Dispatch {
         for key in key..key + count {
             self.waiting.remove(&key);
         }
-        Some(Flight { of_run: rank == OF_RUNS, ..Flight::new(id, first, count, class) })
+        let mut flight = Flight::new(id, first, count, class, rank);
+        self.take_neighbours(&mut flight);
+        Some(flight)
     }
 
-    /// Sends what may be sent to this device while so many names are being looked up; tells of each run that left.
-    pub fn pump(
-        &mut self,
-        now: Time,
-        id: DeviceId,
-        names: usize,
-        out: &mut Vec<Action>,
-        mut sent: impl FnMut(Block, u64),
-    ) {
-        while let Some(flight) = self.next_run(now, id, names) {
-            sent(flight.first, flight.count);
-            self.send(now, flight, out);
+    /// Where requests go by what was measured, neighbours go in one wherever they wait, as long as it may be.
+    fn take_neighbours(&mut self, flight: &mut Flight) {
+        let longest = self.longest(flight);
+        while flight.count < longest && self.waits_beside(flight, 0) {
+            self.withdraw(Block { index: flight.end(), ..flight.first });
+            flight.count += 1;
         }
+    }
+
+    /// Blocks that this request may have; none are added where requests do not go by what was measured.
+    fn longest(&mut self, flight: &Flight) -> u64 {
+        let device = self.device(flight.device);
+        match device.shape {
+            Some(_) => device.limits.cluster_blocks_max.min(Block::INDEX_LIMIT - flight.first.index),
+            None => 0,
+        }
+    }
+
+    /// Whether the block so far behind this request waits for the same.
+    fn waits_beside(&self, flight: &Flight, behind: u64) -> bool {
+        let waits = self.waiting.get(&(flight.first.key() + flight.count + behind));
+        waits.is_some_and(|&(device, rank, _)| (device, rank) == (flight.device, flight.rank))
+    }
+
+    /// The blocks behind this request that are cheaper read over than the waiting ones behind them are asked for by themselves.
+    pub fn gap_behind(&mut self, flight: &Flight) -> Option<u64> {
+        let room = self.longest(flight).saturating_sub(flight.count + 1);
+        let gap_max = self.device(flight.device).gap_blocks().min(room);
+        (1..=gap_max).find(|&gap| self.waits_beside(flight, gap))
+    }
+
+    /// These are read over.
+    pub fn read_over(&mut self, flight: &mut Flight, gap: u64) {
+        flight.count += gap;
+        flight.read_over += gap;
+        self.take_neighbours(flight);
     }
 
     /// The block that would be sent last.
@@ -488,7 +564,7 @@ impl Dispatch {
         let device = self.device(flight.device);
         debug_assert!(device.outstanding > 0, "a fetch ends twice");
         device.outstanding = device.outstanding.saturating_sub(1);
-        device.out_for_runs = device.out_for_runs.saturating_sub(u32::from(flight.of_run));
+        device.out_for_runs = device.out_for_runs.saturating_sub(u32::from(flight.is_of_run()));
         if let Some(caution) = &mut device.caution {
             caution.finished(now, flight.first.file, flight.count);
         }
@@ -496,16 +572,19 @@ impl Dispatch {
         let cached = took < CACHED_NS + CACHED_NS_PER_BLOCK * flight.count;
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
-            if flight.class != Class::Demand && !flight.of_run {
+            if flight.class != Class::Demand && !flight.is_of_run() {
                 device.sweep.finished(took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
         if flight.beside == 0 && !cached {
             let before = device.access_ns.unwrap_or(took as f64);
             device.access_ns = Some(before + (took as f64 - before) / 8.0);
+            if let Some(shape) = &mut device.shape {
+                shape.finished_alone(took, flight.count);
+            }
         }
         device.pipe.finished(now, flight.sent, flight.count, device.access_ns, cached);
-        if let Some(runs) = device.runs.as_mut().filter(|_| flight.of_run) {
+        if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
                 runs.overlap.finished(took, flight.beside > 0, device.limits.outstanding_max);

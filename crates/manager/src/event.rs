@@ -88,6 +88,10 @@ messages! {
         /// only what a reader discloses through the hint library is fetched ahead, and no run that nobody disclosed; one request
         /// to a file at a time at first, more as they prove to be served side by side.
         Caution = "caution" { device: DeviceId, blocks: u64 }
+        /// This device is given so many requests at once ahead of readers, of at most so many blocks each, in place of what the
+        /// manager was set up with. `shaped`: requests go by what was measured of it. Gaps that are cheaper read than asked around are
+        /// read over, long runs are split.
+        DeviceLimits = "device-limits" { device: DeviceId, requests: u32, blocks: u64, shaped: bool }
         /// The readers' own system reads at most so many blocks ahead on this device (32 where nobody says). Where requests
         /// are quick enough for that to keep up, runs are left to it, as far as
         /// [`crate::DeviceLimits::quick_run_blocks_max`] says.
@@ -279,6 +283,7 @@ impl Event {
             }
             Event::Cancel { .. }
             | Event::Caution { .. }
+            | Event::DeviceLimits { .. }
             | Event::ReadaheadWindow { .. }
             | Event::Repeat { .. }
             | Event::More { .. }

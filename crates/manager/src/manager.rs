@@ -104,6 +104,8 @@ pub struct Manager {
     /// Who holds views of each pinned block.
     views: FastMap<u64, Vec<ViewId>>,
     statistics: Statistics,
+    /// Blocks on their way that nobody asked for when they were sent.
+    read_over_now: u64,
     /// What could be fetched ahead, for the time of one event; kept for its memory.
     steps: Vec<(u64, Step)>,
     /// The time of the event at hand.
@@ -140,6 +142,7 @@ impl Manager {
             starved: VecDeque::new(),
             views: FastMap::default(),
             statistics: Statistics::default(),
+            read_over_now: 0,
             steps: Vec::new(),
             now: Time(0),
             dropped: Vec::new(),
@@ -232,6 +235,9 @@ impl Manager {
                 self.resolved(file, Known::Here { home: Home { device, place }, blocks });
             }
             Event::Caution { device, blocks } => self.dispatch.caution(device, blocks),
+            Event::DeviceLimits { device, requests, blocks, shaped } => {
+                self.dispatch.limit(device, requests, blocks, shaped);
+            }
             Event::ReadaheadWindow { device, blocks } => self.dispatch.set_window(device, blocks),
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks),

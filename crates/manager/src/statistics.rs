@@ -44,6 +44,8 @@ counters! {
     demand_fetches,
     /// Fetches ahead of their reads.
     ahead_fetches,
+    /// Blocks that nobody asked for, read because those on both sides of them went in one fetch. They are among `readahead`'s.
+    read_over,
     /// Fetches that failed.
     failed_fetches,
     /// Names looked up ahead of their use.

@@ -48,6 +48,11 @@ impl Bucket {
         Ok(Bucket { client, place, deadline: settings.deadline, runtime, is_met: AtomicBool::new(false) })
     }
 
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.place.bucket
+    }
+
     /// Waits for an answer, until the deadline.
     pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let bounded = async { tokio::time::timeout(self.deadline, answer).await };

@@ -94,6 +94,10 @@ impl Object for Open {
         &self.version
     }
 
+    fn place(&self) -> String {
+        self.bucket.name().to_owned()
+    }
+
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
         let room = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
         match room.min(self.size.saturating_sub(offset)) {

@@ -105,6 +105,10 @@ impl<S: Store> Store for Faulty<S> {
     fn depth(&self) -> usize {
         self.store.depth()
     }
+
+    fn versions_last(&self) -> bool {
+        self.store.versions_last()
+    }
 }
 
 struct Open {
@@ -120,6 +124,10 @@ impl Object for Open {
 
     fn version(&self) -> &Version {
         self.object.version()
+    }
+
+    fn place(&self) -> String {
+        self.object.place()
     }
 
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {

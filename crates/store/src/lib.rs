@@ -45,6 +45,12 @@ pub trait Store: Send + Sync {
     fn depth(&self) -> usize {
         16
     }
+
+    /// Whether an object's version means the same bytes in another process, and in the next run. Only then is what is read kept on a
+    /// disk for it.
+    fn versions_last(&self) -> bool {
+        true
+    }
 }
 
 /// An object that is open.
@@ -54,6 +60,12 @@ pub trait Object: Send + Sync {
 
     /// The version that was opened.
     fn version(&self) -> &Version;
+
+    /// Which of its store's places it lies at: a bucket, a file system. Each is as quick as it is, and serves as many requests side by
+    /// side as [`Store::depth`] says.
+    fn place(&self) -> String {
+        String::new()
+    }
 
     /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came, which are fewer than the pieces hold
     /// where the object ends, and may be fewer anywhere but never none before its end; and the version that they are of.

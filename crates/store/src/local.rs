@@ -98,6 +98,13 @@ impl Object for Open {
         &self.version
     }
 
+    fn place(&self) -> String {
+        match self.version {
+            Version::Stamp([device, ..]) => device.to_string(),
+            Version::Tag(_) => String::new(),
+        }
+    }
+
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
         let pieces_read = pieces.len().min(PIECES_MAX);
         let pieces = &mut pieces[..pieces_read];

@@ -49,6 +49,11 @@ impl Store for Memory {
         Ok(Arc::new(Open { store: self.clone(), name: name.to_owned(), version, size: bytes.len() as u64 }))
     }
 
+    /// They are counted anew.
+    fn versions_last(&self) -> bool {
+        false
+    }
+
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let listed =
             |(name, (_, bytes)): (&String, &Generation)| Listed { name: name.clone(), size: bytes.len() as u64 };

@@ -9,10 +9,12 @@ use foresee_driver::{Driver, Tap};
 use foresee_manager::{Block, Config, DeviceId, Event, FileId};
 use foresee_store::{Faults, Faulty, Memory as Bytes, Store};
 
+use super::devices::{Devices, StoreId};
 use super::fetch::Done;
 use super::host::PoolHost;
 use super::memory::Memory;
 use super::objects::Objects;
+use super::opened::Opened;
 use super::workers::Workers;
 
 const FRAME_BYTES: usize = 4096;
@@ -37,20 +39,17 @@ impl Stand for Pooled {
         let faults = Faults { failed: if spoiled { 1000 } else { 0 }, late_us_max: 300, ..Faults::default() };
         let store: Arc<dyn Store> = Arc::new(Faulty::new(bytes, 1, faults));
         let memory = Arc::new(Memory::new(config.capacity as usize, FRAME_BYTES).unwrap());
-        let mut objects = Objects::new(Arc::from(["test".to_owned()]), vec![Arc::clone(&store)], FRAME_BYTES as u64);
-        for number in 0..files.len() {
-            assert_eq!(objects.named(DeviceId(0), &number.to_string()).unwrap(), FileId(number as u32));
-        }
         let (report, done) = channel();
-        let workers = Workers::new(4, move |done| _ = report.send(done));
-        let host = PoolHost::new(
-            Arc::clone(&memory),
-            config.capacity as usize,
-            objects,
-            vec![Arc::clone(&workers)],
-            workers,
-            None,
-        );
+        let report = move |done| _ = report.send(done);
+        let make = move |threads_max| Workers::new(threads_max, report.clone());
+        let stores = vec![("test".to_owned(), Arc::clone(&store))];
+        let generating = make(1);
+        let devices = Devices::new(stores, config.device.cluster_blocks_max, Box::new(make));
+        let mut objects = Objects::new(devices, FRAME_BYTES as u64);
+        for number in 0..files.len() {
+            assert_eq!(objects.named(StoreId(0), &number.to_string()).unwrap(), FileId(number as u32));
+        }
+        let host = PoolHost::new(Arc::clone(&memory), config.capacity as usize, objects, generating, None);
         Pooled { driver: Driver::new(config, host, Some(tap)), store, memory, done }
     }
 
@@ -60,10 +59,10 @@ impl Stand for Pooled {
 
     fn opened(&mut self, file: FileId) -> Event {
         let name = file.to_string();
-        let object = self.store.open(&name).unwrap();
-        let blocks = object.size() / FRAME_BYTES as u64;
+        let opened = Opened::open(&*self.store, &name).unwrap();
+        let blocks = opened.size / FRAME_BYTES as u64;
         // Who looked it up first has said so already; then it is said again.
-        self.driver.host.objects.opened(DeviceId(0), &name, &object).unwrap();
+        self.driver.host.objects.opened(StoreId(0), &name, &opened).unwrap();
         Event::FileKnown { file, device: DeviceId(0), blocks, place: 0 }
     }
 

@@ -2,15 +2,15 @@
 
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use foresee_manager::{FetchId, FileId, ReaderId};
-use foresee_store::{Error, Object, Store};
+use foresee_store::{Error, Store};
 
 use super::memory::Memory;
 use super::objects::Origin;
+use super::opened::{Opened, caught};
 use super::second::{Keep, Recall};
 use crate::tier::Entry;
 
@@ -47,7 +47,7 @@ pub struct Fetch {
 /// What was done.
 pub enum Done {
     /// A name was looked up.
-    Opened(FileId, Result<Arc<dyn Object>, Error>),
+    Opened(FileId, Result<Opened, Error>),
     /// Some of a fetch's frames were filled, or not; how long that took.
     Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
     /// Frames were filled from the second tier, as far as these say; how long that took.
@@ -62,7 +62,7 @@ impl Task {
     /// Does it. A store that panics has failed.
     pub fn run(self) -> Done {
         match self {
-            Task::Open(file, store, name) => Done::Opened(file, caught(|| store.open(&name))),
+            Task::Open(file, store, name) => Done::Opened(file, Opened::open(&*store, &name)),
             Task::Fetch(fetch) => {
                 let begun = Instant::now();
                 let result = caught(|| fetch.run());
@@ -81,20 +81,19 @@ impl Task {
     }
 }
 
-fn caught<T>(act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(io::Error::other("the store panicked").into()))
-}
-
 impl Fetch {
     fn run(&self) -> Result<(), Error> {
         let origin = self.origin.as_ref().map_err(Clone::clone)?;
         let object = match &origin.object {
             Some(object) => Arc::clone(object),
-            None => origin.store.open(&origin.name)?,
+            None => {
+                let Opened { object, size, version, .. } = Opened::open(&*origin.store, &origin.name)?;
+                if (size, &version) != (origin.size, &origin.version) {
+                    return Err(Error::Changed);
+                }
+                object
+            }
         };
-        if (object.size(), object.version()) != (origin.size, &origin.version) {
-            return Err(Error::Changed);
-        }
         // SAFETY: the frames are this fetch's until it is reported.
         let mut pieces = unsafe { self.memory.pieces(&self.frames) };
         let room = (self.frames.len() * self.memory.frame_bytes()) as u64;

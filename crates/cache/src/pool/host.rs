@@ -38,8 +38,6 @@ pub struct PoolHost {
     /// Frames that the manager knows of; the rest is for what is written to the second tier.
     capacity: usize,
     second: Option<Second>,
-    /// Each store's.
-    workers: Vec<Arc<Workers>>,
     /// Those that wait for programs.
     generating: Arc<Workers>,
     /// What the files are.
@@ -73,11 +71,15 @@ impl Host for PoolHost {
         self.now
     }
 
+    fn news(&mut self) -> Option<Event> {
+        self.objects.devices.news()
+    }
+
     fn carry_out(&mut self, order: Order) {
         match order {
             Order::Lookup { file } => {
-                if let Some((device, store, name)) = self.objects.whereabouts(file) {
-                    self.workers[usize::from(device.0)].add(Task::Open(file, store, name), Class::Hinted);
+                if let Some((served, name)) = self.objects.whereabouts(file) {
+                    served.lookups.add(Task::Open(file, Arc::clone(&served.store), name), Class::Hinted);
                 }
             }
             Order::Fetch { fetch, file, first, count, class, .. } => {
@@ -115,7 +117,6 @@ impl PoolHost {
         memory: Arc<Memory>,
         capacity: usize,
         objects: Objects,
-        workers: Vec<Arc<Workers>>,
         generating: Arc<Workers>,
         second: Option<Second>,
     ) -> Self {
@@ -126,7 +127,6 @@ impl PoolHost {
             memory,
             capacity,
             second,
-            workers,
             generating,
             objects,
             fetches: HashMap::new(),
@@ -221,7 +221,9 @@ impl PoolHost {
             frames: ordered.frames[part].to_vec(),
             memory: Arc::clone(&self.memory),
         };
-        self.workers[usize::from(self.objects.device(file).0)].add(Task::Fetch(task), ordered.class);
+        if let Some(workers) = self.objects.workers(file) {
+            workers.add(Task::Fetch(task), ordered.class);
+        }
     }
 
     /// Blocks that were given up in this session, and may be kept on the second tier.

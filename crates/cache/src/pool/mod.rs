@@ -16,11 +16,13 @@
 mod arena;
 #[cfg(test)]
 mod conformance;
+mod devices;
 mod fetch;
 mod frame;
 mod host;
 mod memory;
 mod objects;
+mod opened;
 mod posts;
 mod read;
 mod second;
@@ -35,17 +37,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use foresee_driver::{Driver, Log};
-use foresee_manager::{Config, DeviceId, FileId, ReaderId, Want};
-use foresee_store::{Object, Store};
+use foresee_manager::{Config, FileId, ReaderId, Want};
+use foresee_store::Store;
 
 use crate::error::Error;
 use crate::tier::Tier;
+use devices::Devices;
 use fetch::Done;
 use host::PoolHost;
 use objects::Objects;
 use second::Second;
 
+pub use devices::StoreId;
 pub use memory::Memory;
+pub use opened::{Opened, caught};
 use posts::{Posts, Told};
 pub use read::Who;
 pub use second::held_max;
@@ -74,11 +79,11 @@ pub struct Pool {
     /// What hits leave to be told; views may have half of the frames, so that the rest is always the manager's.
     posts: Posts,
     state: Mutex<State>,
-    /// All threads: each store's, and those that wait for programs.
+    /// Threads that are there from the beginning: each store's that look names up, those that wait for programs, and the disk's.
     workers: Vec<Arc<Workers>>,
     log: Option<Log<'static>>,
-    schemes: Arc<[String]>,
-    stores: Vec<Arc<dyn Store>>,
+    /// By what their addresses begin with.
+    stores: Vec<(String, Arc<dyn Store>)>,
     /// Readers that there were.
     readers: AtomicU32,
     /// Blocks that were here when their reader came to wait for others.
@@ -88,7 +93,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool over these stores, each a device of its own, by what their addresses begin with. What the memory has more than the
+    /// A pool over these stores, by what their addresses begin with. What the memory has more than the
     /// manager is to know of is for a second tier.
     ///
     /// # Errors
@@ -101,11 +106,9 @@ impl Pool {
         log: Option<Log<'static>>,
     ) -> Result<Arc<Self>, Error> {
         let (memory, capacity) = (Arc::new(memory), config.capacity as usize);
-        let (schemes, stores): (Vec<_>, Vec<_>) = stores.into_iter().unzip();
-        let schemes: Arc<[String]> = schemes.into();
-        let objects = Objects::new(Arc::clone(&schemes), stores.clone(), memory.frame_bytes() as u64);
         let pool = Arc::new_cyclic(|pool: &Weak<Pool>| {
-            let workers = |threads_max| {
+            let pool = pool.clone();
+            let workers = move |threads_max| {
                 let pool = pool.clone();
                 Workers::new(threads_max, move |done| {
                     if let Some(pool) = pool.upgrade() {
@@ -113,7 +116,10 @@ impl Pool {
                     }
                 })
             };
-            let mut all: Vec<_> = stores.iter().map(|store| workers(store.depth())).collect();
+            let make = Box::new(workers.clone());
+            let devices = Devices::new(stores.clone(), config.device.cluster_blocks_max, make);
+            let mut all: Vec<_> = devices.all_workers().map(Arc::clone).collect();
+            let objects = Objects::new(devices, memory.frame_bytes() as u64);
             let generating = workers(GENERATORS_AT_ONCE);
             let second = tier.map(|tier| {
                 let (recalling, keeping) = (workers(RECALLS_AT_ONCE), workers(KEEPS_AT_ONCE));
@@ -124,8 +130,7 @@ impl Pool {
                 )
             });
             let (second, waiting) = second.unzip();
-            let host =
-                PoolHost::new(Arc::clone(&memory), capacity, objects, all.clone(), Arc::clone(&generating), second);
+            let host = PoolHost::new(Arc::clone(&memory), capacity, objects, Arc::clone(&generating), second);
             all.push(generating);
             all.extend(waiting.into_iter().flatten());
             let driver = Driver::new(config, host, log.as_ref().map(Log::tap));
@@ -136,7 +141,6 @@ impl Pool {
                 state,
                 workers: all,
                 log,
-                schemes,
                 stores,
                 readers: AtomicU32::new(0),
                 served_hits: AtomicU64::new(0),
@@ -160,20 +164,20 @@ impl Pool {
     }
 
     /// The store that addresses lead to which begin so.
-    pub fn device(&self, scheme: &str) -> Option<DeviceId> {
-        let at = self.schemes.iter().position(|it| it == scheme)?;
-        u16::try_from(at).ok().map(DeviceId)
+    pub fn store_of(&self, scheme: &str) -> Option<StoreId> {
+        let at = self.stores.iter().position(|(it, _)| it == scheme)?;
+        u16::try_from(at).ok().map(StoreId)
     }
 
     /// A store.
-    pub fn store(&self, device: DeviceId) -> &Arc<dyn Store> {
-        &self.stores[usize::from(device.0)]
+    pub fn store(&self, id: StoreId) -> &dyn Store {
+        &*self.stores[usize::from(id.0)].1
     }
 
     /// A reader opened an object.
-    pub fn opened(&self, device: DeviceId, name: &str, object: &Arc<dyn Object>) -> Result<FileId, Error> {
+    pub fn opened(&self, store: StoreId, name: &str, opened: &Opened) -> Result<FileId, Error> {
         let mut session = self.session();
-        let (file, events) = session.host().objects.opened(device, name, object)?;
+        let (file, events) = session.host().objects.opened(store, name, opened)?;
         if let Some(log) = self.log.as_ref().filter(|_| !events.is_empty()) {
             log.name(file, name);
         }
@@ -190,8 +194,8 @@ impl Pool {
     }
 
     /// What the name leads to, whether or not it has been looked up.
-    pub fn named(&self, device: DeviceId, name: &str) -> Result<FileId, Error> {
-        self.session().host().objects.named(device, name)
+    pub fn named(&self, store: StoreId, name: &str) -> Result<FileId, Error> {
+        self.session().host().objects.named(store, name)
     }
 
     /// From now on a reader generates what it will read.
@@ -221,5 +225,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.workers.iter().for_each(|workers| workers.close());
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.driver.host.objects.devices.all_workers().for_each(|workers| workers.close());
     }
 }

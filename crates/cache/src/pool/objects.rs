@@ -10,6 +10,9 @@ use std::sync::Arc;
 use foresee_manager::{Block, DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
 
+use super::devices::{Devices, Served, StoreId};
+use super::opened::Opened;
+use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
 
@@ -19,11 +22,11 @@ const KEPT_OPEN_MAX: usize = 256;
 enum State {
     Unknown,
     Missing,
-    Known { size: u64, version: Version },
+    Known { size: u64, version: Version, device: DeviceId },
 }
 
 struct Entry {
-    device: DeviceId,
+    store: StoreId,
     name: Arc<str>,
     state: State,
     /// Readers that have it open.
@@ -49,21 +52,20 @@ pub struct Origin {
 
 /// All of them.
 pub struct Objects {
-    /// What addresses of each store begin with.
-    schemes: Arc<[String]>,
-    stores: Vec<Arc<dyn Store>>,
+    /// Where they lie.
+    pub devices: Devices,
     block_bytes: u64,
-    by_name: HashMap<(DeviceId, Arc<str>), FileId>,
+    by_name: HashMap<(StoreId, Arc<str>), FileId>,
     entries: Vec<Entry>,
     /// Opened ahead, the oldest first.
     kept_open: VecDeque<FileId>,
 }
 
 impl Objects {
-    /// Of the stores of these schemes, each a device of its own.
-    pub fn new(schemes: Arc<[String]>, stores: Vec<Arc<dyn Store>>, block_bytes: u64) -> Self {
+    /// None, on these devices.
+    pub fn new(devices: Devices, block_bytes: u64) -> Self {
         let (by_name, entries, kept_open) = (HashMap::new(), Vec::new(), VecDeque::new());
-        Objects { schemes, stores, block_bytes, by_name, entries, kept_open }
+        Objects { devices, block_bytes, by_name, entries, kept_open }
     }
 
     fn entry(&mut self, file: FileId) -> Option<&mut Entry> {
@@ -71,57 +73,51 @@ impl Objects {
     }
 
     /// What the name leads to, as far as that is known.
-    pub fn named(&mut self, device: DeviceId, name: &str) -> Result<FileId, Error> {
-        match self.by_name.get(&(device, Arc::from(name))) {
+    pub fn named(&mut self, store: StoreId, name: &str) -> Result<FileId, Error> {
+        match self.by_name.get(&(store, Arc::from(name))) {
             Some(&file) => Ok(file),
-            None => self.add(device, name),
+            None => self.add(store, name),
         }
     }
 
-    fn add(&mut self, device: DeviceId, name: &str) -> Result<FileId, Error> {
+    fn add(&mut self, store: StoreId, name: &str) -> Result<FileId, Error> {
         let file = FileId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         if file.0 >= FileId::LIMIT {
             return Err(Error::TooManyFiles);
         }
         let name = Arc::from(name);
-        self.by_name.insert((device, Arc::clone(&name)), file);
-        self.entries.push(Entry { device, name, state: State::Unknown, handles: 0, object: None, changed: false });
+        self.by_name.insert((store, Arc::clone(&name)), file);
+        self.entries.push(Entry { store, name, state: State::Unknown, handles: 0, object: None, changed: false });
         Ok(file)
     }
 
     /// A reader opened an object. Returns its file, and what the manager must hear of it.
-    pub fn opened(
-        &mut self,
-        device: DeviceId,
-        name: &str,
-        object: &Arc<dyn Object>,
-    ) -> Result<(FileId, Vec<Event>), Error> {
-        if object.size().div_ceil(self.block_bytes) > Block::INDEX_LIMIT {
+    pub fn opened(&mut self, store: StoreId, name: &str, opened: &Opened) -> Result<(FileId, Vec<Event>), Error> {
+        if opened.size.div_ceil(self.block_bytes) > Block::INDEX_LIMIT {
             return Err(Error::TooLarge);
         }
-        let (mut file, mut events) = (self.named(device, name)?, Vec::new());
+        let (mut file, mut events) = (self.named(store, name)?, Vec::new());
         let known = &self.entries[file.0 as usize];
         // A store may be wrong about a length: what is cut to one is not another's.
-        let is_other = |size: &u64, version: &Version| (*size, version) != (object.size(), object.version());
-        if known.changed || matches!(&known.state, State::Known { size, version } if is_other(size, version)) {
-            let before = std::mem::replace(&mut file, self.add(device, name)?);
+        let is_other = |size: &u64, version: &Version| (*size, version) != (opened.size, &opened.version);
+        if known.changed || matches!(&known.state, State::Known { size, version, .. } if is_other(size, version)) {
+            let before = std::mem::replace(&mut file, self.add(store, name)?);
             events.extend(self.forget_unless_open(before));
         }
         if !matches!(self.entries[file.0 as usize].state, State::Known { .. }) {
-            events.push(self.resolved(file, object));
+            events.push(self.resolved(file, opened));
         }
         let entry = &mut self.entries[file.0 as usize];
         entry.handles += 1;
-        entry.object.get_or_insert_with(|| Arc::clone(object));
+        entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
         Ok((file, events))
     }
 
-    fn resolved(&mut self, file: FileId, object: &Arc<dyn Object>) -> Event {
+    fn resolved(&mut self, file: FileId, opened: &Opened) -> Event {
         let entry = &mut self.entries[file.0 as usize];
-        let size = object.size();
-        entry.state = State::Known { size, version: object.version().clone() };
-        let blocks = size.div_ceil(self.block_bytes);
-        Event::FileKnown { file, device: entry.device, blocks, place: 0 }
+        let (size, device) = (opened.size, self.devices.device(entry.store, &opened.place));
+        entry.state = State::Known { size, version: opened.version.clone(), device };
+        Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 }
     }
 
     /// A reader closed it.
@@ -140,8 +136,8 @@ impl Objects {
 
     /// Whether its name leads to it.
     fn is_current(&self, file: FileId) -> bool {
-        let Entry { device, name, changed, .. } = &self.entries[file.0 as usize];
-        !changed && self.by_name.get(&(*device, Arc::clone(name))) == Some(&file)
+        let Entry { store, name, changed, .. } = &self.entries[file.0 as usize];
+        !changed && self.by_name.get(&(*store, Arc::clone(name))) == Some(&file)
     }
 
     fn forget_unless_open(&mut self, file: FileId) -> Option<Event> {
@@ -162,17 +158,17 @@ impl Objects {
     }
 
     /// A name was looked up ahead of its reader. What the manager must hear of it, unless a reader has opened it meanwhile.
-    pub fn looked_up(&mut self, file: FileId, object: Result<Arc<dyn Object>, StoreError>) -> Option<Event> {
+    pub fn looked_up(&mut self, file: FileId, opened: Result<Opened, StoreError>) -> Option<Event> {
         let block_bytes = self.block_bytes;
         let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;
-        let fits = |object: &Arc<dyn Object>| object.size().div_ceil(block_bytes) <= Block::INDEX_LIMIT;
-        let Some(object) = object.ok().filter(fits) else {
+        let fits = |opened: &Opened| opened.size.div_ceil(block_bytes) <= Block::INDEX_LIMIT;
+        let Some(opened) = opened.ok().filter(fits) else {
             entry.state = State::Missing;
             return Some(Event::FileMissing { file });
         };
-        entry.object = Some(Arc::clone(&object));
+        entry.object = Some(Arc::clone(&opened.object));
         self.keep_open(file);
-        Some(self.resolved(file, &object))
+        Some(self.resolved(file, &opened))
     }
 
     /// What is read of it is of another version.
@@ -183,32 +179,37 @@ impl Objects {
     }
 
     /// Where a name is looked up.
-    pub fn whereabouts(&self, file: FileId) -> Option<(DeviceId, Arc<dyn Store>, Arc<str>)> {
-        let Entry { device, name, .. } = self.entries.get(file.0 as usize)?;
-        Some((*device, Arc::clone(&self.stores[usize::from(device.0)]), Arc::clone(name)))
+    pub fn whereabouts(&self, file: FileId) -> Option<(&Served, Arc<str>)> {
+        let Entry { store, name, .. } = self.entries.get(file.0 as usize)?;
+        Some((self.devices.store(*store), Arc::clone(name)))
     }
 
-    /// The device of a file that has been named.
-    pub fn device(&self, file: FileId) -> DeviceId {
-        self.entries[file.0 as usize].device
+    /// The threads that read a file.
+    pub fn workers(&self, file: FileId) -> Option<&Arc<Workers>> {
+        let Entry { store, state, .. } = self.entries.get(file.0 as usize)?;
+        Some(match state {
+            State::Known { device, .. } => self.devices.workers(*device),
+            State::Unknown | State::Missing => &self.devices.store(*store).lookups,
+        })
     }
 
-    /// What the file is called where names must last.
+    /// What the file is called where names must last, if its store's versions do.
     pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
-        let Entry { device, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
-        let State::Known { size, version } = state else { return None };
-        let scheme = &self.schemes[usize::from(device.0)];
-        (!changed).then(|| (*device, ObjectKey::new(scheme, name, version, *size)))
+        let Entry { store, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
+        let State::Known { size, version, device } = state else { return None };
+        let Served { scheme, versions_last, .. } = self.devices.store(*store);
+        (*versions_last && !changed).then(|| (*device, ObjectKey::new(scheme, name, version, *size)))
     }
 
     /// Where the bytes of a file come from, if they can be had.
     pub fn origin(&self, file: FileId) -> Result<Origin, StoreError> {
         let entry = self.entries.get(file.0 as usize).ok_or(StoreError::NotFound)?;
-        let State::Known { size, version } = &entry.state else { return Err(StoreError::NotFound) };
+        let State::Known { size, version, .. } = &entry.state else { return Err(StoreError::NotFound) };
         if entry.changed {
             return Err(StoreError::Changed);
         }
-        let (_, store, name) = self.whereabouts(file).ok_or(StoreError::NotFound)?;
-        Ok(Origin { store, name, object: entry.object.clone(), version: version.clone(), size: *size })
+        let (store, name) = (Arc::clone(&self.devices.store(entry.store).store), Arc::clone(&entry.name));
+        let (object, version) = (entry.object.clone(), version.clone());
+        Ok(Origin { store, name, object, version, size: *size })
     }
 }

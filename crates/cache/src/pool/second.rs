@@ -164,7 +164,7 @@ impl Second {
 
     /// These blocks of an object came from their store into these frames.
     pub fn came(&mut self, device: DeviceId, object: ObjectKey, first: u64, frames: &[u32], took: Duration) {
-        self.tier.pace.stores[usize::from(device.0)].took(frames.len(), took);
+        self.tier.pace.store(usize::from(device.0)).took(frames.len(), took);
         for (block, &frame) in (first..).zip(frames) {
             self.returned[frame as usize] = self.tier.missed(Key { object, block });
         }

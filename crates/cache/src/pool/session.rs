@@ -121,11 +121,11 @@ impl Drop for Session<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use foresee_manager::{Config, DeviceId, FileId, ReaderId};
+    use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Memory as Bytes, Store};
 
     use super::super::posts::Told;
-    use super::super::{Memory, Who};
+    use super::super::{Memory, Opened, StoreId, Who};
     use super::*;
 
     fn over(bytes: Bytes) -> Vec<(String, Arc<dyn Store>)> {
@@ -138,8 +138,8 @@ mod tests {
             (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()), Bytes::default());
         bytes.put("a", vec![1; 4096]);
         let pool = Pool::new(memory, &config, over(bytes), None, None).unwrap();
-        let object = pool.store(DeviceId(0)).open("a").unwrap();
-        let file = pool.opened(DeviceId(0), "a", &object).unwrap();
+        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
         let (who, block) = (Who { reader: ReaderId(0), disclosed: false }, Block { file, index: 0 });
         let view = || pool.view(who, block, 0).unwrap().unwrap();
         pool.unview(view());

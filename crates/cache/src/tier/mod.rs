@@ -67,11 +67,11 @@ impl Tier {
         layout.slots as usize * (index::BYTES_EACH + ghosts::BYTES_EACH) + frames * ghosts::BYTES_EACH
     }
 
-    /// The tier in this file, beside so many frames and before so many stores.
+    /// The tier in this file, beside so many frames.
     ///
     /// # Errors
     /// If the file cannot be had.
-    pub fn open(path: &Path, layout: Layout, frames: usize, stores: usize) -> Result<Self, Error> {
+    pub fn open(path: &Path, layout: Layout, frames: usize) -> Result<Self, Error> {
         let failed = |error| Error::Disk { path: path.into(), error: Arc::new(error) };
         let (file, entries) = SlotFile::open(path, layout).map_err(failed)?;
         let index = Index::new(entries);
@@ -81,7 +81,7 @@ impl Tier {
             index,
             ghosts: Ghosts::new(layout.slots as usize + frames),
             wear: Wear::new(slots, used),
-            pace: Pace::new(stores),
+            pace: Pace::default(),
             reading: Caution::default(),
             writing: Caution::default(),
             statistics: DiskStatistics { blocks: slots as usize, ..DiskStatistics::default() },

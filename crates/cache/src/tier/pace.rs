@@ -45,24 +45,27 @@ impl Times {
     }
 }
 
-/// The disk's times, and each store's.
+/// The disk's times, and each place's of the stores; nothing is known at first.
+#[derive(Default)]
 pub struct Pace {
     /// The disk's.
     pub disk: Times,
-    /// Each store's.
-    pub stores: Vec<Times>,
+    stores: Vec<Times>,
     refused: u64,
 }
 
 impl Pace {
-    /// Of so many stores, of which nothing is known.
-    pub fn new(stores: usize) -> Self {
-        Pace { disk: Times::default(), stores: vec![Times::default(); stores], refused: 0 }
+    /// A store's place.
+    pub fn store(&mut self, at: usize) -> &mut Times {
+        if self.stores.len() <= at {
+            self.stores.resize(at + 1, Times::default());
+        }
+        &mut self.stores[at]
     }
 
     /// Whether so many blocks are to be asked of the disk, where this store has them too.
     pub fn is_worth_asking(&mut self, store: usize, blocks: usize) -> bool {
-        let times = self.disk.seconds(blocks).zip(self.stores[store].seconds(blocks));
+        let times = self.disk.seconds(blocks).zip(self.store(store).seconds(blocks));
         if times.is_none_or(|(disk, store)| disk <= store) {
             return true;
         }
@@ -77,12 +80,12 @@ mod tests {
 
     #[test]
     fn who_is_slower_is_seldom_asked_and_found_quicker_again() {
-        let mut pace = Pace::new(2);
+        let mut pace = Pace::default();
         let time = Duration::from_millis;
         (0..20).for_each(|_| pace.disk.took(3, time(10)));
         assert!(pace.is_worth_asking(0, 3), "nothing is known of the store");
-        (0..20).for_each(|_| pace.stores[0].took(4, time(5)));
-        (0..20).for_each(|_| pace.stores[1].took(4, time(20)));
+        (0..20).for_each(|_| pace.store(0).took(4, time(5)));
+        (0..20).for_each(|_| pace.store(1).took(4, time(20)));
         let asked = |pace: &mut Pace| (0..640).filter(|_| pace.is_worth_asking(0, 4)).count();
         assert_eq!(asked(&mut pace), 10);
         assert!(pace.is_worth_asking(1, 4) && pace.is_worth_asking(0, 1));

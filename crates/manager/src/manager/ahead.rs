@@ -4,6 +4,9 @@ use super::*;
 use crate::hint::{LOOKUPS_AHEAD_MAX, LOOKUPS_AHEAD_MAX_ONE_BY_ONE};
 use crate::ids::DeviceId;
 
+/// Of the memory, one block in so many may be on its way that nobody asked for.
+const READ_OVER_PART: u64 = 16;
+
 /// Neighbours fetched ahead one after the other: they go in one request.
 struct Run {
     sequence: u16,
@@ -235,15 +238,50 @@ impl Manager {
     pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
         let names = self.hints.names_awaited();
         for device in self.dispatch.devices() {
-            let (table, statistics) = (&mut self.table, &mut self.statistics);
-            self.dispatch.pump(self.now, device, names, out, |first, count| {
-                statistics.ahead_fetches += 1;
-                for index in first.index..first.index + count {
-                    if let Some(page) = table.find(Block { index, ..first }) {
-                        table.frame_mut(page).phase = Phase::InFlight;
+            while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
+                while let Some(gap) = self.dispatch.gap_behind(&flight)
+                    && self.read_over(&flight, gap)
+                {
+                    self.dispatch.read_over(&mut flight, gap);
+                }
+                self.statistics.ahead_fetches += 1;
+                for index in flight.first.index..flight.first.index + flight.count {
+                    if let Some(page) = self.table.find(Block { index, ..flight.first }) {
+                        self.table.frame_mut(page).phase = Phase::InFlight;
                     }
                 }
-            });
+                self.dispatch.send(self.now, flight, out);
+            }
         }
+    }
+
+    /// Takes frames for blocks that nobody asked for, because those on both sides of them go in one request. They are few beside the
+    /// memory, and what is not read while it is on its way stays only where there is room.
+    fn read_over(&mut self, flight: &Flight, count: u64) -> bool {
+        let first = Block { index: flight.first.index + flight.count, ..flight.first };
+        let blocks = || (first.index..first.index + count).map(|index| Block { index, ..first });
+        let (queued, in_flight) = self.dispatch.load();
+        let is_room = queued + in_flight + flight.count + self.table.count(State::Pinned) + count < self.capacity;
+        let is_little = (self.read_over_now + count) * READ_OVER_PART <= self.capacity;
+        if !is_room || !is_little || blocks().any(|block| self.table.find(block).is_some()) {
+            return false;
+        }
+        let need = Need { value: 0.0, ..Need::of(first) };
+        while self.table.used() + count > self.capacity {
+            // What somebody will read is worth more than what nobody asked for, whatever the policy says of either.
+            let goes = self.policy.candidate(&context!(self), need).map(|it| self.table.state(it.page));
+            if goes.is_none_or(State::is_unread) || !self.evict(need) {
+                return false;
+            }
+        }
+        for block in blocks() {
+            let page = self.table.insert(block, State::Guessed, Phase::InFlight);
+            self.table.frame_mut(page).ahead = true;
+            self.taken(page, None);
+        }
+        self.read_over_now += count;
+        self.statistics.read_over += count;
+        self.statistics.ahead[Source::Readahead as usize].fetched += count;
+        true
     }
 }

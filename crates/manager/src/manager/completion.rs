@@ -4,17 +4,34 @@ use super::*;
 
 impl Manager {
     pub(super) fn fetch_done(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, .. }) = self.dispatch.finished(self.now, fetch) else { return };
+        let Some(Flight { first, count, read_over, .. }) = self.dispatch.finished(self.now, fetch) else { return };
+        self.read_over_now -= read_over;
         for index in first.index..first.index + count {
             let block = Block { index, ..first };
             let Some(page) = self.table.find(block) else { continue };
             if self.table.frame(page).stale {
                 self.refetch_or_forget(page, out);
+            } else if read_over > 0 && self.is_of_no_use(page) {
+                self.settle_unread(page, Unread::Wasted);
+                self.lost(page);
+                self.table.remove(page);
+                self.dropped.push(block);
             } else {
                 self.arrived(page, out);
             }
         }
         self.shrink();
+    }
+
+    /// Whether a page that came with what was wanted is of no use: nobody asked for it, nobody does now, and there is no room to spare.
+    fn is_of_no_use(&self, page: Page) -> bool {
+        let frame = self.table.frame(page);
+        let was_asked_for = !frame.ahead || frame.sequence != NO_SEQUENCE;
+        let is_wanted = || {
+            let standing = self.standing(self.table.block(page));
+            matches!(standing, Standing::Waiting(_) | Standing::WindowFull(_) | Standing::Issued(_))
+        };
+        !was_asked_for && self.table.used() >= self.capacity && !is_wanted()
     }
 
     pub(super) fn arrived(&mut self, page: Page, out: &mut Vec<Action>) {
@@ -35,7 +52,10 @@ impl Manager {
     }
 
     pub(super) fn fetch_failed(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, class, .. }) = self.dispatch.finished(self.now, fetch) else { return };
+        let Some(Flight { first, count, class, read_over, .. }) = self.dispatch.finished(self.now, fetch) else {
+            return;
+        };
+        self.read_over_now -= read_over;
         self.statistics.failed_fetches += 1;
         for index in first.index..first.index + count {
             let Some(page) = self.table.find(Block { index, ..first }) else { continue };

@@ -19,7 +19,7 @@ impl Manager {
     }
 
     /// Gives up the policy's candidate, if it has one that is worth less than what is needed.
-    fn evict(&mut self, need: Need) -> bool {
+    pub(super) fn evict(&mut self, need: Need) -> bool {
         self.policy.weigh(&context!(self), need);
         let Some(Candidate { page, worth, price }) = self.policy.candidate(&context!(self), need) else { return false };
         let goes = worth < need.value;

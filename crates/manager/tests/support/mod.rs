@@ -119,6 +119,9 @@ pub fn every_op() -> impl Strategy<Value = Op> {
             .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
         1 => (0..3u64).prop_map(|blocks| Event::Caution { device: DeviceId(0), blocks }),
         1 => (0..64u64).prop_map(|blocks| Event::ReadaheadWindow { device: DeviceId(0), blocks }),
+        2 => (1..5u32, 1..9u64, any::<bool>()).prop_map(|(requests, blocks, shaped)| {
+            Event::DeviceLimits { device: DeviceId(0), requests, blocks, shaped }
+        }),
         4 => (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ];
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
@@ -243,6 +246,8 @@ pub struct View {
 pub struct Driver {
     pub manager: Manager,
     pub limits: DeviceLimits,
+    /// Devices that have limits of their own.
+    own_limits: BTreeMap<DeviceId, DeviceLimits>,
     pub capacity: u64,
     pub now: u64,
     pub flights: BTreeMap<FetchId, Flight>,
@@ -263,6 +268,7 @@ impl Driver {
         Driver {
             manager: Manager::new(config),
             limits: config.device,
+            own_limits: BTreeMap::new(),
             capacity: config.capacity.max(1),
             now: 0,
             flights: BTreeMap::new(),
@@ -408,6 +414,10 @@ impl Driver {
                 self.views.retain(|it| (it.view, it.block) != (view, Block { file, index }));
             }
             Event::Capacity { pages } => self.capacity = pages.max(1),
+            Event::DeviceLimits { device, requests, blocks, .. } => {
+                let own = DeviceLimits { outstanding_max: requests, cluster_blocks_max: blocks, ..self.limits };
+                self.own_limits.insert(device, own);
+            }
             _ => {}
         }
         came
@@ -428,9 +438,10 @@ impl Driver {
                         assert!(!twice, "I3: {block:?} is fetched twice at once");
                     }
                     if class != Class::Demand {
+                        let limits = self.own_limits.get(&device).unwrap_or(&self.limits);
                         let outstanding = self.flights.values().filter(|it| it.device == device).count() as u64;
-                        assert!(outstanding < u64::from(self.limits.outstanding_max), "too much at device {device}");
-                        assert!(count <= self.limits.cluster_blocks_max.max(1), "a fetch ahead of {count} blocks");
+                        assert!(outstanding < u64::from(limits.outstanding_max), "too much at device {device}");
+                        assert!(count <= limits.cluster_blocks_max.max(1), "a fetch ahead of {count} blocks");
                     }
                     assert!(self.flights.insert(fetch, flight).is_none(), "{fetch} is used twice");
                 }

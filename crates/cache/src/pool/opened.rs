@@ -1,0 +1,36 @@
+//! Objects that were opened, and what they say of themselves.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use foresee_store::{Error, Object, Store, Version};
+
+/// One of them. What it says is asked once, when it is opened: it is a program's code, which may panic, and no lock is held then.
+#[derive(Clone)]
+pub struct Opened {
+    /// The object.
+    pub object: Arc<dyn Object>,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Its version.
+    pub version: Version,
+    /// Which of its store's places it lies at.
+    pub place: String,
+}
+
+impl Opened {
+    /// Opens the object of this name. A store that panics has failed.
+    pub fn open(store: &dyn Store, name: &str) -> Result<Self, Error> {
+        caught(|| {
+            let object = store.open(name)?;
+            let (size, version, place) = (object.size(), object.version().clone(), object.place());
+            Ok(Opened { object, size, version, place })
+        })
+    }
+}
+
+/// What it comes to, if it does not panic.
+pub fn caught<T>(act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(io::Error::other("the store panicked").into()))
+}
