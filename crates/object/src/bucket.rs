@@ -15,6 +15,7 @@ use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta};
 
+use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::explain::{Place, timed_out};
 use crate::object::Open;
 use crate::runtime::Runtime;
@@ -31,6 +32,7 @@ pub(crate) struct Bucket {
     runtime: Arc<Runtime>,
     /// Whether it is known to be there.
     is_met: AtomicBool,
+    beginnings: Arc<Beginnings>,
 }
 
 impl Bucket {
@@ -45,7 +47,8 @@ impl Bucket {
                 Err(_) => Err(place.no_credentials("nobody answered who gives them out")),
             }
         })?;
-        Ok(Bucket { client, place, deadline: settings.deadline, runtime, is_met: AtomicBool::new(false) })
+        let (deadline, beginnings) = (settings.deadline, Arc::default());
+        Ok(Bucket { client, place, deadline, runtime, is_met: AtomicBool::new(false), beginnings })
     }
 
     /// What it is called.
@@ -95,16 +98,45 @@ impl Bucket {
     /// Opens an object in the version it has now.
     pub fn open(self: Arc<Self>, key: &str) -> Result<Open, Error> {
         let path = self.path(key)?;
+        let (meta, beginning) = match self.beginnings.room() {
+            None => (self.look_up(&path)?, Beginning::default()),
+            Some(room) => match self.ask(self.begin(&path)) {
+                Ok((meta, bytes)) => (meta, Beginning::new(room, bytes)),
+                // It may have no first bytes.
+                Err(Error::Changed) => (self.look_up(&path)?, Beginning::default()),
+                Err(error) => return Err(error),
+            },
+        };
+        self.beginnings.met(meta.size);
+        Open::new(Arc::clone(&self), path, meta, beginning)
+    }
+
+    /// What an object is, with its first bytes, as far as they came.
+    async fn begin(&self, path: &Path) -> Result<(ObjectMeta, Vec<u8>), Error> {
+        let range = Some(GetRange::Bounded(0..SMALL));
+        let answer = self.get(path, GetOptions { range, ..GetOptions::default() }).await?;
+        let (meta, mut bytes) = (answer.meta.clone(), Vec::new());
+        let mut stream = answer.into_stream();
+        while let Ok(Some(chunk)) = stream.try_next().await
+            && bytes.len() + chunk.len() <= SMALL as usize
+        {
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok((meta, bytes))
+    }
+
+    /// What an object is.
+    fn look_up(&self, path: &Path) -> Result<ObjectMeta, Error> {
         let head = GetOptions { head: true, ..GetOptions::default() };
-        let found = self.ask(self.get(&path, head)).or_else(|error| match self.is_met.load(Relaxed) {
+        let found = self.ask(self.get(path, head)).or_else(|error| match self.is_met.load(Relaxed) {
             true => Err(error),
             // An answer without a body does not say what is wrong; one with a body does.
             false => {
                 let range = Some(GetRange::Bounded(0..1));
-                self.ask(self.get(&path, GetOptions { range, ..GetOptions::default() }))
+                self.ask(self.get(path, GetOptions { range, ..GetOptions::default() }))
             }
         })?;
-        Open::new(Arc::clone(&self), path, found.meta)
+        Ok(found.meta)
     }
 
     /// The objects whose keys begin so, by their full names.

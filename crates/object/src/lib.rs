@@ -19,6 +19,8 @@
 //! - **Retries**: what was not answered, cut off, or answered with 5xx, 429 or 408 is tried again, after pauses
 //!   that grow and are drawn by chance, until the [deadline](ObjectStore::deadline). Other answers are errors at
 //!   once.
+//! - **Requests**: an object is opened by the request for its first 32 KiB, so that a small one takes one in all; after a larger one, it is
+//!   asked first what the next one is.
 //! - **Lengths**: an answer of more bytes than were asked for is an error; the rest of a shorter one is asked for.
 //!
 //! ```no_run
@@ -35,6 +37,7 @@
 //! # }
 //! ```
 
+mod beginning;
 mod bucket;
 mod explain;
 mod object;

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 
+use crate::beginning::Beginning;
 use crate::bucket::Bucket;
 use crate::service::PAUSE_MIN;
 
@@ -17,13 +18,14 @@ pub(crate) struct Open {
     path: Path,
     size: u64,
     version: Version,
+    beginning: Beginning,
     /// What each request says of the version.
     condition: GetOptions,
 }
 
 impl Open {
     /// The version that a service says it has now.
-    pub fn new(bucket: Arc<Bucket>, path: Path, now: ObjectMeta) -> Result<Self, Error> {
+    pub fn new(bucket: Arc<Bucket>, path: Path, now: ObjectMeta, beginning: Beginning) -> Result<Self, Error> {
         let no_version = || {
             let why = "its server says neither its ETag nor when it was changed last: a change could not be told";
             io::Error::new(io::ErrorKind::InvalidInput, why)
@@ -34,7 +36,7 @@ impl Open {
             Some(_) => GetOptions::default(),
             None => GetOptions { if_unmodified_since: Some(now.last_modified), ..GetOptions::default() },
         };
-        Ok(Open { bucket, path, size: now.size, version, condition })
+        Ok(Open { bucket, path, size: now.size, version, beginning, condition })
     }
 
     async fn fill(&self, offset: u64, len: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
@@ -102,7 +104,10 @@ impl Object for Open {
         let room = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
         match room.min(self.size.saturating_sub(offset)) {
             0 => Ok((0, self.version.clone())),
-            len => self.bucket.ask(self.fill(offset, len, pieces)),
+            len => match self.beginning.read(offset, pieces) {
+                0 => self.bucket.ask(self.fill(offset, len, pieces)),
+                came => Ok((came, self.version.clone())),
+            },
         }
     }
 }

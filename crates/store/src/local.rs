@@ -8,9 +8,11 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -35,7 +37,8 @@ impl Local {
         Local::default()
     }
 
-    /// Past the page cache (`O_DIRECT`), where the file system can: what is read is in memory once, and comes from the device.
+    /// Past the page cache (`O_DIRECT`), where the file system can: what is read is in memory once, and comes from the device. A
+    /// read whose place, length or memory is not of whole pages puts an end to that for its file.
     pub fn direct() -> Self {
         Local { direct: true }
     }
@@ -44,20 +47,23 @@ impl Local {
 impl Store for Local {
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
         // A pipe would be waited for.
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name)?;
+        let open = |flags| OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | flags).open(name);
+        let (file, is_direct) = match self.direct.then(|| open(libc::O_DIRECT)) {
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => (open(0)?, false),
+            Some(direct) => (direct?, true),
+            None => (open(0)?, false),
+        };
         let metadata = settled(&file)?;
+        let opened = Open { file, is_direct: is_direct.into(), size: metadata.len(), version: stamp(&metadata) };
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }
         // Files that the system makes up as they are read say that they are empty.
-        if metadata.len() == 0 && file.read_at(&mut [0], 0)? > 0 && file.metadata()?.len() == 0 {
+        let has_bytes = || read(opened.buffered()?, 0, &mut [IoSliceMut::new(&mut [0])]);
+        if metadata.len() == 0 && has_bytes()? > 0 && opened.file.metadata()?.len() == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not say how long it is").into());
         }
-        let direct = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(name).ok();
-        let direct = self.direct.then(direct).flatten();
-        // The name may have been given to another file meanwhile.
-        let direct = direct.filter(|it| it.metadata().is_ok_and(|it| stamp(&it) == stamp(&metadata)));
-        Ok(Arc::new(Open { file, direct, size: metadata.len(), version: stamp(&metadata) }))
+        Ok(Arc::new(opened))
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
@@ -83,10 +89,29 @@ impl Store for Local {
 
 struct Open {
     file: File,
-    /// The same, opened to be read past the page cache.
-    direct: Option<File>,
+    /// Whether it is read past the page cache.
+    is_direct: AtomicBool,
     size: u64,
     version: Version,
+}
+
+impl Open {
+    /// The file, from now on read through the page cache.
+    fn buffered(&self) -> io::Result<&File> {
+        if self.is_direct.load(Relaxed) {
+            let descriptor = self.file.as_raw_fd();
+            // SAFETY: an open descriptor's flags are read, and set; no memory is handed over.
+            let set = unsafe {
+                let flags = libc::fcntl(descriptor, libc::F_GETFL);
+                libc::fcntl(descriptor, libc::F_SETFL, flags & !libc::O_DIRECT)
+            };
+            if set < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            self.is_direct.store(false, Relaxed);
+        }
+        Ok(&self.file)
+    }
 }
 
 impl Object for Open {
@@ -112,10 +137,10 @@ impl Object for Open {
             piece.as_ptr().addr().is_multiple_of(ALIGNMENT) && piece.len().is_multiple_of(ALIGNMENT)
         };
         let is_aligned = offset.is_multiple_of(ALIGNMENT as u64) && pieces.iter().all(aligned);
-        let came = match self.direct.as_ref().filter(|_| is_aligned) {
+        let came = match is_aligned && self.is_direct.load(Relaxed) {
             // Not every file system that opens so reads so.
-            Some(direct) => read(direct, offset, pieces).or_else(|_| read(&self.file, offset, pieces))?,
-            None => read(&self.file, offset, pieces)?,
+            true => read(&self.file, offset, pieces).or_else(|_| read(self.buffered()?, offset, pieces))?,
+            false => read(self.buffered()?, offset, pieces)?,
         };
         Ok((came, stamp(&self.file.metadata()?)))
     }

@@ -113,3 +113,23 @@ fn a_seed_has_the_same_faults_each_time() {
         assert!(met(1).iter().any(|it| it == what), "nothing was '{what}'");
     }
 }
+
+/// Whole pages of memory, as a cache has them.
+#[repr(align(4096))]
+struct Pages([u8; 8192]);
+
+#[test]
+fn a_file_takes_one_descriptor() {
+    let path = folder("descriptors").join("a");
+    fs::write(&path, vec![7; 20_000]).unwrap();
+    let object = Local::direct().open(path.to_str().unwrap()).unwrap();
+    let leads = |it: &fs::DirEntry| fs::read_link(it.path()).is_ok_and(|it| it == path);
+    let descriptors = || fs::read_dir("/proc/self/fd").unwrap().flatten().filter(leads).count();
+    let mut pages = Box::new(Pages([0; 8192]));
+    for (offset, length) in [(0, 8192), (4096, 4096), (16_384, 8192), (5, 8192), (0, 8192), (0, 100)] {
+        pages.0.fill(0);
+        let (came, _) = object.read(offset, &mut [IoSliceMut::new(&mut pages.0[..length])]).unwrap();
+        assert_eq!((came as u64, descriptors()), ((20_000 - offset).min(length as u64), 1));
+        assert!(pages.0[..came].iter().all(|&byte| byte == 7));
+    }
+}
