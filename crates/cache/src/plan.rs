@@ -31,7 +31,7 @@ impl Drop for Plan {
         }
         reader.disclosed.store(false, Relaxed);
         let generator = reader.pool.stop_generating(reader.id);
-        self.tell(Event::Cancel { reader: reader.id, source: Source::Library });
+        reader.pool.session().withdraw(Event::Cancel { reader: reader.id, source: Source::Library });
         drop(plans);
         // What it holds may be plans and files.
         drop(generator);

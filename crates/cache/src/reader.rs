@@ -31,6 +31,6 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.pool.session().tell(Event::ReaderExited { reader: self.id });
+        self.pool.session().withdraw(Event::ReaderExited { reader: self.id });
     }
 }

@@ -1,6 +1,6 @@
 //! The manager with its host: events in; orders, replies and what the events came to out.
 
-use foresee_manager::{Action, Config, Counted, Event, Manager, Reply, Time};
+use foresee_manager::{Action, Config, Counted, Event, Manager, Reply, Time, Withdrawn};
 
 use crate::host::Host;
 
@@ -26,6 +26,11 @@ impl<'a, H: Host> Driver<'a, H> {
     /// What the manager knows, to look at.
     pub fn manager(&self) -> &Manager {
         &self.manager
+    }
+
+    /// What was withdrawn by what was told last, to be dropped where nobody waits for that.
+    pub fn withdrawn(&mut self) -> Withdrawn {
+        self.manager.withdrawn()
     }
 
     /// Tells the manager what happened, after what the host has to tell of devices. Orders go to the host; each reply goes, in the

@@ -16,7 +16,7 @@ use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
 use crate::event::{self, Action, Class, Demand, Event, Order, Outcome, Refusal, Reply, Source, Want};
 use crate::files::{Files, Known};
 use crate::future::Future;
-use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust};
+use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust, Withdrawn};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{
@@ -165,6 +165,9 @@ impl Manager {
         let before = self.statistics.counted();
         self.begun = out.len();
         self.weighed.clear();
+        if self.hints.has_cleared() {
+            drop(self.hints.take_cleared());
+        }
         self.now = now;
         match event {
             // By far the most events are these. They are taken apart at once: to copy them costs more than to find a page.
@@ -267,6 +270,11 @@ impl Manager {
             | Event::SetTemporaryPriority { .. } => taken &= self.advised(within, out),
         }
         taken
+    }
+
+    /// What was withdrawn by the last event. Unless it is taken, the next event waits until it is freed.
+    pub fn withdrawn(&mut self) -> Withdrawn {
+        self.hints.take_cleared()
     }
 
     /// What was counted so far.

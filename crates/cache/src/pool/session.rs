@@ -2,7 +2,7 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site};
+use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, Withdrawn};
 
 use super::fetch::Done;
 use super::host::PoolHost;
@@ -13,6 +13,8 @@ use super::{Pool, State};
 pub struct Session<'p> {
     pool: &'p Pool,
     state: MutexGuard<'p, State>,
+    /// What plans withdrew: it goes after the lock.
+    withdrawn: Option<Withdrawn>,
 }
 
 impl Pool {
@@ -33,7 +35,7 @@ impl<'p> Session<'p> {
         state.driver.host.tick();
         let mut told = std::mem::take(&mut state.told);
         pool.posts.collect(&mut told);
-        let mut session = Session { pool, state };
+        let mut session = Session { pool, state, withdrawn: None };
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
             session.tell_views(frame);
@@ -58,6 +60,12 @@ impl<'p> Session<'p> {
     /// Tells the manager something.
     pub fn tell(&mut self, event: Event) -> Counted {
         self.state.driver.tell(event, PoolHost::hear)
+    }
+
+    /// Tells the manager that a reader withdraws what it disclosed.
+    pub fn withdraw(mut self, event: Event) {
+        self.tell(event);
+        self.withdrawn = Some(self.state.driver.withdrawn());
     }
 
     /// Tells the manager something that it answers.

@@ -47,6 +47,7 @@ mod window;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::mem;
 
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
@@ -55,7 +56,7 @@ use crate::layout::Home;
 use crate::table::FastMap;
 
 use awake::Awake;
-use sequence::Sequence;
+use sequence::{Cleared, Sequence};
 pub use standing::Standing;
 pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS};
 
@@ -176,8 +177,15 @@ pub(crate) struct Hints {
     more: BTreeMap<u16, ReaderId>,
     /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
     entries: usize,
+    /// What was withdrawn in the event at hand.
+    cleared: Vec<Cleared>,
     /// (consumed, skipped) of sequences that ended, by source.
     ended: [(u64, u64); Source::ALL.len()],
+}
+
+/// Disclosures that were withdrawn. Where there are many of them it takes long to drop this: not where others wait.
+pub struct Withdrawn {
+    _cleared: Vec<Cleared>,
 }
 
 impl Hints {
@@ -483,7 +491,7 @@ impl Hints {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {
                 self.awake.wake(id);
                 self.entries -= sequence.len();
-                sequence.clear();
+                self.cleared.push(sequence.clear());
             }
         }
         self.more.retain(|id, _| !ids.contains(id));
@@ -491,6 +499,16 @@ impl Hints {
             waiting.retain(|(id, _)| !ids.contains(id));
             !waiting.is_empty()
         });
+    }
+
+    /// Whether something was withdrawn since it was asked what.
+    pub fn has_cleared(&self) -> bool {
+        !self.cleared.is_empty()
+    }
+
+    /// What was withdrawn since this was asked last.
+    pub fn take_cleared(&mut self) -> Withdrawn {
+        Withdrawn { _cleared: mem::take(&mut self.cleared) }
     }
 
     /// Forgets a reader whose sequences were cleared.

@@ -1,6 +1,7 @@
 //! What one source of one reader disclosed, and how far the reader has come in it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
 use std::ops::Bound;
 
 use super::distance::{CHUNK, Distance};
@@ -52,6 +53,14 @@ pub(crate) struct Sequence {
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken to have.
     sized: (u64, u64),
     repeat: Option<Repeat>,
+}
+
+/// What a sequence that was cleared had disclosed. There may be a million of it: to free that takes as long as some hundred thousand
+/// events.
+pub(crate) struct Cleared {
+    _entries: VecDeque<Entry>,
+    _by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
+    _repeat: Option<Repeat>,
 }
 
 impl Sequence {
@@ -402,17 +411,17 @@ impl Sequence {
     }
 
     /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self) -> Cleared {
         self.base = self.end();
         self.walk = Walk::new(self.base);
-        self.entries.clear();
-        self.by_place.clear();
+        let (entries, by_place) = (mem::take(&mut self.entries), mem::take(&mut self.by_place));
+        let cleared = Cleared { _entries: entries, _by_place: by_place, _repeat: self.repeat.take() };
         self.ready.clear();
-        self.repeat = None;
         self.distance = Distance::default();
         self.window.clear();
         self.lanes = lanes(self.source);
         (self.awaiting, self.far_run) = (0, 0);
+        cleared
     }
 
     /// A disclosure, after all others.
