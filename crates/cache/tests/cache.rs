@@ -157,11 +157,14 @@ fn an_error_reaches_who_reads_that_block_and_nobody_else() {
     let file = cache.open("test://a").unwrap();
     let error = read(&file, 0, 5 * BLOCK as usize).unwrap_err();
     assert_eq!(error.to_string(), "test://a: a hole");
+    // The request for all of them, and the one for that block by itself.
+    assert_eq!(cache.statistics().failed_requests, 2);
     for block in [0, 1, 3, 4] {
         let came = read(&file, block * BLOCK, BLOCK as usize).unwrap();
         assert!((block * BLOCK..).zip(came).all(|(at, it)| it == byte("a", 0, at)));
     }
     assert!(file.view(2 * BLOCK, 1).is_err());
+    assert_eq!(cache.statistics().failed_requests, 3);
     assert_eq!(cache.statistics().views, 0);
 }
 
