@@ -195,7 +195,7 @@ impl Device {
     /// Blocks of each request, of so many that are split over the requests that may still go out.
     fn piece_blocks(&self, blocks: u64) -> u64 {
         let shape = self.shape.filter(|_| !self.sweep.is_one_by_one());
-        let piece = shape.and_then(|shape| shape.piece_blocks(self.pipe.blocks.best()));
+        let piece = shape.and_then(|shape| shape.piece_blocks());
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 

@@ -102,19 +102,23 @@ fn each_device_has_limits_of_its_own() {
 #[test]
 fn a_long_request_is_split_where_its_bytes_take_longer_than_its_wait() {
     let mut driver = shaped(8, 4000);
-    // A request for 128 blocks that was alone: 60 ms, of which 20 waited.
-    for _ in 0..40 {
+    // Alone, 20 ms and a third of one for each block: what waits as long as it brings bytes has 60 blocks.
+    let mut at = 1000;
+    for count in [1, 120, 1, 120] {
         driver.now += 1_000_000_000;
-        let actions = driver.serve(2, 9, 1000, 128);
-        if fetches(&actions).len() > 1 {
+        assert_eq!(fetches(&driver.serve(2, 9, at, count)).len(), 1, "nothing is known of how long blocks take");
+        driver.now += 20_000_000 + count * 333_333;
+        driver.arrive();
+        at += count;
+        if count == 120 {
             break;
         }
-        driver.now += 60_000_000;
-        driver.arrive();
-        driver.handle(Event::FileChanged { file: FileId(9), blocks: 4096 });
     }
-    let parts = driver.flights.len();
-    assert!((2..=8).contains(&parts), "{parts} requests");
+    driver.now += 1_000_000_000;
+    let parts: Vec<u64> = fetches(&driver.serve(2, 9, 2000, 240)).iter().map(|it| it.3).collect();
+    assert!((2..=5).contains(&parts.len()) && parts.iter().sum::<u64>() == 240, "{parts:?}");
+    driver.arrive();
+    assert_eq!(fetches(&driver.serve(2, 9, 3000, 20)).len(), 1, "what is short goes in one");
     driver.arrive();
     driver.manager.check();
 }

@@ -68,6 +68,7 @@ impl Stand for Pooled {
 
     fn step(&mut self) {
         self.driver.host.tick();
+        self.driver.host.hand_over_demanded();
         if let Ok(done) = self.done.recv_timeout(Duration::from_millis(2))
             && let Some(event) = self.driver.host.done(done)
         {

@@ -60,6 +60,8 @@ pub struct PoolHost {
     kept_told: usize,
     /// Frames whose views the manager was told of.
     viewed: HashMap<u32, (ViewId, Block)>,
+    /// What was ordered last because a reader waits, and has not been handed to threads: its reader may do it itself.
+    demanded: Option<(Arc<Workers>, Fetch)>,
     /// Bytes that came.
     bytes: u64,
     /// What was answered to the advice at hand.
@@ -139,6 +141,7 @@ impl PoolHost {
             kept: HashSet::new(),
             kept_told: 0,
             viewed: HashMap::new(),
+            demanded: None,
             bytes: 0,
             answer: None,
         }
@@ -213,6 +216,7 @@ impl PoolHost {
         let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
         ordered.parts += 1;
         let file = ordered.first.file;
+        let class = ordered.class;
         let task = Fetch {
             fetch,
             part: part.clone(),
@@ -221,8 +225,29 @@ impl PoolHost {
             frames: ordered.frames[part].to_vec(),
             memory: Arc::clone(&self.memory),
         };
-        if let Some(workers) = self.objects.workers(file) {
-            workers.add(Task::Fetch(task), ordered.class);
+        let Some(workers) = self.objects.workers(file).map(Arc::clone) else { return };
+        if class == Class::Demand {
+            self.hand_over_demanded();
+            self.demanded = Some((workers, task));
+        } else {
+            workers.add(Task::Fetch(task), class);
+        }
+    }
+
+    /// What was ordered last because a reader waits, if it is of these blocks.
+    pub fn take_demanded(&mut self, file: FileId, blocks: Range<u64>) -> Option<(Arc<Workers>, Fetch)> {
+        let fetches = &self.fetches;
+        let is_of_them = |(_, it): &mut (Arc<Workers>, Fetch)| {
+            let ordered = fetches.get(&it.fetch);
+            ordered.is_some_and(|ordered| ordered.first.file == file && blocks.contains(&ordered.first.index))
+        };
+        self.demanded.take_if(is_of_them)
+    }
+
+    /// Threads do what no reader did itself.
+    pub fn hand_over_demanded(&mut self) {
+        if let Some((workers, fetch)) = self.demanded.take() {
+            workers.add(Task::Fetch(fetch), Class::Demand);
         }
     }
 

@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use foresee_manager::{Block, Demand, Event, FileId, ReaderId, Site, Source};
+use foresee_manager::{Block, Class, Demand, Event, FileId, ReaderId, Site, Source};
 use foresee_store::Error;
 
 use super::Pool;
+use super::fetch::Task;
 use super::frame::{LetGo, Pin, Taken};
 use super::posts::{Hit, Posted};
 use super::wait::Wait;
@@ -131,13 +132,17 @@ impl Pool {
         mut came: impl FnMut(u64, Held<'p>),
     ) -> Result<(), Error> {
         let wait = Arc::new(Wait::new(pin));
-        {
+        let own = {
             let mut session = self.session();
             let demand = Demand::Served(session.host().wait(first, count, &wait));
             let Block { file, index } = first;
             let counted =
                 session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
             self.served_hits.fetch_add(counted.hits, Relaxed);
+            session.host().take_demanded(file, index..index + count)
+        };
+        if let Some((workers, fetch)) = own {
+            workers.run_here(Task::Fetch(fetch), Class::Demand);
         }
         let mut arrived = Vec::new();
         let mut left = count;

@@ -22,6 +22,8 @@ struct Queue {
     tasks: [VecDeque<Task>; 3],
     idle: usize,
     threads: usize,
+    /// Tasks that are being done, by these threads and by others.
+    running: usize,
     closing: bool,
 }
 
@@ -69,6 +71,29 @@ impl Workers {
         self.more.notify_one();
     }
 
+    /// Does a task in the thread that calls, which waits for it anyway, unless as many are being done as may be: then its threads do it.
+    /// To hand it over and to be woken takes longer than a read of what is near.
+    pub fn run_here(self: &Arc<Self>, task: Task, class: Class) {
+        let mut queue = self.lock();
+        if queue.running >= self.threads_max {
+            drop(queue);
+            return self.add(task, class);
+        }
+        queue.running += 1;
+        drop(queue);
+        (self.report)(task.run());
+        self.ended(self.lock());
+    }
+
+    fn ended(&self, mut queue: MutexGuard<'_, Queue>) {
+        queue.running -= 1;
+        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+        drop(queue);
+        if waits {
+            self.more.notify_one();
+        }
+    }
+
     /// Forgets what was not begun, and ends the threads once they are done with what was.
     pub fn close(&self) {
         let mut queue = self.lock();
@@ -82,10 +107,16 @@ impl Workers {
     fn work(&self) {
         let mut queue = self.lock();
         while !queue.closing {
-            if let Some(task) = queue.tasks.iter_mut().find_map(VecDeque::pop_front) {
+            let next = match queue.running < self.threads_max {
+                true => queue.tasks.iter_mut().find_map(VecDeque::pop_front),
+                false => None,
+            };
+            if let Some(task) = next {
+                queue.running += 1;
                 drop(queue);
                 // What a program's iterator holds may panic when it goes: that is no reason to go as well.
                 let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(task.run())));
+                self.ended(self.lock());
                 queue = self.lock();
             } else {
                 queue.idle += 1;
