@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use foresee_driver::Log;
 use foresee_manager::{Config, DeviceLimits, Trust};
@@ -40,13 +41,22 @@ pub struct Builder {
     policy: String,
     stores: Vec<(String, Arc<dyn Store>)>,
     disk: Option<(PathBuf, u64)>,
+    max_age: Duration,
     log: Option<PathBuf>,
 }
 
 impl Default for Builder {
     fn default() -> Self {
         let (policy, stores) = (POLICY.to_owned(), stores::known());
-        Builder { memory: MEMORY, block_bytes: BLOCK_BYTES, policy, stores, disk: None, log: None }
+        Builder {
+            memory: MEMORY,
+            block_bytes: BLOCK_BYTES,
+            policy,
+            stores,
+            disk: None,
+            max_age: Duration::ZERO,
+            log: None,
+        }
     }
 }
 
@@ -92,6 +102,14 @@ impl Builder {
         self
     }
 
+    /// An object is not asked about again that was opened, or looked up because a plan names it, so short a time ago: it is opened in the
+    /// version that it had then. None unless said: each opening asks the store, and waits for it. Who reads many small objects by a
+    /// plan wants some seconds.
+    pub fn max_age(mut self, age: Duration) -> Self {
+        self.max_age = age;
+        self
+    }
+
     /// Writes all that the cache is told and decides to this file, for `foresee replay` and `foresee explain`. It costs some
     /// microseconds a decision.
     pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
@@ -122,7 +140,7 @@ impl Builder {
         let memory = Memory::new(frames, self.block_bytes)?;
         let tier = self.disk.zip(layout).map(|((path, _), layout)| Tier::open(&path, layout, frames));
         let pool = Pool::new(memory, &config, self.stores, tier.transpose()?, log)?;
-        Ok(Cache::new(pool))
+        Ok(Cache::new(pool, self.max_age))
     }
 
     /// So many frames have room in the memory, beside what is known of the disk.

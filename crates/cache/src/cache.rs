@@ -1,6 +1,7 @@
 //! The cache.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foresee_manager::{Event, LevelOrder, Reply};
 
@@ -18,6 +19,8 @@ use crate::store::Listed;
 pub struct Cache {
     pool: Arc<Pool>,
     reader: Arc<Reader>,
+    /// What a store said is taken for so long for what it would say.
+    max_age: Duration,
 }
 
 impl Cache {
@@ -26,9 +29,9 @@ impl Cache {
         Builder::default()
     }
 
-    pub(crate) fn new(pool: Arc<Pool>) -> Self {
+    pub(crate) fn new(pool: Arc<Pool>, max_age: Duration) -> Self {
         let reader = Reader::new(Arc::clone(&pool));
-        Cache { pool, reader }
+        Cache { pool, reader, max_age }
     }
 
     /// The same cache, for another reader: what it reads and plans is told apart. Threads that go through different data, each in an
@@ -38,17 +41,22 @@ impl Cache {
         Cache { reader: Reader::new(Arc::clone(&self.pool)), ..self.clone() }
     }
 
-    /// Opens what an address, or the path of a file, names, in the version it has now. Costs one call of its store; a file that was
-    /// changed within the last moment is waited for (20 ms at most), so that later changes show.
+    /// Opens what an address, or the path of a file, names, in the version it has now, or had [`Builder::max_age`] ago at most. Costs
+    /// one call of its store; a file that was changed within the last moment is waited for (20 ms at most), so that later changes
+    /// show.
     ///
     /// # Errors
     /// If it is not there or cannot be opened.
     pub fn open(&self, address: &str) -> Result<File, Error> {
         let (store, name) = self.whereabouts(address)?;
+        if let Some((id, size, version)) = self.pool.reopened(store, name, self.max_age) {
+            return Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version));
+        }
         let failed = |error| Error::Store { name: Arc::from(address), error };
         let opened = Opened::open(self.pool.store(store), name).map_err(failed)?;
         let id = self.pool.opened(store, name, &opened)?;
-        Ok(File::new(Arc::clone(&self.reader), id, address, name, opened))
+        let Opened { size, version, .. } = opened;
+        Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version))
     }
 
     /// The addresses that begin with this one, in order, as their store lists them.

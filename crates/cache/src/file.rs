@@ -6,7 +6,7 @@ use foresee_manager::{Block, Event, FileId};
 use foresee_store::Version;
 
 use crate::error::Error;
-use crate::pool::{self, Pool};
+use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::view::View;
 
@@ -35,9 +35,8 @@ impl Drop for Opened {
 }
 
 impl File {
-    pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, opened: pool::Opened) -> Self {
+    pub(crate) fn new(reader: Arc<Reader>, id: FileId, address: &str, name: &str, size: u64, version: Version) -> Self {
         let (pool, name_at, address) = (Arc::clone(&reader.pool), address.len() - name.len(), Arc::from(address));
-        let pool::Opened { size, version, .. } = opened;
         let opened = Opened { pool, id, address, name_at, size, version };
         File { reader, opened: Arc::new(opened) }
     }

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use bytes::{byte, bytes};
 use foresee::store::{Error as StoreError, Listed, Memory, Object, Store, Version};
@@ -421,6 +422,39 @@ fn what_is_named_in_a_plan_is_there_when_it_is_opened() {
         assert_eq!(read(&file, 0, 10 * BLOCK as usize).unwrap(), bytes(name, 0, 10 * BLOCK));
     }
     assert_eq!(cache.statistics().misses, 0);
+}
+
+#[test]
+fn what_was_asked_for_lately_is_opened_without_asking_where_that_is_said() {
+    struct Counting(Memory, Arc<AtomicU64>);
+    impl Store for Counting {
+        fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+            self.1.fetch_add(1, Relaxed);
+            self.0.open(name)
+        }
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+            self.0.list(prefix)
+        }
+    }
+    for (age, opened_by_store) in [(Duration::ZERO, 4), (Duration::from_secs(3600), 1)] {
+        let (objects, asked) = (Memory::default(), Arc::new(AtomicU64::new(0)));
+        objects.put("a", bytes("a", 0, BLOCK));
+        let store = Counting(objects.clone(), Arc::clone(&asked));
+        let cache = builder(64).store("test", Arc::new(store)).max_age(age).open().unwrap();
+        let mut plan = cache.plan();
+        plan.address("test://a").unwrap();
+        while cache.statistics().planned.fetched == 0 {
+            thread::yield_now();
+        }
+        let before = cache.open("test://a").unwrap();
+        assert_eq!(read(&before, 0, 10).unwrap(), bytes("a", 0, 10));
+        drop(cache.open("test://a").unwrap());
+        objects.put("a", bytes("a", 1, BLOCK));
+        let after = cache.open("test://a").unwrap();
+        let generation = u64::from(age.is_zero());
+        assert_eq!(read(&after, 0, 10).unwrap(), bytes("a", generation, 10));
+        assert_eq!(asked.load(Relaxed), opened_by_store);
+    }
 }
 
 #[test]

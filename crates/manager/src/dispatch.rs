@@ -172,8 +172,9 @@ type Turn = (u64, u64, u64);
 
 impl Device {
     /// Whether what is sent first may matter to an arm: behind a network or a daemon requests wait for one another for other reasons.
+    /// Where requests are shaped, some are answered by what an earlier one brought, beside which others look as if they waited.
     fn may_have_arm(&self) -> bool {
-        self.caution.is_none()
+        self.caution.is_none() && self.shape.is_none()
     }
 
     /// Blocks that wait.
@@ -188,14 +189,12 @@ impl Device {
 
     /// Blocks of a gap that is read over.
     fn gap_blocks(&self) -> u64 {
-        let depth = if self.sweep.is_one_by_one() { 1 } else { self.limits.outstanding_max };
-        self.shape.map_or(0, |shape| shape.gap_blocks(self.pipe.blocks.best(), depth))
+        self.shape.map_or(0, |shape| shape.gap_blocks(self.pipe.blocks.best(), self.limits.outstanding_max))
     }
 
     /// Blocks of each request, of so many that are split over the requests that may still go out.
     fn piece_blocks(&self, blocks: u64) -> u64 {
-        let shape = self.shape.filter(|_| !self.sweep.is_one_by_one());
-        let piece = shape.and_then(|shape| shape.piece_blocks());
+        let piece = self.shape.and_then(|shape| shape.piece_blocks());
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// An object of so many bytes is small: to bring them takes no longer than a request's answer on any link we met.
 pub(crate) const SMALL: u64 = 32 << 10;
-/// Bytes that may be kept, all objects of a bucket together.
-const KEPT_MAX: usize = 4 << 20;
+/// Bytes that may be kept, all objects of a bucket together: of as many as plans look up ahead of their readers.
+const KEPT_MAX: usize = 256 * SMALL as usize;
 
 /// What a bucket keeps.
 pub(crate) struct Beginnings {

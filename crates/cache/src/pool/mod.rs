@@ -35,10 +35,11 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use foresee_driver::{Driver, Log};
 use foresee_manager::{Config, FileId, ReaderId, Want};
-use foresee_store::Store;
+use foresee_store::{Store, Version};
 
 use crate::error::Error;
 use crate::tier::Tier;
@@ -172,6 +173,11 @@ impl Pool {
     /// A store.
     pub fn store(&self, id: StoreId) -> &dyn Store {
         &*self.stores[usize::from(id.0)].1
+    }
+
+    /// A reader opens what its store was asked for no longer ago than this, if it was.
+    pub fn reopened(&self, store: StoreId, name: &str, max_age: Duration) -> Option<(FileId, u64, Version)> {
+        if max_age.is_zero() { None } else { self.session().host().objects.reopened(store, name, max_age) }
     }
 
     /// A reader opened an object.

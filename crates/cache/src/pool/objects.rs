@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use foresee_manager::{Block, DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
@@ -16,13 +17,13 @@ use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
 
-/// Objects that were opened ahead of their readers and are kept open for them.
-const KEPT_OPEN_MAX: usize = 256;
+/// Objects that are kept open without a reader: more than names are looked up ahead.
+const KEPT_OPEN_MAX: usize = 512;
 
 enum State {
     Unknown,
     Missing,
-    Known { size: u64, version: Version, device: DeviceId },
+    Known { size: u64, version: Version, device: DeviceId, asked: Instant },
 }
 
 struct Entry {
@@ -32,6 +33,8 @@ struct Entry {
     /// Readers that have it open.
     handles: u64,
     object: Option<Arc<dyn Object>>,
+    /// It is among those that are kept open.
+    is_kept: bool,
     /// The store has other bytes by now: nothing more can be read.
     changed: bool,
 }
@@ -87,7 +90,15 @@ impl Objects {
         }
         let name = Arc::from(name);
         self.by_name.insert((store, Arc::clone(&name)), file);
-        self.entries.push(Entry { store, name, state: State::Unknown, handles: 0, object: None, changed: false });
+        self.entries.push(Entry {
+            store,
+            name,
+            state: State::Unknown,
+            handles: 0,
+            object: None,
+            is_kept: false,
+            changed: false,
+        });
         Ok(file)
     }
 
@@ -108,15 +119,28 @@ impl Objects {
             events.push(self.resolved(file, opened));
         }
         let entry = &mut self.entries[file.0 as usize];
+        if let State::Known { asked, .. } = &mut entry.state {
+            *asked = opened.asked;
+        }
         entry.handles += 1;
         entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
         Ok((file, events))
     }
 
+    /// A reader opens what was asked for no longer ago than this: its file, with its length and version. None if it was not.
+    pub fn reopened(&mut self, store: StoreId, name: &str, max_age: Duration) -> Option<(FileId, u64, Version)> {
+        let file = *self.by_name.get(&(store, Arc::from(name)))?;
+        let entry = self.entry(file).filter(|entry| !entry.changed)?;
+        let State::Known { size, version, asked, .. } = &entry.state else { return None };
+        let found = (asked.elapsed() < max_age).then(|| (file, *size, version.clone()))?;
+        entry.handles += 1;
+        Some(found)
+    }
+
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Event {
         let entry = &mut self.entries[file.0 as usize];
         let (size, device) = (opened.size, self.devices.device(entry.store, &opened.place));
-        entry.state = State::Known { size, version: opened.version.clone(), device };
+        entry.state = State::Known { size, version: opened.version.clone(), device, asked: opened.asked };
         Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 }
     }
 
@@ -148,12 +172,17 @@ impl Objects {
     }
 
     fn keep_open(&mut self, file: FileId) {
-        self.kept_open.push_back(file);
+        if self.entry(file).is_some_and(|entry| !std::mem::replace(&mut entry.is_kept, true)) {
+            self.kept_open.push_back(file);
+        }
         if self.kept_open.len() > KEPT_OPEN_MAX
             && let Some(oldest) = self.kept_open.pop_front()
-            && let Some(entry) = self.entry(oldest).filter(|entry| entry.handles == 0)
+            && let Some(entry) = self.entry(oldest)
         {
-            entry.object = None;
+            entry.is_kept = false;
+            if entry.handles == 0 {
+                entry.object = None;
+            }
         }
     }
 
@@ -196,7 +225,7 @@ impl Objects {
     /// What the file is called where names must last, if its store's versions do.
     pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
         let Entry { store, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
-        let State::Known { size, version, device } = state else { return None };
+        let State::Known { size, version, device, .. } = state else { return None };
         let Served { scheme, versions_last, .. } = self.devices.store(*store);
         (*versions_last && !changed).then(|| (*device, ObjectKey::new(scheme, name, version, *size)))
     }

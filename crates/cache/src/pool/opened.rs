@@ -3,6 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use foresee_store::{Error, Object, Store, Version};
 
@@ -17,15 +18,18 @@ pub struct Opened {
     pub version: Version,
     /// Which of its store's places it lies at.
     pub place: String,
+    /// When the store was asked.
+    pub asked: Instant,
 }
 
 impl Opened {
     /// Opens the object of this name. A store that panics has failed.
     pub fn open(store: &dyn Store, name: &str) -> Result<Self, Error> {
+        let asked = Instant::now();
         caught(|| {
             let object = store.open(name)?;
             let (size, version, place) = (object.size(), object.version().clone(), object.place());
-            Ok(Opened { object, size, version, place })
+            Ok(Opened { object, size, version, place, asked })
         })
     }
 }
