@@ -12,7 +12,8 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 export PROPTEST_RNG_SEED ?= 1
 
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local bench-hits install clean
+	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local bench-hits bench-tier bench-serving \
+	install clean
 
 # Object stores are a library's: what they need takes longer to compile than all else, and no command uses it.
 build: libforesee
@@ -113,6 +114,18 @@ bench-local: build
 bench-hits:
 	mkdir -p target
 	cd bench/hits && $(CARGO) run --release -- $(CURDIR)/target
+
+# The library's disk beside foyer's hybrid cache, which is compiled for it: three rounds, ten minutes.
+bench-tier:
+	mkdir -p target
+	cd bench/tier && $(CARGO) run --release -- $(CURDIR)/target
+
+# The library over an object store beside object_store and fsspec: versitygw behind a slow link, a Python with s3fs (PYTHON=...).
+PYTHON ?= python3
+bench-serving:
+	$(CARGO) build --release --package foresee-slowlink
+	cd bench/serving && $(CARGO) build --release
+	python3 bench/serving/run.py --python $(PYTHON)
 
 # Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build

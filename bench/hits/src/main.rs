@@ -1,19 +1,20 @@
 //! Hits: 4 KiB at random out of data that are in memory, by foresee, by `pread` from the page cache, and by other caches.
 //!
-//! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is made in the directory. Each cache has the
-//! same blocks and is asked for the same ones, in turn, so many rounds (5 unless said); a line says the best.
+//! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is made in the directory. Each cache has
+//! the same blocks and is asked for the same ones, in turn, so many rounds (5 unless said); a line says the best. Then each that gives
+//! blocks up has room for half of them.
 
 mod contenders;
 mod draws;
 mod references;
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use contenders::{Contender, NAMES};
+use contenders::{Contender, EVICTING, NAMES};
 use references::References;
 
 /// Of a block, as all of them have it.
@@ -37,6 +38,36 @@ fn round(contender: &Contender, references: &[References], copies: bool) -> f64 
 /// Whatever else the machine did meanwhile made it slower.
 fn best(times: impl Iterator<Item = f64>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
+}
+
+/// With room for half of the blocks, what is missed being in the page cache: nanoseconds a reference, and the part of them that was
+/// here, once the cache is full.
+fn evictions(path: &Path, blocks: usize, cases: &[Vec<References>], rounds: usize) {
+    let file = File::open(path).expect("the file");
+    println!("| room for half, ns a reference and hits | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
+    println!("| --- | --- | --- | --- | --- |");
+    for name in EVICTING {
+        let measure = |case: &Vec<References>| {
+            let contender = Contender::with_room(name, path, blocks / 2);
+            let round = || {
+                let (begun, before) = (Instant::now(), contender.brought());
+                let missed: u64 = thread::scope(|scope| {
+                    let read = |of: &References| contender.read_through(&file, &of.0);
+                    let threads: Vec<_> = case.iter().map(|of| scope.spawn(move || read(of))).collect();
+                    threads.into_iter().map(|thread| thread.join().expect("a reader")).sum()
+                });
+                let missed = missed + contender.brought() - before;
+                let count = (case.len() * REFERENCES) as f64;
+                (begun.elapsed().as_nanos() as f64 / count, missed as f64 / count)
+            };
+            // The first fills it.
+            round();
+            let all: Vec<(f64, f64)> = (0..rounds).map(|_| round()).collect();
+            let missed = all.iter().map(|it| it.1).sum::<f64>() / rounds as f64;
+            format!("{:.0}, {:.1} %", best(all.iter().map(|it| it.0)), 100.0 * (1.0 - missed))
+        };
+        println!("| {name} | {} |", cases.iter().map(measure).collect::<Vec<_>>().join(" | "));
+    }
 }
 
 fn main() {
@@ -65,5 +96,6 @@ fn main() {
             println!("| {name}, {} | {} |", if copies { "copied" } else { "viewed" }, times.join(" | "));
         }
     }
+    evictions(&path, blocks, &cases, rounds);
     fs::remove_file(&path).expect("the file is removed");
 }

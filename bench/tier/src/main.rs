@@ -1,7 +1,8 @@
 //! A memory and a disk before a slow store: foresee and foyer's hybrid cache on the same references, one reader.
 //!
-//! `cargo run --release -- DIRECTORY`: the disk's file lies there. A line of JSON for each run: bytes that came from the store, bytes
-//! that the system says were written, the part of the references that the store was not asked for, and seconds.
+//! `cargo run --release -- DIRECTORY [ROUNDS]`: the disk's file lies there; three rounds unless said. A line of JSON for each run:
+//! bytes that came from the store, bytes that the system says were written, the part of the references that the store was not asked
+//! for, and seconds.
 
 #[path = "../../hits/src/draws.rs"]
 mod draws;
@@ -79,12 +80,17 @@ fn foyer(policy: HybridCachePolicy, disk: &Path, memory: usize, store: &Slow, tr
 
 fn main() {
     let folder = env::args().nth(1).expect("a directory for the disk's file");
+    let rounds: usize = env::args().nth(2).map_or(3, |it| it.parse().expect("a number of rounds"));
+    (1..=rounds).for_each(|number| round(number, &folder));
+}
+
+fn round(number: usize, folder: &str) {
     for name in traces::NAMES {
         let trace = traces::trace(name, BLOCKS, REFERENCES);
         for part in [2, 4] {
             let memory = BLOCKS as usize * BLOCK / part;
             for contender in CONTENDERS {
-                let disk = Path::new(&folder).join("foresee-tier");
+                let disk = Path::new(folder).join("foresee-tier");
                 let (store, before, begun) = (Slow::new(BLOCKS * BLOCK as u64), written(), Instant::now());
                 match contender {
                     "foresee" => foresee(None, &disk, memory, &store, &trace),
@@ -96,7 +102,8 @@ fn main() {
                 let _ = fs::remove_file(&disk).or_else(|_| fs::remove_dir_all(&disk));
                 let hits = 1.0 - given as f64 / (trace.len() * BLOCK) as f64;
                 println!(
-                    "{{\"trace\": \"{name}\", \"memory\": \"1/{part}\", \"cache\": \"{contender}\", \"store_bytes\": {given}, \
+                    "{{\"round\": {number}, \"trace\": \"{name}\", \"memory\": \"1/{part}\", \"cache\": \"{contender}\", \
+                     \"store_bytes\": {given}, \
                      \"written_bytes\": {written}, \"hit_ratio\": {hits:.3}, \"seconds\": {seconds:.2}}}"
                 );
             }
