@@ -25,8 +25,8 @@ const MEMORY: usize = 256 << 20;
 const BLOCKS_MIN: usize = 4;
 /// One request ahead brings so much at most: it amortises a request on every store we met.
 const REQUEST_BYTES: u64 = 1 << 20;
-/// In the order of the plans: what is read next does not wait for a sweep. A disk with an arm would be quicker by one, but all stores
-/// have the same limits. Records in random order over a store of 5 ms: 3.9 s in sweeps, 2.3 s so, 21 s without a plan.
+/// In the order of the plans: what is read next does not wait for a sweep. A disk with an arm would be quicker by one, but which
+/// has one is not known. Records in random order over a store of 5 ms: 3.9 s in sweeps, 2.3 s so, 21 s without a plan.
 const SORTED_BLOCKS: u64 = 1;
 /// What a plan may have unread before any of it came true: 4 MiB in blocks of the default size.
 const TRUSTED_BLOCKS: u64 = 256;

@@ -44,8 +44,9 @@
 //! # What it costs
 //! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 200 bytes beside each. A read of what is in memory is a look into a
 //! table and a copy, without a lock that readers share; a view is the same without the copy. What is missed waits for one request to its
-//! store, together with all its neighbours that the same read wants. Threads: for each store, one for each request that it serves side by
-//! side, and up to 16 for generators, started as they are needed.
+//! store, together with all its neighbours that the same read wants. Threads: for each store that looks
+//! names up, and for each of its places (buckets, file systems) that is read, up to one for each request that it serves side by side, and
+//! up to 16 for generators, started as they are needed. A miss is read by the thread that misses, where one more request may be out.
 //!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.
