@@ -61,6 +61,9 @@ impl Default for DeviceLimits {
 
 /// Requests for the rest of a run that wait or are out at a device of which it is not known whether it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;
+/// What may come true or not waits or is out at a device of which it is not known whether it serves requests one by one: two rounds
+/// of those that show it (`Overlap`).
+const UNDECIDED_AT_ONCE: u64 = 16;
 /// What arrives sooner was in some cache, and says nothing of the device: a system call, and a copy of each block.
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
@@ -198,6 +201,11 @@ impl Device {
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 
+    /// Whether it has shown that it serves requests one by one, as an arm does.
+    fn has_arm(&self) -> bool {
+        self.may_have_arm() && self.sweep.is_one_by_one() == Some(true)
+    }
+
     /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may be are out; under caution a file
     /// that has as many requests as it may is passed over.
     fn next_turn(&self) -> Option<(usize, Turn)> {
@@ -313,13 +321,24 @@ impl Dispatch {
         queued < limits.queued_blocks_max && (!undecided || ahead < UNDECIDED_REQUESTS.saturating_mul(cluster))
     }
 
-    /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean.
+    /// Requests at this device, or at the array that begins with it, and blocks that wait for it.
+    fn load_of(&self, id: DeviceId) -> u64 {
+        self.disks(id).map(|it| u64::from(it.outstanding) + it.waits()).sum()
+    }
+
+    /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean;
+    /// or would be sorted among those that wait for an arm.
     pub fn takes_request(&self, id: DeviceId) -> bool {
-        let load = |it: &Device| u64::from(it.outstanding) + it.waits();
-        let limit = |it: &Device| u64::from(it.limits.outstanding_max);
         let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
-        let limits = self.disks(id).map(limit).sum::<u64>() + not_met as u64 * u64::from(self.limits.outstanding_max);
-        self.disks(id).map(load).sum::<u64>() < limits
+        let met: u64 = self.disks(id).map(|it| u64::from(it.limits.outstanding_max)).sum();
+        let limit = met + not_met as u64 * u64::from(self.limits.outstanding_max);
+        let sorts = self.disks(id).all(|it| it.has_arm());
+        self.load_of(id) < if sorts { limit.max(self.limits.sort_blocks) } else { limit }
+    }
+
+    /// Whether one more request shows how this device serves several, which is not known yet.
+    pub fn tries_request(&self, id: DeviceId) -> bool {
+        self.load_of(id) < UNDECIDED_AT_ONCE
     }
 
     /// The disks of the array that begins with this device, as far as they were met.
@@ -330,6 +349,15 @@ impl Dispatch {
     /// Blocks a nanosecond that this device delivers at best, or the array that begins with it; None if that was not measured yet.
     pub fn blocks_a_ns(&self, id: DeviceId) -> Option<f64> {
         self.disks(id).filter_map(|it| it.pipe.blocks.best()).reduce(|one, other| one + other)
+    }
+
+    /// How long a request of its own keeps this device busy, or a disk of the array that begins with it; None until it is known how it
+    /// serves several.
+    pub fn request_ns(&self, id: DeviceId) -> Option<f64> {
+        self.disks(id).find_map(|it| match it.sweep.is_one_by_one()? && it.may_have_arm() {
+            true => it.access_ns,
+            false => it.pipe.requests.best().map(|rate| 1.0 / rate),
+        })
     }
 
     /// Whether so much is fetched ahead from this device that one more block would only wait there. Of an array that is not said:
@@ -454,7 +482,7 @@ impl Dispatch {
 
     /// Whether some device has shown that it serves requests one by one.
     pub fn any_one_by_one(&self) -> bool {
-        self.devices.iter().any(|device| device.may_have_arm() && device.sweep.is_one_by_one())
+        self.devices.iter().any(Device::has_arm)
     }
 
     /// A name led to this device.

@@ -112,6 +112,38 @@ fn names_go_first_where_requests_are_served_one_by_one() {
     assert_eq!(hold(false), (100, 80, 100));
 }
 
+/// `informed`, told of blocks of their own by a source that proved nothing yet: how many are asked for at first, and by how much more
+/// after they came, one by one or together.
+fn asked_for(one_by_one: bool) -> (usize, usize) {
+    let mut driver = Driver::simple("informed", 10_000, Trust::Earned { initial_blocks: 400 });
+    driver.known(0, 1 << 20);
+    let blocks = |driver: &mut Driver, from: u64| {
+        (from..from + 100)
+            .for_each(|at| drop(driver.hint_from(1, Source::Profile, 0, Want::Range { first: 10 * at, count: 1 })));
+    };
+    blocks(&mut driver, 0);
+    let first = driver.flights.len();
+    // What follows is asked for while they come, and does not come.
+    for (number, fetch) in driver.flights.keys().copied().collect::<Vec<_>>().into_iter().enumerate() {
+        driver.now += if one_by_one || number == 0 { 5_000_000 } else { 10_000 };
+        driver.handle(Event::FetchDone { fetch });
+    }
+    blocks(&mut driver, 100);
+    (first, driver.flights.len())
+}
+
+#[test]
+fn what_may_be_wrong_is_fetched_where_requests_overlap() {
+    let (first, more) = asked_for(false);
+    assert_eq!(first, 16, "a few show how the device serves them");
+    assert!(more >= 100, "{more}");
+    assert_eq!(
+        asked_for(true),
+        (16, 8),
+        "on an arm a request costs as much as it saves; the eighth that comes shows it"
+    );
+}
+
 #[test]
 fn told_before_guessed() {
     let mut driver = occupied(100);

@@ -439,3 +439,15 @@ fn a_block_that_is_late_moves_the_trigger() {
     assert_eq!(in_time[0], late[0], "the trigger is where it was");
     assert!(late[1] < in_time[1], "{late:?} and {in_time:?}");
 }
+
+/// `readahead`: of a loop larger than the memory `pcc` gives up what was read last, and a run is no less a run for that.
+#[test]
+fn a_run_is_followed_behind_what_is_given_up_at_once() {
+    let mut driver = driver("readahead:keep=pcc", 240);
+    for pass in 0..5 {
+        let before = driver.manager.statistics().misses;
+        (0..600).for_each(|index| read(&mut driver, index));
+        let misses = driver.manager.statistics().misses - before;
+        assert!(misses <= 4, "pass {pass}: {misses} misses");
+    }
+}

@@ -58,15 +58,16 @@ fn fall_short(percents: &[u64], holds: impl Fn(&Cell<'_>) -> bool + Sync) -> Vec
     short.into_iter().flatten().collect()
 }
 
-/// The one cell that takes longer, by 5.6 %, is known: it is a loop that nearly fits, fetched from
-/// a store where a request takes as long as 500 blocks on its link.
+/// The cells that take longer, by 5.6 and 12 %, are known: a loop that nearly fits, fetched from a
+/// store where a request takes as long as 500 blocks on its link; and one where an arm's page is held
+/// for what a request of its own would cost, though it would have joined another.
 #[test]
 fn told_all_it_is_as_quick_as_the_fields_told_policies() {
     let short = fall_short(&[20, 50], |cell| {
         let told = |policy| cell.takes(policy, Some(Disclosure::TOLD));
         told("informed") <= 1.05 * told("aggressive").min(told("forestall"))
     });
-    assert_eq!(short, ["cs3, 1 x servers=0, 50 %"]);
+    assert_eq!(short, ["cs3, 1 x servers=0, 50 %", "cs3, 4 x disk10k, 20 %"]);
 }
 
 /// On an arm alone to know more may cost: runs found as they are read come in longer requests than
@@ -78,5 +79,17 @@ fn to_know_more_never_costs() {
         let [nothing, recorded, told] = known.map(|disclose| cell.takes("informed", disclose));
         recorded <= 1.02 * nothing && told <= 1.02 * recorded
     });
-    assert_eq!(short, ["sort, 1 x disk10k, 20 %", "sort, 4 x disk10k, 20 %"]);
+    assert_eq!(short, ["sort, 1 x disk10k, 20 %"]);
+}
+
+/// Of what is told a fifth is replaced by other blocks: where requests overlap, the rest is still
+/// worth more than nothing, but in one known cell, by 4 %; on an arm it is not.
+#[test]
+fn what_is_partly_wrong_is_worth_something_where_requests_overlap() {
+    let short = fall_short(&[20, 90], |cell| {
+        let known = [None, Some(Disclosure::recorded(20, 64))];
+        let [nothing, wrong] = known.map(|disclose| cell.takes("informed", disclose));
+        cell.device.to_string().contains("disk") || wrong <= nothing
+    });
+    assert_eq!(short, ["sort, 1 x servers=64, 20 %"]);
 }

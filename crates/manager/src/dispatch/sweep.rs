@@ -32,9 +32,9 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// Whether the device has shown that it serves requests one by one.
-    pub fn is_one_by_one(&self) -> bool {
-        self.overlap.side_by_side() == Some(false)
+    /// Whether the device serves requests one by one, if that has shown.
+    pub fn is_one_by_one(&self) -> Option<bool> {
+        self.overlap.side_by_side().map(|it| !it)
     }
 
     /// A name was looked up.

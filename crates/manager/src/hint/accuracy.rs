@@ -18,11 +18,16 @@ pub(crate) struct Accuracy {
 
 impl Default for Accuracy {
     fn default() -> Self {
-        Accuracy { consumed: 0, skipped: 0, prior: 1.0, recent: (0.0, 0.0) }
+        Accuracy::expecting(1.0)
     }
 }
 
 impl Accuracy {
+    /// Of what comes true so often, as far as is believed beforehand.
+    pub fn expecting(prior: f64) -> Self {
+        Accuracy { consumed: 0, skipped: 0, prior, recent: (0.0, 0.0) }
+    }
+
     pub fn came_true(&mut self, blocks: u64) {
         self.consumed += blocks;
         self.count(blocks as f64, blocks as f64);

@@ -36,8 +36,8 @@ impl Lane {
         self.positions.push_back(position);
     }
 
-    /// A reader read what is disclosed at `position`. Returns where the cursor is by that; None if it stays. `base` is the position of
-    /// the first entry that is kept.
+    /// A reader read what is disclosed at `position`. Returns where the cursor is by that, which may be where it was; None if that
+    /// is far from where the readers are. `base` is the position of the first entry that is kept.
     pub fn read(&mut self, position: u64, base: u64) -> Option<u64> {
         let foremost = self.recent.iter().max().map_or(base, |&it| it.max(base));
         if position <= foremost + JUMP_ENTRIES_MAX {
@@ -49,7 +49,8 @@ impl Lane {
             self.recent.pop_front();
         }
         self.recent.push_back(position);
-        self.recent.iter().min().copied().filter(|_| self.recent.len() == self.readers)
+        let hindmost = self.recent.iter().min().copied().filter(|_| self.recent.len() == self.readers);
+        Some(hindmost.unwrap_or(base))
     }
 
     /// Whether enough reads far away, in order, say that the reader is there.

@@ -55,6 +55,7 @@ use crate::ids::{Block, FileId, ReaderId};
 use crate::layout::Home;
 use crate::table::FastMap;
 
+pub(crate) use accuracy::Accuracy;
 use awake::Awake;
 use sequence::{Cleared, Sequence};
 pub use standing::Standing;

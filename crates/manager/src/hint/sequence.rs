@@ -29,6 +29,17 @@ fn lanes(source: Source) -> Vec<Lane> {
 /// The last place in an entry that a use tells apart.
 const INTO_MAX: u64 = (1 << USE_BITS) - 1;
 
+/// Where a reader is.
+#[derive(Clone, Copy)]
+enum Reader {
+    /// What it reads is in no order.
+    Anywhere,
+    /// The cursor of its lane is there by that.
+    At { lane: usize, cursor: u64 },
+    /// One read far from the cursor does not say.
+    Far,
+}
+
 pub(crate) struct Sequence {
     pub source: Source,
     /// What it disclosed anything of since it began, each file once.
@@ -348,6 +359,11 @@ impl Sequence {
     pub fn read(&mut self, id: u16, first: Block, count: u64, files: &Files, passed: &mut Vec<Passed>) -> u64 {
         let known = files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
+        let reader = self.reader_at(position);
+        // Where what is read is often left out, it is not what is disclosed of a much later read, which is still to come.
+        if matches!(reader, Reader::Far) && !self.window.is_flawless() {
+            return 0;
+        }
         let Some(entry) = self.entry_mut(position) else { return 0 };
         let Some((from, len)) = entry.span(known) else { return 0 };
         let blocks = count.min(from + len - first.index);
@@ -356,7 +372,7 @@ impl Sequence {
         let ahead = len.saturating_sub(u64::from(entry.read)) as u32;
         self.set_ahead(position, ahead);
         let complete = ahead == 0;
-        self.consumed_at(id, position, blocks, complete, files, passed);
+        self.consumed_at(id, position, (blocks, complete), reader, files, passed);
         blocks
     }
 
@@ -366,7 +382,14 @@ impl Sequence {
         let Some(&position) = positions.and_then(VecDeque::front) else { return };
         let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
         self.window.names_back(u64::from(issued));
-        self.consumed_at(id, position, 1, true, files, passed);
+        let reader = self.reader_at(position);
+        self.consumed_at(id, position, (1, true), reader, files, passed);
+    }
+
+    /// What a read at this position says of where the reader is.
+    fn reader_at(&mut self, position: u64) -> Reader {
+        let Some(lane) = self.lane_of(position) else { return Reader::Anywhere };
+        self.lanes[lane].read(position, self.base).map_or(Reader::Far, |cursor| Reader::At { lane, cursor })
     }
 
     /// `blocks` came true at this position, which is `complete` by that.
@@ -374,8 +397,8 @@ impl Sequence {
         &mut self,
         id: u16,
         position: u64,
-        blocks: u64,
-        complete: bool,
+        (blocks, complete): (u64, bool),
+        reader: Reader,
         files: &Files,
         passed: &mut Vec<Passed>,
     ) {
@@ -399,9 +422,7 @@ impl Sequence {
             _ if self.entry(position).is_some_and(|entry| entry.want == Want::Name) => self.window.name_came_true(),
             _ => self.window.came_true(blocks),
         }
-        if let Some(lane) = self.lane_of(position)
-            && let Some(cursor) = self.lanes[lane].read(position, self.base)
-        {
+        if let Reader::At { lane, cursor } = reader {
             self.pass_to(id, lane, cursor, files, passed);
         }
         if complete {

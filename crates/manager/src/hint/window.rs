@@ -11,6 +11,8 @@ pub const WINDOW_GROWTH: u64 = 4;
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 /// So many must have come true for each that was passed over for that.
 const FLAWLESS_ODDS: u64 = 64;
+/// And so many at all: where several read together, the first that is passed over shows after as many (`lane::RECENT`).
+const FLAWLESS_MIN: u64 = 2 * FLAWLESS_ODDS;
 
 /// What is in no order grows a window by one for each block that comes true, and by four for each that lies far beyond what was
 /// looked at: what lies before that may come to be read as well. But by that it has no more than sixteen blocks for each that came
@@ -95,9 +97,20 @@ impl Window {
         if self.blocks.size == 0 { 0.0 } else { self.accuracy.confidence() }
     }
 
+    /// Whether hardly anything disclosed was passed over so far.
+    fn is_hardly_wrong(&self) -> bool {
+        self.accuracy.skipped.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed
+    }
+
+    /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came true so often that a flaw would
+    /// have shown.
+    pub fn is_flawless(&self) -> bool {
+        let is_known = self.blocks.size == u64::MAX || self.accuracy.consumed >= FLAWLESS_MIN;
+        is_known && self.is_hardly_wrong()
+    }
+
     fn growth(&self) -> u64 {
-        let is_flawless = self.accuracy.skipped.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed;
-        if is_flawless { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH }
+        if self.is_hardly_wrong() { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH }
     }
 
     /// Blocks came true. Who reads them looked their names up.

@@ -39,6 +39,11 @@ impl Context<'_> {
         self.hints.sequence(sequence).map_or(0.0, |it| it.window.confidence())
     }
 
+    /// Whether hardly anything that this sequence disclosed was passed over.
+    pub(super) fn is_flawless(&self, sequence: u16) -> bool {
+        self.hints.sequence(sequence).is_some_and(|it| it.window.is_flawless())
+    }
+
     /// The device a page's block lies on; of an array, the first.
     pub fn device_of(&self, page: Page) -> DeviceId {
         let block = self.table.block(page);
@@ -72,6 +77,16 @@ impl Context<'_> {
     /// Blocks a nanosecond that this device, or the array that begins with it, delivers at best; None if that was not measured yet.
     pub(super) fn blocks_a_ns(&self, device: DeviceId) -> Option<f64> {
         self.dispatch.blocks_a_ns(device)
+    }
+
+    /// How long a request of its own keeps a device busy; None until that is known.
+    pub(super) fn request_ns(&self, device: DeviceId) -> Option<f64> {
+        self.dispatch.request_ns(device)
+    }
+
+    /// Whether one more request shows how this device serves several, which is not known yet.
+    pub(super) fn tries_request(&self, device: DeviceId) -> bool {
+        self.dispatch.tries_request(device)
     }
 
     /// Whether a request for one more block would only wait at this device.

@@ -78,6 +78,11 @@ impl Informed {
         self.kept.refer(context.capacity);
     }
 
+    /// Whether what is disclosed would have been brought by runs as well.
+    fn read(&mut self, page: Page, access: &Access) {
+        access.hinted.into_iter().for_each(|it| self.prices.read(it, self.runs.is_of_run(page)));
+    }
+
     /// What is disclosed of a page may be no longer what it was; this reference found or brought
     /// it.
     fn place(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
@@ -109,6 +114,7 @@ impl Policy for Informed {
         self.refer(access, context);
         self.told.patience.hit(access);
         self.runs.found(page, context, access);
+        self.read(page, access);
         self.place(page, context, Some(access));
     }
 
@@ -170,11 +176,13 @@ impl Runs for Informed {
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         self.told.patience.taken(page, context, access);
         self.runs.taken(page, context, access);
+        access.into_iter().for_each(|access| self.read(page, access));
     }
 
     fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.told.patience.awaited(page, context, access);
         self.runs.awaited(page, context, access);
+        self.read(page, access);
     }
 
     fn lost(&mut self, page: Page, context: &Context<'_>) {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{Access, Context, Runs, Stretch};
 use crate::estimate::pace::Pace;
 use crate::event::Demand;
-use crate::ids::{DeviceId, Page};
+use crate::ids::{DeviceId, Page, ReaderId};
 
 /// So many references are looked ahead at least.
 const AHEAD_MIN: u64 = 16_384;
@@ -40,6 +40,8 @@ pub(super) struct Patience {
 #[derive(Default)]
 struct Reader {
     pace: Pace,
+    /// Who read last of it.
+    by: Option<ReaderId>,
     /// Disclosed reads so far.
     reads: u64,
     /// Of each device on which no stall is ahead until so many: unless a page goes, or more is
@@ -62,12 +64,16 @@ impl Patience {
         &mut self.readers[at]
     }
 
-    /// A disclosed read has to wait.
+    /// A read has to wait. If nobody disclosed it, its reader does not think meanwhile either.
     fn stalled(&mut self, access: &Access) {
         if let Some(sequence) = access.hinted {
             let reader = self.reader(sequence);
+            reader.by = Some(access.reader);
             reader.reads += 1;
             reader.pace.stalled();
+        } else {
+            let of_it = self.readers.iter_mut().filter(|reader| reader.by == Some(access.reader));
+            of_it.for_each(|reader| reader.pace.stalled());
         }
     }
 
@@ -75,6 +81,7 @@ impl Patience {
     pub fn hit(&mut self, access: &Access) {
         if let Some(sequence) = access.hinted {
             let reader = self.reader(sequence);
+            reader.by = Some(access.reader);
             reader.reads += 1;
             match access.demand {
                 Demand::Timed { over, waited } => reader.pace.hit(over, waited),

@@ -3,6 +3,7 @@
 
 use super::desk::{DISK_NS_UNKNOWN, T_DRIVER};
 use crate::estimate::rates::Rates;
+use crate::hint::Accuracy;
 use crate::ids::{DeviceId, Page};
 use crate::policy::{Context, Values};
 
@@ -22,6 +23,8 @@ pub struct Prices {
     /// Who made some of the recent references, counted again after some of them.
     readers: f64,
     counted_in: u64,
+    /// How much of what each sequence disclosed and was read goes on runs.
+    in_runs: Vec<Accuracy>,
 }
 
 impl Prices {
@@ -33,6 +36,7 @@ impl Prices {
             rates: Rates::over(1),
             readers: 1.0,
             counted_in: 0,
+            in_runs: Vec::new(),
         }
     }
 
@@ -49,6 +53,26 @@ impl Prices {
         } else {
             self.counted_in -= 1;
         }
+    }
+
+    /// What a sequence disclosed was read, and goes on a run or not.
+    pub fn read(&mut self, sequence: u16, of_run: bool) {
+        let at = usize::from(sequence);
+        if at >= self.in_runs.len() {
+            self.in_runs.resize(at + 1, Accuracy::expecting(0.0));
+        }
+        match of_run {
+            true => self.in_runs[at].came_true(1),
+            false => self.in_runs[at].proved_wrong(1),
+        }
+    }
+
+    /// Whether it pays to fetch what this sequence disclosed before it is read: whether more waiting is saved, if it comes true and
+    /// no run would have brought it, than the device is kept busy for it. Where that is not known, a few show it.
+    pub fn pays(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
+        let in_runs = self.in_runs.get(usize::from(sequence)).map_or(0.0, Accuracy::confidence);
+        let saved_ns = context.confidence(sequence) * (1.0 - in_runs) * self.latency_ns(device, context);
+        context.request_ns(device).map_or_else(|| context.tries_request(device), |request_ns| saved_ns > request_ns)
     }
 
     /// The share of the references that read what this sequence disclosed, or would if nobody
@@ -68,6 +92,7 @@ impl Prices {
     /// A sequence is no more.
     pub fn forget(&mut self, sequence: u16) {
         self.rates.forget(UNTOLD + 1 + usize::from(sequence));
+        self.in_runs.get_mut(usize::from(sequence)).into_iter().for_each(|it| *it = Accuracy::expecting(0.0));
     }
 
     /// What a lone request takes.
@@ -83,6 +108,11 @@ impl Prices {
     /// What it takes of processor and device to fetch a block, though nobody waits.
     pub fn fetch_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
         self.driver_ns + self.each_ns(device, context)
+    }
+
+    /// How long a request of its own keeps a device busy.
+    pub fn request_ns(&self, device: DeviceId, context: &Context<'_>) -> f64 {
+        context.request_ns(device).unwrap_or(0.0)
     }
 
     /// What it costs to miss a page's block.

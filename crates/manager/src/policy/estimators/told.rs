@@ -3,10 +3,11 @@
 //! Kimbrel et al. 1996).
 //!
 //! ```text
-//! worth of a page used in d references, and of fetching its block now:
+//! worth of a page used in d references, and of fetching its block now, where r = 0:
 //!
-//!     believed * (c + max(0, L - d tau)) / (d / share)         what it costs not to have it, for each reference it is held
+//!     believed * (c + r + max(0, L - d tau)) / (d / share)     what it costs not to have it, for each reference it is held
 //!
+//! r      what a request of its own keeps the device busy for: to be fetched again it needs one more
 //! L      what a lone request to its device takes        c        the processor's part of a request, and the device's: 1 / B
 //! B      blocks a nanosecond that the device delivers    tau      the reader's time from read to read, when nothing is missing
 //! share  of all references, those its reader makes       believed how likely what the reader discloses is to be read
@@ -16,10 +17,13 @@
 //!                        and for some i the i-th missing block is used in no more than 1.1 (L + i / B) / tau references
 //! what does not press, and what is disclosed by who read nothing of it yet:
 //!                        goes where no page that is of use makes room for it
+//! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs)
 //! ```
 //!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
-//! block that is used after it (do no harm). Beyond the pipe a request only waits at the device,
+//! block that is used after it (do no harm), nor for one that is used a little before it: else, where
+//! others take pages from time to time, the last ones are given up for one another and fetched again
+//! and again. Beyond the pipe a request only waits at the device,
 //! and was paid for with a page that was still of use. A free page costs nothing, so that the first
 //! requests fill the device, and show what it delivers.
 //!
@@ -74,18 +78,20 @@ fn worth(
     sequence: u16,
     device: DeviceId,
     references: u64,
+    again_ns: f64,
     context: &Context<'_>,
 ) -> f64 {
     let (latency, tau) = (prices.latency_ns(device, context), patience.between_ns(sequence).unwrap_or(0.0));
     let late = (latency - references as f64 * tau).max(0.0);
     let among_all = references.max(1) as f64 / prices.share_of(sequence);
-    context.confidence(sequence) * (prices.fetch_ns(device, context) + late) / among_all
+    context.confidence(sequence) * (prices.fetch_ns(device, context) + again_ns + late) / among_all
 }
 
 fn value<'a>(patience: &'a Patience, prices: &'a Prices, context: &'a Context<'_>) -> impl Value + use<'a> {
     move |page, Use { sequence, when }| {
         let references = context.references_until(Use { sequence, when })?;
-        Some(worth(patience, prices, sequence, context.device_of(page), references, context))
+        let device = context.device_of(page);
+        Some(worth(patience, prices, sequence, device, references, prices.request_ns(device, context), context))
     }
 }
 
@@ -123,7 +129,8 @@ impl Estimator<Prices> for Told {
 
     fn ahead(&self, ahead: &Ahead, prices: &Prices, context: &Context<'_>) -> Option<Worth> {
         let &Ahead { sequence, device, references, joins, .. } = ahead;
-        if !joins && !context.takes_request(device) {
+        let pays = || context.is_flawless(sequence) || prices.pays(sequence, device, context);
+        if !(joins || context.takes_request(device) && pays()) {
             return None;
         }
         let ledger = context.ledger();
@@ -137,7 +144,7 @@ impl Estimator<Prices> for Told {
                 };
                 self.patience.is_stall_ahead(sequence, device, context.access_ns(device).map(times), context)
             };
-        let worth = worth(&self.patience, prices, sequence, device, references, context);
+        let worth = worth(&self.patience, prices, sequence, device, references, 0.0, context);
         let value = if is_pressing && prices.is_reading(sequence) { worth } else { f64::MIN_POSITIVE };
         Some(Worth { rank: value, value })
     }

@@ -20,6 +20,7 @@
 //! part of what is read at random, most blocks have the one before them beside them, and that has its own, and so on.
 
 use super::amp::{Amp, Carried};
+use super::departed::{Departed, Read};
 use super::lists::Class;
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
@@ -99,6 +100,8 @@ pub struct Detector {
     tracks: Vec<Track>,
     /// The page of the block that was read last.
     last: Page,
+    /// Of blocks that were given up soon after they were read, if that counts.
+    departed: Option<Departed>,
     /// References so far.
     now: u32,
     /// That block is of the request that is being served.
@@ -112,7 +115,21 @@ pub struct Detector {
 impl Detector {
     /// Without pages.
     pub fn new(rules: Rules) -> Self {
-        Detector { rules, tracks: Vec::new(), last: 0, now: 0, in_request: false, wanted: None, current: None }
+        Detector {
+            rules,
+            tracks: Vec::new(),
+            last: 0,
+            departed: None,
+            now: 0,
+            in_request: false,
+            wanted: None,
+            current: None,
+        }
+    }
+
+    /// As `new`; and what was read just now counts though another policy gives it up at once, as one does that expects it last of all.
+    pub fn beside_another(rules: Rules) -> Self {
+        Detector { departed: Some(Departed::default()), ..Detector::new(rules) }
     }
 
     /// The list a page is for.
@@ -164,16 +181,32 @@ impl Detector {
         (track.class, track.trigger) = (Class::Random, false);
     }
 
-    /// The page of the block before, if that is here.
-    fn before(&self, block: Block, context: &Context<'_>) -> Option<Page> {
+    /// What was read of the block before, if that is here, or was given up just now.
+    fn before(&self, block: Block, context: &Context<'_>) -> Option<Read> {
         let before = Block { index: block.index.checked_sub(1)?, ..block };
         // Most often it was read just now.
-        Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before))
+        let page =
+            Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before));
+        match page {
+            Some(page) => Some(self.read_of(page)),
+            None => self.departed.as_ref()?.find(before).filter(|&read| self.age(read) <= RECENT_MIN),
+        }
     }
 
-    /// What it counts that the block after this page's is read now; nothing: it goes on no run.
-    fn step_from(&self, before: Page, context: &Context<'_>) -> u16 {
-        let age = u64::from(self.now.wrapping_sub(self.tracks[before as usize].read_at));
+    /// What was read of a page's block.
+    fn read_of(&self, page: Page) -> Read {
+        let Track { counter, read_at, .. } = self.tracks[page as usize];
+        Read { counter, at: read_at, carried: self.carried(page) }
+    }
+
+    /// So many references ago.
+    fn age(&self, before: Read) -> u64 {
+        u64::from(self.now.wrapping_sub(before.at))
+    }
+
+    /// What it counts that the block after this one is read now; nothing: it goes on no run.
+    fn step_from(&self, before: Read, context: &Context<'_>) -> u16 {
+        let age = self.age(before);
         if !self.rules.by_requests() || age <= (context.capacity / WHOLE_PART).max(RECENT_MIN) {
             WHOLE_STEP
         } else if age <= context.capacity / HALF_PART {
@@ -183,21 +216,21 @@ impl Detector {
         }
     }
 
-    fn counter_after(&self, before: Option<Page>, context: &Context<'_>) -> u16 {
+    fn counter_after(&self, before: Option<Read>, context: &Context<'_>) -> u16 {
         let Some(before) = before else { return WHOLE_STEP };
-        let counter = self.tracks[before as usize].counter;
-        if self.rules.by_requests() && self.in_request && before == self.last {
-            return counter;
+        // The reference before this one read it.
+        if self.rules.by_requests() && self.in_request && self.age(before) == 1 {
+            return before.counter;
         }
         match self.step_from(before, context) {
             0 => WHOLE_STEP,
-            step => (counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
+            step => (before.counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
         }
     }
 
-    /// Whether a block that is read now goes on a run, of which the block of this page, before it, is the last.
-    fn is_run(&self, before: Page, context: &Context<'_>) -> bool {
-        self.tracks[before as usize].counter >= self.rules.threshold && self.step_from(before, context) > 0
+    /// Whether a block that is read now goes on a run, of which the one before it is the last.
+    fn is_run(&self, before: Read, context: &Context<'_>) -> bool {
+        before.counter >= self.rules.threshold && self.step_from(before, context) > 0
     }
 
     /// A reader is at this page.
@@ -221,7 +254,7 @@ impl Detector {
         }
         let run = before.filter(|&before| self.is_run(before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
-        let carried = run.map_or(Carried::default(), |before| self.carried(before));
+        let carried = run.map_or(Carried::default(), |before| before.carried);
         // Where nothing may be read ahead for now, the run is carried on as it is.
         let let_go_on = run.is_none() || context.reads_runs(block.file);
         self.begin(page, Track { class, ..track }, if let_go_on { Carried::default() } else { carried.at_its_end() });
@@ -235,6 +268,18 @@ impl Detector {
             amp.carry(page, wanted.stream.at(block.index, wanted.end));
         }
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
+    }
+
+    /// Whether a page was brought for a run, and may well be read yet: not after as many references as there are pages.
+    pub fn is_awaited(&self, page: Page, capacity: u64) -> bool {
+        let track = &self.tracks[page as usize];
+        (track.class, track.counter) == (Class::Sequential, 0)
+            && u64::from(self.now.wrapping_sub(track.read_at)) <= capacity
+    }
+
+    /// Whether what was read here goes on a run.
+    pub fn is_of_run(&self, page: Page) -> bool {
+        self.tracks[page as usize].counter >= self.rules.threshold
     }
 
     /// A page's block is read, and what comes after it is not to be read ahead for that.
@@ -273,9 +318,14 @@ impl Detector {
 
     /// A page is given up.
     pub fn left(&mut self, page: Page, block: Block, context: &Context<'_>) {
-        let is_unread = self.tracks[page as usize].counter == 0;
-        if let (true, Reach::Adapted(amp)) = (is_unread, &mut self.rules.reach) {
+        let read = self.read_of(page);
+        let Reach::Adapted(amp) = &mut self.rules.reach else { return };
+        if read.counter == 0 {
             amp.in_vain(page, block, context.table);
+        } else if let Some(departed) = &mut self.departed
+            && u64::from(self.now.wrapping_sub(read.at)) <= RECENT_MIN
+        {
+            departed.push(block, read);
         }
     }
 

@@ -10,14 +10,29 @@ use crate::policy::{Access, Context, Need, Runs, Stretch};
 pub struct Followed {
     detector: Detector,
     /// A read that is disclosed is part of its run, and leads to nothing: hints see to what comes
-    /// after.
+    /// after, if they leave nothing out.
     leaves_disclosed: bool,
 }
 
 impl Followed {
     /// By these rules; whether what is disclosed leads to no readahead.
     pub fn new(rules: Rules, leaves_disclosed: bool) -> Self {
-        Followed { detector: Detector::new(rules), leaves_disclosed }
+        Followed { detector: Detector::beside_another(rules), leaves_disclosed }
+    }
+
+    /// Whether hints of this sequence see to what comes after a read.
+    fn leaves(&self, sequence: u16, context: &Context<'_>) -> bool {
+        self.leaves_disclosed && context.is_flawless(sequence)
+    }
+
+    /// Whether hints see to what comes after this read.
+    fn leaves_read(&self, access: &Access, context: &Context<'_>) -> bool {
+        access.hinted.is_some_and(|sequence| self.leaves(sequence, context))
+    }
+
+    /// Whether hints see to what comes after a page that is brought ahead.
+    fn leaves_page(&self, page: Page, context: &Context<'_>) -> bool {
+        context.uses(page).any(|next| self.leaves(next.sequence, context))
     }
 
     /// What is wanted and here already, or on its way, is of the stretch too.
@@ -31,11 +46,16 @@ impl Followed {
 
     /// A read found the page here, or on its way.
     pub fn found(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if self.leaves_disclosed && access.hinted.is_some() {
+        if self.leaves_read(access, context) {
             return self.detector.read(page, context);
         }
         let wanted = self.detector.found(page, context);
         self.join(wanted, context);
+    }
+
+    /// Whether what was read here goes on a run, so that readahead would have brought it.
+    pub fn is_of_run(&self, page: Page) -> bool {
+        self.detector.is_of_run(page)
     }
 
     /// The page is given up.
@@ -49,10 +69,12 @@ impl Followed {
     }
 }
 
-/// It owns nothing, and keeps what is about to be read from what is read later.
+/// It owns nothing, and keeps what is about to be read from what is read later, and what is not read
+/// yet from what may as well be fetched later.
 impl<D> Estimator<D> for Followed {
     fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
         self.detector.is_nearer(context.table.block(page), need.missing)
+            || need.value.is_finite() && self.detector.is_awaited(page, context.capacity)
     }
 }
 
@@ -60,9 +82,9 @@ impl Runs for Followed {
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         let block = context.table.block(page);
         match access {
-            None if self.leaves_disclosed && context.uses(page).next().is_some() => self.detector.taken_disclosed(page),
+            None if self.leaves_page(page, context) => self.detector.taken_disclosed(page),
             None => self.detector.taken_ahead(page, block),
-            Some(Access { hinted: Some(_), .. }) if self.leaves_disclosed => {
+            Some(access) if self.leaves_read(access, context) => {
                 self.detector.taken_disclosed(page);
                 self.detector.read(page, context);
             }
@@ -74,7 +96,7 @@ impl Runs for Followed {
     }
 
     fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if !self.leaves_disclosed || access.hinted.is_none() {
+        if !self.leaves_read(access, context) {
             self.detector.late(page, context.table.block(page), context);
         }
         self.found(page, context, access);

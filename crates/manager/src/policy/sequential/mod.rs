@@ -19,6 +19,7 @@
 //!   smaller than the degree, the far end of a stretch is left instead.
 
 pub mod amp;
+mod departed;
 pub mod detect;
 pub mod followed;
 pub mod lists;
