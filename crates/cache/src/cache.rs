@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use foresee_manager::{DeviceId, Event, LevelOrder, Reply};
+use foresee_store::{Error as StoreError, Object, Store};
 
 use crate::builder::Builder;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::statistics::Statistics;
-use crate::store::Listed;
+use crate::store::{Folder, Listed};
 
 /// A cache over files and other stores. A clone is another handle of the same cache and the same reader; it is cheap.
 #[derive(Clone)]
@@ -44,9 +45,26 @@ impl Cache {
     /// # Errors
     /// If it is not there or cannot be opened.
     pub fn open(&self, address: &str) -> Result<File, Error> {
+        self.open_by(address, |store, name| store.open(name))
+    }
+
+    /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of an object store nothing is asked: if
+    /// it has another version by now, that is an error when it is read.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn open_listed(&self, listed: &Listed) -> Result<File, Error> {
+        self.open_by(&listed.name, |store, name| store.open_listed(&Listed { name: name.to_owned(), ..listed.clone() }))
+    }
+
+    fn open_by(
+        &self,
+        address: &str,
+        open: impl FnOnce(&dyn Store, &str) -> Result<Arc<dyn Object>, StoreError>,
+    ) -> Result<File, Error> {
         let (device, name) = self.whereabouts(address)?;
         let failed = |error| Error::Store { name: Arc::from(address), error };
-        let object = self.pool.store(device).open(name).map_err(failed)?;
+        let object = open(&**self.pool.store(device), name).map_err(failed)?;
         let id = self.pool.opened(device, name, &object)?;
         Ok(File::new(Arc::clone(&self.reader), id, address, name, &object))
     }
@@ -62,6 +80,21 @@ impl Cache {
         let scheme = &address[..address.len() - name.len()];
         listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         Ok(listed)
+    }
+
+    /// A page of what [`Cache::list`] has, what lies below a further slash put together as a folder: the first page, or the one that the
+    /// word of the page before leads to.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn folder(&self, address: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (device, name) = self.whereabouts(address)?;
+        let failed = |error| Error::Store { name: Arc::from(address), error };
+        let mut folder = self.pool.store(device).folder(name, page).map_err(failed)?;
+        let scheme = &address[..address.len() - name.len()];
+        folder.objects.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
+        folder.folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
+        Ok(folder)
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.

@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use foresee_store::{Error, Listed};
+use foresee_store::{Error, Folder, Listed};
 use futures_util::TryStreamExt;
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::list::PaginatedListOptions;
-use object_store::path::Path;
+use object_store::path::{DELIMITER, Path};
 use object_store::{GetOptions, GetRange, ObjectMeta};
 
 use crate::explain::{Place, timed_out};
-use crate::object::Open;
+use crate::object::{Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, PAUSE_MIN, Service, Settings};
 
@@ -102,6 +102,15 @@ impl Bucket {
         Open::new(Arc::clone(&self), path, found.meta)
     }
 
+    /// Opens an object in the version in which it was listed.
+    pub fn open_listed(self: Arc<Self>, key: &str, listed: &Listed) -> Result<Open, Error> {
+        let path = self.path(key)?;
+        match Open::listed(Arc::clone(&self), path, listed) {
+            Some(open) => Ok(open),
+            None => self.open(key),
+        }
+    }
+
     /// The objects whose keys begin so, by their full names.
     pub fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let found: Vec<ObjectMeta> = self.ask(async {
@@ -110,15 +119,48 @@ impl Bucket {
                 None => self.list_folder(prefix).await,
             }
         })?;
-        let listed = |it: ObjectMeta| {
-            let key = it.location.to_string();
-            // What is decoded when it is opened.
-            let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
-            Listed { name: format!("{}/{key}", self.place.bucket), size: it.size }
-        };
-        let mut listed: Vec<_> = found.into_iter().map(listed).collect();
+        let mut listed: Vec<_> = found.into_iter().map(|it| self.listed(it)).collect();
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(listed)
+    }
+
+    fn listed(&self, it: ObjectMeta) -> Listed {
+        let (version, modified) = (version(&it), Some(it.last_modified.into()));
+        Listed { name: self.name(&it.location), size: it.size, version, modified }
+    }
+
+    /// The full name of what is listed.
+    fn name(&self, path: &Path) -> String {
+        let key = path.to_string();
+        // What is decoded when it is opened.
+        let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
+        format!("{}/{key}", self.place.bucket)
+    }
+
+    /// A page of what lies directly below this.
+    pub fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (result, next) = self.ask(async {
+            let explained = |error| self.explain(&error);
+            match &self.client.pages {
+                Some(pages) => {
+                    let (delimiter, page_token) = (Some(DELIMITER.into()), page.map(str::to_owned));
+                    let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
+                    let prefix = Some(prefix).filter(|it| !it.is_empty());
+                    let page = pages.list_paginated(prefix, options).await.map_err(explained)?;
+                    Ok((page.result, page.page_token))
+                }
+                None => {
+                    let folder = prefix.rsplit_once('/').map(|(folder, _)| self.path(folder)).transpose()?;
+                    Ok((self.client.objects.list_with_delimiter(folder.as_ref()).await.map_err(explained)?, None))
+                }
+            }
+        })?;
+        let begin = format!("{}/{prefix}", self.place.bucket);
+        // A folder that was made as an object is listed in itself, by its own name.
+        let is_below = |name: &String| name.starts_with(&begin) && !name.ends_with('/');
+        let objects = result.objects.into_iter().map(|it| self.listed(it)).filter(|it| is_below(&it.name)).collect();
+        let folders = result.common_prefixes.iter().map(|it| self.name(it)).filter(is_below).collect();
+        Ok(Folder { objects, folders, next })
     }
 
     async fn list_pages(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use foresee_store::{Error, Listed, Object, Store};
+use foresee_store::{Error, Folder, Listed, Object, Store};
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
@@ -110,6 +110,16 @@ impl Store for ObjectStore {
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let (bucket, key) = self.bucket(prefix)?;
         bucket.list(key)
+    }
+
+    fn open_listed(&self, listed: &Listed) -> Result<Arc<dyn Object>, Error> {
+        let (bucket, key) = self.bucket(&listed.name)?;
+        Ok(Arc::new(bucket.open_listed(key, listed)?))
+    }
+
+    fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (bucket, key) = self.bucket(prefix)?;
+        bucket.folder(key, page)
     }
 
     fn depth(&self) -> usize {

@@ -14,15 +14,18 @@
 
 mod error;
 mod faulty;
+mod folder;
 mod local;
 mod memory;
 mod version;
 
 use std::io::IoSliceMut;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 pub use error::Error;
 pub use faulty::{Faults, Faulty};
+pub use folder::Folder;
 pub use local::Local;
 pub use memory::Memory;
 pub use version::Version;
@@ -35,11 +38,30 @@ pub trait Store: Send + Sync {
     /// [`Error::NotFound`] if there is none; what else kept it from being opened.
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error>;
 
+    /// Opens an object in the version in which it was listed, without asking anybody where the store can: if it has another by now, that
+    /// shows when it is read.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    fn open_listed(&self, listed: &Listed) -> Result<Arc<dyn Object>, Error> {
+        self.open(&listed.name)
+    }
+
     /// The objects whose names begin with this prefix, in the order of their names.
     ///
     /// # Errors
     /// What kept them from being listed.
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
+
+    /// A page of what [`Store::list`] has, what lies below a further slash put together as a folder; the first one, or the one that this
+    /// word of the page before leads to.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        debug_assert!(page.is_none(), "there is one page");
+        Ok(Folder::of(prefix, self.list(prefix)?))
+    }
 
     /// Requests that it serves side by side: more at once gain nothing.
     fn depth(&self) -> usize {
@@ -70,4 +92,8 @@ pub struct Listed {
     pub name: String,
     /// Its length in bytes.
     pub size: u64,
+    /// Its version, if that was said.
+    pub version: Option<Version>,
+    /// When it was changed last, if that was said.
+    pub modified: Option<SystemTime>,
 }

@@ -56,8 +56,8 @@ impl Store for Local {
         let direct = || OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(name).ok();
         let direct = self.direct.then(direct).flatten();
         // The name may have been given to another file meanwhile.
-        let direct = direct.filter(|it| it.metadata().is_ok_and(|it| stamp(&it) == stamp(&metadata)));
-        Ok(Arc::new(Open { file, direct, size: metadata.len(), version: stamp(&metadata) }))
+        let direct = direct.filter(|it| it.metadata().is_ok_and(|it| Version::from(&it) == Version::from(&metadata)));
+        Ok(Arc::new(Open { file, direct, size: metadata.len(), version: Version::from(&metadata) }))
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
@@ -73,7 +73,8 @@ impl Store for Local {
                 && let Ok(metadata) = fs::metadata(entry.path())
                 && metadata.is_file()
             {
-                listed.push(Listed { name, size: metadata.len() });
+                let (size, modified) = (metadata.len(), metadata.modified().ok());
+                listed.push(Listed { name, size, version: Some(Version::from(&metadata)), modified });
             }
         }
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -110,7 +111,7 @@ impl Object for Open {
             Some(direct) => read(direct, offset, pieces).or_else(|_| read(&self.file, offset, pieces))?,
             None => read(&self.file, offset, pieces)?,
         };
-        Ok((came, stamp(&self.file.metadata()?)))
+        Ok((came, Version::from(&self.file.metadata()?)))
     }
 }
 
@@ -134,10 +135,12 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
     (seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds as u64)
 }
 
-fn stamp(of: &Metadata) -> Version {
-    let changed = nanoseconds(of.mtime(), of.mtime_nsec());
-    let touched = nanoseconds(of.ctime(), of.ctime_nsec());
-    Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+impl From<&Metadata> for Version {
+    fn from(of: &Metadata) -> Self {
+        let changed = nanoseconds(of.mtime(), of.mtime_nsec());
+        let touched = nanoseconds(of.ctime(), of.ctime_nsec());
+        Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+    }
 }
 
 /// What the system says of a file, once any further change would show as another stamp. What hides behind this one was written before

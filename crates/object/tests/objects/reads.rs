@@ -76,6 +76,46 @@ fn what_begins_so_is_listed_page_by_page() {
 }
 
 #[test]
+fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_question() {
+    let server = quiet(Versions::Tags);
+    for key in ["a", "d-1", "d/1", "d/2", "d/e/3", "d/e<&>", "d/", "\u{e9} %/x"] {
+        server.put(&format!("/b/{key}"), key.as_bytes());
+    }
+    let cache = over(s3(&server));
+    let folder = |address: &str| {
+        let (mut objects, mut folders, mut next) = (Vec::new(), Vec::new(), None);
+        loop {
+            let page = cache.folder(address, next.as_deref()).unwrap();
+            objects.extend(page.objects);
+            folders.extend(page.folders);
+            next = page.next;
+            if next.is_none() {
+                return (objects, folders);
+            }
+        }
+    };
+    let (objects, folders) = folder("s3://b/");
+    assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/a", "s3://b/d-1"]);
+    assert_eq!(folders, ["s3://b/d", "s3://b/\u{e9} %"]);
+    let (objects, folders) = folder("s3://b/d/");
+    // Not the folder itself, which was made as an object.
+    assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/d/1", "s3://b/d/2", "s3://b/d/e<&>"]);
+    assert_eq!(folders, ["s3://b/d/e"]);
+    let before = server.asked().len();
+    let file = cache.open_listed(&objects[2]).unwrap();
+    assert_eq!(server.asked().len(), before);
+    assert_eq!(read(&file, 0, 6).unwrap(), b"d/e<&>");
+    assert_eq!(file.version(), cache.open(&objects[2].name).unwrap().version());
+    let listed = objects[0].clone();
+    server.put("/b/d/1", *b"other");
+    let error = read(&cache.open_listed(&listed).unwrap(), 0, 3).unwrap_err();
+    assert!(matches!(error, Error::Store { error: StoreError::Changed, .. }), "{error}");
+    server.remove("/b/d/2");
+    let error = read(&cache.open_listed(&objects[1]).unwrap(), 0, 3).unwrap_err();
+    assert!(matches!(error, Error::Store { error: StoreError::NotFound, .. }), "{error}");
+}
+
+#[test]
 fn who_has_a_version_open_never_gets_bytes_of_another() {
     for versions in [Versions::Tags, Versions::IgnoredTags, Versions::Times] {
         let server = quiet(versions);

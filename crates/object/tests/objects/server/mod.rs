@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use faults::Fault;
 pub use faults::Faults;
+use list::Key;
 use request::Request;
 
 /// How a server tells versions apart.
@@ -40,6 +41,8 @@ pub struct State {
     pub versions: Versions,
     pub faults: Faults,
     pub is_away: AtomicBool,
+    /// Names of a page at most: so few that a test has several pages.
+    pub page_names: AtomicUsize,
     /// Lines of the requests that came.
     asked: Mutex<Vec<String>>,
 }
@@ -61,6 +64,7 @@ impl Server {
             versions,
             faults,
             is_away: AtomicBool::new(false),
+            page_names: AtomicUsize::new(2),
             asked: Mutex::default(),
         });
         let served = Arc::clone(&state);
@@ -81,6 +85,11 @@ impl Server {
     pub fn put(&self, path: &str, bytes: impl Into<Arc<[u8]>>) {
         let generation = self.state.generations.fetch_add(1, SeqCst);
         self.state.objects().insert(path.to_owned(), (generation, bytes.into()));
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, path: &str) {
+        self.state.objects().remove(path);
     }
 
     /// What was asked so far, as lines.
@@ -142,10 +151,13 @@ impl State {
         }
         if request.query.contains("list-type=2") {
             let objects = self.objects();
-            let keys = objects.iter().filter_map(|(path, (_, bytes))| {
-                Some((path.strip_prefix(&format!("/{bucket}/"))?.to_owned(), bytes.len()))
+            let begin = format!("/{bucket}/");
+            let keys = objects.iter().filter_map(|(path, (generation, bytes))| {
+                let (name, tag) = (path.strip_prefix(&begin)?.to_owned(), format!("\"g{generation}\""));
+                Some(Key { name, size: bytes.len(), tag })
             });
-            return (String::from("HTTP/1.1 200 OK\r\n"), list::page(keys, &request.query));
+            let page = list::page(keys, &request.query, self.page_names.load(SeqCst));
+            return (String::from("HTTP/1.1 200 OK\r\n"), page);
         }
         let Some((generation, bytes)) = self.objects().get(&request.path).cloned() else {
             return refusal("404 Not Found", "NoSuchKey");
