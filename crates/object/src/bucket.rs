@@ -23,6 +23,9 @@ use crate::service::{Client, PAUSE_MIN, Service, Settings};
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
 const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
 
+/// Lists that cannot be read are asked for so often again: by then it is not by chance that they cannot.
+const GARBLED_MAX: u32 = 8;
+
 /// One that is connected to.
 pub(crate) struct Bucket {
     client: Client,
@@ -60,9 +63,20 @@ impl Bucket {
 
     /// Asks for a part of an object, or for what it is.
     pub async fn get(&self, path: &Path, options: GetOptions) -> Result<object_store::GetResult, Error> {
+        self.whole(async || self.client.objects.get_opts(path, options.clone()).await).await
+    }
+
+    /// Asks again for as long as answers end too early.
+    async fn whole<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> Result<T, Error> {
+        let mut garbled = 0;
         loop {
-            match self.client.objects.get_opts(path, options.clone()).await {
+            match ask().await {
                 Err(error) if is_cut_off(&error) => tokio::time::sleep(PAUSE_MIN).await,
+                // Shorter than it was, and it said so.
+                Err(error) if garbled < GARBLED_MAX && error.to_string().contains("invalid list response") => {
+                    garbled += 1;
+                    tokio::time::sleep(PAUSE_MIN).await;
+                }
                 answer => return answer.map_err(|error| self.explain(&error)),
             }
         }
@@ -140,18 +154,18 @@ impl Bucket {
     /// A page of what lies directly below this.
     pub fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
         let (result, next) = self.ask(async {
-            let explained = |error| self.explain(&error);
             match &self.client.pages {
                 Some(pages) => {
                     let (delimiter, page_token) = (Some(DELIMITER.into()), page.map(str::to_owned));
                     let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
                     let prefix = Some(prefix).filter(|it| !it.is_empty());
-                    let page = pages.list_paginated(prefix, options).await.map_err(explained)?;
+                    let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
                     Ok((page.result, page.page_token))
                 }
                 None => {
                     let folder = prefix.rsplit_once('/').map(|(folder, _)| self.path(folder)).transpose()?;
-                    Ok((self.client.objects.list_with_delimiter(folder.as_ref()).await.map_err(explained)?, None))
+                    let objects = &self.client.objects;
+                    Ok((self.whole(async || objects.list_with_delimiter(folder.as_ref()).await).await?, None))
                 }
             }
         })?;
@@ -169,7 +183,7 @@ impl Bucket {
         let prefix = Some(prefix).filter(|it| !it.is_empty());
         loop {
             let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
-            let page = pages.list_paginated(prefix, options).await.map_err(|error| self.explain(&error))?;
+            let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
             found.extend(page.result.objects);
             page_token = page.page_token;
             if page_token.is_none() {
