@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::statistics::Statistics;
-use crate::store::{Folder, Listed};
+use crate::store::{Folder, Listed, Upload};
 
 /// A cache over files and other stores. A clone is another handle of the same cache and the same reader; it is cheap.
 #[derive(Clone)]
@@ -95,6 +95,37 @@ impl Cache {
         folder.objects.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         folder.folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
         Ok(folder)
+    }
+
+    /// Begins an object at this address. What is there stays until the new one is finished, and who has it open keeps reading it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create(&self, address: &str) -> Result<Box<dyn Upload>, Error> {
+        let (device, name) = self.whereabouts(address)?;
+        self.pool.store(device).create(name).map_err(|error| Error::Store { name: Arc::from(address), error })
+    }
+
+    /// Removes what is at this address.
+    ///
+    /// # Errors
+    /// If it could not be removed.
+    pub fn remove(&self, address: &str) -> Result<(), Error> {
+        let (device, name) = self.whereabouts(address)?;
+        self.pool.store(device).remove(name).map_err(|error| Error::Store { name: Arc::from(address), error })
+    }
+
+    /// Gives what is at an address another one of the same store, in the place of what is there.
+    ///
+    /// # Errors
+    /// If it is not there alone.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let ((device, name), (of_other, to)) = (self.whereabouts(from)?, self.whereabouts(to)?);
+        let failed = |error| Error::Store { name: Arc::from(from), error };
+        match device == of_other {
+            true => self.pool.store(device).rename(name, to).map_err(failed),
+            false => Err(failed(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into())),
+        }
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.

@@ -13,12 +13,13 @@ use futures_util::TryStreamExt;
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::list::PaginatedListOptions;
 use object_store::path::{DELIMITER, Path};
-use object_store::{GetOptions, GetRange, ObjectMeta};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
 use crate::explain::{Place, timed_out};
 use crate::object::{Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, PAUSE_MIN, Service, Settings};
+use crate::upload::Written;
 
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
 const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
@@ -82,8 +83,40 @@ impl Bucket {
         }
     }
 
-    fn explain(&self, error: &object_store::Error) -> Error {
+    /// What an error means.
+    pub fn explain(&self, error: &object_store::Error) -> Error {
         self.place.explain(error)
+    }
+
+    /// Whoever reads and writes its objects.
+    pub fn objects(&self) -> &dyn object_store::ObjectStore {
+        &*self.client.objects
+    }
+
+    /// Begins an object.
+    pub fn create(self: Arc<Self>, key: &str) -> Result<Written, Error> {
+        let path = self.path_to_write(key)?;
+        Ok(Written::new(Arc::clone(&self), path))
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, key: &str) -> Result<(), Error> {
+        let path = self.path_to_write(key)?;
+        self.ask(async { self.objects().delete(&path).await.map_err(|error| self.explain(&error)) })
+    }
+
+    /// Gives an object another name: it is removed where it was once it is whole where it is to be.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let (from, to) = (self.path_to_write(from)?, self.path_to_write(to)?);
+        self.ask(async { self.objects().rename(&from, &to).await.map_err(|error| self.explain(&error)) })
+    }
+
+    /// Pages of a server that only shows them are not written.
+    fn path_to_write(&self, key: &str) -> Result<Path, Error> {
+        match self.client.pages {
+            Some(_) => self.path(key),
+            None => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
+        }
     }
 
     fn path(&self, key: &str) -> Result<Path, Error> {

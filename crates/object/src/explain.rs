@@ -62,7 +62,8 @@ impl Place {
         }
         let refused = || {
             let remedy = self.service.credentials();
-            let text = format!("no right to read {url} with the credentials that are set; set {remedy} ({text})");
+            let text =
+                format!("no right to read or write {url} with the credentials that are set; set {remedy} ({text})");
             error(io::ErrorKind::PermissionDenied, text)
         };
         match why {

@@ -41,5 +41,6 @@ mod object;
 mod runtime;
 mod service;
 mod store;
+mod upload;
 
 pub use store::ObjectStore;

@@ -19,7 +19,7 @@ mod local;
 mod memory;
 mod version;
 
-use std::io::IoSliceMut;
+use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -63,6 +63,30 @@ pub trait Store: Send + Sync {
         Ok(Folder::of(prefix, self.list(prefix)?))
     }
 
+    /// Begins an object of this name. What had it before keeps it until the new one is finished.
+    ///
+    /// # Errors
+    /// If the store, or this name, cannot be written.
+    fn create(&self, _name: &str) -> Result<Box<dyn Upload>, Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
+
+    /// Removes an object; that there is none is no error everywhere.
+    ///
+    /// # Errors
+    /// If it could not be removed.
+    fn remove(&self, _name: &str) -> Result<(), Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
+
+    /// Gives an object another name, in the place of what has that: it has at least one of the two at any time.
+    ///
+    /// # Errors
+    /// If it has not the new one alone.
+    fn rename(&self, _from: &str, _to: &str) -> Result<(), Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
+
     /// Requests that it serves side by side: more at once gain nothing.
     fn depth(&self) -> usize {
         16
@@ -83,6 +107,21 @@ pub trait Object: Send + Sync {
     /// # Errors
     /// What kept them from being read. Then anything may stand in the pieces.
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error>;
+}
+
+/// An object that is being written. Dropped before it is finished, it has never been there.
+pub trait Upload: Send {
+    /// Adds these bytes at its end.
+    ///
+    /// # Errors
+    /// If it cannot be written any more.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Makes it be there, whole.
+    ///
+    /// # Errors
+    /// If it is not.
+    fn finish(self: Box<Self>) -> Result<(), Error>;
 }
 
 /// An object that was listed.

@@ -116,6 +116,38 @@ fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_qu
 }
 
 #[test]
+fn what_is_written_is_there_as_a_whole_or_not_at_all() {
+    let server = quiet(Versions::Tags);
+    let cache = over(s3(&server));
+    for size in [0, 10, 8 << 20, (20 << 20) + 7] {
+        let (address, expected) = (format!("s3://b/new {size}"), bytes("new", 1, size));
+        let mut upload = cache.create(&address).unwrap();
+        expected.chunks(1_000_003).for_each(|part| upload.write(part).unwrap());
+        assert!(server.get(&format!("/b/new {size}")).is_none());
+        upload.finish().unwrap();
+        assert!(server.get(&format!("/b/new {size}")).unwrap()[..] == expected);
+        // In the place of what is there, which stays where the new one is given up.
+        let mut upload = cache.create(&address).unwrap();
+        upload.write(&bytes("other", 2, 9 << 20)).unwrap();
+        drop(upload);
+        assert!(server.get(&format!("/b/new {size}")).unwrap()[..] == expected);
+    }
+    assert!(server.state.uploads.lock().unwrap().is_empty(), "parts are left");
+    cache.rename("s3://b/new 10", "s3://b/d/other").unwrap();
+    assert!(server.get("/b/new 10").is_none() && server.get("/b/d/other").unwrap().len() == 10);
+    assert!(cache.rename("s3://b/none", "s3://b/d/other").is_err());
+    assert_eq!(server.get("/b/d/other").unwrap().len(), 10);
+    cache.remove("s3://b/d/other").unwrap();
+    assert!(server.get("/b/d/other").is_none());
+    assert!(cache.rename("s3://b/new 0", "s3://other/x").is_err());
+    server.refuse_writes();
+    let error = cache.create("s3://b/x").unwrap().finish().unwrap_err().to_string();
+    assert!(error.contains("no right to read or write s3://b"), "{error}");
+    assert!(cache.remove("s3://b/new 0").is_err() && server.get("/b/new 0").is_some());
+    assert!(Cache::builder().open().unwrap().create(&format!("{}/x", server.url())).is_err());
+}
+
+#[test]
 fn who_has_a_version_open_never_gets_bytes_of_another() {
     for versions in [Versions::Tags, Versions::IgnoredTags, Versions::Times] {
         let server = quiet(versions);
@@ -152,7 +184,7 @@ fn what_does_not_exist_or_may_not_be_read_is_an_error_at_once() {
     let said = |address: &str| cache.open(address).map(drop).unwrap_err().to_string();
     for (address, parts) in [
         ("s3://absent/a", &["there is no bucket s3://absent", "its name", "endpoint"][..]),
-        ("s3://closed/a", &["no right to read s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
+        ("s3://closed/a", &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
         ("s3://elsewhere/a", &["s3://elsewhere is in another region", "AWS_REGION"]),
         ("s3://misplaced/a", &["s3://misplaced is in another region", "AWS_REGION"]),
         ("s3:///a", &["names no bucket"]),
