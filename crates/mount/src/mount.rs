@@ -23,6 +23,9 @@ const ANSWERS_PART: u64 = 16;
 /// How far the kernel reads ahead of a sequential reader: to our cache, that a run is read in requests of this length.
 const READ_AHEAD_BYTES: u64 = 1 << 20;
 
+/// Stores that take objects; the others are read only.
+const WRITABLE: [&str; 3] = ["s3", "gs", "az"];
+
 /// Mounts it; returns the exit status.
 pub fn mount(options: &Mount) -> Result<u8, String> {
     check_place(&options.dir)?;
@@ -57,14 +60,19 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     let memory =
         memory.ok_or_else(|| format!("a memory of {} bytes is too little: 2 MiB is the least", options.memory))?;
     let mut builder = Cache::builder().memory(memory as usize);
+    if let Some(policy) = &options.policy {
+        builder = builder.policy(policy);
+    }
     if let Some((path, bytes)) = &options.disk {
         builder = builder.disk(path, *bytes);
     }
     let cache = builder.open().map_err(|error| error.to_string())?;
     let tree = tree(options, &cache)?;
+    let is_writable = tree.writing().is_some();
     let view = View::new(tree, cache, answer_bytes as usize).map_err(|failure| failure.to_string())?;
-    let options_of_all = [MountOption::NoDev, MountOption::NoSuid, MountOption::RO];
-    let shown = Shown { name: &options.source, at: &options.dir, options: options_of_all.to_vec(), threads: THREADS };
+    let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];
+    of_mount.extend((!is_writable).then_some(MountOption::RO));
+    let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
     mounted.read_ahead(READ_AHEAD_BYTES);
     Ok(mounted)
@@ -74,7 +82,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
 fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     // The kernel holds on to what it was told for as long as we do: together that is what was said.
     let lasting = options.metadata_ttl / 2;
-    let Some((_, place)) = options.source.split_once("://") else {
+    let Some((scheme, place)) = options.source.split_once("://") else {
         let directory = Directory::new(Path::new(&options.source), lasting);
         return Ok(Arc::new(directory.map_err(|error| format!("{}: {error}", options.source))?));
     };
@@ -84,5 +92,6 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     // SAFETY: neither takes arguments or can fail.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
     let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };
-    Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting)))
+    let is_writable = !options.read_only && WRITABLE.contains(&scheme);
+    Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
 }

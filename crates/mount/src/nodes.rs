@@ -56,6 +56,24 @@ impl Nodes {
         self.last
     }
 
+    /// The kernel is told of a number once more, if it is there.
+    pub fn tell_again(&mut self, number: u64) -> Option<u64> {
+        self.by_number.get_mut(&number)?.told += 1;
+        Some(number)
+    }
+
+    /// What has one path has another by now, as the kernel knows.
+    pub fn moved(&mut self, from: &Path, to: &Path) {
+        if let Some(number) = self.by_path.remove(from)
+            && let Some(node) = self.by_number.get_mut(&number)
+        {
+            // Its version may be another one where it was copied to.
+            node.is_stale = true;
+            node.path = to.into();
+            self.by_path.insert(Arc::clone(&node.path), number);
+        }
+    }
+
     /// The kernel forgot what it was told so many times.
     pub fn forget(&mut self, number: u64, times: u64) {
         let Some(node) = self.by_number.get_mut(&number).filter(|_| number != ROOT) else { return };
@@ -77,6 +95,13 @@ impl Nodes {
     /// Its path.
     pub fn path(&self, number: u64) -> Result<Arc<Path>, Failure> {
         self.get(number).map(|(path, _)| path)
+    }
+
+    /// It has so many bytes by now.
+    pub fn resize(&mut self, number: u64, size: u64) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.entry.size = size;
+        }
     }
 
     /// Whether its store is known to have another version.

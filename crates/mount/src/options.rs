@@ -39,6 +39,9 @@ pub struct Mount {
     /// Keep what memory gives up in this file, of so many bytes at most; it outlives the mount
     #[arg(long, value_name = "PATH:BYTES", value_parser = sizes::disk)]
     pub disk: Option<(PathBuf, u64)>,
+    /// What decides what is read ahead and what stays in memory: a name that 'foresee sim --list' has
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
     /// Refuse to write
     #[arg(long)]
     pub read_only: bool,

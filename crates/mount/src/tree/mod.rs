@@ -3,13 +3,14 @@
 mod directory;
 mod listings;
 mod objects;
+mod written;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use foresee::store::Version;
+use foresee::store::{Upload, Version};
 use foresee::{Cache, File};
 use fuser::FileType;
 
@@ -66,4 +67,33 @@ pub trait Tree: Send + Sync {
 
     /// How long names and what they lead to are taken to stay as they are.
     fn lasting(&self) -> Duration;
+
+    /// The same to be written, if it may be.
+    fn writing(&self) -> Option<&dyn Writing> {
+        None
+    }
+}
+
+/// Names that can be written: files as a whole, from their beginning to their end.
+pub trait Writing: Send + Sync {
+    /// What a file is that was just made.
+    fn entry(&self) -> Entry;
+
+    /// Begins a file. What has its name keeps that until it is finished.
+    fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure>;
+
+    /// A file was finished.
+    fn finished(&self, path: &Path);
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> Result<(), Failure>;
+
+    /// Gives a file another name, in the place of what has that.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Failure>;
+
+    /// Makes a directory.
+    fn make_directory(&self, path: &Path) -> Result<Entry, Failure>;
+
+    /// Removes a directory that is empty.
+    fn remove_directory(&self, path: &Path) -> Result<(), Failure>;
 }

@@ -9,7 +9,8 @@ use foresee::{Cache, File};
 use fuser::FileType;
 
 use super::listings::{Answer, Listings, Page};
-use super::{Entry, Names, Tree};
+use super::written::Made;
+use super::{Entry, Names, Tree, Writing};
 use crate::failure::Failure;
 
 /// The longest name that the kernel takes.
@@ -32,17 +33,19 @@ pub struct Shape {
 
 /// Objects whose names begin alike.
 pub struct Objects {
-    cache: Cache,
+    pub(super) cache: Cache,
     root: String,
     shape: Shape,
     listings: Listings,
+    pub(super) made: Made,
+    is_writable: bool,
 }
 
 impl Objects {
     /// Those below this address, which may end with a slash. What is found out holds for so long.
-    pub fn new(cache: Cache, address: &str, shape: Shape, lasting: Duration) -> Self {
+    pub fn new(cache: Cache, address: &str, shape: Shape, lasting: Duration, is_writable: bool) -> Self {
         let root = address.trim_end_matches('/').to_owned();
-        Objects { cache, root, shape, listings: Listings::new(lasting) }
+        Objects { cache, root, shape, listings: Listings::new(lasting), made: Made::default(), is_writable }
     }
 
     fn page(&self, path: &Path, page: Option<&str>) -> Result<Page, Failure> {
@@ -86,7 +89,14 @@ impl Objects {
         }
     }
 
-    fn directory(&self) -> Entry {
+    /// A file of now that has no bytes.
+    pub(super) fn fresh(&self) -> Entry {
+        let modified = SystemTime::now();
+        let (kind, perm) = (FileType::RegularFile, self.shape.file);
+        Entry { modified, changed: modified, kind, perm, ..self.directory() }
+    }
+
+    pub(super) fn directory(&self) -> Entry {
         let Shape { uid, gid, directory: perm, since, .. } = self.shape;
         let kind = FileType::Directory;
         Entry { kind, size: 0, modified: since, changed: since, perm, uid, gid, links: 1, version: None }
@@ -107,14 +117,16 @@ impl Tree for Objects {
         if name.to_str().is_none() {
             return Ok(None);
         }
-        match self.listings.look_up(parent, name, &|page| self.page(parent, page))? {
-            Answer::Known(entry) => Ok(entry),
-            Answer::Unknown => self.ask(path),
-        }
+        let found = match self.listings.look_up(parent, name, &|page| self.page(parent, page))? {
+            Answer::Known(entry) => entry,
+            Answer::Unknown => self.ask(path)?,
+        };
+        Ok(found.or_else(|| self.made.contains(path).then(|| self.directory())))
     }
 
     fn list(&self, path: &Path) -> Result<Names, Failure> {
-        self.listings.list(path, &|page| self.page(path, page))
+        let names = self.listings.list(path, &|page| self.page(path, page))?;
+        Ok(self.made.with(path, names, &self.directory()))
     }
 
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure> {
@@ -134,9 +146,13 @@ impl Tree for Objects {
     fn lasting(&self) -> Duration {
         self.listings.lasting()
     }
+
+    fn writing(&self) -> Option<&dyn Writing> {
+        self.is_writable.then_some(self)
+    }
 }
 
-fn text(path: &Path) -> Result<&str, Failure> {
+pub(super) fn text(path: &Path) -> Result<&str, Failure> {
     path.to_str().ok_or_else(|| Failure::of(libc::EILSEQ))
 }
 

@@ -45,12 +45,18 @@ impl Shown {
     /// Answers with names from the one of this number on: those of the directory itself and of the one above come first.
     pub fn read_directory(&self, handle: u64, first: u64, mut reply: ReplyDirectoryPlus) {
         match self.fill(handle, first, &mut reply) {
-            Ok(()) => reply.ok(),
+            Ok(path) => {
+                reply.ok();
+                if first == 0 {
+                    self.ahead.listed(&path);
+                }
+            }
             Err(failure) => reply.error(failure.number()),
         }
     }
 
-    fn fill(&self, handle: u64, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<(), Failure> {
+    /// Returns the directory's path.
+    fn fill(&self, handle: u64, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<Arc<Path>, Failure> {
         let open = self.directories.get(handle)?;
         if open.names.get().is_none() {
             let names = self.tree.list(&open.path).inspect_err(|failure| self.complain(failure))?;
@@ -67,7 +73,7 @@ impl Shown {
             // Of these two the kernel takes the numbers alone.
             let shown = if at == 0 { itself } else { FileAttr { ino: INodeNo::ROOT, ..itself } };
             if add(at as u64, name.as_ref(), &shown) {
-                return Ok(());
+                return Ok(Arc::clone(&open.path));
             }
         }
         let mut nodes = self.nodes();
@@ -78,6 +84,6 @@ impl Shown {
                 break;
             }
         }
-        Ok(())
+        Ok(Arc::clone(&open.path))
     }
 }

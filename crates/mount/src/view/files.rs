@@ -37,16 +37,18 @@ impl OpenFiles {
         files.get(&handle).cloned().ok_or_else(|| Failure::of(libc::EBADF))
     }
 
-    /// Closes one.
-    pub fn close(&self, handle: u64) {
+    /// Closes one, if it is one.
+    pub fn close(&self, handle: u64) -> bool {
         let closed = self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&handle);
-        drop(closed);
+        closed.is_some()
     }
 }
 
 impl Shown {
     /// Opens a file to be read.
     pub fn open(&self, number: u64) -> Result<(u64, FopenFlags), Failure> {
+        let path = self.nodes().path(number)?;
+        self.wait_for_writer(&path)?;
         let (path, entry) = {
             let nodes = self.nodes();
             if nodes.is_stale(number) {
@@ -76,9 +78,7 @@ impl Shown {
                 let took = begun.elapsed();
                 reply.data(&bytes[..count]);
                 if offset == 0 {
-                    for directory in self.ahead.visited(&open.path, took) {
-                        self.ahead.list(&directory);
-                    }
+                    self.ahead.visited(&open.path, took);
                 }
             }
             Err(failure) => {

@@ -4,6 +4,7 @@
 
 mod directories;
 mod files;
+mod writes;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -13,13 +14,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use foresee::Cache;
 use foresee_run::pool::{Pool, lock};
 use fuser::{
-    FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags,
-    ReplyAttr, ReplyData, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, Request,
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectoryPlus, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
 use crate::ahead::Ahead;
@@ -30,6 +32,7 @@ use crate::tree::{Entry, Tree};
 
 use directories::OpenDirectories;
 use files::OpenFiles;
+use writes::OpenWrites;
 
 /// The longest request; the kernel makes none longer.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -37,8 +40,10 @@ pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
 const REQUESTS_MAX: u16 = 128;
 /// Requests that wait at one time. Those beyond wait for them.
 const THREADS_MAX: usize = 256;
+/// A file that is written is another one once it is there, and may never be.
+const WHILE_WRITTEN: Duration = Duration::ZERO;
 /// What signs and speaks with a store needs more than a system call.
-const STACK_BYTES: usize = 1 << 20;
+pub const STACK_BYTES: usize = 1 << 20;
 
 type Task = Box<dyn FnOnce(&Shown) + Send>;
 
@@ -49,6 +54,7 @@ pub struct Shown {
     ahead: Ahead,
     nodes: Mutex<Nodes>,
     files: OpenFiles,
+    writes: OpenWrites,
     directories: OpenDirectories,
     /// What answers may take beside the cache.
     answers: Allowance,
@@ -72,10 +78,11 @@ impl View {
         let (root, entry) = tree.root();
         let shown = Arc::new(Shown {
             nodes: Mutex::new(Nodes::new(&root, entry?)),
-            ahead: Ahead::new(Arc::clone(&tree), cache.clone()),
+            ahead: Ahead::new(Arc::clone(&tree), &root, cache.clone()),
             tree,
             cache,
             files: OpenFiles::default(),
+            writes: OpenWrites::default(),
             directories: OpenDirectories::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
             told: Mutex::default(),
@@ -101,11 +108,15 @@ impl Shown {
         self.handles.fetch_add(1, Relaxed)
     }
 
-    fn look_up(&self, parent: u64, name: &OsStr) -> Result<Option<FileAttr>, Failure> {
+    /// What a name leads to, and for how long.
+    fn look_up(&self, parent: u64, name: &OsStr) -> Result<(FileAttr, Duration), Failure> {
         let path = self.nodes().path(parent)?.join(name);
+        if let Some(written) = self.being_written(&path) {
+            return Ok((written, WHILE_WRITTEN));
+        }
         let found = self.tree.look_up(&path).inspect_err(|failure| self.complain(failure))?;
-        let Some(entry) = found else { return Ok(None) };
-        Ok(Some(self.tell(&path, &entry)))
+        let told = found.map_or_else(nothing, |entry| self.tell(&path, &entry));
+        Ok((told, self.tree.lasting()))
     }
 
     /// The kernel is told of what a path leads to.
@@ -146,6 +157,13 @@ fn nothing() -> FileAttr {
     attributes(0, &entry)
 }
 
+fn answer(reply: ReplyEmpty, done: Result<(), Failure>) {
+    match done {
+        Ok(()) => reply.ok(),
+        Err(failure) => reply.error(failure.number()),
+    }
+}
+
 impl Filesystem for View {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // These can only be refused for being zero or above the crate's own buffer.
@@ -158,13 +176,15 @@ impl Filesystem for View {
         let _ = config.add_capabilities(InitFlags::FUSE_DO_READDIRPLUS);
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        // What is to be written anew is not cut to nothing before it is opened: it stays until the new one is there.
+        let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
         Ok(())
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
         self.by_worker(move |shown| match shown.look_up(parent.0, &name) {
-            Ok(found) => reply.entry(&shown.tree.lasting(), &found.unwrap_or_else(nothing), Generation(0)),
+            Ok((found, lasting)) => reply.entry(&lasting, &found, Generation(0)),
             Err(failure) => reply.error(failure.number()),
         });
     }
@@ -190,10 +210,17 @@ impl Filesystem for View {
         });
     }
 
-    fn open(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        self.by_worker(move |shown| match shown.open(number.0) {
-            Ok((handle, flags)) => reply.opened(FileHandle(handle), flags),
-            Err(failure) => reply.error(failure.number()),
+    fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let thread = request.pid();
+        self.by_worker(move |shown| {
+            let opened = match flags.acc_mode() {
+                OpenAccMode::O_RDONLY => shown.open(number.0),
+                _ => shown.overwrite(number.0, flags.0, thread),
+            };
+            match opened {
+                Ok((handle, flags)) => reply.opened(FileHandle(handle), flags),
+                Err(failure) => reply.error(failure.number()),
+            }
         });
     }
 
@@ -221,8 +248,13 @@ impl Filesystem for View {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.shown.files.close(handle.0);
-        reply.ok();
+        if self.shown.files.close(handle.0) {
+            return reply.ok();
+        }
+        self.by_worker(move |shown| {
+            shown.release_written(handle.0);
+            reply.ok();
+        });
     }
 
     fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -253,6 +285,121 @@ impl Filesystem for View {
     ) {
         self.shown.directories.close(handle.0);
         reply.ok();
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        _flags: i32,
+        reply: ReplyCreate,
+    ) {
+        match self.shown.create(parent.0, name, request.pid()) {
+            Ok((attributes, handle, flags)) => {
+                reply.created(&WHILE_WRITTEN, &attributes, Generation(0), FileHandle(handle), flags);
+            }
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let data = data.to_vec();
+        self.by_worker(move |shown| match shown.write(handle.0, offset, &data) {
+            Ok(()) => reply.written(data.len() as u32),
+            Err(failure) => reply.error(failure.number()),
+        });
+    }
+
+    fn flush(
+        &self,
+        request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _lock_owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        let thread = request.pid();
+        self.by_worker(move |shown| answer(reply, shown.flush(handle.0, Some(thread))));
+    }
+
+    fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _data: bool, reply: ReplyEmpty) {
+        self.by_worker(move |shown| answer(reply, shown.flush(handle.0, None)));
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        _mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
+        let cut = size.map_or(Ok(()), |size| self.shown.truncate(number.0, size));
+        match cut.and_then(|()| self.shown.attributes(number.0)) {
+            Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = name.to_owned();
+        self.by_worker(move |shown| answer(reply, shown.remove(parent.0, &name)));
+    }
+
+    fn mkdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
+        match self.shown.make_directory(parent.0, name) {
+            Ok(attributes) => reply.entry(&self.shown.tree.lasting(), &attributes, Generation(0)),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = name.to_owned();
+        self.by_worker(move |shown| answer(reply, shown.remove_directory(parent.0, &name)));
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        if !(flags - RenameFlags::RENAME_NOREPLACE).is_empty() {
+            return reply.error(Errno::EINVAL);
+        }
+        let (name, new_name) = (name.to_owned(), new_name.to_owned());
+        self.by_worker(move |shown| {
+            answer(reply, shown.rename((parent.0, &name), (new_parent.0, &new_name), !flags.is_empty()));
+        });
     }
 
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {

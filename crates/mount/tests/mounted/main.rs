@@ -16,3 +16,4 @@ mod random;
 #[path = "../../../object/tests/objects/server/mod.rs"]
 #[allow(dead_code, reason = "a part is used")]
 mod server;
+mod writes;

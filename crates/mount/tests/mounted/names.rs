@@ -92,6 +92,39 @@ fn a_name_in_a_long_directory_is_found_without_all_others() {
 }
 
 #[test]
+fn who_walks_a_tree_has_each_directory_and_each_file_asked_for_once() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    for at in 0..200 {
+        server.put(&format!("/b/d{:02}/e{}/f{at}", at % 20, at % 3), bytes("f", at, 3000));
+    }
+    let mounted = Mounted::bucket(&server, &[]);
+    fn walk(path: &Path, found: &mut Vec<Vec<u8>>) {
+        for entry in fs::read_dir(path).unwrap().map(|it| it.unwrap()) {
+            match entry.file_type().unwrap().is_dir() {
+                true => walk(&entry.path(), found),
+                false => found.push(fs::read(entry.path()).unwrap()),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&mounted.at, &mut found);
+    found.sort();
+    let mut expected: Vec<_> = (0..200).map(|at| bytes("f", at, 3000)).collect();
+    expected.sort();
+    assert!(found == expected);
+    let mut asked = server.asked();
+    let count = asked.len();
+    // 20 directories, three in each, the one that they are in, and the files.
+    assert_eq!(count, 1 + 20 + 60 + 200);
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked.len(), count, "something was asked for twice");
+}
+
+#[test]
 fn what_others_change_shows_when_what_is_known_has_lasted() {
     if !can_mount() {
         return;

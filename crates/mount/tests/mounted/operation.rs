@@ -42,13 +42,14 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["none", "at"], &["none: No such file"]),
         (&["file", "at"], &["file: Not a directory"]),
         (&["s3://absent/x", "at"], &["there is no bucket s3://absent"]),
-        (&["s3://closed", "at"], &["no right to read s3://closed", "AWS_ACCESS_KEY_ID"]),
+        (&["s3://closed", "at"], &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID"]),
         (&["s3://elsewhere", "at"], &["in another region", "AWS_REGION"]),
         (&["s3://", "at"], &["names no bucket"]),
         (&["ftp://x", "at"], &["ftp"]),
         (&["--memory", "1M", "from", "at"], &["too little"]),
         (&["--disk", "/no/where:1GiB", "from", "at"], &["/no/where", "No such file"]),
         (&["--disk", "x", "from", "at"], &["PATH:SIZE"]),
+        (&["--policy", "none", "from", "at"], &["none"]),
     ] {
         let error = said(words);
         assert!(parts.iter().all(|part| error.contains(part)), "{words:?}: {error}");
