@@ -12,7 +12,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 export PROPTEST_RNG_SEED ?= 1
 
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local bench-hits mount install install-mount clean
+	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-hits mount install install-mount clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
@@ -121,6 +121,10 @@ bench-hits:
 # Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build
 	python3 bench/mounts/run.py
+
+# foresee mount beside rclone and s3fs on one bucket; bench/mounts/README.md says what they need. A quarter of an hour a round.
+bench-mount: build mount
+	python3 bench/mount/run.py
 
 install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee
