@@ -87,7 +87,7 @@ fn names_are_made_moved_and_removed() {
     let server = server();
     server.put("/b/d/a", *b"a");
     server.put("/b/d/b", *b"b");
-    let mounted = Mounted::bucket(&server, &[]);
+    let mounted = Mounted::bucket(&server, &["--metadata-ttl", "0"]);
     fs::rename(mounted.path("d/a"), mounted.path("moved")).unwrap();
     assert_eq!((get(&server, "d/a"), get(&server, "moved")), (None, Some(b"a".to_vec())));
     assert_eq!(fs::read(mounted.path("moved")).unwrap(), b"a");
