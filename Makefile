@@ -12,12 +12,16 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 export PROPTEST_RNG_SEED ?= 1
 
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-local bench-hits bench-tier bench-serving \
-	install clean
+	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-hits bench-tier \
+	bench-serving mount install install-mount clean
 
-# Object stores are a library's: what they need takes longer to compile than all else, and no command uses it.
+# What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
-	$(CARGO) build --release --workspace --exclude foresee-object
+	$(CARGO) build --release --workspace --exclude foresee-object --exclude foresee-mount
+
+# What `foresee mount` starts; some minutes.
+mount:
+	$(CARGO) build --release --package foresee-mount
 
 # The hint library for C, one file; the others who speak of it load it.
 libforesee:
@@ -131,6 +135,10 @@ bench-serving:
 bench-mounts: build
 	python3 bench/mounts/run.py
 
+# foresee mount beside rclone and s3fs on one bucket; bench/mounts/README.md says what they need. A quarter of an hour a round.
+bench-mount: build mount
+	python3 bench/mount/run.py
+
 install: build
 	install -D target/release/foresee $(DESTDIR)$(PREFIX)/bin/foresee
 	install -D target/release/slowdisk $(DESTDIR)$(PREFIX)/bin/slowdisk
@@ -139,6 +147,10 @@ install: build
 	install -D target/release/libforesee.so $(DESTDIR)$(PREFIX)/lib/libforesee.so
 	install -D -m 644 target/release/libforesee.a $(DESTDIR)$(PREFIX)/lib/libforesee.a
 	install -D -m 644 bindings/python/foresee.py $(DESTDIR)$(PYTHON_DIR)/foresee.py
+
+# Beside the command, which looks for it there.
+install-mount: mount
+	install -D target/release/foresee-mount $(DESTDIR)$(PREFIX)/bin/foresee-mount
 
 clean:
 	$(CARGO) clean

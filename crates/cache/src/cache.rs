@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_manager::{Event, LevelOrder, Reply};
+use foresee_store::{Error as StoreError, Object, Store};
 
 use crate::builder::Builder;
 use crate::error::Error;
@@ -12,7 +13,7 @@ use crate::plan::Plan;
 use crate::pool::{Opened, Pool, StoreId, caught};
 use crate::reader::Reader;
 use crate::statistics::Statistics;
-use crate::store::Listed;
+use crate::store::{Folder, Listed, Upload};
 
 /// A cache over files and other stores. A clone is another handle of the same cache and the same reader; it is cheap.
 #[derive(Clone)]
@@ -52,8 +53,26 @@ impl Cache {
         if let Some((id, size, version)) = self.pool.reopened(store, name, self.max_age) {
             return Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version));
         }
+        self.open_by(address, |store, name| store.open(name))
+    }
+
+    /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of an object store nothing is asked: if
+    /// it has another version by now, that is an error when it is read.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub fn open_listed(&self, listed: &Listed) -> Result<File, Error> {
+        self.open_by(&listed.name, |store, name| store.open_listed(&Listed { name: name.to_owned(), ..listed.clone() }))
+    }
+
+    fn open_by(
+        &self,
+        address: &str,
+        open: impl FnOnce(&dyn Store, &str) -> Result<Arc<dyn Object>, StoreError>,
+    ) -> Result<File, Error> {
+        let (store, name) = self.whereabouts(address)?;
         let failed = |error| Error::Store { name: Arc::from(address), error };
-        let opened = Opened::open(self.pool.store(store), name).map_err(failed)?;
+        let opened = Opened::by(|| open(self.pool.store(store), name)).map_err(failed)?;
         let id = self.pool.opened(store, name, &opened)?;
         let Opened { size, version, .. } = opened;
         Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version))
@@ -70,6 +89,52 @@ impl Cache {
         let scheme = &address[..address.len() - name.len()];
         listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         Ok(listed)
+    }
+
+    /// A page of what [`Cache::list`] has, what lies below a further slash put together as a folder: the first page, or the one that the
+    /// word of the page before leads to.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub fn folder(&self, address: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (store, name) = self.whereabouts(address)?;
+        let failed = |error| Error::Store { name: Arc::from(address), error };
+        let mut folder = caught(|| self.pool.store(store).folder(name, page)).map_err(failed)?;
+        let scheme = &address[..address.len() - name.len()];
+        folder.objects.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
+        folder.folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
+        Ok(folder)
+    }
+
+    /// Begins an object at this address. What is there stays until the new one is finished, and who has it open keeps reading it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create(&self, address: &str) -> Result<Box<dyn Upload>, Error> {
+        let (store, name) = self.whereabouts(address)?;
+        caught(|| self.pool.store(store).create(name)).map_err(|error| Error::Store { name: Arc::from(address), error })
+    }
+
+    /// Removes what is at this address.
+    ///
+    /// # Errors
+    /// If it could not be removed.
+    pub fn remove(&self, address: &str) -> Result<(), Error> {
+        let (store, name) = self.whereabouts(address)?;
+        caught(|| self.pool.store(store).remove(name)).map_err(|error| Error::Store { name: Arc::from(address), error })
+    }
+
+    /// Gives what is at an address another one of the same store, in the place of what is there.
+    ///
+    /// # Errors
+    /// If it is not there alone.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let ((store, name), (of_other, to)) = (self.whereabouts(from)?, self.whereabouts(to)?);
+        let failed = |error| Error::Store { name: Arc::from(from), error };
+        match store == of_other {
+            true => caught(|| self.pool.store(store).rename(name, to)).map_err(failed),
+            false => Err(failed(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into())),
+        }
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.

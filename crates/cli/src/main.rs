@@ -10,6 +10,7 @@ mod damage;
 mod explain;
 mod join;
 mod log;
+mod mount;
 mod output;
 mod paper;
 mod plot;
@@ -71,9 +72,22 @@ enum Verb {
     /// Spread one file over several disks, and read it from all of them at once
     #[command(subcommand)]
     Stripe(stripe::Action),
+    /// Show what an object store or a slow directory has as files
+    #[command(disable_help_flag = true)]
+    Mount(Words),
+    /// Unmount what 'foresee mount' shows
+    #[command(disable_help_flag = true)]
+    Unmount(Words),
     /// Supervise joined runs; the first of them starts it
     #[command(hide = true)]
     Supervise,
+}
+
+/// What another program makes of them.
+#[derive(clap::Args)]
+struct Words {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<std::ffi::OsString>,
 }
 
 fn main() -> ExitCode {
@@ -115,6 +129,8 @@ fn carry_out(verb: Verb) -> Result<u8, String> {
         Verb::Profile(action) => profile::main(action),
         Verb::Paper(options) => paper::main(options),
         Verb::Stripe(action) => stripe::main(action),
+        Verb::Mount(Words { words }) => mount::main("mount", &words),
+        Verb::Unmount(Words { words }) => mount::main("unmount", &words),
         Verb::Supervise => join::supervise(),
     }
 }

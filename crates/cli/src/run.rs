@@ -8,7 +8,7 @@ use clap::Args;
 use foresee_run::account::{Account, Ending};
 use foresee_run::launch::{Streams, become_command};
 use foresee_run::profile::Store;
-use foresee_run::run::{Failure, Ran};
+use foresee_run::run::{Failure, OWN_FAILURE, Ran};
 use foresee_run::supervisor::Tally;
 use serde_json::Value;
 
@@ -17,11 +17,6 @@ use crate::output::Output;
 use crate::running::Running;
 use crate::say::say;
 use crate::{compare, join, report, top};
-
-/// How the exit status says that foresee itself failed; the next two are the shell's own words for commands.
-const OWN_FAILURE: u8 = 125;
-const CANNOT_EXECUTE: u8 = 126;
-const NOT_FOUND: u8 = 127;
 
 /// Options of `foresee run`.
 #[derive(Args)]
@@ -110,18 +105,9 @@ fn without(options: &Options, json: Option<&Output>, failure: Failure) -> u8 {
 
 /// Says why a command was not run; returns the exit status that says it too.
 pub fn failed(failure: Failure) -> u8 {
-    match failure {
-        Failure::Wrong(message) | Failure::Unable(message) => {
-            say(message);
-            OWN_FAILURE
-        }
-        // Nobody waits for a status.
-        Failure::Abandoned => OWN_FAILURE,
-        Failure::Command(error, program) => {
-            say(format_args!("{program}: {error}"));
-            if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE }
-        }
-    }
+    let status = failure.status();
+    failure.message().into_iter().for_each(say);
+    status
 }
 
 /// Keeps the profile and tells the account; returns the exit status to end with if the command's own is 0.

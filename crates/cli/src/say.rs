@@ -3,10 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
-/// Says one line. That nobody can take it on standard error is no reason to fail.
-pub fn say(line: impl Display) {
-    let _ = writeln!(io::stderr(), "foresee: {line}");
-}
+pub use foresee_run::say::say;
 
 /// Says how far something has come, in place of what was said so before. For terminals.
 pub fn renew(line: impl Display) {

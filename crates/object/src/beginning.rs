@@ -56,7 +56,15 @@ impl Beginnings {
 
 /// The first bytes of one object, until they are read.
 #[derive(Default)]
-pub(crate) struct Beginning(Mutex<Option<(Room, Vec<u8>)>>);
+pub(crate) struct Beginning(Mutex<Option<Kept>>);
+
+struct Kept {
+    /// What they take.
+    _room: Room,
+    bytes: Vec<u8>,
+    /// How many of them were read.
+    read: usize,
+}
 
 impl Beginning {
     /// These bytes.
@@ -65,13 +73,13 @@ impl Beginning {
         let spared = room.bytes - bytes.len().min(room.bytes);
         room.of.kept.fetch_sub(spared, Relaxed);
         room.bytes -= spared;
-        Beginning(Mutex::new((!bytes.is_empty()).then_some((room, bytes))))
+        Beginning(Mutex::new((!bytes.is_empty()).then_some(Kept { _room: room, bytes, read: 0 })))
     }
 
-    /// Copies what is here from `offset` on, and how much that is. Once the last byte was read nothing is kept.
+    /// Copies what is here from `offset` on, and how much that is. Once as much was read as there is, in whatever order, nothing is kept.
     pub fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> usize {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = kept.as_ref().map_or(&[][..], |(_, bytes)| &bytes[..]);
+        let Some(Kept { bytes, read, .. }) = &mut *kept else { return 0 };
         let mut rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
         let before = rest.len();
         for piece in pieces {
@@ -80,7 +88,8 @@ impl Beginning {
             rest = later;
         }
         let came = before - rest.len();
-        if came > 0 && rest.is_empty() {
+        *read += came;
+        if *read >= bytes.len() {
             *kept = None;
         }
         came
@@ -99,9 +108,9 @@ mod tests {
         let all: Vec<Beginning> = rooms.into_iter().map(|room| Beginning::new(room, vec![7; 1000])).collect();
         assert_eq!(beginnings.kept.load(Relaxed), 1000 * all.len());
         let (mut one, mut two) = ([0; 600], [0; 600]);
-        assert_eq!(all[0].read(0, &mut [IoSliceMut::new(&mut one)]), 600);
-        assert_eq!(beginnings.kept.load(Relaxed), 1000 * all.len());
         assert_eq!(all[0].read(600, &mut [IoSliceMut::new(&mut two)]), 400);
+        assert_eq!(beginnings.kept.load(Relaxed), 1000 * all.len());
+        assert_eq!(all[0].read(0, &mut [IoSliceMut::new(&mut one)]), 600);
         assert_eq!(beginnings.kept.load(Relaxed), 1000 * (all.len() - 1), "it was read to its end");
         assert_eq!(all[0].read(0, &mut [IoSliceMut::new(&mut two)]), 0);
         drop(all);

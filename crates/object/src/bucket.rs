@@ -8,21 +8,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use foresee_store::{Error, Listed};
+use foresee_store::{Error, Folder, Listed};
 use futures_util::TryStreamExt;
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::list::PaginatedListOptions;
-use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta};
+use object_store::path::{DELIMITER, Path};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
 use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::explain::{Place, timed_out};
-use crate::object::Open;
+use crate::object::{Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, PAUSE_MIN, Service, Settings};
+use crate::upload::Written;
 
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
 const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
+
+/// Lists that cannot be read are asked for so often again: by then it is not by chance that they cannot.
+const GARBLED_MAX: u32 = 8;
 
 /// One that is connected to.
 pub(crate) struct Bucket {
@@ -68,16 +72,59 @@ impl Bucket {
 
     /// Asks for a part of an object, or for what it is.
     pub async fn get(&self, path: &Path, options: GetOptions) -> Result<object_store::GetResult, Error> {
+        self.whole(async || self.client.objects.get_opts(path, options.clone()).await).await
+    }
+
+    /// Asks again for as long as answers end too early.
+    async fn whole<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> Result<T, Error> {
+        let mut garbled = 0;
         loop {
-            match self.client.objects.get_opts(path, options.clone()).await {
+            match ask().await {
                 Err(error) if is_cut_off(&error) => tokio::time::sleep(PAUSE_MIN).await,
+                // Shorter than it was, and it said so.
+                Err(error) if garbled < GARBLED_MAX && error.to_string().contains("invalid list response") => {
+                    garbled += 1;
+                    tokio::time::sleep(PAUSE_MIN).await;
+                }
                 answer => return answer.map_err(|error| self.explain(&error)),
             }
         }
     }
 
-    fn explain(&self, error: &object_store::Error) -> Error {
+    /// What an error means.
+    pub fn explain(&self, error: &object_store::Error) -> Error {
         self.place.explain(error)
+    }
+
+    /// Whoever reads and writes its objects.
+    pub fn objects(&self) -> &dyn object_store::ObjectStore {
+        &*self.client.objects
+    }
+
+    /// Begins an object.
+    pub fn create(self: Arc<Self>, key: &str) -> Result<Written, Error> {
+        let path = self.path_to_write(key)?;
+        Ok(Written::new(Arc::clone(&self), path))
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, key: &str) -> Result<(), Error> {
+        let path = self.path_to_write(key)?;
+        self.ask(async { self.objects().delete(&path).await.map_err(|error| self.explain(&error)) })
+    }
+
+    /// Gives an object another name: it is removed where it was once it is whole where it is to be.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let (from, to) = (self.path_to_write(from)?, self.path_to_write(to)?);
+        self.ask(async { self.objects().rename(&from, &to).await.map_err(|error| self.explain(&error)) })
+    }
+
+    /// Pages of a server that only shows them are not written.
+    fn path_to_write(&self, key: &str) -> Result<Path, Error> {
+        match self.client.pages {
+            Some(_) => self.path(key),
+            None => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
+        }
     }
 
     fn path(&self, key: &str) -> Result<Path, Error> {
@@ -139,6 +186,15 @@ impl Bucket {
         Ok(found.meta)
     }
 
+    /// Opens an object in the version in which it was listed.
+    pub fn open_listed(self: Arc<Self>, key: &str, listed: &Listed) -> Result<Open, Error> {
+        let path = self.path(key)?;
+        match Open::listed(Arc::clone(&self), path, listed) {
+            Some(open) => Ok(open),
+            None => self.open(key),
+        }
+    }
+
     /// The objects whose keys begin so, by their full names.
     pub fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let found: Vec<ObjectMeta> = self.ask(async {
@@ -147,15 +203,48 @@ impl Bucket {
                 None => self.list_folder(prefix).await,
             }
         })?;
-        let listed = |it: ObjectMeta| {
-            let key = it.location.to_string();
-            // What is decoded when it is opened.
-            let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
-            Listed { name: format!("{}/{key}", self.place.bucket), size: it.size }
-        };
-        let mut listed: Vec<_> = found.into_iter().map(listed).collect();
+        let mut listed: Vec<_> = found.into_iter().map(|it| self.listed(it)).collect();
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(listed)
+    }
+
+    fn listed(&self, it: ObjectMeta) -> Listed {
+        let (version, modified) = (version(&it), Some(it.last_modified.into()));
+        Listed { name: self.name_of(&it.location), size: it.size, version, modified }
+    }
+
+    /// The full name of what is listed.
+    fn name_of(&self, path: &Path) -> String {
+        let key = path.to_string();
+        // What is decoded when it is opened.
+        let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
+        format!("{}/{key}", self.place.bucket)
+    }
+
+    /// A page of what lies directly below this.
+    pub fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (result, next) = self.ask(async {
+            match &self.client.pages {
+                Some(pages) => {
+                    let (delimiter, page_token) = (Some(DELIMITER.into()), page.map(str::to_owned));
+                    let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
+                    let prefix = Some(prefix).filter(|it| !it.is_empty());
+                    let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
+                    Ok((page.result, page.page_token))
+                }
+                None => {
+                    let folder = prefix.rsplit_once('/').map(|(folder, _)| self.path(folder)).transpose()?;
+                    let objects = &self.client.objects;
+                    Ok((self.whole(async || objects.list_with_delimiter(folder.as_ref()).await).await?, None))
+                }
+            }
+        })?;
+        let begin = format!("{}/{prefix}", self.place.bucket);
+        // A folder that was made as an object is listed in itself, by its own name.
+        let is_below = |name: &String| name.starts_with(&begin) && !name.ends_with('/');
+        let objects = result.objects.into_iter().map(|it| self.listed(it)).filter(|it| is_below(&it.name)).collect();
+        let folders = result.common_prefixes.iter().map(|it| self.name_of(it)).filter(is_below).collect();
+        Ok(Folder { objects, folders, next })
     }
 
     async fn list_pages(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
@@ -164,7 +253,7 @@ impl Bucket {
         let prefix = Some(prefix).filter(|it| !it.is_empty());
         loop {
             let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
-            let page = pages.list_paginated(prefix, options).await.map_err(|error| self.explain(&error))?;
+            let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
             found.extend(page.result.objects);
             page_token = page.page_token;
             if page_token.is_none() {

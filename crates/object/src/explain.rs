@@ -56,14 +56,22 @@ impl Place {
         if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
             return Error::Changed;
         }
+        if says(&["RequestTimeTooSkewed"]) {
+            let text = format!("{url} takes no requests of this machine, whose clock is wrong ({text})");
+            return error(io::ErrorKind::PermissionDenied, text);
+        }
+        let refused = || {
+            let remedy = self.service.credentials();
+            let text =
+                format!("no right to read or write {url} with the credentials that are set; set {remedy} ({text})");
+            error(io::ErrorKind::PermissionDenied, text)
+        };
         match why {
             object_store::Error::NotFound { .. } => Error::NotFound,
             object_store::Error::Precondition { .. } => Error::Changed,
-            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-                let remedy = self.service.credentials();
-                let text = format!("no right to read {url} with the credentials that are set; set {remedy} ({text})");
-                error(io::ErrorKind::PermissionDenied, text)
-            }
+            // Of lists, the status stands in the text alone.
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
+            _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),
             _ => error(io::ErrorKind::Other, format!("{url}: {text}")),
         }
     }

@@ -44,5 +44,6 @@ mod object;
 mod runtime;
 mod service;
 mod store;
+mod upload;
 
 pub use store::ObjectStore;

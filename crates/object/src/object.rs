@@ -3,7 +3,7 @@
 use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 
-use foresee_store::{Error, Object, Version};
+use foresee_store::{Error, Listed, Object, Version};
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
@@ -32,11 +32,28 @@ impl Open {
         };
         let version = version(&now).ok_or_else(no_version)?;
         let condition = match now.e_tag {
-            Some(tag) if !is_weak(&tag) => GetOptions { if_match: Some(tag), ..GetOptions::default() },
+            Some(tag) if !is_weak(&tag) => {
+                GetOptions { if_match: Some(format!("\"{}\"", bare(&tag))), ..GetOptions::default() }
+            }
             Some(_) => GetOptions::default(),
             None => GetOptions { if_unmodified_since: Some(now.last_modified), ..GetOptions::default() },
         };
         Ok(Open { bucket, path, size: now.size, version, beginning, condition })
+    }
+
+    /// The version that was listed.
+    pub fn listed(bucket: Arc<Bucket>, path: Path, listed: &Listed) -> Option<Self> {
+        let (modified, size) = (listed.modified?, listed.size);
+        let of_tag =
+            |e_tag| ObjectMeta { location: path.clone(), last_modified: modified.into(), size, e_tag, version: None };
+        let found = match &listed.version {
+            Some(Version::Tag(tag)) => Some(tag.to_string()),
+            _ => None,
+        };
+        // Without a tag, the version is the time.
+        let untagged = of_tag(None);
+        let now = if version(&untagged) == listed.version { untagged } else { of_tag(found) };
+        Open::new(bucket, path, now, Beginning::default()).ok()
     }
 
     async fn fill(&self, offset: u64, len: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
@@ -117,11 +134,16 @@ fn is_weak(tag: &str) -> bool {
     tag.starts_with("W/")
 }
 
+/// A tag without its quotes, which some services leave out where they list it.
+fn bare(tag: &str) -> &str {
+    tag.trim_matches('"')
+}
+
 /// Which bytes these are, if their server says so.
-fn version(meta: &ObjectMeta) -> Option<Version> {
+pub(crate) fn version(meta: &ObjectMeta) -> Option<Version> {
     let seconds = meta.last_modified.timestamp();
     match &meta.e_tag {
-        Some(tag) => Some(Version::Tag(tag.as_str().into())),
+        Some(tag) => Some(Version::Tag(bare(tag).into())),
         // What is said to have been changed at the beginning of time is not said to.
         None if seconds == 0 => None,
         None => Some(Version::Tag(format!("{seconds}/{}", meta.size).into())),

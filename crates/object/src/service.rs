@@ -129,6 +129,8 @@ impl Service {
                 if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
+                // One by one: not everybody who speaks as S3 does removes several by one request.
+                builder = builder.with_config(Key::DisableBulkDelete, "true");
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), unsigned);

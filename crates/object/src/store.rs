@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use foresee_store::{Error, Listed, Object, Store};
+use foresee_store::{Error, Folder, Listed, Object, Store, Upload};
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
@@ -110,6 +110,35 @@ impl Store for ObjectStore {
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let (bucket, key) = self.bucket(prefix)?;
         bucket.list(key)
+    }
+
+    fn open_listed(&self, listed: &Listed) -> Result<Arc<dyn Object>, Error> {
+        let (bucket, key) = self.bucket(&listed.name)?;
+        Ok(Arc::new(bucket.open_listed(key, listed)?))
+    }
+
+    fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let (bucket, key) = self.bucket(prefix)?;
+        bucket.folder(key, page)
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn Upload>, Error> {
+        let (bucket, key) = self.bucket(name)?;
+        Ok(Box::new(bucket.create(key)?))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Error> {
+        let (bucket, key) = self.bucket(name)?;
+        bucket.remove(key)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        let (bucket, key) = self.bucket(from)?;
+        let (same, to) = self.bucket(to)?;
+        match Arc::ptr_eq(&bucket, &same) {
+            true => bucket.rename(key, to),
+            false => Err(io::Error::from(io::ErrorKind::CrossesDevices).into()),
+        }
     }
 
     fn depth(&self) -> usize {

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::process_stat::state;
 
-/// A thread makes one system call after the other.
+/// A thread makes one system call after the other, unless more is said.
 const STACK_BYTES: usize = 128 << 10;
 
 /// A lock whose holder panicked still guards valid data: nothing here leaves it half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -39,11 +39,12 @@ struct Shared<T> {
     more: Condvar,
     threads_max: usize,
     unasked: usize,
+    stack_bytes: usize,
     work: Box<dyn Fn(T) + Send + Sync>,
 }
 
 /// Does tasks of one kind. What was added before it is dropped is still done.
-pub(crate) struct Pool<T: Send + 'static> {
+pub struct Pool<T: Send + 'static> {
     shared: Arc<Shared<T>>,
 }
 
@@ -51,14 +52,27 @@ impl<T: Send + 'static> Pool<T> {
     /// A pool without threads. It gets one for each task that no other is free for, up to `unasked`; more only where tasks wait for
     /// something, up to `threads_max`.
     pub fn new(threads_max: usize, unasked: usize, work: impl Fn(T) + Send + Sync + 'static) -> Self {
+        Self::with_stacks(STACK_BYTES, threads_max, unasked, work)
+    }
+
+    /// The same, of threads whose stacks have so many bytes.
+    pub fn with_stacks(
+        stack_bytes: usize,
+        threads_max: usize,
+        unasked: usize,
+        work: impl Fn(T) + Send + Sync + 'static,
+    ) -> Self {
         let begun = (Instant::now(), 0);
         let queue = Queue { tasks: VecDeque::new(), idle: 0, working: 0, threads: 0, begun, closing: false };
-        let shared =
-            Shared { queue: Mutex::new(queue), more: Condvar::new(), threads_max, unasked, work: Box::new(work) };
+        let (queue, more, work) = (Mutex::new(queue), Condvar::new(), Box::new(work));
+        let shared = Shared { queue, more, threads_max, unasked, stack_bytes, work };
         Pool { shared: Arc::new(shared) }
     }
 
     /// Starts the first thread; who does not call this may find that there is none.
+    ///
+    /// # Errors
+    /// If the system has no thread.
     pub fn start(&self) -> io::Result<()> {
         self.shared.start(&mut lock(&self.shared.queue))
     }
@@ -117,7 +131,7 @@ impl<T: Send + 'static> Shared<T> {
 
     fn start(self: &Arc<Self>, queue: &mut Queue<T>) -> io::Result<()> {
         let shared = Arc::clone(self);
-        thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(move || shared.work())?;
+        thread::Builder::new().name("foresee".into()).stack_size(self.stack_bytes).spawn(move || shared.work())?;
         queue.threads += 1;
         Ok(())
     }

@@ -21,6 +21,9 @@ use crate::status::Status;
 use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
 use crate::unseen::{executed, tell_if_unseen};
 
+/// The exit status of a run that failed by itself.
+pub const OWN_FAILURE: u8 = 125;
+
 /// What is to be run, and how.
 pub struct Run<'a> {
     /// The command and its arguments.
@@ -65,6 +68,26 @@ pub enum Failure {
     Unable(String),
     /// Whoever started us has killed the launcher, and nobody waits for us any more.
     Abandoned,
+}
+
+impl Failure {
+    /// The exit status that says it, so that it does not look like the command's own.
+    pub fn status(&self) -> u8 {
+        match self {
+            Failure::Command(error, _) if error.kind() == io::ErrorKind::NotFound => 127,
+            Failure::Command(..) => 126,
+            Failure::Wrong(_) | Failure::Unable(_) | Failure::Abandoned => OWN_FAILURE,
+        }
+    }
+
+    /// What there is to say of it, if somebody waits.
+    pub fn message(self) -> Option<String> {
+        match self {
+            Failure::Wrong(message) | Failure::Unable(message) => Some(message),
+            Failure::Command(error, program) => Some(format!("{program}: {error}")),
+            Failure::Abandoned => None,
+        }
+    }
 }
 
 /// What a run came to, and what it read.

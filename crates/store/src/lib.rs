@@ -14,15 +14,18 @@
 
 mod error;
 mod faulty;
+mod folder;
 mod local;
 mod memory;
 mod version;
 
-use std::io::IoSliceMut;
+use std::io::{self, IoSliceMut};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 pub use error::Error;
 pub use faulty::{Faults, Faulty};
+pub use folder::Folder;
 pub use local::Local;
 pub use memory::Memory;
 pub use version::Version;
@@ -35,11 +38,54 @@ pub trait Store: Send + Sync {
     /// [`Error::NotFound`] if there is none; what else kept it from being opened.
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error>;
 
+    /// Opens an object in the version in which it was listed, without asking anybody where the store can: if it has another by now, that
+    /// shows when it is read.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    fn open_listed(&self, listed: &Listed) -> Result<Arc<dyn Object>, Error> {
+        self.open(&listed.name)
+    }
+
     /// The objects whose names begin with this prefix, in the order of their names.
     ///
     /// # Errors
     /// What kept them from being listed.
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
+
+    /// A page of what [`Store::list`] has, what lies below a further slash put together as a folder; the first one, or the one that this
+    /// word of the page before leads to.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        debug_assert!(page.is_none(), "there is one page");
+        Ok(Folder::of(prefix, self.list(prefix)?))
+    }
+
+    /// Begins an object of this name. What had it before keeps it until the new one is finished.
+    ///
+    /// # Errors
+    /// If the store, or this name, cannot be written.
+    fn create(&self, _name: &str) -> Result<Box<dyn Upload>, Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
+
+    /// Removes an object; that there is none is no error everywhere.
+    ///
+    /// # Errors
+    /// If it could not be removed.
+    fn remove(&self, _name: &str) -> Result<(), Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
+
+    /// Gives an object another name, in the place of what has that: it has at least one of the two at any time.
+    ///
+    /// # Errors
+    /// If it has not the new one alone.
+    fn rename(&self, _from: &str, _to: &str) -> Result<(), Error> {
+        Err(io::Error::from(io::ErrorKind::Unsupported).into())
+    }
 
     /// Requests that it serves side by side: more at once gain nothing.
     fn depth(&self) -> usize {
@@ -75,6 +121,21 @@ pub trait Object: Send + Sync {
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error>;
 }
 
+/// An object that is being written. Dropped before it is finished, it has never been there.
+pub trait Upload: Send {
+    /// Adds these bytes at its end.
+    ///
+    /// # Errors
+    /// If it cannot be written any more.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Error>;
+
+    /// Makes it be there, whole.
+    ///
+    /// # Errors
+    /// If it is not.
+    fn finish(self: Box<Self>) -> Result<(), Error>;
+}
+
 /// An object that was listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
@@ -82,4 +143,8 @@ pub struct Listed {
     pub name: String,
     /// Its length in bytes.
     pub size: u64,
+    /// Its version, if that was said.
+    pub version: Option<Version>,
+    /// When it was changed last, if that was said.
+    pub modified: Option<SystemTime>,
 }

@@ -54,7 +54,8 @@ impl Store for Local {
             None => (open(0)?, false),
         };
         let metadata = settled(&file)?;
-        let opened = Open { file, is_direct: is_direct.into(), size: metadata.len(), version: stamp(&metadata) };
+        let opened =
+            Open { file, is_direct: is_direct.into(), size: metadata.len(), version: Version::from(&metadata) };
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }
@@ -79,7 +80,8 @@ impl Store for Local {
                 && let Ok(metadata) = fs::metadata(entry.path())
                 && metadata.is_file()
             {
-                listed.push(Listed { name, size: metadata.len() });
+                let (size, modified) = (metadata.len(), metadata.modified().ok());
+                listed.push(Listed { name, size, version: Some(Version::from(&metadata)), modified });
             }
         }
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
@@ -142,7 +144,7 @@ impl Object for Open {
             true => read(&self.file, offset, pieces).or_else(|_| read(self.buffered()?, offset, pieces))?,
             false => read(self.buffered()?, offset, pieces)?,
         };
-        Ok((came, stamp(&self.file.metadata()?)))
+        Ok((came, Version::from(&self.file.metadata()?)))
     }
 }
 
@@ -166,10 +168,12 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
     (seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds as u64)
 }
 
-fn stamp(of: &Metadata) -> Version {
-    let changed = nanoseconds(of.mtime(), of.mtime_nsec());
-    let touched = nanoseconds(of.ctime(), of.ctime_nsec());
-    Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+impl From<&Metadata> for Version {
+    fn from(of: &Metadata) -> Self {
+        let changed = nanoseconds(of.mtime(), of.mtime_nsec());
+        let touched = nanoseconds(of.ctime(), of.ctime_nsec());
+        Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+    }
 }
 
 /// What the system says of a file, once any further change would show as another stamp. What hides behind this one was written before

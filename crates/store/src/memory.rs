@@ -55,8 +55,12 @@ impl Store for Memory {
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
-        let listed =
-            |(name, (_, bytes)): (&String, &Generation)| Listed { name: name.clone(), size: bytes.len() as u64 };
+        let listed = |(name, (version, bytes)): (&String, &Generation)| Listed {
+            name: name.clone(),
+            size: bytes.len() as u64,
+            version: Some(version.clone()),
+            modified: None,
+        };
         let of_prefix = |(name, _): &(&String, &Generation)| name.starts_with(prefix);
         Ok(self.with(|state| state.objects.range(prefix.to_owned()..).take_while(of_prefix).map(listed).collect()))
     }
@@ -118,8 +122,8 @@ mod tests {
         for name in ["a", "b/1", "b/2", "c"] {
             store.put(name, name.as_bytes());
         }
-        let listed = |name: &str, size| Listed { name: name.to_owned(), size };
-        assert_eq!(store.list("b/").unwrap(), [listed("b/1", 3), listed("b/2", 3)]);
+        let listed: Vec<_> = store.list("b/").unwrap().into_iter().map(|it| (it.name, it.size)).collect();
+        assert_eq!(listed, [("b/1".to_owned(), 3), ("b/2".to_owned(), 3)]);
         assert_eq!(store.list("d").unwrap(), []);
     }
 }

@@ -23,11 +23,16 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the object of this name. A store that panics has failed.
+    /// Opens the object of this name.
     pub fn open(store: &dyn Store, name: &str) -> Result<Self, Error> {
+        Opened::by(|| store.open(name))
+    }
+
+    /// Opens an object by what asks its store. A store that panics has failed.
+    pub fn by(open: impl FnOnce() -> Result<Arc<dyn Object>, Error>) -> Result<Self, Error> {
         let asked = Instant::now();
         caught(|| {
-            let object = store.open(name)?;
+            let object = open()?;
             let (size, version, place) = (object.size(), object.version().clone(), object.place());
             Ok(Opened { object, size, version, place, asked })
         })

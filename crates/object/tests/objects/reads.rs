@@ -76,6 +76,78 @@ fn what_begins_so_is_listed_page_by_page() {
 }
 
 #[test]
+fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_question() {
+    let server = quiet(Versions::Tags);
+    for key in ["a", "d-1", "d/1", "d/2", "d/e/3", "d/e<&>", "d/", "\u{e9} %/x"] {
+        server.put(&format!("/b/{key}"), key.as_bytes());
+    }
+    let cache = over(s3(&server));
+    let folder = |address: &str| {
+        let (mut objects, mut folders, mut next) = (Vec::new(), Vec::new(), None);
+        loop {
+            let page = cache.folder(address, next.as_deref()).unwrap();
+            objects.extend(page.objects);
+            folders.extend(page.folders);
+            next = page.next;
+            if next.is_none() {
+                return (objects, folders);
+            }
+        }
+    };
+    let (objects, folders) = folder("s3://b/");
+    assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/a", "s3://b/d-1"]);
+    assert_eq!(folders, ["s3://b/d", "s3://b/\u{e9} %"]);
+    let (objects, folders) = folder("s3://b/d/");
+    // Not the folder itself, which was made as an object.
+    assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/d/1", "s3://b/d/2", "s3://b/d/e<&>"]);
+    assert_eq!(folders, ["s3://b/d/e"]);
+    let before = server.asked().len();
+    let file = cache.open_listed(&objects[2]).unwrap();
+    assert_eq!(server.asked().len(), before);
+    assert_eq!(read(&file, 0, 6).unwrap(), b"d/e<&>");
+    assert_eq!(file.version(), cache.open(&objects[2].name).unwrap().version());
+    let listed = objects[0].clone();
+    server.put("/b/d/1", *b"other");
+    let error = read(&cache.open_listed(&listed).unwrap(), 0, 3).unwrap_err();
+    assert!(matches!(error, Error::Store { error: StoreError::Changed, .. }), "{error}");
+    server.remove("/b/d/2");
+    let error = read(&cache.open_listed(&objects[1]).unwrap(), 0, 3).unwrap_err();
+    assert!(matches!(error, Error::Store { error: StoreError::NotFound, .. }), "{error}");
+}
+
+#[test]
+fn what_is_written_is_there_as_a_whole_or_not_at_all() {
+    let server = quiet(Versions::Tags);
+    let cache = over(s3(&server));
+    for size in [0, 10, 8 << 20, (20 << 20) + 7] {
+        let (address, expected) = (format!("s3://b/new {size}"), bytes("new", 1, size));
+        let mut upload = cache.create(&address).unwrap();
+        expected.chunks(1_000_003).for_each(|part| upload.write(part).unwrap());
+        assert!(server.get(&format!("/b/new {size}")).is_none());
+        upload.finish().unwrap();
+        assert!(server.get(&format!("/b/new {size}")).unwrap()[..] == expected);
+        // In the place of what is there, which stays where the new one is given up.
+        let mut upload = cache.create(&address).unwrap();
+        upload.write(&bytes("other", 2, 9 << 20)).unwrap();
+        drop(upload);
+        assert!(server.get(&format!("/b/new {size}")).unwrap()[..] == expected);
+    }
+    assert!(server.state.uploads.lock().unwrap().is_empty(), "parts are left");
+    cache.rename("s3://b/new 10", "s3://b/d/other").unwrap();
+    assert!(server.get("/b/new 10").is_none() && server.get("/b/d/other").unwrap().len() == 10);
+    assert!(cache.rename("s3://b/none", "s3://b/d/other").is_err());
+    assert_eq!(server.get("/b/d/other").unwrap().len(), 10);
+    cache.remove("s3://b/d/other").unwrap();
+    assert!(server.get("/b/d/other").is_none());
+    assert!(cache.rename("s3://b/new 0", "s3://other/x").is_err());
+    server.refuse_writes();
+    let error = cache.create("s3://b/x").unwrap().finish().unwrap_err().to_string();
+    assert!(error.contains("no right to read or write s3://b"), "{error}");
+    assert!(cache.remove("s3://b/new 0").is_err() && server.get("/b/new 0").is_some());
+    assert!(Cache::builder().open().unwrap().create(&format!("{}/x", server.url())).is_err());
+}
+
+#[test]
 fn who_has_a_version_open_never_gets_bytes_of_another() {
     for versions in [Versions::Tags, Versions::IgnoredTags, Versions::Times] {
         let server = quiet(versions);
@@ -110,14 +182,17 @@ fn what_does_not_exist_or_may_not_be_read_is_an_error_at_once() {
     server.put("/b/a", *b"abc");
     let cache = over(s3(&server));
     let said = |address: &str| cache.open(address).map(drop).unwrap_err().to_string();
+    // Built together with who uses all of it, it has all.
+    let of_gcs: &[&str] =
+        if cfg!(feature = "gcs") { &["GOOGLE_APPLICATION_CREDENTIALS"] } else { &["'gs://'", "feature 'gcs'"] };
     for (address, parts) in [
         ("s3://absent/a", &["there is no bucket s3://absent", "its name", "endpoint"][..]),
-        ("s3://closed/a", &["no right to read s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
+        ("s3://closed/a", &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
         ("s3://elsewhere/a", &["s3://elsewhere is in another region", "AWS_REGION"]),
         ("s3://misplaced/a", &["s3://misplaced is in another region", "AWS_REGION"]),
         ("s3:///a", &["names no bucket"]),
         ("s3://b//a", &["s3://b//a", "empty parts"]),
-        ("gs://b/a", &["'gs://'", "feature 'gcs'"]),
+        ("gs://b/a", of_gcs),
     ] {
         let error = said(address);
         assert!(parts.iter().all(|part| error.contains(part)), "{address}: {error}");

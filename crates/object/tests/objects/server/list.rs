@@ -1,29 +1,51 @@
 //! Pages of names, as S3 lists them (version 2).
 
-/// So few that a test has several pages.
-const KEYS_OF_A_PAGE: usize = 2;
+/// An object, as it is listed.
+pub struct Key {
+    pub name: String,
+    pub size: usize,
+    pub tag: String,
+}
 
-pub fn page(keys: impl Iterator<Item = (String, usize)>, query: &str) -> Vec<u8> {
+pub fn page(keys: impl Iterator<Item = Key>, query: &str, length: usize) -> Vec<u8> {
     let said = |name: &str| {
         let of = |part: &str| Some(part.strip_prefix(name)?.strip_prefix('=')?.to_owned());
         query.split('&').find_map(of).unwrap_or_default()
     };
-    let (prefix, after) = (said("prefix"), said("continuation-token"));
-    let wanted: Vec<_> = keys.filter(|(key, _)| key.starts_with(&prefix) && *key > after).collect();
-    let (now, later) = wanted.split_at(KEYS_OF_A_PAGE.min(wanted.len()));
-    let contents: String = now
-        .iter()
-        .map(|(key, size)| {
-            format!(
-                "<Contents><Key>{key}</Key><LastModified>2025-01-01T00:00:00.000Z</LastModified>\
-                 <ETag>\"g\"</ETag><Size>{size}</Size></Contents>"
-            )
-        })
-        .collect();
-    let next = match (later.is_empty(), now.last()) {
-        (false, Some((last, _))) => format!("<NextContinuationToken>{last}</NextContinuationToken>"),
-        _ => String::new(),
+    let (prefix, after, delimiter) = (said("prefix"), said("continuation-token"), said("delimiter"));
+    let (mut last, mut items, mut is_more) = (String::new(), String::new(), false);
+    let mut count = 0;
+    for key in keys.filter(|key| key.name.starts_with(&prefix)) {
+        let end = Some(&delimiter).filter(|it| !it.is_empty()).and_then(|it| key.name[prefix.len()..].find(&**it));
+        let item = end.map_or(&key.name[..], |at| &key.name[..=prefix.len() + at]);
+        // What lies below a delimiter is one item, named once.
+        if *item <= *after || item == last {
+            continue;
+        }
+        is_more = count == length;
+        if is_more {
+            break;
+        }
+        count += 1;
+        item.clone_into(&mut last);
+        items += &match end {
+            Some(_) => format!("<CommonPrefixes><Prefix>{}</Prefix></CommonPrefixes>", escaped(item)),
+            None => format!(
+                "<Contents><Key>{}</Key><LastModified>2025-01-01T00:00:00.000Z</LastModified>\
+                 <ETag>{}</ETag><Size>{}</Size></Contents>",
+                escaped(item),
+                key.tag,
+                key.size
+            ),
+        };
+    }
+    let next = match is_more {
+        true => format!("<NextContinuationToken>{}</NextContinuationToken>", escaped(&last)),
+        false => String::new(),
     };
-    let is_more = !later.is_empty();
-    format!("<ListBucketResult><IsTruncated>{is_more}</IsTruncated>{contents}{next}</ListBucketResult>").into_bytes()
+    format!("<ListBucketResult><IsTruncated>{is_more}</IsTruncated>{items}{next}</ListBucketResult>").into_bytes()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -3,19 +3,22 @@
 mod faults;
 mod list;
 mod request;
+mod write;
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use faults::Fault;
 pub use faults::Faults;
+use list::Key;
 use request::Request;
+use write::Uploads;
 
 /// How a server tells versions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,12 @@ pub struct State {
     pub versions: Versions,
     pub faults: Faults,
     pub is_away: AtomicBool,
+    /// Whether nobody may write.
+    is_read_only: AtomicBool,
+    /// Parts of objects that are not there yet.
+    pub uploads: Mutex<Uploads>,
+    /// Names of a page at most: so few that a test has several pages.
+    pub page_names: AtomicUsize,
     /// Lines of the requests that came.
     asked: Mutex<Vec<String>>,
 }
@@ -61,6 +70,9 @@ impl Server {
             versions,
             faults,
             is_away: AtomicBool::new(false),
+            is_read_only: AtomicBool::new(false),
+            uploads: Mutex::default(),
+            page_names: AtomicUsize::new(2),
             asked: Mutex::default(),
         });
         let served = Arc::clone(&state);
@@ -79,8 +91,22 @@ impl Server {
 
     /// Puts an object in the place of what had this path: `/bucket/key`.
     pub fn put(&self, path: &str, bytes: impl Into<Arc<[u8]>>) {
-        let generation = self.state.generations.fetch_add(1, SeqCst);
-        self.state.objects().insert(path.to_owned(), (generation, bytes.into()));
+        self.state.put(path, bytes);
+    }
+
+    /// The bytes of an object, if it is there.
+    pub fn get(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.state.objects().get(path).map(|(_, bytes)| Arc::clone(bytes))
+    }
+
+    /// Removes an object.
+    pub fn remove(&self, path: &str) {
+        self.state.objects().remove(path);
+    }
+
+    /// From now on nobody may write.
+    pub fn refuse_writes(&self) {
+        self.state.is_read_only.store(true, SeqCst);
     }
 
     /// What was asked so far, as lines.
@@ -107,7 +133,6 @@ impl State {
                 return;
             }
             self.asked.lock().unwrap().push(format!("{} {}", request.line, request.range.as_deref().unwrap_or("")));
-            let (head, body) = self.answer(&request);
             let fault = self.faults.of(&request);
             if fault == Some(Fault::Busy) {
                 let (head, body) = refusal("503 Slow Down", "SlowDown");
@@ -119,6 +144,7 @@ impl State {
             if let Some(Fault::Late(micros)) = fault {
                 thread::sleep(Duration::from_micros(micros));
             }
+            let (head, body) = self.answer(&request);
             let (said, sent) = match fault {
                 Some(Fault::Cut(part)) => (body.len(), body.len() * part / 1000),
                 Some(Fault::Short(part)) => (body.len() * part / 1000, body.len() * part / 1000),
@@ -142,10 +168,19 @@ impl State {
         }
         if request.query.contains("list-type=2") {
             let objects = self.objects();
-            let keys = objects.iter().filter_map(|(path, (_, bytes))| {
-                Some((path.strip_prefix(&format!("/{bucket}/"))?.to_owned(), bytes.len()))
+            let begin = format!("/{bucket}/");
+            let keys = objects.iter().filter_map(|(path, (generation, bytes))| {
+                let (name, tag) = (path.strip_prefix(&begin)?.to_owned(), format!("\"g{generation}\""));
+                Some(Key { name, size: bytes.len(), tag })
             });
-            return (String::from("HTTP/1.1 200 OK\r\n"), list::page(keys, &request.query));
+            let page = list::page(keys, &request.query, self.page_names.load(SeqCst));
+            return (String::from("HTTP/1.1 200 OK\r\n"), page);
+        }
+        if !matches!(&*request.method, "GET" | "HEAD") && self.is_read_only.load(SeqCst) {
+            return refusal("403 Forbidden", "AccessDenied");
+        }
+        if let Some(answer) = self.write(request) {
+            return answer;
         }
         let Some((generation, bytes)) = self.objects().get(&request.path).cloned() else {
             return refusal("404 Not Found", "NoSuchKey");

@@ -3,15 +3,18 @@
 use std::io::BufRead;
 use std::ops::Range;
 
-/// A request without a body.
+/// A request.
 pub struct Request {
     pub line: String,
+    pub method: String,
     pub is_head: bool,
     pub path: String,
     pub query: String,
     pub range: Option<String>,
     pub if_match: Option<String>,
     pub if_unmodified_since: Option<String>,
+    pub copy_source: Option<String>,
+    pub body: Vec<u8>,
 }
 
 impl Request {
@@ -26,24 +29,33 @@ impl Request {
         let mut request = Request {
             line: format!("{method} {target}"),
             is_head: method == "HEAD",
+            method,
             path: unescaped(path),
             query: unescaped(query),
             range: None,
             if_match: None,
             if_unmodified_since: None,
+            copy_source: None,
+            body: Vec::new(),
         };
+        let mut length = 0;
         loop {
             let mut header = String::new();
             lines.read_line(&mut header).ok()?;
-            let Some((name, value)) = header.trim_end().split_once(": ") else { return Some(request) };
+            let Some((name, value)) = header.trim_end().split_once(": ") else { break };
             let value = Some(value.to_owned());
             match name.to_ascii_lowercase().as_str() {
                 "range" => request.range = value,
                 "if-match" => request.if_match = value,
                 "if-unmodified-since" => request.if_unmodified_since = value,
+                "x-amz-copy-source" => request.copy_source = value.map(|it| unescaped(&it)),
+                "content-length" => length = value?.parse().ok()?,
                 _ => {}
             }
         }
+        request.body = vec![0; length];
+        lines.read_exact(&mut request.body).ok()?;
+        Some(request)
     }
 
     /// What is wanted of so many bytes: empty if there is none of it.

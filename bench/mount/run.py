@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""foresee mount beside other mounts of the same bucket, all of them over a link of 20 ms and 100 MB/s.
+
+Each job has a mount of its own, with nothing of it cached anywhere. What is counted besides the time is what came from the server.
+Needs what bench/mounts/README.md says for rclone and s3fs; what is missing is left out. Raw results stay in bench/results/mount.json.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(BENCH), str(BENCH / "mounts")]
+
+import common  # noqa: E402
+import jobs as trees  # noqa: E402
+import kinds  # noqa: E402
+import servers  # noqa: E402
+
+BIG_MIB, CYCLE_MIB, CYCLE_TIMES, CACHE_MIB = 512, 256, 4, 128
+RANDOM_READS, RANDOM_BYTES = 2000, 65536
+# No job takes so long but one that hangs.
+PATIENCE_S = 600
+
+AT_RANDOM = f"""
+import os, random, zlib
+file = os.open("big", os.O_RDONLY)
+total = 0
+for place in random.Random(5).sample(range(os.fstat(file).st_size // {RANDOM_BYTES}), {RANDOM_READS}):
+    total = zlib.crc32(os.pread(file, {RANDOM_BYTES}, place * {RANDOM_BYTES}), total)
+print(total)
+"""
+# Past the kernel's page cache: what is measured is the mount's own.
+CYCLE = f"""
+import mmap, os, zlib
+file, piece, total = os.open("cycle", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 1 << 20), 0
+for _ in range({CYCLE_TIMES}):
+    for at in range({CYCLE_MIB}):
+        count = os.preadv(file, [piece], at << 20)
+        total = zlib.crc32(piece[:count], total)
+print(total)
+"""
+PYTHON = [sys.executable, "-S", "-c"]
+
+
+class Foresee(kinds.OverS3):
+    """With the memory that the others may have on disk."""
+
+    programs = {"versitygw": kinds.VERSITYGW}
+
+    def command(self, place):
+        settings = {"AWS_ACCESS_KEY_ID": servers.ACCESS, "AWS_SECRET_ACCESS_KEY": servers.SECRET, "AWS_ENDPOINT_URL": self.url(),
+                    "AWS_REGION": "us-east-1"}
+        return ["env", *(f"{name}={value}" for name, value in settings.items()), place.foresee, "mount", *self.options,
+                f"s3://{servers.BUCKET}", place.mount]
+
+
+MOUNTS = [
+    Foresee("foresee", "--memory", f"{CACHE_MIB}MiB"),
+    kinds.Rclone("rclone"),
+    kinds.Rclone("rclone full", "--vfs-cache-mode", "full", "--no-modtime", "--vfs-cache-max-size", f"{CACHE_MIB}M",
+                 "--vfs-read-ahead", "16M"),
+    kinds.S3fs("s3fs"),
+    kinds.S3fs("s3fs use_cache", "-o", "use_cache=CACHE"),
+]
+
+
+@dataclass
+class Job:
+    name: str
+    command: list
+    digest: object = zlib.crc32
+    # Run before, on the same mount.
+    before: list = None
+
+
+JOBS = [
+    Job("grep -r, 1,500 files", ["grep", "-rc", "abc", "tree"], trees.lines_digest),
+    Job("2,000 x 64 KiB at random in 512 MiB", [*PYTHON, AT_RANDOM]),
+    Job("cat, 512 MiB", ["md5sum", "big"]),
+    Job("256 MiB four times, 128 MiB of cache", [*PYTHON, CYCLE]),
+    Job("cat, 256 MiB, again", ["md5sum", "cycle"], before=["md5sum", "cycle"]),
+]
+
+
+class Place:
+    """Where a mount is measured; all of it is gone with the stack."""
+
+    def __init__(self, stack, arguments):
+        self.scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="foresee-mount-")))
+        self.mount = self.scratch / "mount"
+        self.mount.mkdir()
+        stack.callback(kinds.abandon, self.mount)
+        self.data, self.slowlink, self.foresee = arguments.data, arguments.slowlink, arguments.mount
+
+
+def make_data(root):
+    trees.make_data(root, quick=False)
+    rng = random.Random(17)
+    for name, size in (("big", BIG_MIB), ("cycle", CYCLE_MIB)):
+        with (root / name).open("wb") as out:
+            for _ in range(size):
+                out.write(rng.randbytes(1 << 20))
+
+
+def run(place, command):
+    process = subprocess.Popen(command, cwd=place.mount, stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        return process.communicate(timeout=PATIENCE_S)[0], process.returncode
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+
+
+def cell(arguments, kind, job):
+    """One job on one mount, with a server of its own."""
+    row = {"mount": kind.name, "job": job.name}
+    try:
+        with contextlib.ExitStack() as stack:
+            place = Place(stack, arguments)
+            trees.make_warm(place.data)
+            kind.start(stack, place)
+            kind.mount(place)
+            if job.before:
+                run(place, job.before)
+                kind.count(place)
+            begun = time.perf_counter()
+            output, status = run(place, job.command)
+            row |= {"elapsed_s": time.perf_counter() - begun, "status": status, "output": job.digest(output)}
+            return row | kind.unmount(place)
+    except (servers.Failed, subprocess.TimeoutExpired) as why:
+        return row | {"failed": str(why)}
+
+
+def line(row):
+    if "failed" in row:
+        return f"{row['job']:40} {row['mount']:16} {row['failed']}"
+    requests = ", ".join(f"{count} {method}" for method, count in row["requests"].items())
+    return f"{row['job']:40} {row['mount']:16} {row['elapsed_s']:7.1f} s {row['bytes'] / (1 << 20):8.1f} MiB   {requests}"
+
+
+def main():
+    parser = common.options(__doc__, "job")
+    parser.add_argument("--mount", type=common.program, default=str(common.ROOT / "target/release/foresee-mount"),
+                        help="the foresee-mount to measure")
+    parser.add_argument("--slowlink", default=str(common.ROOT / "target/release/slowlink"), help="the slowlink to measure over")
+    parser.add_argument("--only", nargs="+", default=[""], help="only jobs whose name holds one of these")
+    parser.add_argument("--mounts", nargs="+", default=[kind.name for kind in MOUNTS], help="mounts to measure")
+    arguments = parser.parse_args()
+    results = arguments.results / "mount.json"
+    if not arguments.table:
+        raw = {"latency_ms": servers.LATENCY_MS, "bandwidth_mb": servers.BANDWIDTH_MB, "machine": common.machine(), "results": []}
+        with tempfile.TemporaryDirectory(prefix="foresee-mount-data-") as data:
+            arguments.data = Path(data)
+            make_data(arguments.data)
+            for _ in range(arguments.rounds):
+                for job in (job for job in JOBS if any(part in job.name for part in arguments.only)):
+                    for kind in (kind for kind in MOUNTS if kind.name in arguments.mounts):
+                        if lacking := kind.lacking():
+                            print(f"{kind.name}: skipped: {lacking}", file=sys.stderr)
+                            continue
+                        raw["results"].append(cell(arguments, kind, job))
+                        print(line(raw["results"][-1]), file=sys.stderr, flush=True)
+                        common.keep(arguments, "mount", raw)
+    for row in json.loads(results.read_text())["results"]:
+        print(line(row))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+//! A file system in its place.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
+use std::io::{self, PipeReader};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use foresee_run::child::command as command_of;
+use foresee_run::run::Failure;
+use foresee_run::say::say;
+use fuser::{Config, Filesystem, MountOption, Session, SessionACL, SessionUnmounter};
+
+use crate::Process;
+
+/// How long what is just ending may keep files in use: the kernel gives a dead program's reads up a little later.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What a place says whose file system has nobody to answer.
+pub const NOT_ANSWERED: i32 = libc::ENOTCONN;
+
+/// How a file system is shown.
+pub struct Shown<'a> {
+    /// What the system's list of mounts calls it.
+    pub name: &'a str,
+    /// Where: a file or a directory that is there.
+    pub at: &'a Path,
+    /// Besides what all have.
+    pub options: Vec<MountOption>,
+    /// Threads that take requests.
+    pub threads: usize,
+}
+
+/// The file system, mounted until this is dropped.
+pub struct Mounted {
+    path: PathBuf,
+    unmounter: SessionUnmounter,
+    /// Its end says that nothing is mounted any more, whoever did that.
+    gone: PipeReader,
+    /// Why nobody answers any more, if it is not because nothing is mounted.
+    died: Receiver<io::Error>,
+    /// What the place is on when nothing is mounted there.
+    beneath: u64,
+}
+
+impl Mounted {
+    /// Mounts it.
+    ///
+    /// # Errors
+    /// What is missing, for those who may do something about it.
+    pub fn new(view: impl Filesystem, shown: Shown<'_>) -> Result<Self, String> {
+        let own = |error: io::Error| format!("{}: {error}", shown.at.display());
+        let path = fs::canonicalize(shown.at).map_err(own)?;
+        let beneath = fs::symlink_metadata(&path).map_err(own)?.dev();
+        let mut session = session(view, &path, &shown)?;
+        let unmounter = session.unmount_callable();
+        let (gone, is_there) = io::pipe().map_err(own)?;
+        let (dies, died) = channel();
+        let serve = move || {
+            if let Err(error) = session.run() {
+                // Nobody asks any more where we are ending.
+                let _ = dies.send(error);
+            }
+            drop(is_there);
+        };
+        thread::Builder::new().name("foresee-fuse".into()).spawn(serve).map_err(own)?;
+        Ok(Mounted { path, unmounter, gone, died, beneath })
+    }
+
+    /// Waits for a signal, or for somebody to unmount it.
+    pub(crate) fn until_told(&self, process: &Process) -> Result<(), String> {
+        while !process.signals.came() {
+            if wait(&[process.signals.fd(), self.gone.as_raw_fd()])? & 2 != 0 {
+                break;
+            }
+        }
+        self.check_alive()
+    }
+
+    fn check_alive(&self) -> Result<(), String> {
+        match self.died.try_recv() {
+            Ok(error) => Err(format!("{}: FUSE: {error}; it could not be read any more", self.path.display())),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Waits for the command's end.
+    pub(crate) fn while_runs(&self, process: &Process, command: &[OsString]) -> Result<ExitStatus, Failure> {
+        let program = command[0].to_string_lossy().into_owned();
+        let mut command = command_of(command, &[], process.signals.meant());
+        process.limit.keep_for(&mut command);
+        let mut child: Child = command.spawn().map_err(|error| Failure::Command(error, program))?;
+        loop {
+            wait(&[process.signals.fd()]).map_err(Failure::Wrong)?;
+            process.signals.pass_on(&child);
+            match child.try_wait() {
+                Ok(Some(status)) => return self.check_alive().map(|()| status).map_err(Failure::Wrong),
+                Ok(None) => {}
+                Err(error) => return Err(Failure::Wrong(error.to_string())),
+            }
+        }
+    }
+
+    /// Lets the kernel read so far ahead of a sequential reader. Only root may; the kernel's 128 KiB are no error.
+    pub fn read_ahead(&self, bytes: u64) {
+        let Ok(metadata) = fs::metadata(&self.path) else { return };
+        let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+        let setting = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
+        let before = fs::read_to_string(&setting).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+        if bytes >> 10 > before {
+            let _ = fs::write(setting, (bytes >> 10).to_string());
+        }
+    }
+
+    /// Whether something is mounted there.
+    fn is_covered(&self) -> bool {
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) => there.dev() != self.beneath,
+            Err(error) => error.raw_os_error() == Some(NOT_ANSWERED),
+        }
+    }
+}
+
+impl AsRef<Mounted> for Mounted {
+    fn as_ref(&self) -> &Mounted {
+        self
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let begun = Instant::now();
+        let path = self.path.display();
+        loop {
+            match detach(&self.path, 0) {
+                libc::EBUSY if begun.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
+                libc::EBUSY => {
+                    detach(&self.path, libc::MNT_DETACH);
+                    say(format_args!("{path}: whoever still reads it gets I/O errors now"));
+                    break;
+                }
+                libc::EPERM => {
+                    // Not root: fusermount3 does it, now or when the last reader has gone. If not, that is seen below.
+                    let _ = self.unmounter.unmount();
+                    break;
+                }
+                // Done, or somebody else has.
+                _ => break,
+            }
+        }
+        if self.is_covered() {
+            say(format_args!("{path}: is still mounted; 'fusermount3 -u {path}'"));
+        }
+    }
+}
+
+/// Asks the system to unmount what is there; returns the error's number, or 0.
+fn detach(path: &Path, flags: i32) -> i32 {
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return libc::EINVAL };
+    // SAFETY: the name ends with a zero and outlives the call.
+    let done = unsafe { libc::umount2(name.as_ptr(), flags | libc::UMOUNT_NOFOLLOW) };
+    if done == 0 { 0 } else { io::Error::last_os_error().raw_os_error().unwrap_or(0) }
+}
+
+/// Unmounts what somebody mounted there, alive or not; not what is in use, unless nobody answers there.
+///
+/// # Errors
+/// Why it is still there.
+pub fn unmount(path: &Path) -> Result<(), String> {
+    // What a dead one told last is still told; that nobody answers shows where somebody must.
+    let is_dead = || fs::read_dir(path).is_err_and(|error| error.raw_os_error() == Some(NOT_ANSWERED));
+    let complain = |error: i32| format!("{}: {}", path.display(), io::Error::from_raw_os_error(error));
+    match detach(path, 0) {
+        0 => Ok(()),
+        libc::EPERM => ask_helper(path, if is_dead() { &["-u", "-z"] } else { &["-u"] }),
+        libc::EINVAL => Err(format!("{}: nothing is mounted there", path.display())),
+        libc::EBUSY if is_dead() => match detach(path, libc::MNT_DETACH) {
+            0 => Ok(()),
+            error => Err(complain(error)),
+        },
+        libc::EBUSY => Err(format!("{}; somebody works in it, or has files of it open", complain(libc::EBUSY))),
+        error => Err(complain(error)),
+    }
+}
+
+/// Has it unmounted by who may.
+fn ask_helper(path: &Path, how: &[&str]) -> Result<(), String> {
+    match Command::new("fusermount3").args(how).arg("--").arg(path).output() {
+        Ok(ended) if ended.status.success() => Ok(()),
+        Ok(ended) => Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned()),
+        Err(error) => Err(format!("{}: unmounting takes root or fusermount3: {error}", path.display())),
+    }
+}
+
+fn session<F: Filesystem>(view: F, at: &Path, shown: &Shown<'_>) -> Result<Session<F>, String> {
+    // SAFETY: takes no arguments and cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
+        return Err(format!("/dev/fuse: {error}: it takes FUSE"));
+    }
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(shown.name.into()),
+        MountOption::Subtype("foresee".into()),
+        MountOption::DefaultPermissions,
+        MountOption::NoAtime,
+    ];
+    config.mount_options.extend_from_slice(&shown.options);
+    // Others than ourselves may look only where root lets them.
+    config.acl = if root { SessionACL::All } else { SessionACL::Owner };
+    config.n_threads = Some(shown.threads);
+    Session::new(view, at, &config).map_err(|error| {
+        let error = error.to_string();
+        let needs = if root { "the right to mount" } else { "root, or fusermount3 (package fuse3)" };
+        format!("{}: mounting: {}; it needs {needs}", at.display(), error.trim())
+    })
+}
+
+/// Waits until one of these can be read, or has ended: one bit each.
+fn wait(fds: &[i32]) -> Result<u32, String> {
+    let mut polled: Vec<libc::pollfd> =
+        fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+    // SAFETY: the array is as long as is said.
+    let ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, -1) };
+    match io::Error::last_os_error() {
+        error if ready < 0 && error.kind() != io::ErrorKind::Interrupted => Err(error.to_string()),
+        _ => Ok(polled.iter().rev().fold(0, |bits, it| bits << 1 | u32::from(ready > 0 && it.revents != 0))),
+    }
+}

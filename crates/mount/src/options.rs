@@ -1,0 +1,60 @@
+//! The words of the command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+
+use crate::sizes;
+
+/// Object stores and slow directories as fast files.
+#[derive(Parser)]
+#[command(name = "foresee", bin_name = "foresee", version, propagate_version = true)]
+pub enum Cli {
+    /// Show what an object store or a slow directory has as files, at DIR, while CMD runs, or until Ctrl-C
+    ///
+    /// SOURCE is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, http(s)://HOST/PATH or a directory. Credentials and
+    /// endpoints are the environment's: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL;
+    /// GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY. Needs /dev/fuse, and root or fusermount3.
+    /// Ends as CMD does.
+    Mount(Mount),
+    /// Unmount what is shown at DIR, if it is not in use; also where the foresee that showed it was killed
+    Unmount {
+        /// Where it is
+        dir: PathBuf,
+    },
+}
+
+/// `foresee mount`.
+#[derive(Args)]
+pub struct Mount {
+    /// What to show
+    pub source: String,
+    /// Where: an empty directory
+    pub dir: PathBuf,
+    /// Memory for what was read and is read ahead, at most
+    #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = sizes::bytes)]
+    pub memory: u64,
+    /// Keep what memory gives up in this file, of so many bytes at most; it outlives the mount
+    #[arg(long, value_name = "PATH:BYTES", value_parser = sizes::disk)]
+    pub disk: Option<(PathBuf, u64)>,
+    /// What decides what is read ahead and what stays in memory: a name that 'foresee sim --list' has
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Refuse to write
+    #[arg(long)]
+    pub read_only: bool,
+    /// For how long names, sizes and times are taken to stay as they are
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = sizes::seconds)]
+    pub metadata_ttl: Duration,
+    /// Permissions of files of an object store
+    #[arg(long, value_name = "MODE", default_value = "644", value_parser = sizes::mode)]
+    pub file_mode: u16,
+    /// Go to the background once it is mounted; 'foresee unmount DIR' ends it
+    #[arg(long, conflicts_with = "command")]
+    pub detach: bool,
+    /// The command to run meanwhile, and its arguments
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}

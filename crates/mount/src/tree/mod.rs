@@ -1,0 +1,99 @@
+//! What is mounted, as names: directories, files, links.
+
+mod directory;
+mod listings;
+mod objects;
+mod written;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use foresee::store::{Upload, Version};
+use foresee::{Cache, File};
+use fuser::FileType;
+
+use crate::failure::Failure;
+
+pub use directory::Directory;
+pub use objects::{Objects, Shape};
+
+/// What a name leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Which kind of thing.
+    pub kind: FileType,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When its bytes were changed last.
+    pub modified: SystemTime,
+    /// When anything of it was.
+    pub changed: SystemTime,
+    /// Permissions.
+    pub perm: u16,
+    /// Its owner.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// How many names it has.
+    pub links: u32,
+    /// Which bytes it has, if it is a file.
+    pub version: Option<Version>,
+}
+
+/// All names of a directory with what they lead to, in order.
+pub type Names = Arc<Vec<(OsString, Entry)>>;
+
+/// Names below a root. Paths are full ones, as the cache takes them.
+pub trait Tree: Send + Sync {
+    /// The root.
+    fn root(&self) -> (PathBuf, Result<Entry, Failure>);
+
+    /// What a path leads to, if to anything; its parent is a directory. Within the time for which that holds.
+    fn look_up(&self, path: &Path) -> Result<Option<Entry>, Failure>;
+
+    /// All names of a directory.
+    fn list(&self, path: &Path) -> Result<Names, Failure>;
+
+    /// Opens a file in the version of this entry.
+    fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure>;
+
+    /// Where a link leads.
+    fn link(&self, path: &Path) -> Result<PathBuf, Failure>;
+
+    /// What is known of names in this directory holds no more.
+    fn forget(&self, path: &Path);
+
+    /// How long names and what they lead to are taken to stay as they are.
+    fn lasting(&self) -> Duration;
+
+    /// The same to be written, if it may be.
+    fn writing(&self) -> Option<&dyn Writing> {
+        None
+    }
+}
+
+/// Names that can be written: files as a whole, from their beginning to their end.
+pub trait Writing: Send + Sync {
+    /// What a file is that was just made.
+    fn entry(&self) -> Entry;
+
+    /// Begins a file. What has its name keeps that until it is finished.
+    fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure>;
+
+    /// A file was finished.
+    fn finished(&self, path: &Path);
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> Result<(), Failure>;
+
+    /// Gives a file another name, in the place of what has that.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Failure>;
+
+    /// Makes a directory.
+    fn make_directory(&self, path: &Path) -> Result<Entry, Failure>;
+
+    /// Removes a directory that is empty.
+    fn remove_directory(&self, path: &Path) -> Result<(), Failure>;
+}

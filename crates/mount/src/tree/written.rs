@@ -1,0 +1,98 @@
+//! Objects that are written, renamed and removed, and directories that no object makes yet.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use foresee::store::Upload;
+use foresee_run::pool::lock;
+
+use super::objects::{Objects, text};
+use super::{Entry, Names, Tree, Writing};
+use crate::failure::Failure;
+
+/// Directories that somebody made, or emptied: a store has none without objects, so these are the mount's alone.
+#[derive(Default)]
+pub struct Made(Mutex<HashSet<PathBuf>>);
+
+impl Made {
+    /// Whether this is one.
+    pub fn contains(&self, path: &Path) -> bool {
+        lock(&self.0).contains(path)
+    }
+
+    fn add(&self, path: &Path) {
+        lock(&self.0).insert(path.to_owned());
+    }
+
+    fn remove(&self, path: &Path) {
+        lock(&self.0).remove(path);
+    }
+
+    /// These names of a directory, and those that are the mount's alone.
+    pub fn with(&self, path: &Path, names: Names, entry: &Entry) -> Names {
+        let made = lock(&self.0);
+        let here = made.iter().filter(|it| it.parent() == Some(path)).filter_map(|it| it.file_name());
+        let is_new = |name: &&std::ffi::OsStr| names.binary_search_by(|(it, _)| (**it).cmp(name)).is_err();
+        let mut new: Vec<_> = here.filter(is_new).map(|name| (name.to_owned(), entry.clone())).collect();
+        if new.is_empty() {
+            return Names::clone(&names);
+        }
+        new.extend(names.iter().cloned());
+        new.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Names::new(new)
+    }
+}
+
+impl Objects {
+    /// What is known of the directory that this lies in holds no more, but that it is there.
+    fn changed(&self, path: &Path) {
+        if let Some(parent) = path.parent() {
+            self.made.add(parent);
+            self.forget(parent);
+        }
+    }
+}
+
+impl Writing for Objects {
+    fn entry(&self) -> Entry {
+        self.fresh()
+    }
+
+    fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure> {
+        Ok(self.cache.create(text(path)?)?)
+    }
+
+    fn finished(&self, path: &Path) {
+        self.changed(path);
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Failure> {
+        self.cache.remove(text(path)?)?;
+        self.changed(path);
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), Failure> {
+        let renamed = self.cache.rename(text(from)?, text(to)?);
+        // Copied and not removed is possible.
+        [from, to].into_iter().for_each(|it| self.changed(it));
+        Ok(renamed?)
+    }
+
+    fn make_directory(&self, path: &Path) -> Result<Entry, Failure> {
+        text(path)?;
+        self.made.add(path);
+        Ok(self.directory())
+    }
+
+    fn remove_directory(&self, path: &Path) -> Result<(), Failure> {
+        self.forget(path);
+        if !self.list(path)?.is_empty() {
+            return Err(Failure::of(libc::ENOTEMPTY));
+        }
+        self.made.remove(path);
+        self.changed(path);
+        Ok(())
+    }
+}

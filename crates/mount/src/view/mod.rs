@@ -1,0 +1,410 @@
+//! A tree as the kernel sees it.
+//!
+//! What may wait for a store is done by threads of its own, one for each request, so that a slow one keeps no other waiting.
+
+mod directories;
+mod files;
+mod writes;
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use foresee::Cache;
+use foresee_run::pool::{Pool, lock};
+use fuser::{
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectoryPlus, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+};
+
+use crate::ahead::Ahead;
+use crate::allowance::Allowance;
+use crate::failure::Failure;
+use crate::nodes::Nodes;
+use crate::tree::{Entry, Tree};
+
+use directories::OpenDirectories;
+use files::OpenFiles;
+use writes::OpenWrites;
+
+/// The longest request; the kernel makes none longer.
+pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
+/// Requests ahead of readers that the kernel has under way at once: its own 12 would leave stores idle.
+const REQUESTS_MAX: u16 = 128;
+/// Requests that wait at one time. Those beyond wait for them.
+const THREADS_MAX: usize = 256;
+/// A file that is written is another one once it is there, and may never be.
+const WHILE_WRITTEN: Duration = Duration::ZERO;
+/// What signs and speaks with a store needs more than a system call.
+pub const STACK_BYTES: usize = 1 << 20;
+
+type Task = Box<dyn FnOnce(&Shown) + Send>;
+
+/// The tree, and what the kernel has of it.
+pub struct Shown {
+    tree: Arc<dyn Tree>,
+    cache: Cache,
+    ahead: Ahead,
+    nodes: Mutex<Nodes>,
+    files: OpenFiles,
+    writes: OpenWrites,
+    directories: OpenDirectories,
+    /// What answers may take beside the cache.
+    answers: Allowance,
+    /// Errors that were told of.
+    told: Mutex<HashSet<String>>,
+    handles: AtomicU64,
+}
+
+/// The same, as file system.
+pub struct View {
+    shown: Arc<Shown>,
+    workers: Pool<Task>,
+}
+
+impl View {
+    /// Shows a tree, whose files are read through this cache, with so many bytes for answers.
+    ///
+    /// # Errors
+    /// If its root cannot be had, or the system has no threads.
+    pub fn new(tree: Arc<dyn Tree>, cache: Cache, answer_bytes: usize) -> Result<Self, Failure> {
+        let (root, entry) = tree.root();
+        let shown = Arc::new(Shown {
+            nodes: Mutex::new(Nodes::new(&root, entry?)),
+            ahead: Ahead::new(Arc::clone(&tree), &root, cache.clone()),
+            tree,
+            cache,
+            files: OpenFiles::default(),
+            writes: OpenWrites::default(),
+            directories: OpenDirectories::default(),
+            answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
+            told: Mutex::default(),
+            handles: AtomicU64::new(1),
+        });
+        let served = Arc::clone(&shown);
+        let workers = Pool::with_stacks(STACK_BYTES, THREADS_MAX, THREADS_MAX, move |task: Task| task(&served));
+        workers.start()?;
+        Ok(View { shown, workers })
+    }
+
+    fn by_worker(&self, task: impl FnOnce(&Shown) + Send + 'static) {
+        self.workers.add(Box::new(task));
+    }
+}
+
+impl Shown {
+    fn nodes(&self) -> std::sync::MutexGuard<'_, Nodes> {
+        lock(&self.nodes)
+    }
+
+    fn handle(&self) -> u64 {
+        self.handles.fetch_add(1, Relaxed)
+    }
+
+    /// What a name leads to, and for how long.
+    fn look_up(&self, parent: u64, name: &OsStr) -> Result<(FileAttr, Duration), Failure> {
+        let path = self.nodes().path(parent)?.join(name);
+        if let Some(written) = self.being_written(&path) {
+            return Ok((written, WHILE_WRITTEN));
+        }
+        let found = self.tree.look_up(&path).inspect_err(|failure| self.complain(failure))?;
+        let told = found.map_or_else(nothing, |entry| self.tell(&path, &entry));
+        Ok((told, self.tree.lasting()))
+    }
+
+    /// The kernel is told of what a path leads to.
+    fn tell(&self, path: &Path, entry: &Entry) -> FileAttr {
+        attributes(self.nodes().tell(path, entry), entry)
+    }
+
+    fn attributes(&self, number: u64) -> Result<FileAttr, Failure> {
+        self.nodes().get(number).map(|(_, entry)| attributes(number, entry))
+    }
+}
+
+fn attributes(number: u64, entry: &Entry) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(number),
+        size: entry.size,
+        blocks: entry.size.div_ceil(512),
+        atime: entry.modified,
+        mtime: entry.modified,
+        ctime: entry.changed,
+        crtime: SystemTime::UNIX_EPOCH,
+        kind: entry.kind,
+        perm: entry.perm,
+        nlink: entry.links,
+        uid: entry.uid,
+        gid: entry.gid,
+        rdev: 0,
+        blksize: 4096,
+        flags: 0,
+    }
+}
+
+/// What a name is told to lead to that leads nowhere: then the kernel remembers that, too.
+fn nothing() -> FileAttr {
+    let (kind, then) = (FileType::RegularFile, SystemTime::UNIX_EPOCH);
+    let entry =
+        Entry { kind, size: 0, modified: then, changed: then, perm: 0, uid: 0, gid: 0, links: 0, version: None };
+    attributes(0, &entry)
+}
+
+fn answer(reply: ReplyEmpty, done: Result<(), Failure>) {
+    match done {
+        Ok(()) => reply.ok(),
+        Err(failure) => reply.error(failure.number()),
+    }
+}
+
+impl Filesystem for View {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // These can only be refused for being zero or above the crate's own buffer.
+        let _ = config.set_max_background(REQUESTS_MAX);
+        let _ = config.set_congestion_threshold(REQUESTS_MAX);
+        let _ = config.set_max_write(REQUEST_BYTES_MAX);
+        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both for the latter.
+        let _ = config.add_capabilities(InitFlags::FUSE_ABORT_ERROR);
+        // Names come with what they lead to, whoever asks for them, and several may be asked for at once.
+        let _ = config.add_capabilities(InitFlags::FUSE_DO_READDIRPLUS);
+        let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        // What is to be written anew is not cut to nothing before it is opened: it stays until the new one is there.
+        let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let name = name.to_owned();
+        self.by_worker(move |shown| match shown.look_up(parent.0, &name) {
+            Ok((found, lasting)) => reply.entry(&lasting, &found, Generation(0)),
+            Err(failure) => reply.error(failure.number()),
+        });
+    }
+
+    fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
+        self.shown.nodes().forget(number.0, times);
+    }
+
+    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        match self.shown.attributes(number.0) {
+            Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
+        self.by_worker(move |shown| {
+            let path = shown.nodes().path(number.0);
+            match path.and_then(|path| shown.tree.link(&path)) {
+                Ok(target) => reply.data(target.as_os_str().as_bytes()),
+                Err(failure) => reply.error(failure.number()),
+            }
+        });
+    }
+
+    fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let thread = request.pid();
+        self.by_worker(move |shown| {
+            let opened = match flags.acc_mode() {
+                OpenAccMode::O_RDONLY => shown.open(number.0),
+                _ => shown.overwrite(number.0, flags.0, thread),
+            };
+            match opened {
+                Ok((handle, flags)) => reply.opened(FileHandle(handle), flags),
+                Err(failure) => reply.error(failure.number()),
+            }
+        });
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        self.by_worker(move |shown| shown.read(handle.0, offset, size as usize, reply));
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        if self.shown.files.close(handle.0) {
+            return reply.ok();
+        }
+        self.by_worker(move |shown| {
+            shown.release_written(handle.0);
+            reply.ok();
+        });
+    }
+
+    fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.shown.open_directory(number.0) {
+            Ok(handle) => reply.opened(FileHandle(handle), fuser::FopenFlags::empty()),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        reply: ReplyDirectoryPlus,
+    ) {
+        self.by_worker(move |shown| shown.read_directory(handle.0, offset, reply));
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.shown.directories.close(handle.0);
+        reply.ok();
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        _flags: i32,
+        reply: ReplyCreate,
+    ) {
+        match self.shown.create(parent.0, name, request.pid()) {
+            Ok((attributes, handle, flags)) => {
+                reply.created(&WHILE_WRITTEN, &attributes, Generation(0), FileHandle(handle), flags);
+            }
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let data = data.to_vec();
+        self.by_worker(move |shown| match shown.write(handle.0, offset, &data) {
+            Ok(()) => reply.written(data.len() as u32),
+            Err(failure) => reply.error(failure.number()),
+        });
+    }
+
+    fn flush(
+        &self,
+        request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _lock_owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        let thread = request.pid();
+        self.by_worker(move |shown| answer(reply, shown.flush(handle.0, Some(thread))));
+    }
+
+    fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _data: bool, reply: ReplyEmpty) {
+        self.by_worker(move |shown| answer(reply, shown.flush(handle.0, None)));
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _mode: Option<u32>,
+        _uid: Option<u32>,
+        _gid: Option<u32>,
+        size: Option<u64>,
+        _atime: Option<TimeOrNow>,
+        _mtime: Option<TimeOrNow>,
+        _ctime: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
+        let cut = size.map_or(Ok(()), |size| self.shown.truncate(number.0, size));
+        match cut.and_then(|()| self.shown.attributes(number.0)) {
+            Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = name.to_owned();
+        self.by_worker(move |shown| answer(reply, shown.remove(parent.0, &name)));
+    }
+
+    fn mkdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
+        match self.shown.make_directory(parent.0, name) {
+            Ok(attributes) => reply.entry(&self.shown.tree.lasting(), &attributes, Generation(0)),
+            Err(failure) => reply.error(failure.number()),
+        }
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let name = name.to_owned();
+        self.by_worker(move |shown| answer(reply, shown.remove_directory(parent.0, &name)));
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        if !(flags - RenameFlags::RENAME_NOREPLACE).is_empty() {
+            return reply.error(Errno::EINVAL);
+        }
+        let (name, new_name) = (name.to_owned(), new_name.to_owned());
+        self.by_worker(move |shown| {
+            answer(reply, shown.rename((parent.0, &name), (new_parent.0, &new_name), !flags.is_empty()));
+        });
+    }
+
+    fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
+        // A store does not say how much room it has; who asks before he writes is told that there is enough.
+        let blocks = 1 << 38;
+        reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, 255, 4096);
+    }
+}

@@ -1,0 +1,129 @@
+//! A directory looks as it is.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use crate::bytes::bytes;
+use crate::place::{Mounted, Place, can_mount};
+use crate::random::Random;
+
+fn assert_same(one: &Path, other: &Path) {
+    let names = |path: &Path| {
+        let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(one), names(other));
+    for name in names(one) {
+        let (one, other) = (one.join(&name), other.join(&name));
+        let said = |path: &Path| {
+            let it = fs::symlink_metadata(path).unwrap();
+            (it.mode(), it.uid(), it.gid(), it.len(), it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec())
+        };
+        assert_eq!(said(&one), said(&other), "{name:?}");
+        let kind = fs::symlink_metadata(&one).unwrap().file_type();
+        match () {
+            () if kind.is_dir() => assert_same(&one, &other),
+            () if kind.is_symlink() => assert_eq!(fs::read_link(&one).unwrap(), fs::read_link(&other).unwrap()),
+            () => assert!(fs::read(&one).unwrap() == fs::read(&other).unwrap(), "{name:?}"),
+        }
+    }
+}
+
+#[test]
+fn all_of_it_is_there_and_nothing_else() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    for size in [0, 1, 4095, 4096, 4097, 16_384, 131_072, 131_073, 3_000_000] {
+        place.write(&format!("sizes/{size}"), bytes("s", 1, size));
+    }
+    for name in ["a b", "new\nline", "\u{e9}\u{4e2d}", "-rf", "x%20", "quote'\"", "back\\slash", ".hidden", "..."] {
+        place.write(&format!("odd/{name}"), name);
+        place.write(&format!("odd/d {name}/in"), name);
+    }
+    (0..3000).for_each(|at| drop(place.write(&format!("many/{at}"), at.to_string())));
+    fs::create_dir(place.path("from/empty")).unwrap();
+    symlink("../a target that is not", place.path("from/odd/link")).unwrap();
+    symlink("a b", place.path("from/odd/other link")).unwrap();
+    fs::set_permissions(place.write("tool", "#!/bin/sh\necho ran"), Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.write("secret", "x"), Permissions::from_mode(0o600)).unwrap();
+    let mounted = Mounted::directory(place, &[]);
+    assert_same(&mounted.place.path("from"), &mounted.at);
+    assert_eq!(std::process::Command::new(mounted.path("tool")).output().unwrap().stdout, b"ran\n");
+    let refused = File::options().write(true).open(mounted.path("tool")).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EROFS));
+}
+
+#[test]
+fn readers_at_random_get_the_same_bytes_in_little_memory() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let mut random = Random(7);
+    let sizes: Vec<u64> = (0..6).map(|_| random.below(3 << 20) + 1).collect();
+    sizes
+        .iter()
+        .enumerate()
+        .for_each(|(at, &size)| drop(place.write(&at.to_string(), bytes(&at.to_string(), 1, size))));
+    let mounted = Mounted::directory(place, &["--memory", "4M"]);
+    std::thread::scope(|scope| {
+        for reader in 0..8 {
+            let (mounted, sizes, mut random) = (&mounted, &sizes, Random(reader));
+            scope.spawn(move || {
+                for _ in 0..60 {
+                    let at = random.below(sizes.len() as u64) as usize;
+                    let name = at.to_string();
+                    let expected = bytes(&name, 1, sizes[at]);
+                    let file = File::open(mounted.path(&name)).unwrap();
+                    for _ in 0..4 {
+                        let (offset, len) = (random.below(sizes[at] + 10), random.below(300_000));
+                        let mut found = vec![0; len as usize];
+                        let count = file.read_at(&mut found, offset).unwrap();
+                        let end = (offset + len).min(sizes[at]).max(offset.min(sizes[at]));
+                        let wanted = &expected[offset.min(sizes[at]) as usize..end as usize];
+                        assert!(found[..count] == *wanted, "{name}, {len} bytes from {offset} on: {count}");
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn an_open_file_is_one_version_and_a_name_the_one_it_has_now() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let (one, other) = (bytes("f", 1, 400_000), bytes("f", 2, 500_000));
+    place.write("f", &one);
+    let mounted = Mounted::directory(place, &["--metadata-ttl", "0"]);
+    let open = File::open(mounted.path("f")).unwrap();
+    let mut begin = vec![0; 4096];
+    open.read_exact_at(&mut begin, 0).unwrap();
+    // Another file in its place, and then the same one, written to.
+    let new = mounted.place.write("new", &other);
+    fs::rename(new, mounted.place.path("from/f")).unwrap();
+    assert!(fs::read(mounted.path("f")).unwrap() == other);
+    let is_of = |open: &File, bytes: &[u8], at: usize| {
+        let mut found = vec![0; 4096];
+        // What is in memory may be read, and is of the version that was open.
+        match open.read_exact_at(&mut found, at as u64) {
+            Ok(()) => assert!(found == bytes[at..at + 4096], "bytes of another version"),
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ESTALE)),
+        }
+    };
+    is_of(&open, &one, 300_000);
+    let open = File::open(mounted.path("f")).unwrap();
+    File::options().write(true).open(mounted.place.path("from/f")).unwrap().write_all_at(&one, 0).unwrap();
+    let mut both = one.clone();
+    both.extend(&other[one.len()..]);
+    assert!(fs::read(mounted.path("f")).unwrap() == both);
+    is_of(&open, &other, 200_000);
+    fs::remove_file(mounted.place.path("from/f")).unwrap();
+    assert!(fs::read(mounted.path("f")).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound));
+}

@@ -1,0 +1,151 @@
+//! A server that misbehaves: never a wrong byte, every error at its own reader, and all of it comes to an end.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+use std::time::Duration;
+
+use crate::bytes::bytes;
+use crate::place::{Mounted, can_mount, server};
+use crate::process::wait_until;
+use crate::random::Random;
+use crate::server::{Faults, Server, Versions};
+
+const SIZE: u64 = 1_500_000;
+
+/// Whether this is the whole of one of these generations.
+fn is_whole(name: &str, found: &[u8], generations: u64) -> bool {
+    (1..=generations).any(|generation| found == bytes(name, generation, found.len() as u64))
+}
+
+#[test]
+fn readers_of_what_fails_and_is_replaced_get_one_version_or_an_error() {
+    if !can_mount() {
+        return;
+    }
+    for versions in [Versions::Tags, Versions::IgnoredTags] {
+        let faults = Faults { seed: 5, busy: 50, cut: 60, short: 60, late_us_max: 2000, ..Faults::default() };
+        let server = Server::new(versions, faults);
+        server.state.page_names.store(1000, SeqCst);
+        let names = ["a", "b", "c"];
+        names.iter().for_each(|name| server.put(&format!("/b/d/{name}"), bytes(name, 1, SIZE)));
+        let mounted = Mounted::bucket(&server, &["--metadata-ttl", "0", "--memory", "8M"]);
+        const GENERATIONS: u64 = 6;
+        thread::scope(|scope| {
+            let readers: Vec<_> = (0..4)
+                .map(|reader| {
+                    let (mounted, mut random) = (&mounted, Random(reader));
+                    scope.spawn(move || {
+                        let (mut whole, mut stale) = (0, 0);
+                        for _ in 0..25 {
+                            let name = names[random.below(3) as usize];
+                            match fs::read(mounted.path("d").join(name)) {
+                                Ok(found) => {
+                                    assert!(is_whole(name, &found, GENERATIONS), "a mix, or a wrong byte");
+                                    assert_eq!(found.len() as u64, SIZE);
+                                    whole += 1;
+                                }
+                                Err(error) => {
+                                    assert_eq!(error.raw_os_error(), Some(libc::ESTALE), "{error}");
+                                    stale += 1;
+                                }
+                            }
+                        }
+                        (whole, stale)
+                    })
+                })
+                .collect();
+            for generation in 2..=GENERATIONS {
+                thread::sleep(Duration::from_millis(50));
+                names.iter().for_each(|name| server.put(&format!("/b/d/{name}"), bytes(name, generation, SIZE)));
+            }
+            let counts: Vec<(u32, u32)> = readers.into_iter().map(|it| it.join().unwrap()).collect();
+            assert!(counts.iter().all(|(whole, _)| *whole > 0), "{counts:?}");
+        });
+    }
+}
+
+#[test]
+fn a_server_that_is_away_stalls_who_needs_it_and_nobody_else() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/here", bytes("here", 1, SIZE));
+    server.put("/b/there", bytes("there", 1, SIZE));
+    let mounted = Mounted::bucket(&server, &[]);
+    assert!(fs::read(mounted.path("here")).unwrap() == bytes("here", 1, SIZE));
+    let there = File::open(mounted.path("there")).unwrap();
+    server.state.is_away.store(true, SeqCst);
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..16)
+            .map(|at| {
+                let there = &there;
+                scope.spawn(move || {
+                    let mut found = vec![0; 1000];
+                    there.read_exact_at(&mut found, at * 90_000).map(|()| found)
+                })
+            })
+            .collect();
+        let before = server.asked().len();
+        // What is here is read, what is known is told, while they wait.
+        assert!(fs::read(mounted.path("here")).unwrap() == bytes("here", 1, SIZE));
+        assert_eq!(fs::metadata(mounted.path("there")).unwrap().len(), SIZE);
+        assert_eq!(server.asked().len(), before);
+        assert!(waiting.iter().all(|it| !it.is_finished()));
+        server.state.is_away.store(false, SeqCst);
+        for (at, found) in waiting.into_iter().enumerate() {
+            let found = found.join().unwrap().unwrap();
+            assert!(found == bytes("there", 1, SIZE)[at * 90_000..at * 90_000 + 1000]);
+        }
+    });
+}
+
+#[test]
+fn an_error_is_its_readers_alone() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/a", bytes("a", 1, SIZE));
+    server.put("/b/gone", bytes("gone", 1, SIZE));
+    let mounted = Mounted::bucket(&server, &[]);
+    assert!(fs::metadata(mounted.path("gone")).is_ok());
+    server.remove("/b/gone");
+    assert_eq!(fs::read(mounted.path("gone")).unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    assert!(fs::metadata(mounted.path("gone")).is_ok() || fs::read(mounted.path("gone")).is_err());
+    assert!(fs::read(mounted.path("a")).unwrap() == bytes("a", 1, SIZE));
+}
+
+#[test]
+fn memory_is_bounded_however_much_is_open() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let names: Vec<_> = (0..600).map(|at| format!("d/{at:03}")).collect();
+    names.iter().for_each(|name| server.put(&format!("/b/{name}"), bytes(name, 1, 200_000)));
+    let mounted = Mounted::bucket(&server, &["--memory", "16M"]);
+    let resident = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", mounted.daemon.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap().to_owned();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+    };
+    let before = resident();
+    let files: Vec<_> = names.iter().map(|name| File::open(mounted.path(name)).unwrap()).collect();
+    thread::scope(|scope| {
+        for reader in 0..32 {
+            let (files, names) = (&files, &names);
+            scope.spawn(move || {
+                for at in (reader..names.len()).step_by(32) {
+                    let mut found = vec![0; 200_000];
+                    files[at].read_exact_at(&mut found, 0).unwrap();
+                    assert!(found == bytes(&names[at], 1, 200_000));
+                }
+            });
+        }
+    });
+    // Besides the memory: stacks, connections and the system's allocator for each of its threads. All the files are 120 MB.
+    wait_until("what was under way is over", || resident() < before + 16 + 48);
+}
