@@ -12,16 +12,38 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 export PROPTEST_RNG_SEED ?= 1
 
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-hits bench-tier \
-	bench-serving mount install install-mount clean
+	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits bench-tier \
+	bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
-	$(CARGO) build --release --workspace --exclude foresee-object --exclude foresee-mount
+	$(CARGO) build --release --workspace --exclude foresee-object --exclude foresee-object-server --exclude foresee-mount \
+		--exclude foresee-pages --exclude foresee-python
 
 # What `foresee mount` starts; some minutes.
 mount:
 	$(CARGO) build --release --package foresee-mount
+
+# The Python package as a wheel in $(WHEELS): the native module, the commands and their preload library, laid out as `install` does; some
+# minutes. maturin comes from the registry, and takes what lies there under this name.
+WHEEL_DATA = bindings/python/foresee._foresee.data
+WHEELS ?= target/wheels
+wheel: build mount
+	for command in foresee foresee-mount; do install -D -s target/release/$$command $(WHEEL_DATA)/scripts/$$command || exit; done
+	install -D target/release/libforesee_preload.so $(WHEEL_DATA)/data/lib/foresee/libforesee_preload.so
+	install -D target/release/libforesee.so $(WHEEL_DATA)/data/lib/libforesee.so
+	bindings/python/environment
+	target/python/bin/maturin build --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
+
+# The Python package's sources, which build the native module where there is Rust; the commands come by the other packages.
+sdist:
+	bindings/python/environment
+	target/python/bin/maturin sdist --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
+
+# The Python package's tests, in an environment of their own (target/python) with what the registry has of the libraries that they try;
+# without pip or maturin they are skipped, and say so.
+test-python:
+	bindings/python/test
 
 # The hint library for C, one file; the others who speak of it load it.
 libforesee:
@@ -42,10 +64,11 @@ LIVE = hints join odd_programs status
 # Everything: formatting, lints, tests of all kinds, documentation, the README's commands.
 test: check
 	$(CARGO) build --workspace
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) build --release --package foresee-preload
 	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-preload
 	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-cli $(LIVE:%=--test %)
+	bindings/python/test
 
 # The manager's property tests and the fuzz targets with fewer cases of another seed: CI draws one each time. What fails here fails
 # again with that seed.
@@ -75,6 +98,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	if command -v cargo-deny; then $(CARGO) deny check bans licenses sources; else echo "skipped: cargo-deny is not installed"; fi
 
 # Needs root, /dev/fuse and loop devices; takes about half an hour. Raw results stay in bench/results.
 bench: build
@@ -114,6 +138,12 @@ bench-policies: build
 bench-local: build
 	./bench/local
 
+# A local file larger than memory, told, beside the best that fio gets of the device: three minutes, a GiB.
+bench-direct:
+	mkdir -p target
+	cd bench/direct && $(CARGO) build --release
+	python3 bench/direct/run.py
+
 # Hits of the library beside pread and other caches, which are compiled for it: five minutes.
 bench-hits:
 	mkdir -p target
@@ -131,6 +161,13 @@ bench-serving:
 	cd bench/serving && $(CARGO) build --release
 	python3 bench/serving/run.py --python $(PYTHON)
 
+# The Python package beside fsspec's caches, obspec-utils and zarr's, as bench-serving; a quarter of an hour.
+bench-python: wheel
+	$(CARGO) build --release --package foresee-slowlink
+	target/python/bin/pip install --quiet --force-reinstall --no-deps target/wheels/foresee-*.whl
+	target/python/bin/pip install --quiet obspec-utils obstore
+	target/python/bin/python bench/python/run.py
+
 # Programs on rclone, s3fs, sshfs, bindfs, overlayfs and NFS; bench/mounts/README.md says what it needs. Three hours.
 bench-mounts: build
 	python3 bench/mounts/run.py
@@ -146,11 +183,42 @@ install: build
 	install -D -m 644 bindings/c/foresee.h $(DESTDIR)$(PREFIX)/include/foresee.h
 	install -D target/release/libforesee.so $(DESTDIR)$(PREFIX)/lib/libforesee.so
 	install -D -m 644 target/release/libforesee.a $(DESTDIR)$(PREFIX)/lib/libforesee.a
-	install -D -m 644 bindings/python/foresee.py $(DESTDIR)$(PYTHON_DIR)/foresee.py
+	for file in bindings/python/foresee/*.py; do install -D -m 644 $$file $(DESTDIR)$(PYTHON_DIR)/foresee/$${file##*/} || exit; done
 
-# Beside the command, which looks for it there.
+# Beside the command, which looks for it there; and where mount(8) looks for who mounts file systems of this type.
 install-mount: mount
 	install -D target/release/foresee-mount $(DESTDIR)$(PREFIX)/bin/foresee-mount
+	mkdir -p $(DESTDIR)/sbin
+	ln -sf $(PREFIX)/bin/foresee-mount $(DESTDIR)/sbin/mount.foresee
+
+# Man pages and completions of the shells.
+pages: mount
+	$(CARGO) build --release --package foresee-pages
+
+install-pages: pages
+	target/release/foresee-pages $(DESTDIR)$(PREFIX)/share
+
+# What strangers install, in target/dist: a package of Debian's, a tarball with an installer, crates, sums. dist/README.md says more.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+DIST = $(CURDIR)/target/dist
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist:
+	rm -rf $(DIST)
+	mkdir -p $(DIST)
+	dist/crates $(DIST)/crates
+	dist/stage $(DIST)/stage
+	dist/tarball $(DIST)/stage $(DIST)/foresee-$(VERSION)-$$(uname -m)-linux.tar.gz
+	if command -v dpkg-deb; then dist/deb $(DIST)/stage $(DIST)/foresee_$(VERSION)_$$(dpkg --print-architecture).deb; \
+		else echo "no package of Debian's: there is no dpkg-deb"; fi
+	$(MAKE) wheel sdist WHEELS=$(DIST)
+	dist/changelog > $(DIST)/CHANGELOG.md
+	rm -r $(DIST)/stage
+	cd $(DIST) && find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum > SHA256SUMS
+
+# Each of them in a clean root, and the README's example there; root, debootstrap. The first time makes the root, some minutes.
+test-dist: dist
+	dist/test $(DIST)
 
 clean:
 	$(CARGO) clean
+	rm -rf $(WHEEL_DATA)

@@ -32,10 +32,14 @@ RANDOM_READS, RANDOM_BYTES = 2000, 65536
 PATIENCE_S = 600
 
 AT_RANDOM = f"""
-import os, random, zlib
+import os, random, sys, zlib
 file = os.open("big", os.O_RDONLY)
+places = random.Random(5).sample(range(os.fstat(file).st_size // {RANDOM_BYTES}), {RANDOM_READS})
+if sys.argv[1:]:
+    import foresee
+    foresee.hint_segments("big", [(place * {RANDOM_BYTES}, {RANDOM_BYTES}) for place in places])
 total = 0
-for place in random.Random(5).sample(range(os.fstat(file).st_size // {RANDOM_BYTES}), {RANDOM_READS}):
+for place in places:
     total = zlib.crc32(os.pread(file, {RANDOM_BYTES}, place * {RANDOM_BYTES}), total)
 print(total)
 """
@@ -50,6 +54,9 @@ for _ in range({CYCLE_TIMES}):
 print(total)
 """
 PYTHON = [sys.executable, "-S", "-c"]
+# The command, as it is given here.
+FORESEE = object()
+HINT_LIBRARY = {"PYTHONPATH": str(common.ROOT / "bindings/python"), "LD_LIBRARY_PATH": str(common.ROOT / "target/release")}
 
 
 class Foresee(kinds.OverS3):
@@ -66,7 +73,10 @@ class Foresee(kinds.OverS3):
 
 MOUNTS = [
     Foresee("foresee", "--memory", f"{CACHE_MIB}MiB"),
+    Foresee("foresee informed", "--memory", f"{CACHE_MIB}MiB", "--policy", "informed"),
     kinds.Rclone("rclone"),
+    kinds.Rclone("rclone tuned", "--no-modtime", "--vfs-read-chunk-size", "128k", "--vfs-read-wait", "0", "--dir-cache-time", "1h",
+                 "--attr-timeout", "1h"),
     kinds.Rclone("rclone full", "--vfs-cache-mode", "full", "--no-modtime", "--vfs-cache-max-size", f"{CACHE_MIB}M",
                  "--vfs-read-ahead", "16M"),
     kinds.S3fs("s3fs"),
@@ -81,11 +91,16 @@ class Job:
     digest: object = zlib.crc32
     # Run before, on the same mount.
     before: list = None
+    # It tells a foresee mount what it will read.
+    is_told: bool = False
 
 
 JOBS = [
     Job("grep -r, 1,500 files", ["grep", "-rc", "abc", "tree"], trees.lines_digest),
+    Job("grep -r, 1,500 files, under foresee run", [FORESEE, "run", "--no-learn", "--", "grep", "-rc", "abc", "tree"],
+        trees.lines_digest, is_told=True),
     Job("2,000 x 64 KiB at random in 512 MiB", [*PYTHON, AT_RANDOM]),
+    Job("2,000 x 64 KiB at random, told", [*PYTHON, AT_RANDOM, "told"], is_told=True),
     Job("cat, 512 MiB", ["md5sum", "big"]),
     Job("256 MiB four times, 128 MiB of cache", [*PYTHON, CYCLE]),
     Job("cat, 256 MiB, again", ["md5sum", "cycle"], before=["md5sum", "cycle"]),
@@ -101,6 +116,7 @@ class Place:
         self.mount.mkdir()
         stack.callback(kinds.abandon, self.mount)
         self.data, self.slowlink, self.foresee = arguments.data, arguments.slowlink, arguments.mount
+        self.command = arguments.foresee
 
 
 def make_data(root):
@@ -113,7 +129,8 @@ def make_data(root):
 
 
 def run(place, command):
-    process = subprocess.Popen(command, cwd=place.mount, stdout=subprocess.PIPE, start_new_session=True)
+    command = [place.command if word is FORESEE else word for word in command]
+    process = subprocess.Popen(command, cwd=place.mount, env=os.environ | HINT_LIBRARY, stdout=subprocess.PIPE, start_new_session=True)
     try:
         return process.communicate(timeout=PATIENCE_S)[0], process.returncode
     except BaseException:
@@ -142,6 +159,10 @@ def cell(arguments, kind, job):
         return row | {"failed": str(why)}
 
 
+def is_ours(kind):
+    return isinstance(kind, Foresee)
+
+
 def line(row):
     if "failed" in row:
         return f"{row['job']:40} {row['mount']:16} {row['failed']}"
@@ -156,16 +177,19 @@ def main():
     parser.add_argument("--slowlink", default=str(common.ROOT / "target/release/slowlink"), help="the slowlink to measure over")
     parser.add_argument("--only", nargs="+", default=[""], help="only jobs whose name holds one of these")
     parser.add_argument("--mounts", nargs="+", default=[kind.name for kind in MOUNTS], help="mounts to measure")
+    parser.add_argument("--more", action="store_true", help="add to the results there are: a part of a round at a time")
     arguments = parser.parse_args()
     results = arguments.results / "mount.json"
     if not arguments.table:
         raw = {"latency_ms": servers.LATENCY_MS, "bandwidth_mb": servers.BANDWIDTH_MB, "machine": common.machine(), "results": []}
+        if arguments.more and results.exists():
+            raw["results"] = json.loads(results.read_text())["results"]
         with tempfile.TemporaryDirectory(prefix="foresee-mount-data-") as data:
             arguments.data = Path(data)
             make_data(arguments.data)
             for _ in range(arguments.rounds):
                 for job in (job for job in JOBS if any(part in job.name for part in arguments.only)):
-                    for kind in (kind for kind in MOUNTS if kind.name in arguments.mounts):
+                    for kind in (kind for kind in MOUNTS if kind.name in arguments.mounts and (is_ours(kind) or not job.is_told)):
                         if lacking := kind.lacking():
                             print(f"{kind.name}: skipped: {lacking}", file=sys.stderr)
                             continue

@@ -1,6 +1,7 @@
 """How long policies keep programs waiting, by the simulator: tables of what the default policy must reach, each in a file of its own.
 
     told    the default policy told all, beside the field's told policies; and told less: an earlier run, one that is partly wrong, nothing
+    mixed   programs side by side, of each of which something else is known
 
 Traces are the recordings of papers/record and the block traces of a folder (--traces), which need not be there. Nothing depends on
 the machine: the same program gives the same numbers. Half of the traces are for tuning, by alternate names of their files (cells.py), and
@@ -15,10 +16,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import cells
+import mixed
 import told
 from common import BENCH, ROOT, folder, keep, options
 
-TABLES = {"told": told}
+TABLES = {"told": told, "mixed": mixed}
 
 
 def main():

@@ -21,6 +21,10 @@ use references::References;
 const BLOCK: usize = 4096;
 /// References of each thread in one round.
 const REFERENCES: usize = 1 << 18;
+/// References of each thread to each block, on average, in one round of what gives blocks up: none tells by its end what it began with.
+const TIMES: usize = 4;
+/// Threads, and whether they read by Zipf's law.
+const CASES: [(u64, bool); 4] = [(1, false), (1, true), (2, false), (2, true)];
 
 /// Nanoseconds a reference, of all threads together: each reads `references` of its own.
 fn round(contender: &Contender, references: &[References], copies: bool) -> f64 {
@@ -42,14 +46,18 @@ fn best(times: impl Iterator<Item = f64>) -> f64 {
 
 /// With room for half of the blocks, what is missed being in the page cache: nanoseconds a reference, and the part of them that was
 /// here, once the cache is full.
-fn evictions(path: &Path, blocks: usize, cases: &[Vec<References>], rounds: usize) {
+fn evictions(path: &Path, blocks: usize, rounds: usize) {
     let file = File::open(path).expect("the file");
     println!("| room for half, ns a reference and hits | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
     println!("| --- | --- | --- | --- | --- |");
     for name in EVICTING {
-        let measure = |case: &Vec<References>| {
+        let measure = |(threads, zipf): (u64, bool)| {
             let contender = Contender::with_room(name, path, blocks / 2);
-            let round = || {
+            let count = blocks * TIMES;
+            // Other references each round: those of the last one are here.
+            let round = |number: u64| {
+                let draw = |thread| References::new(number * threads + thread, blocks, count, zipf);
+                let case: Vec<_> = (0..threads).map(draw).collect();
                 let (begun, before) = (Instant::now(), contender.brought());
                 let missed: u64 = thread::scope(|scope| {
                     let read = |of: &References| contender.read_through(&file, &of.0);
@@ -57,16 +65,16 @@ fn evictions(path: &Path, blocks: usize, cases: &[Vec<References>], rounds: usiz
                     threads.into_iter().map(|thread| thread.join().expect("a reader")).sum()
                 });
                 let missed = missed + contender.brought() - before;
-                let count = (case.len() * REFERENCES) as f64;
+                let count = (case.len() * count) as f64;
                 (begun.elapsed().as_nanos() as f64 / count, missed as f64 / count)
             };
             // The first fills it.
-            round();
-            let all: Vec<(f64, f64)> = (0..rounds).map(|_| round()).collect();
+            round(0);
+            let all: Vec<(f64, f64)> = (1..=rounds as u64).map(round).collect();
             let missed = all.iter().map(|it| it.1).sum::<f64>() / rounds as f64;
             format!("{:.0}, {:.1} %", best(all.iter().map(|it| it.0)), 100.0 * (1.0 - missed))
         };
-        println!("| {name} | {} |", cases.iter().map(measure).collect::<Vec<_>>().join(" | "));
+        println!("| {name} | {} |", CASES.map(measure).join(" | "));
     }
 }
 
@@ -82,9 +90,9 @@ fn main() {
     drop(bytes);
     println!("| {mib} MiB, ns a hit | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
     println!("| --- | --- | --- | --- | --- |");
-    let cases: Vec<Vec<References>> = [(1, false), (1, true), (2, false), (2, true)]
-        .map(|(threads, zipf)| (0..threads).map(|it| References::new(it, blocks, REFERENCES, zipf)).collect())
-        .into();
+    let cases = CASES.map(|(threads, zipf)| {
+        (0..threads).map(|it| References::new(it, blocks, REFERENCES, zipf)).collect::<Vec<_>>()
+    });
     for name in NAMES {
         let contender = Contender::new(name, &path, blocks);
         for copies in [true, false] {
@@ -96,6 +104,6 @@ fn main() {
             println!("| {name}, {} | {} |", if copies { "copied" } else { "viewed" }, times.join(" | "));
         }
     }
-    evictions(&path, blocks, &cases, rounds);
+    evictions(&path, blocks, rounds);
     fs::remove_file(&path).expect("the file is removed");
 }

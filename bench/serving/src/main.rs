@@ -1,4 +1,4 @@
-//! Reads objects of an S3 server by one of the contenders, and checks what came: `foresee-bench-serving CONTENDER JOB`.
+//! Reads objects of an S3 server by one of the contenders, and checks what came: `foresee-bench-serving CONTENDER[@POLICY]`.
 //!
 //! The reads come on standard input, a line each: `key offset length`; of a length of 0 the whole object. Where the server is and with
 //! what keys is the environment's. The seconds that it took are printed. `run.py` says which jobs there are.
@@ -46,8 +46,8 @@ fn main() {
     let contender = std::env::args().nth(1).unwrap_or_default();
     let reads = reads();
     let begun = Instant::now();
-    let (name, policy) = match contender.strip_suffix("-informed") {
-        Some(name) => (name, Some("informed")),
+    let (name, policy) = match contender.split_once('@') {
+        Some((name, policy)) => (name, Some(policy)),
         None => (contender.as_str(), None),
     };
     match name {

@@ -112,6 +112,7 @@ fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
     if region.is_closing() {
         return state::leave();
     }
+    let site = site(region);
     let record = Record::Read {
         fd,
         generation: file.generation(),
@@ -119,9 +120,17 @@ fn post_read(region: &Region, fd: c_int, file: Use, done: Done) {
         asked: done.asked.min(u32::MAX as usize) as u32,
         got: done.got.min(i32::MAX as isize) as i32,
         took: Took::from_ticks(done.took),
-        site: sites::signature(),
+        site,
     };
     region.post(state::stamp(done.began), &record, &[]);
+}
+
+/// The call site being served.
+#[inline(always)]
+fn site(region: &Region) -> u32 {
+    let site = sites::signature();
+    sites::tell(region, site);
+    site
 }
 
 /// Tells of a write, if it was one to a regular file and wrote something.
@@ -139,7 +148,7 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
             OFFSET_CURRENT if !is_told => sys::position(fd).saturating_sub(len),
             offset => offset,
         };
-        let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: sites::signature() };
+        let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: site(region) };
         post(region, record, &[]);
     }
 }

@@ -34,7 +34,7 @@ fn enter(region: &'static Region) {
         patch::apply();
     }
     if region.wants_sites() {
-        sites::begin(variable(c"FORESEE_SITES"));
+        sites::begin(variable(c"FORESEE_SITES"), region.wants_places());
     }
     at_fork(forked);
     let Some(slot) = state::enter(region) else { return };

@@ -72,6 +72,40 @@ fn signatures_tell_ways_apart_and_outlive_the_run() {
     }
 }
 
+/// Of each site what lies there is told, about once: the place in the program, not in libc, through which some of it reads.
+#[test]
+fn what_lies_at_a_site_is_told_where_somebody_wants_it() {
+    let directory = with_data();
+    let program = compile("sites", &directory, &["-O2"]);
+    for mode in MODES {
+        let mut ring = Ring::new();
+        let mut run = |places: bool| {
+            if places {
+                ring.region.want_places();
+            }
+            let mut command = ring.command(&program);
+            let (_, said) = ring.run(set(&mut command, mode).current_dir(&directory));
+            let met = said.iter().filter_map(|said| match said.record {
+                Record::SiteMet { site, offset } => Some((site, (said.path.clone(), offset))),
+                _ => None,
+            });
+            (sites(&said), met.collect::<Vec<_>>())
+        };
+        assert_eq!(run(false).1, []);
+        let (sites, met) = run(true);
+        let different = sites.values().flatten().collect::<BTreeSet<_>>().len();
+        assert!((different..2 * different).contains(&met.len()), "{mode}: {different} sites, told {met:?}");
+        assert!(met.iter().all(|(_, (object, _))| *object == program), "{mode}: {met:?}");
+        let places: BTreeMap<u32, u64> = met.into_iter().map(|(site, (_, offset))| (site, offset)).collect();
+        // Ways 1 to 5 read in one function, way 6 writes in another. Way 7 is libc's: what earlier calls left may be taken for its caller.
+        let of =
+            |ways: &[u32]| ways.iter().flat_map(|way| &sites[way]).map(|site| places[site]).collect::<BTreeSet<_>>();
+        let (reads, writes) = (of(&[1, 2, 3, 4, 5]), of(&[6]));
+        assert!(reads.len() == 1 && writes.len() == 1 && reads != writes, "{mode}: {reads:?} {writes:?}");
+        assert!(!of(&[7]).is_empty());
+    }
+}
+
 /// Two builds are two programs.
 #[test]
 fn another_build_is_another_program() {

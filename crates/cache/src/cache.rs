@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_manager::{Event, LevelOrder, Reply};
-use foresee_store::{Error as StoreError, Object, Store};
+use foresee_store::{Error as StoreError, Store};
 
 use crate::builder::Builder;
 use crate::error::Error;
@@ -49,11 +49,25 @@ impl Cache {
     /// # Errors
     /// If it is not there or cannot be opened.
     pub fn open(&self, address: &str) -> Result<File, Error> {
-        let (store, name) = self.whereabouts(address)?;
-        if let Some((id, size, version)) = self.pool.reopened(store, name, self.max_age) {
-            return Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version));
+        let place = self.whereabouts(address)?;
+        match self.reopened(address, place) {
+            Some(file) => Ok(file),
+            None => self.opened(address, place, Opened::by(|| self.pool.store(place.0).open(place.1))),
         }
-        self.open_by(address, |store, name| store.open(name))
+    }
+
+    /// As [`Cache::open`], as a future of any executor: threads of the store's wait. Nothing is asked before it is first polled. See
+    /// [`File::read_at_async`] for an example.
+    ///
+    /// # Errors
+    /// As [`Cache::open`].
+    pub async fn open_async(&self, address: &str) -> Result<File, Error> {
+        let place = self.whereabouts(address)?;
+        if let Some(file) = self.reopened(address, place) {
+            return Ok(file);
+        }
+        let opened = self.pool.open_async(place.0, place.1).await;
+        self.opened(address, place, opened)
     }
 
     /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of an object store nothing is asked: if
@@ -62,17 +76,25 @@ impl Cache {
     /// # Errors
     /// As [`Cache::open`].
     pub fn open_listed(&self, listed: &Listed) -> Result<File, Error> {
-        self.open_by(&listed.name, |store, name| store.open_listed(&Listed { name: name.to_owned(), ..listed.clone() }))
+        let place = self.whereabouts(&listed.name)?;
+        let named = Listed { name: place.1.to_owned(), ..listed.clone() };
+        self.opened(&listed.name, place, Opened::by(|| self.pool.store(place.0).open_listed(&named)))
     }
 
-    fn open_by(
+    /// What was opened no longer ago than what a store said is taken for what it would say.
+    fn reopened(&self, address: &str, (store, name): (StoreId, &str)) -> Option<File> {
+        let (id, size, version) = self.pool.reopened(store, name, self.max_age)?;
+        Some(File::new(Arc::clone(&self.reader), id, address, name, size, version))
+    }
+
+    /// The file of what a store was asked to open.
+    fn opened(
         &self,
         address: &str,
-        open: impl FnOnce(&dyn Store, &str) -> Result<Arc<dyn Object>, StoreError>,
+        (store, name): (StoreId, &str),
+        opened: Result<Opened, StoreError>,
     ) -> Result<File, Error> {
-        let (store, name) = self.whereabouts(address)?;
-        let failed = |error| Error::Store { name: Arc::from(address), error };
-        let opened = Opened::by(|| open(self.pool.store(store), name)).map_err(failed)?;
+        let opened = opened.map_err(|error| Error::Store { name: Arc::from(address), error })?;
         let id = self.pool.opened(store, name, &opened)?;
         let Opened { size, version, .. } = opened;
         Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version))
@@ -83,10 +105,8 @@ impl Cache {
     /// # Errors
     /// If they cannot be listed.
     pub fn list(&self, address: &str) -> Result<Vec<Listed>, Error> {
-        let (store, name) = self.whereabouts(address)?;
-        let failed = |error| Error::Store { name: Arc::from(address), error };
-        let mut listed = caught(|| self.pool.store(store).list(name)).map_err(failed)?;
-        let scheme = &address[..address.len() - name.len()];
+        let mut listed = self.asked(address, |store, name| store.list(name))?;
+        let scheme = scheme_of(address);
         listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         Ok(listed)
     }
@@ -97,10 +117,8 @@ impl Cache {
     /// # Errors
     /// If it cannot be listed.
     pub fn folder(&self, address: &str, page: Option<&str>) -> Result<Folder, Error> {
-        let (store, name) = self.whereabouts(address)?;
-        let failed = |error| Error::Store { name: Arc::from(address), error };
-        let mut folder = caught(|| self.pool.store(store).folder(name, page)).map_err(failed)?;
-        let scheme = &address[..address.len() - name.len()];
+        let mut folder = self.asked(address, |store, name| store.folder(name, page))?;
+        let scheme = scheme_of(address);
         folder.objects.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
         folder.folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
         Ok(folder)
@@ -111,8 +129,7 @@ impl Cache {
     /// # Errors
     /// If it cannot be written.
     pub fn create(&self, address: &str) -> Result<Box<dyn Upload>, Error> {
-        let (store, name) = self.whereabouts(address)?;
-        caught(|| self.pool.store(store).create(name)).map_err(|error| Error::Store { name: Arc::from(address), error })
+        self.asked(address, |store, name| store.create(name))
     }
 
     /// Removes what is at this address.
@@ -120,8 +137,7 @@ impl Cache {
     /// # Errors
     /// If it could not be removed.
     pub fn remove(&self, address: &str) -> Result<(), Error> {
-        let (store, name) = self.whereabouts(address)?;
-        caught(|| self.pool.store(store).remove(name)).map_err(|error| Error::Store { name: Arc::from(address), error })
+        self.asked(address, |store, name| store.remove(name))
     }
 
     /// Gives what is at an address another one of the same store, in the place of what is there.
@@ -129,12 +145,17 @@ impl Cache {
     /// # Errors
     /// If it is not there alone.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
-        let ((store, name), (of_other, to)) = (self.whereabouts(from)?, self.whereabouts(to)?);
-        let failed = |error| Error::Store { name: Arc::from(from), error };
-        match store == of_other {
-            true => caught(|| self.pool.store(store).rename(name, to)).map_err(failed),
-            false => Err(failed(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into())),
-        }
+        let ((one, _), (other, to)) = (self.whereabouts(from)?, self.whereabouts(to)?);
+        self.asked(from, |store, name| match one == other {
+            true => store.rename(name, to),
+            false => Err(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into()),
+        })
+    }
+
+    /// What the store of an address comes to that is asked so, by the name there. If it panics, it has failed.
+    fn asked<T>(&self, address: &str, ask: impl FnOnce(&dyn Store, &str) -> Result<T, StoreError>) -> Result<T, Error> {
+        let (store, name) = self.whereabouts(address)?;
+        caught(|| ask(self.pool.store(store), name)).map_err(|error| Error::Store { name: Arc::from(address), error })
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.
@@ -172,6 +193,11 @@ impl Cache {
     pub(crate) fn own_reader(&self) -> &Arc<Reader> {
         &self.reader
     }
+}
+
+/// What an address begins with that its store's own names do not have.
+fn scheme_of(address: &str) -> &str {
+    address.find("://").map_or("", |at| &address[..at + 3])
 }
 
 impl Reader {

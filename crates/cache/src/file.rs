@@ -1,10 +1,12 @@
 //! An open object.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use foresee_manager::{Block, Event, FileId};
 use foresee_store::Version;
 
+use crate::cache::Cache;
 use crate::error::Error;
 use crate::pool::Pool;
 use crate::reader::Reader;
@@ -41,6 +43,16 @@ impl File {
         File { reader, opened: Arc::new(opened) }
     }
 
+    /// The same, read by the reader that this handle of the same cache is.
+    ///
+    /// # Panics
+    /// If it is a handle of another cache.
+    #[must_use]
+    pub fn read_by(&self, reader: &Cache) -> File {
+        assert!(Arc::ptr_eq(&self.opened.pool, reader.pool()), "a file is of one cache");
+        File { reader: Arc::clone(reader.own_reader()), opened: Arc::clone(&self.opened) }
+    }
+
     /// Reads from `offset` on. Returns how many bytes came: fewer than the buffer holds only at the end of the file.
     ///
     /// # Errors
@@ -54,23 +66,103 @@ impl File {
         Ok(count)
     }
 
+    /// As [`File::read_at`], as a future of any executor: up to `len` bytes, in memory of their own. Nothing is asked for before it is
+    /// first polled. Dropped before it is ready, it is given up, and wakes nobody any more; what was on its way comes into the cache.
+    ///
+    /// ```
+    /// # use std::{pin::pin, sync::Arc, task::{Context, Poll, Wake}, thread::{self, Thread}};
+    /// # struct Unpark(Thread);
+    /// # impl Wake for Unpark { fn wake(self: Arc<Self>) { self.0.unpark() } }
+    /// # fn block_on<T>(future: impl Future<Output = T>) -> T {
+    /// #     let (mut future, waker) = (pin!(future), Arc::new(Unpark(thread::current())).into());
+    /// #     loop {
+    /// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+    /// #             Poll::Ready(value) => return value,
+    /// #             Poll::Pending => thread::park(),
+    /// #         }
+    /// #     }
+    /// # }
+    /// # let path = std::env::temp_dir().join(format!("foresee-doc-async-{}", std::process::id()));
+    /// # std::fs::write(&path, vec![7; 100_000]).unwrap();
+    /// # let path = path.to_str().unwrap();
+    /// # let cache = foresee::Cache::builder().memory(16 << 20).open()?;
+    /// # block_on(async {
+    /// let file = cache.open_async(path).await?;
+    /// let bytes = file.read_at_async(70_000, 100).await?;
+    /// assert_eq!(bytes, [7; 100]);
+    /// let view = file.view_async(41_000, 100).await?;
+    /// assert_eq!(view[0], 7);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<_, foresee::Error>(())
+    /// # })?;
+    /// # Ok::<_, foresee::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`File::read_at`].
+    pub async fn read_at_async(&self, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let Opened { pool, id, size, .. } = &*self.opened;
+        let buffer = vec![0; (len as u64).min(size.saturating_sub(offset)) as usize];
+        if buffer.is_empty() {
+            return Ok(buffer);
+        }
+        pool.read_async(self.reader.who(), *id, offset, buffer).await.map_err(|error| self.failed(error))
+    }
+
+    /// As [`File::read_at`], without waiting: copies what is in memory, up to the first byte that is not. Returns how many bytes.
+    pub fn read_now(&self, buffer: &mut [u8], offset: u64) -> usize {
+        let Opened { pool, id, size, .. } = &*self.opened;
+        match (buffer.len() as u64).min(size.saturating_sub(offset)) as usize {
+            0 => 0,
+            count => pool.read_now(self.reader.who(), *id, offset, &mut buffer[..count]),
+        }
+    }
+
     /// The bytes from `offset` on, without a copy: up to `len`, up to the end of the block they are in and to the end of the file. They
     /// stay as they are, and in memory, for as long as the view is there.
     ///
     /// # Errors
     /// If they could not be read, or if views have half of the memory.
     pub fn view(&self, offset: u64, len: usize) -> Result<View<'_>, Error> {
+        let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(View::empty()) };
+        let pool = &self.opened.pool;
+        let frame = pool.view(self.reader.who(), block, bytes.start).map_err(|error| self.failed(error))?;
+        Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
+    }
+
+    /// As [`File::view`], as a future of any executor; see [`File::read_at_async`]. That it came counts as a view, looked at or not.
+    ///
+    /// # Errors
+    /// As [`File::view`].
+    pub async fn view_async(&self, offset: u64, len: usize) -> Result<View<'_>, Error> {
+        let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(View::empty()) };
+        let pool = &self.opened.pool;
+        let frame = pool.view_async(self.reader.who(), block, bytes.start).await;
+        let frame = frame.map_err(|error| self.failed(error))?;
+        Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
+    }
+
+    /// As [`File::view`], without waiting: None if the bytes are not in memory.
+    ///
+    /// # Errors
+    /// If views have half of the memory.
+    pub fn view_now(&self, offset: u64, len: usize) -> Result<Option<View<'_>>, Error> {
+        let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(Some(View::empty())) };
+        let pool = &self.opened.pool;
+        match pool.view_now(self.reader.who(), block, bytes.start) {
+            Some(frame) => Ok(Some(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))),
+            None => Ok(None),
+        }
+    }
+
+    /// The block in which bytes begin, and which of its bytes they are as far as they lie in it and in the file; None if there are none.
+    fn within_block(&self, offset: u64, len: usize) -> Option<(Block, Range<usize>)> {
         let Opened { pool, id, size, .. } = &*self.opened;
         let block_bytes = pool.memory().frame_bytes() as u64;
         let begin = offset & (block_bytes - 1);
         let count = (len as u64).min(size.saturating_sub(offset)).min(block_bytes - begin);
-        if count == 0 {
-            return Ok(View::empty());
-        }
         let block = Block { file: *id, index: pool.memory().block_of(offset) };
-        let frame = pool.view(self.reader.who(), block, begin as usize).map_err(|error| self.failed(error))?;
-        let bytes = begin as usize..(begin + count) as usize;
-        Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
+        (count > 0).then(|| (block, begin as usize..(begin + count) as usize))
     }
 
     /// Its length in bytes.

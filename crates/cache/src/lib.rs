@@ -48,6 +48,10 @@
 //! names up, and for each of its places (buckets, file systems) that is read, up to one for each request that it serves side by side, and
 //! up to 16 for generators, started as they are needed. A miss is read by the thread that misses, where one more request may be out.
 //!
+//! # Without a thread for each wait
+//! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no executor in particular. Thousands may wait at
+//! once: each takes the bytes that it is to bring, and no thread.
+//!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.
 //!

@@ -2,14 +2,16 @@
 
 #[path = "common/bytes.rs"]
 mod bytes;
+#[path = "common/gate.rs"]
+mod gate;
 
 use std::fs;
 use std::io::IoSliceMut;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use bytes::{byte, bytes};
 use foresee::store::{Error as StoreError, Listed, Memory, Object, Store, Version};
 use foresee::{Cache, Error, File, LevelOrder, Plan, Refusal, View};
 use foresee_manager::{Action, Event, Header, LogLine, Manager};
+use gate::{Bar, Gate};
 
 const BLOCK: u64 = 4096;
 
@@ -107,6 +110,27 @@ fn what_is_read_again_comes_from_memory() {
 }
 
 #[test]
+fn what_is_read_without_waiting_is_what_is_here() {
+    let (cache, _) = over(64, &[("a", 20 * BLOCK - 7)]);
+    let file = cache.open("test://a").unwrap();
+    let (whole, mut buffer) = (bytes("a", 0, 20 * BLOCK - 7), vec![0; 20 * BLOCK as usize]);
+    assert_eq!((file.read_now(&mut buffer, 0), file.view_now(0, 1).unwrap().is_none()), (0, true));
+    read(&file, 2 * BLOCK, 3 * BLOCK as usize).unwrap();
+    read(&file, 19 * BLOCK, 1).unwrap();
+    for (offset, count) in [(0, 0), (2 * BLOCK + 5, 3 * BLOCK - 5), (4 * BLOCK + 9, BLOCK - 9), (19 * BLOCK, BLOCK - 7)]
+    {
+        assert_eq!(file.read_now(&mut buffer, offset) as u64, count, "from {offset} on");
+        assert!(buffer[..count as usize] == whole[offset as usize..(offset + count) as usize], "from {offset} on");
+    }
+    assert_eq!(file.read_now(&mut buffer[..10], 2 * BLOCK + 5), 10);
+    assert_eq!(file.read_now(&mut buffer, 20 * BLOCK), 0);
+    let view = file.view_now(3 * BLOCK + 5, 20).unwrap().unwrap();
+    assert_eq!(view[..], whole[3 * BLOCK as usize + 5..][..20]);
+    assert!(file.view_now(20 * BLOCK, 1).unwrap().unwrap().is_empty());
+    assert_eq!(cache.statistics().misses, 4);
+}
+
+#[test]
 fn what_cannot_be_had_is_said() {
     let (cache, _) = over(64, &[]);
     assert!(matches!(cache.open("test://a"), Err(Error::Store { error: StoreError::NotFound, .. })));
@@ -126,35 +150,13 @@ fn what_cannot_be_had_is_said() {
 
 #[test]
 fn an_error_reaches_who_reads_that_block_and_nobody_else() {
-    /// Its third block cannot be read.
-    struct Hole(Memory);
-    struct Holed(Arc<dyn Object>);
-    impl Store for Hole {
-        fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
-            Ok(Arc::new(Holed(self.0.open(name)?)))
-        }
-        fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
-            self.0.list(prefix)
-        }
-    }
-    impl Object for Holed {
-        fn size(&self) -> u64 {
-            self.0.size()
-        }
-        fn version(&self) -> &Version {
-            self.0.version()
-        }
-        fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
-            let end = offset + pieces.iter().map(|it| it.len() as u64).sum::<u64>();
-            match (offset..end).contains(&(2 * BLOCK)) {
-                true => Err(std::io::Error::other("a hole").into()),
-                false => self.0.read(offset, pieces),
-            }
-        }
-    }
     let objects = Memory::default();
     objects.put("a", bytes("a", 0, 5 * BLOCK));
-    let cache = builder(64).store("test", Arc::new(Hole(objects))).open().unwrap();
+    let hole = Gate::with(objects, |part| match part.contains(&(2 * BLOCK)) {
+        true => Err(std::io::Error::other("a hole").into()),
+        false => Ok(()),
+    });
+    let cache = builder(64).store("test", Arc::new(hole)).open().unwrap();
     let file = cache.open("test://a").unwrap();
     let error = read(&file, 0, 5 * BLOCK as usize).unwrap_err();
     assert_eq!(error.to_string(), "test://a: a hole");
@@ -302,11 +304,14 @@ impl Store for OneByOne {
     }
 }
 
-fn one_by_one(gate_open: bool) -> (Arc<OneByOne>, Arc<(Mutex<bool>, Condvar)>) {
+fn one_by_one(gate_open: bool) -> (Arc<OneByOne>, Arc<Bar>) {
     let objects = Memory::default();
     objects.put("a", bytes("a", 0, 100 * BLOCK));
-    let gate = Arc::new((Mutex::new(gate_open), Condvar::new()));
-    (Arc::new(OneByOne(Gate(objects, Arc::clone(&gate)))), gate)
+    let gate = Arc::<Bar>::default();
+    if gate_open {
+        gate.open();
+    }
+    (Arc::new(OneByOne(Gate::of(objects, &gate))), gate)
 }
 
 #[test]
@@ -356,8 +361,7 @@ fn who_waits_for_a_store_holds_up_no_other() {
             thread::yield_now();
         }
         assert_eq!(read(&cache.open("a").unwrap(), 0, 1).unwrap(), [byte("a", 0, 0)]);
-        *gate.0.lock().unwrap() = true;
-        gate.1.notify_all();
+        gate.open();
         waiting.into_iter().for_each(|it| drop(it.join().unwrap()));
     });
 }
@@ -401,8 +405,7 @@ fn who_waits_for_a_place_holds_up_no_other_of_its_store() {
             thread::yield_now();
         }
         assert_eq!(read(&near, 0, 1).unwrap(), [byte("a", 0, 0)]);
-        *gate.0.lock().unwrap() = true;
-        gate.1.notify_all();
+        gate.open();
         waiting.join().unwrap();
     });
 }
@@ -517,63 +520,34 @@ fn a_log_of_it_can_be_replayed() {
     assert!(replay(&fs::read_to_string(&log).unwrap()) >= 50);
 }
 
-/// A store that lets nothing through until it is told.
-struct Gate(Memory, Arc<(Mutex<bool>, Condvar)>);
-struct Gated(Arc<dyn Object>, Arc<(Mutex<bool>, Condvar)>);
-
-impl Store for Gate {
-    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
-        Ok(Arc::new(Gated(self.0.open(name)?, Arc::clone(&self.1))))
-    }
-    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
-        self.0.list(prefix)
-    }
-}
-
-impl Object for Gated {
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-    fn version(&self) -> &Version {
-        self.0.version()
-    }
-    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
-        let (open, changed) = &*self.1;
-        drop(changed.wait_while(open.lock().unwrap(), |open| !*open).unwrap());
-        self.0.read(offset, pieces)
-    }
-}
-
 #[test]
 fn what_is_dropped_while_it_is_on_its_way_waits_for_nothing() {
     let objects = Memory::default();
     objects.put("a", bytes("a", 0, 50 * BLOCK));
-    let gate = Arc::new((Mutex::new(false), Condvar::new()));
-    let cache = builder(64).store("test", Arc::new(Gate(objects, Arc::clone(&gate)))).open().unwrap();
+    let gate = Arc::<Bar>::default();
+    let cache = builder(64).store("test", Arc::new(Gate::of(objects, &gate))).open().unwrap();
     let file = cache.open("test://a").unwrap();
     let mut plan = cache.plan();
     plan.file(&file);
     assert!(cache.statistics().blocks_used > 0);
     // Nothing has come, and nothing will: still this ends.
     drop((plan, file, cache));
-    *gate.0.lock().unwrap() = true;
-    gate.1.notify_all();
+    gate.open();
 }
 
 #[test]
 fn two_who_miss_the_same_block_wait_for_one_request() {
     let objects = Memory::default();
     objects.put("a", bytes("a", 0, BLOCK));
-    let gate = Arc::new((Mutex::new(false), Condvar::new()));
-    let cache = builder(64).store("test", Arc::new(Gate(objects, Arc::clone(&gate)))).open().unwrap();
+    let gate = Arc::<Bar>::default();
+    let cache = builder(64).store("test", Arc::new(Gate::of(objects, &gate))).open().unwrap();
     let file = cache.open("test://a").unwrap();
     thread::scope(|scope| {
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| read(&file, 0, 4096).unwrap())).collect();
         while cache.statistics().misses + cache.statistics().late_hits < 2 {
             thread::yield_now();
         }
-        *gate.0.lock().unwrap() = true;
-        gate.1.notify_all();
+        gate.open();
         for reader in readers {
             assert_eq!(reader.join().unwrap(), bytes("a", 0, BLOCK));
         }

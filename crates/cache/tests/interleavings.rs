@@ -4,6 +4,8 @@
 
 #[path = "common/bytes.rs"]
 mod bytes;
+#[path = "common/executor.rs"]
+mod executor;
 #[path = "common/lasting.rs"]
 mod lasting;
 #[path = "common/random.rs"]
@@ -14,6 +16,7 @@ use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
@@ -145,15 +148,30 @@ fn read(world: &World, cache: &Cache, seed: u64, failed: &AtomicUsize) {
                     }
                     10..=12 => {
                         let file = viewed.get_or_init(|| file);
-                        let view = file.view(offset, count as usize);
+                        let view = match random.below(2) {
+                            0 => file.view(offset, count as usize),
+                            _ => executor::one(file.view_async(offset, count as usize)),
+                        };
                         view.map(|view| views.push((file, offset, view))).err()
                     }
+                    13 => {
+                        let woken = Arc::default();
+                        let _ = executor::poll(pin!(file.read_at_async(offset, count as usize)), &woken);
+                        let _ = executor::poll(pin!(file.view_async(offset, count as usize)), &woken);
+                        None
+                    }
                     _ => {
-                        let mut buffer = vec![0; count as usize];
-                        match file.read_at(&mut buffer, offset) {
+                        let read = match random.below(2) {
+                            0 => {
+                                let mut buffer = vec![0; count as usize];
+                                file.read_at(&mut buffer, offset).map(|came| buffer[..came].to_vec())
+                            }
+                            _ => executor::one(file.read_at_async(offset, count as usize)),
+                        };
+                        match read {
                             Ok(came) => {
-                                assert_eq!(came as u64, count.min(file.len().saturating_sub(offset)));
-                                world.check(&file, offset, &buffer[..came]);
+                                assert_eq!(came.len() as u64, count.min(file.len().saturating_sub(offset)));
+                                world.check(&file, offset, &came);
                                 None
                             }
                             Err(error) => Some(error),

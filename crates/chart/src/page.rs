@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::colour;
 use crate::layout::{self, WIDTH};
 use crate::plot::Plot;
 use crate::png::Painting;
@@ -21,10 +22,13 @@ pub struct Page {
     parts: Vec<Part>,
 }
 
-const STYLE: &str = "body { font-family: system-ui, 'DejaVu Sans', sans-serif; color: #222; max-width: 900px; \
-    margin: 2em auto; padding: 0 1em; line-height: 1.45; } svg { display: block; max-width: 100%; height: auto; margin: 1.2em 0; } \
-    table { border-collapse: collapse; font-size: 90%; } th, td { text-align: right; padding: 0.2em 0.9em; \
-    border-bottom: 1px solid #e5e5e5; overflow-wrap: anywhere; } th:first-child, td:first-child { text-align: left; padding-left: 0; }";
+/// What is wider than the reader's screen is moved by itself, so that its letters stay large enough to be read.
+const STYLE: &str = "body { font-family: system-ui, 'DejaVu Sans', sans-serif; color: var(--text); background: var(--paper); \
+    max-width: 900px; margin: 2em auto; padding: 0 1em; line-height: 1.45; overflow-wrap: anywhere; } \
+    .wide { overflow-x: auto; margin: 1.2em 0; } svg { display: block; max-width: 100%; min-width: 660px; height: auto; } \
+    table { border-collapse: collapse; font-size: 90%; overflow-wrap: normal; } th, td { text-align: right; \
+    padding: 0.2em 0.9em; border-bottom: 1px solid var(--grid); } \
+    th:first-child, td:first-child { text-align: left; padding-left: 0; min-width: 9em; overflow-wrap: anywhere; }";
 
 impl Page {
     /// An empty page of this title.
@@ -62,8 +66,9 @@ impl Page {
         let title = escaped(&self.title);
         let mut html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
-             <h1>{title}</h1>\n"
+             <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{title}</title>\n<style>{} {STYLE}</style>\n<h1>{title}</h1>\n",
+            colour::style()
         );
         for part in &self.parts {
             // Writing to a string does not fail.
@@ -81,12 +86,12 @@ impl Page {
                         format!("<tr>{cells}</tr>\n")
                     };
                     let rows: String = rows.iter().map(|cells| row(cells, "td")).collect();
-                    writeln!(html, "<table>\n{}{rows}</table>", row(columns, "th"))
+                    writeln!(html, "<div class=\"wide\"><table>\n{}{rows}</table></div>", row(columns, "th"))
                 }
                 Part::Plot(plot) => {
                     let mut svg = Svg::new(WIDTH, layout::height(plot));
                     layout::draw(plot, &mut svg);
-                    writeln!(html, "{}", svg.finish())
+                    writeln!(html, "<div class=\"wide\">{}</div>", svg.finish())
                 }
             };
         }

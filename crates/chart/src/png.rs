@@ -89,7 +89,7 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn color(Colour { red, green, blue, opacity }: Colour) -> Color {
+fn color(Colour { light: [red, green, blue], opacity, .. }: Colour) -> Color {
     Color::from_rgba8(red, green, blue, (opacity * 255.0).round() as u8)
 }
 
@@ -181,7 +181,7 @@ impl Canvas for Painting {
 fn covered(below: PremultipliedColorU8, colour: Colour, coverage: f32) -> PremultipliedColorU8 {
     let part = coverage.clamp(0.0, 1.0) * colour.opacity;
     let mix = |below: u8, above: u8| (f32::from(below) * (1.0 - part) + f32::from(above) * part).round() as u8;
-    let (red, green, blue) =
-        (mix(below.red(), colour.red), mix(below.green(), colour.green), mix(below.blue(), colour.blue));
+    let [red, green, blue] = colour.light;
+    let (red, green, blue) = (mix(below.red(), red), mix(below.green(), green), mix(below.blue(), blue));
     PremultipliedColorU8::from_rgba(red, green, blue, 255).unwrap_or(below)
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use crate::canvas::{Anchor, Canvas, Place, Rectangle, Style};
-use crate::colour::Colour;
+use crate::colour::{self, Colour};
 
-/// A picture being written.
+/// A picture being written. It has its colours with it, to be taken out of its page.
 pub(crate) struct Svg {
     text: String,
 }
@@ -16,7 +16,9 @@ impl Svg {
         let (width, height) = (number(width), number(height));
         svg.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n"
+             height=\"{height}\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n\
+             <style>{} svg {{ background: var(--paper); }}</style>\n",
+            colour::style()
         ));
         svg
     }
@@ -39,9 +41,9 @@ fn number(number: f32) -> String {
 }
 
 fn paint(attribute: &str, colour: Colour) -> String {
-    let Colour { red, green, blue, opacity } = colour;
+    let Colour { name, opacity, .. } = colour;
     let opacity = if opacity < 1.0 { format!(" {attribute}-opacity=\"{opacity:.2}\"") } else { String::new() };
-    format!("{attribute}=\"#{red:02x}{green:02x}{blue:02x}\"{opacity}")
+    format!("{attribute}=\"var(--{name})\"{opacity}")
 }
 
 /// A text without the letters that mean something to HTML.

@@ -93,6 +93,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             let question = options.asked()?.among(&names)?;
             let processes = trace.processes();
             let mut witness = Witness::new(question, options.policy.as_str(), names, &processes);
+            witness.name_sites(&trace.sites_named);
             let cache_blocks = options.cache.blocks(&trace);
             options.run(&trace, cache_blocks, &mut witness)?;
             tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)))

@@ -16,7 +16,8 @@ pub fn main(verb: &str, words: &[OsString]) -> Result<u8, String> {
     let error = Command::new(beside.unwrap_or_else(|| PROGRAM.into())).arg(verb).args(words).exec();
     Err(match error.kind() {
         std::io::ErrorKind::NotFound => format!(
-            "{PROGRAM} is not installed, which does this: 'make mount install-mount' in foresee's sources has it"
+            "{PROGRAM} is not installed, which does this: foresee's .deb and tarball have it, as have \
+             'cargo install {PROGRAM}', and 'make mount install-mount' in the sources"
         ),
         _ => format!("{PROGRAM}: {error}"),
     })

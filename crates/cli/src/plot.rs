@@ -100,9 +100,17 @@ fn page(
     let ranks = Ranks::of(trace);
     let title = if groups.names.len() > 1 { format!("References by {}", groups.what) } else { "References".to_owned() };
     page.plot(references(trace, &ranks, &title, &groups.names, |at, nth| groups.of_reference(at, nth)));
-    let title = format!("References by pattern, as {} sees them", patterns.policy);
-    page.plot(references(trace, &ranks, &title, &patterns.names, |at, nth| patterns.of_reference(at, nth)));
-    page.plot(curves::miss_ratios(trace, choices, progress));
+    match patterns.only() {
+        Some(pattern) => page.text(format!("To {} all references are of one pattern: {pattern}.", patterns.policy)),
+        None => {
+            let title = format!("References by pattern, as {} sees them", patterns.policy);
+            page.plot(references(trace, &ranks, &title, &patterns.names, |at, nth| patterns.of_reference(at, nth)));
+        }
+    }
+    match curves::miss_ratios(trace, choices, progress) {
+        Some(plot) => page.plot(plot),
+        None => page.text("Hardly a block is referenced twice: no cache, of whatever size and policy, saves a miss."),
+    }
     partitions::partitions(trace, choices, cache_blocks, progress).into_iter().for_each(|plot| page.plot(plot));
     distribution(trace, &patterns, &mut page);
     Ok(page)

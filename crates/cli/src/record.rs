@@ -3,6 +3,7 @@
 mod command;
 mod live;
 mod output;
+mod symbols;
 
 use std::path::PathBuf;
 

@@ -41,7 +41,7 @@ pub struct Running {
 
     /// The policy that decides what is fetched ahead and what is dropped, with its parameters if need
     /// be, as in readahead:keep=pcc,keep.onward=0; 'foresee sim --list' shows them [default:
-    /// readahead:keep=pcc, or readahead:keep=lru-sp with --advice or --join]
+    /// informed, or informed:keep=lru-sp with --advice or --join]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
@@ -59,7 +59,7 @@ pub fn may_use_uring() -> bool {
 /// The policy of a run that does not say which: what is known of its future is read ahead, and what its call sites show, or its programs
 /// say of what they can spare, decides what stays.
 pub fn default_policy(advised: bool) -> Choice {
-    let name = if advised { "readahead:keep=lru-sp" } else { "readahead:keep=pcc" };
+    let name = if advised { "informed:keep=lru-sp" } else { "informed" };
     name.parse().unwrap_or_else(|error| unreachable!("{error}"))
 }
 

@@ -23,14 +23,15 @@ use crate::say::print;
 use crate::source::Source;
 use crate::text::many;
 pub use notes::notes;
+use timed::{Disclosures, Program, disclosures};
 pub use timed::{disclosure, refuse_offline, think};
 
 /// Options of `foresee sim`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace (- for standard input)
-    #[arg(required_unless_present = "list")]
-    trace: Option<PathBuf>,
+    /// The trace (- for standard input); with a clock several, which are run side by side in one memory
+    #[arg(value_name = "TRACE", required_unless_present = "list")]
+    traces: Vec<PathBuf>,
 
     /// Policies, each with its parameters if need be, all joined by commas:
     /// lru,pcc:by_hash=0,halve_at=0,arc. A parameter of a policy that is itself one:
@@ -47,11 +48,12 @@ pub struct Options {
     source: Source,
 
     /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first),
-    /// 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    /// 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp. Given more than once: of each trace its
+    /// own (/dev/null advises nothing)
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
-    advice: Option<Advised>,
+    advice: Vec<Advised>,
 
-    #[arg(long, value_name = "DEVICE", help = device_help(), conflicts_with_all = ["sample", "advice"])]
+    #[arg(long, value_name = "DEVICE", help = device_help(), conflicts_with = "sample")]
     device: Option<device::Choice>,
 
     /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
@@ -63,11 +65,11 @@ pub struct Options {
     disks: u16,
 
     /// With a clock: what is known beforehand, for policies that fetch ahead, as tip1 and tip2. told: each process discloses
-    /// when it begins all it will read; recorded: what an earlier run read, trusted as it comes true; recorded:20%: as many of its
-    /// requests were others
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
-          value_parser = disclosure, requires = "device")]
-    disclose: Option<Disclosure>,
+    /// when it begins all it will read; recorded: what an earlier run read, trusted as it comes true; told:20%, recorded:20%: as many
+    /// of its requests were others; none. Of several traces the same, or of each its own: told,none
+    #[arg(long, value_name = "HOW,HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
+          value_parser = disclosures, requires = "device")]
+    disclose: Option<Disclosures>,
 
     /// With a clock: beside each elapsed time, the least that the device, the memory and the program's own work allow, whatever the policy
     #[arg(long, requires = "device")]
@@ -110,39 +112,83 @@ pub fn policies(text: &str) -> Result<Vec<Choice>, String> {
     choices.iter().map(|choice| choice.parse()).collect()
 }
 
+/// What is said of all traces, or of each its own.
+fn of_each<T>(said: &[T], at: usize) -> Option<&T> {
+    if said.len() == 1 { said.first() } else { said.get(at) }
+}
+
+impl Options {
+    /// Loads a trace, whose programs give this advice.
+    fn advised(&self, path: &Path, advice: Option<&Advised>) -> Result<Trace, String> {
+        let mut trace = self.source.load(path, self.device.is_some())?;
+        advice.into_iter().for_each(|advised| trace.advise(&advised.advice));
+        Ok(trace)
+    }
+
+    fn known(&self) -> &[Option<Disclosure>] {
+        self.disclose.as_ref().map_or(&[], |it| &it.0)
+    }
+
+    /// What is said is said of all traces, or of each.
+    fn check_numbers(&self) -> Result<(), String> {
+        for (option, values) in [("--advice", self.advice.len()), ("--disclose", self.known().len())] {
+            if values > 1 && values != self.traces.len() {
+                let traces = many(self.traces.len() as u64, "trace");
+                return Err(format!("{option}: {values} values for {traces}; give one for all, or one for each"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The traces, and what is known of each.
+    fn programs(&self) -> Result<Vec<Program<'_>>, String> {
+        let known = self.known();
+        let mut programs: Vec<Program<'_>> = Vec::new();
+        for (at, path) in self.traces.iter().enumerate() {
+            let trace = self.advised(path, of_each(&self.advice, at))?;
+            programs.push(Program { path, trace, disclose: of_each(known, at).copied().flatten() });
+        }
+        let block_bytes = |program: &Program<'_>| program.trace.block_bytes;
+        if let Some(other) = programs.iter().find(|it| block_bytes(it) != block_bytes(&programs[0])) {
+            let [(one, of_one), (other, of_other)] =
+                [&programs[0], other].map(|it| (it.path.display(), block_bytes(it)));
+            return Err(format!(
+                "{one} is in blocks of {of_one} bytes, and {other} of {of_other}; they share no memory"
+            ));
+        }
+        Ok(programs)
+    }
+}
+
 /// Runs the policies; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
-    let Some(path) = options.trace.as_ref().filter(|_| !options.list) else {
+    if options.list {
         print(list)?;
         return Ok(0);
-    };
+    }
+    options.check_numbers()?;
     let json = Output::check_any("--json", options.json.as_deref())?;
     let csv = Output::check_any("--csv", options.csv.as_deref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => Registry::default().specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
-    let mut trace = options.source.load(path, options.device.is_some())?;
-    if let Some(advised) = &options.advice {
-        trace.advise(&advised.advice);
-    }
-    let sizes: Vec<u64> = options.cache.iter().map(|size| size.blocks(&trace)).collect();
-    let (rows, text) = match options.device {
-        Some(device) => {
+    let (rows, text) = match (options.device, &options.traces[..]) {
+        (Some(device), _) => {
             let choices = match &options.policy {
                 Some(_) => choices,
                 None => choices.into_iter().filter(|choice| !choice.is_offline()).collect(),
             };
-            let how = clocked::Options {
-                think: options.think,
-                disclose: options.disclose,
-                device,
-                disks: options.disks,
-                lookup_ns: 0,
-            };
-            timed::run(path, &trace, &how, &choices, &sizes, options.bound)?
+            let how =
+                clocked::Options { think: options.think, disclose: None, device, disks: options.disks, lookup_ns: 0 };
+            timed::run(&options.programs()?, &how, &choices, &options.cache, options.bound)?
         }
-        None => untimed::run(path, &trace, &choices, &sizes)?,
+        (None, [path]) => {
+            let trace = options.advised(path, of_each(&options.advice, 0))?;
+            let sizes: Vec<u64> = options.cache.iter().map(|size| size.blocks(&trace)).collect();
+            untimed::run(path, &trace, &choices, &sizes)?
+        }
+        (None, _) => return Err("several traces are run side by side, which takes a clock: add --device".to_owned()),
     };
     if let Some(output) = &json {
         write_json(output, &json!(rows))?;

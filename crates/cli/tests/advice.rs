@@ -68,7 +68,7 @@ fn advice_means_a_policy_that_takes_it() {
     end(place.run(&["--advice", "advice", "--log", &log], &["cat", "f"]), b"").with(0);
     let text = std::fs::read_to_string(&log).unwrap();
     assert!(
-        text.lines().next().unwrap().contains("policy=readahead:keep=lru-sp") && text.contains("set-policy"),
+        text.lines().next().unwrap().contains("policy=informed:keep=lru-sp") && text.contains("set-policy"),
         "{text}"
     );
     end(place.foresee(&["replay", &log]), b"").with(0);

@@ -48,7 +48,7 @@ fn the_answer_comes_first() {
         );
     }
     // What foresee takes to start is in the answer, and not in the table.
-    let own = settings.iter().find(|it| it["hints"] == "told" && it["policy"] == "readahead:keep=pcc").unwrap();
+    let own = settings.iter().find(|it| it["hints"] == "told" && it["policy"] == "informed").unwrap();
     let start = seconds(&storages[0], "disclosed_s") - seconds(own, "elapsed_s");
     assert!((start - seconds(&facts["costs"], "start_s")).abs() < 1e-9 && start > 0.0, "{start}");
 

@@ -85,10 +85,7 @@ fn a_block_of_a_real_run() {
     };
     let block = format!("{}:{}", field("file"), field("first"));
     let text = explain(&place, &["log", "--block", &block]).with(0).out();
-    assert!(
-        text.contains("under readahead:keep=pcc") && text.contains("read by reader") && text.contains("times:"),
-        "{text}"
-    );
+    assert!(text.contains("under informed,") && text.contains("read by reader") && text.contains("times:"), "{text}");
     assert!(explain(&place, &["log", "--at", "1us"]).with(0).out().contains("memory: "));
     let ended = explain(&place, &["log", "--block", "name:1"]).with(2);
     assert!(ended.err().contains("the run met no file of that name"), "{ended:?}");

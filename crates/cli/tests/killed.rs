@@ -4,7 +4,8 @@ mod support;
 
 use std::fs;
 
-use support::process::{kill, program_of, state_of};
+use support::process::kill;
+use support::processes::{program_of, state_of};
 use support::{Place, Same, Under, end, have, lines_of, wait_until};
 
 fn is_gone(pid: i32) -> bool {

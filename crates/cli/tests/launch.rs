@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use support::{Place, Under, end, have, is_root, process, wait_until};
+use support::{Place, Under, end, have, is_root, kill, processes, wait_until};
 
 /// A terminal with an interactive bash, to which lines are typed. Each line of the script is a mark and what to type; a mark is waited
 /// for, as a line of its own, before the next is typed. ^Z and ^D stand for themselves, \n ends a line.
@@ -71,7 +71,7 @@ fn type_in(dialogue: &[(&str, &str)]) {
         let ended = end(shell(&place, foreseen), steps.as_bytes());
         assert_eq!(ended.out(), marks, "foreseen: {foreseen}: {ended:?}");
         for pid in place.processes() {
-            process::kill(pid, libc::SIGKILL);
+            kill(pid, libc::SIGKILL);
         }
         place.assert_nothing_left();
     }
@@ -179,18 +179,18 @@ fn each_signal_comes_once_whoever_is_sent_it() {
                 let whom = match round % 3 {
                     0 => -under.pid(),
                     1 => under.pid(),
-                    _ => process::program_of(under.pid()),
+                    _ => processes::program_of(under.pid()),
                 };
-                process::kill(whom, number);
+                kill(whom, number);
                 sent += &format!("{name}\n");
                 under.read_line();
                 // Signals of one kind do not queue, and some void others: each is to be taken by all before the next one.
-                let pending = || place.processes().into_iter().any(process::has_pending_signals);
+                let pending = || place.processes().into_iter().any(processes::has_pending_signals);
                 wait_until("all have taken it", || !pending());
                 assert_eq!(under.said, format!("ready\n{sent}"), "joined: {joined}, round {round}");
             }
         }
-        process::kill(-under.pid(), libc::SIGTERM);
+        kill(-under.pid(), libc::SIGTERM);
         let (said, how) = under.finish();
         assert_eq!((said.as_str(), how.as_str()), (format!("ready\n{sent}").as_str(), "status 5"), "joined: {joined}");
         place.assert_nothing_left();
@@ -210,11 +210,11 @@ fn who_ends_all_foresees_ends_the_program_once() {
     // Who has just been started is called so for a moment.
     let is_alone = || place.processes().iter().filter(|pid| named(pid) || command(pid)).eq([&under.pid()]);
     wait_until("the program alone is called so", is_alone);
-    process::kill(under.pid(), libc::SIGTERM);
+    kill(under.pid(), libc::SIGTERM);
     let mut under = under;
     under.read_line();
     assert_eq!(under.said, "ready\ntold\n");
-    process::kill(-under.pid(), libc::SIGKILL);
+    kill(-under.pid(), libc::SIGKILL);
 }
 
 #[test]
@@ -286,6 +286,22 @@ fn under_limits_that_are_too_low_for_us_the_command_runs() {
     let ended = end(place.plain(&["bash", "-c", &script]), b"").with(127);
     assert_eq!(ended.err().lines().count(), 1, "{ended:?}");
     place.assert_nothing_left();
+}
+
+#[test]
+fn without_its_library_the_command_runs_and_it_is_said_how_to_get_it() {
+    let place = Place::new();
+    let alone = place.aside("bin/foresee");
+    fs::create_dir_all(alone.parent().unwrap()).unwrap();
+    fs::copy(support::binary(), &alone).unwrap();
+    let mut command = place.command(&alone);
+    command.args(["run", "--", "echo", "ran"]);
+    let ended = end(command, b"").with(0);
+    assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{ended:?}");
+    for word in ["without foresee", "bin/libforesee_preload.so", "lib/foresee/libforesee_preload.so", "foresee-preload"]
+    {
+        assert!(ended.err().contains(word), "no '{word}': {ended:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
-use support::process::{kill, program_of, state_of};
+use support::process::kill;
+use support::processes::{program_of, state_of};
 use support::{Ended, Place, Under, binary, end, have, is_root, lines_of, wait_until};
 
 const NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];

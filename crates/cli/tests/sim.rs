@@ -120,6 +120,63 @@ fn a_clock_shows_what_hints_save() {
     }
 }
 
+/// Several traces in one memory, of each of which something else is known.
+#[test]
+fn traces_run_side_by_side() {
+    let place = recorded();
+    fs::copy(place.path("trace.parquet"), place.path("other.parquet")).unwrap();
+    let sim = |traces: &[&str], words: &[&str]| {
+        let common = ["-p", "lru,tip1", "--device", "servers=0,latency_us=1000", "--think", "20us", "--json"];
+        json(foresee(&place, &[&["sim"], traces, &common, words].concat())).as_array().unwrap().clone()
+    };
+    let both = ["trace.parquet", "other.parquet"];
+    let seconds = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
+    // With room for both, on a device that serves any number, each is alone; but for the blocks that are another's by now.
+    let (one, two) = (sim(&both[..1], &["-c", "100%"]), sim(&both, &["-c", "100%"]));
+    for (one, two) in one.iter().zip(&two) {
+        assert!(
+            one["elapsed_s_1"].is_null()
+                && one["cache_blocks"].as_u64().unwrap() * 2 == two["cache_blocks"].as_u64().unwrap(),
+            "{two}"
+        );
+        for key in ["elapsed_s", "elapsed_s_1", "elapsed_s_2"] {
+            assert_eq!(seconds(two, key), seconds(one, "elapsed_s"), "{key} of {two}");
+        }
+        assert_eq!(one["misses"].as_u64().unwrap() * 2, two["misses"]);
+    }
+    let told = sim(&both, &["-c", "100%", "--disclose=told,none"]);
+    assert!(seconds(&told[1], "elapsed_s_1") < 0.7 * seconds(&told[1], "elapsed_s_2"), "{told:#?}");
+    // A fifth of it wrong: nothing is believed beyond what comes true.
+    let partly = sim(&both, &["-c", "100%", "--disclose=none,told:20%"]);
+    assert!(seconds(&partly[1], "elapsed_s_2") < seconds(&partly[1], "elapsed_s_1"), "{partly:#?}");
+    // Advised to give up what was read last, a loop keeps a part of its blocks; who is not advised keeps nothing.
+    place.write("loop.txt", (0..300).map(|at| format!("{}\n", at % 100)).collect::<String>());
+    place.write("advice", "level 0 mru\n");
+    let words = ["sim", "loop.txt", "loop.txt", "-p", "lru-sp", "-c", "100", "--device", "latency_us=1000"];
+    let advised = |words_too: &[&str]| {
+        let row = json(foresee(&place, &[&words[..], words_too, &["--json"]].concat()))[0].clone();
+        (seconds(&row, "elapsed_s_1"), seconds(&row, "elapsed_s_2"))
+    };
+    let (plain, one) = (advised(&[]), advised(&["--advice", "advice", "--advice", "/dev/null"]));
+    let all = advised(&["--advice", "advice"]);
+    assert!(one.0 < plain.0 && all.0 < plain.0 && all.1 < plain.1, "{plain:?}, {one:?}, {all:?}");
+    let text = foresee(&place, &words).with(0).out();
+    assert!(text.contains("of 1       of 2\n") && text.matches("loop.txt: 300 requests").count() == 2, "{text}");
+    for (words, named) in &[
+        (&["sim", "loop.txt", "loop.txt"][..], "--device"),
+        (&["sim", "loop.txt", "--advice", "advice", "--advice", "advice"], "--advice: 2 values for 1 trace"),
+        (&[&words[..], &["--disclose=told,none,told"]].concat(), "--disclose: 3 values for 2 traces"),
+        (
+            &[&words[..], &["--advice", "advice", "--advice", "advice", "--advice", "advice"]].concat(),
+            "--advice: 3 values",
+        ),
+        (&[&words[..], &["--disclose=told,lies"]].concat(), "'lies' is no way to know beforehand"),
+    ] {
+        let ended = foresee(&place, words).with(2);
+        assert!(ended.err().contains(named), "{words:?}: {ended:?}");
+    }
+}
+
 #[test]
 fn the_least_time_there_can_be_stands_beside_what_it_took() {
     let place = recorded();

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Place, Same, Under, end, have, process, same};
+use support::{Place, Same, Under, end, have, process, processes, same};
 
 #[test]
 fn the_status_passes_through() {
@@ -155,7 +155,7 @@ fn a_stopped_run_goes_on() {
     let under = Under::way(place.run(&[], &["sh", "-c", "echo; sleep 0.3; cat d/f0"]));
     let pid = under.pid();
     process::kill(-pid, libc::SIGSTOP);
-    support::wait_until("it stands still", || process::state_of(pid).is_some_and(|(state, _)| state == 'T'));
+    support::wait_until("it stands still", || processes::state_of(pid).is_some_and(|(state, _)| state == 'T'));
     process::kill(-pid, libc::SIGCONT);
     assert_eq!(under.finish(), (format!("\n{}", support::lines_of(0, 10)), "status 0".to_owned()));
 }

@@ -84,6 +84,34 @@ fn the_documents_name_all_there_is() {
 }
 
 #[test]
+fn links_lead_somewhere_and_the_index_to_each_page() {
+    let mut files = Vec::new();
+    sources(&root(), &mut files);
+    files.retain(|file| file.extension().is_some_and(|it| it == "md"));
+    let linked = |file: &Path| -> Vec<PathBuf> {
+        let text = fs::read_to_string(file).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let ours = links.filter(|link| !link.is_empty() && !link.contains("://"));
+        ours.map(|link| file.with_file_name("").join(link)).collect()
+    };
+    for file in &files {
+        for leads in linked(file) {
+            assert!(leads.exists(), "{}: nothing is at {}", file.display(), leads.display());
+        }
+    }
+    let (folder, index) = (root().join("docs"), linked(&root().join("docs/README.md")));
+    let pages: Vec<_> = files.iter().filter(|file| file.parent() == Some(&folder)).collect();
+    assert!(pages.len() > 10, "{pages:?}");
+    for page in pages {
+        assert!(
+            page.ends_with("README.md") || index.contains(page),
+            "docs/README.md does not lead to {}",
+            page.display()
+        );
+    }
+}
+
+#[test]
 fn the_makefile_has_what_the_documents_name() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
     for document in ["README.md", "HACKING.md"] {
@@ -94,5 +122,45 @@ fn the_makefile_has_what_the_documents_name() {
         for target in targets {
             assert!(makefile.contains(&format!("\n{target}:")), "{document}: the Makefile has no {target}");
         }
+    }
+}
+
+/// The packages that a manifest of the workspace depends on, but for the workspace's own.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut depends = false;
+    for line in manifest.lines() {
+        match line.strip_prefix('[') {
+            Some(table) => depends = table.ends_with("dependencies]") && !table.starts_with("workspace"),
+            None if depends => {
+                found.extend(line.split(['=', '.', ' ']).next().filter(|it| !it.is_empty() && *it != "#"))
+            }
+            None => {}
+        }
+    }
+    found.retain(|name| *name != "foresee" && !name.starts_with("foresee-"));
+    found
+}
+
+#[test]
+fn each_dependency_says_why_it_is_there() {
+    let text = fs::read_to_string(root().join("HACKING.md")).unwrap();
+    let rows = text.split("\n| crate |").nth(1).unwrap().lines().skip(2).take_while(|line| line.starts_with('|'));
+    let crates = rows.map(|row| row.split('|').nth(1).unwrap().split('(').next().unwrap());
+    let documented: Vec<_> = crates.flat_map(|names| names.split(',')).map(str::trim).collect();
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let members =
+        workspace.split("members = [").nth(1).unwrap().split(']').next().unwrap().split('"').skip(1).step_by(2);
+    let mut used = Vec::new();
+    for member in members {
+        let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
+        used.extend(dependencies(&manifest).into_iter().map(str::to_owned));
+    }
+    assert!(used.len() > 20, "{used:?}");
+    for name in &used {
+        assert!(documented.contains(&name.as_str()), "HACKING.md does not say why {name} is there");
+    }
+    for name in documented {
+        assert!(used.iter().any(|it| it == name), "HACKING.md names {name}, on which nothing depends");
     }
 }

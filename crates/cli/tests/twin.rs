@@ -91,7 +91,7 @@ fn an_altered_log_is_found_out() {
         assert!(ended.out().contains(&format!("line {number}")), "line {number} of {with:?}: {ended:?}");
         assert!(ended.out().contains("logged") && ended.out().contains("replayed"), "{ended:?}");
     }
-    assert!(write(0, &[&lines[0].replace("policy=readahead:keep=pcc", "policy=null")]).how == "status 1");
+    assert!(write(0, &[&lines[0].replace("policy=informed", "policy=null")]).how == "status 1");
 }
 
 #[test]

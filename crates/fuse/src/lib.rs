@@ -1,5 +1,6 @@
 //! FUSE file systems of foresee's: there while a command runs, or until somebody ends them.
 
+mod logger;
 mod mounted;
 mod process;
 
@@ -10,6 +11,7 @@ use foresee_run::launch::end_as;
 use foresee_run::run::Failure;
 use foresee_run::say::say;
 
+pub use logger::{Log, To, log_file};
 pub use mounted::{Mounted, NOT_ANSWERED, Shown, unmount};
 pub use process::Process;
 

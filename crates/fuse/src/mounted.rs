@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use foresee_run::child::command as command_of;
 use foresee_run::run::Failure;
-use foresee_run::say::say;
 use fuser::{Config, Filesystem, MountOption, Session, SessionACL, SessionUnmounter};
 
 use crate::Process;
@@ -141,7 +140,7 @@ impl Drop for Mounted {
                 libc::EBUSY if begun.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
                 libc::EBUSY => {
                     detach(&self.path, libc::MNT_DETACH);
-                    say(format_args!("{path}: whoever still reads it gets I/O errors now"));
+                    log::warn!("{path}: whoever still reads it gets I/O errors now");
                     break;
                 }
                 libc::EPERM => {
@@ -154,7 +153,7 @@ impl Drop for Mounted {
             }
         }
         if self.is_covered() {
-            say(format_args!("{path}: is still mounted; 'fusermount3 -u {path}'"));
+            log::warn!("{path}: is still mounted; 'fusermount3 -u {path}'");
         }
     }
 }
@@ -201,12 +200,13 @@ fn session<F: Filesystem>(view: F, at: &Path, shown: &Shown<'_>) -> Result<Sessi
     // SAFETY: takes no arguments and cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
     if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
-        return Err(format!("/dev/fuse: {error}: it takes FUSE"));
+        return Err(format!("/dev/fuse: {error}: it takes FUSE, and the right to use that device"));
     }
     let mut config = Config::default();
     config.mount_options = vec![
         MountOption::FSName(shown.name.into()),
-        MountOption::Subtype("foresee".into()),
+        // As the kernel is told it, too: `Subtype` is for fusermount3 alone. Those who read ahead know us by it.
+        MountOption::CUSTOM("subtype=foresee".into()),
         MountOption::DefaultPermissions,
         MountOption::NoAtime,
     ];
@@ -216,8 +216,13 @@ fn session<F: Filesystem>(view: F, at: &Path, shown: &Shown<'_>) -> Result<Sessi
     config.n_threads = Some(shown.threads);
     Session::new(view, at, &config).map_err(|error| {
         let error = error.to_string();
-        let needs = if root { "the right to mount" } else { "root, or fusermount3 (package fuse3)" };
-        format!("{}: mounting: {}; it needs {needs}", at.display(), error.trim())
+        let needs = match root {
+            true => "; it needs the right to mount",
+            // That says itself what it is about.
+            false if error.contains("fusermount3:") => "",
+            false => "; it needs root, or fusermount3 (package fuse3)",
+        };
+        format!("{}: mounting: {}{needs}", at.display(), error.trim())
     })
 }
 

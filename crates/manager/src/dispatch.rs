@@ -113,6 +113,8 @@ impl Caution {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub device: DeviceId,
+    /// Where its file begins.
+    place: u64,
     pub first: Block,
     pub count: u64,
     pub class: Class,
@@ -126,8 +128,9 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    fn new(device: DeviceId, first: Block, count: u64, class: Class, rank: usize) -> Self {
-        Flight { device, first, count, class, read_over: 0, rank, since: Time(0), beside: 0, sent: Sent::default() }
+    fn new(device: DeviceId, place: u64, first: Block, count: u64, class: Class, rank: usize) -> Self {
+        let (since, sent) = (Time(0), Sent::default());
+        Flight { device, place, first, count, class, read_over: 0, rank, since, beside: 0, sent }
     }
 
     /// Whether it is for a run that nobody disclosed.
@@ -190,9 +193,14 @@ impl Device {
         u64::from(self.limits.outstanding_max.saturating_sub(self.outstanding))
     }
 
-    /// Blocks of a gap that is read over.
+    /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes over them in any case.
     fn gap_blocks(&self) -> u64 {
-        self.shape.map_or(0, |shape| shape.gap_blocks(self.pipe.blocks.best(), self.limits.outstanding_max))
+        let best = self.pipe.blocks.best();
+        match self.shape {
+            Some(shape) => shape.gap_blocks(best, self.limits.outstanding_max),
+            None if self.has_arm() => self.access_ns.zip(best).map_or(0, |(access, best)| (access * best) as u64),
+            None => 0,
+        }
     }
 
     /// Blocks of each request, of so many that are split over the requests that may still go out.
@@ -352,11 +360,11 @@ impl Dispatch {
     }
 
     /// How long a request of its own keeps this device busy, or a disk of the array that begins with it; None until it is known how it
-    /// serves several.
+    /// serves several. Side by side, that is at most half of what one takes; how much less shows when many were out.
     pub fn request_ns(&self, id: DeviceId) -> Option<f64> {
         self.disks(id).find_map(|it| match it.sweep.is_one_by_one()? && it.may_have_arm() {
             true => it.access_ns,
-            false => it.pipe.requests.best().map(|rate| 1.0 / rate),
+            false => Some((1.0 / it.pipe.requests.best()?).min(it.access_ns? / 2.0)),
         })
     }
 
@@ -455,7 +463,7 @@ impl Dispatch {
             let first = Block { index, ..first };
             let count = (end - index).min(self.stripe.rest_of_unit(home.place + index)).min(piece);
             let device = self.disk_of(home, first);
-            self.send(now, Flight::new(device, first, count, Class::Demand, 0), out);
+            self.send(now, Flight::new(device, home.place, first, count, Class::Demand, 0), out);
             index += count;
             fetches += 1;
         }
@@ -526,7 +534,7 @@ impl Dispatch {
         for key in key..key + count {
             self.waiting.remove(&key);
         }
-        let mut flight = Flight::new(id, first, count, class, rank);
+        let mut flight = Flight::new(id, place, first, count, class, rank);
         self.take_neighbours(&mut flight);
         Some(flight)
     }
@@ -540,12 +548,13 @@ impl Dispatch {
         }
     }
 
-    /// Blocks that this request may have; none are added where requests do not go by what was measured.
+    /// Blocks that this request may have; none are added where requests do not go by what was measured, but for an arm.
     fn longest(&mut self, flight: &Flight) -> u64 {
+        let of_unit = self.stripe.rest_of_unit(flight.place + flight.first.index);
         let device = self.device(flight.device);
-        match device.shape {
-            Some(_) => device.limits.cluster_blocks_max.min(Block::INDEX_LIMIT - flight.first.index),
-            None => 0,
+        match device.shape.is_some() || device.has_arm() {
+            true => device.limits.cluster_blocks_max.min(Block::INDEX_LIMIT - flight.first.index).min(of_unit),
+            false => 0,
         }
     }
 
@@ -600,7 +609,7 @@ impl Dispatch {
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
             if flight.class != Class::Demand && !flight.is_of_run() {
-                device.sweep.finished(took, flight.beside > 0, device.limits.outstanding_max);
+                device.sweep.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
         if flight.beside == 0 && !cached {
@@ -614,7 +623,7 @@ impl Dispatch {
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
-                runs.overlap.finished(took, flight.beside > 0, device.limits.outstanding_max);
+                runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
         self.in_flight = self.in_flight.saturating_sub(flight.count);

@@ -165,9 +165,7 @@ impl Manager {
         let before = self.statistics.counted();
         self.begun = out.len();
         self.weighed.clear();
-        if self.hints.has_cleared() {
-            drop(self.hints.take_cleared());
-        }
+        drop(self.hints.take_cleared());
         self.now = now;
         match event {
             // By far the most events are these. They are taken apart at once: to copy them costs more than to find a page.

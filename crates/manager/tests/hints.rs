@@ -94,6 +94,27 @@ fn far_reads_of_what_is_known_to_be_flawed_consume_nothing() {
     assert_eq!(accuracy(&driver), (202, 50), "it is flawed");
 }
 
+/// Where several read together, entries are passed over when many more were read; of long ones a flaw shows before that.
+#[test]
+fn what_the_foremost_left_out_earns_less_than_what_is_flawless() {
+    let brought = |left_out: u64| {
+        let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks: 4 });
+        driver.known(0, 1 << 30);
+        let mut brought = 0;
+        for entry in 0..1000 {
+            brought += fetched(&driver.hint_from(1, Source::Profile, 0, range(entry * 8, 8))).len();
+        }
+        for entry in (0..20).filter(|entry| entry % 5 != 4 || entry / 5 >= left_out) {
+            brought += fetched(&driver.read(1, 0, entry * 8, 8)).len();
+        }
+        brought += fetched(&driver.drain()).len();
+        assert_eq!(driver.skipped(Source::Profile), 0, "none is passed over");
+        brought
+    };
+    let (flawless, flawed) = (brought(0), brought(4));
+    assert!(flawless > 16 * 150 && flawed < 8 * 150, "{flawless}, {flawed}");
+}
+
 #[test]
 fn what_is_disclosed_in_no_order_is_consumed_entry_by_entry() {
     let mut driver = driver();

@@ -451,3 +451,21 @@ fn a_run_is_followed_behind_what_is_given_up_at_once() {
         assert!(misses <= 4, "pass {pass}: {misses} misses");
     }
 }
+
+/// In long requests, too: what the request that has a stretch wanted has read of it makes room for the rest.
+#[test]
+fn a_loop_in_long_requests_is_read_ahead() {
+    for policy in ["readahead:keep=pcc", "informed"] {
+        let mut driver = driver(policy, 5_000);
+        let mut pass = || {
+            let before = driver.manager.statistics().misses;
+            for request in 0..160 {
+                driver.read(1, 0, request * 64, 64);
+                driver.arrive();
+            }
+            driver.manager.statistics().misses - before
+        };
+        let misses: Vec<u64> = (0..5).map(|_| pass()).collect();
+        assert!(misses[1..].iter().all(|&misses| misses < 640), "{policy}: {misses:?}");
+    }
+}

@@ -53,6 +53,40 @@ fn sent_of(driver: &mut Driver, blocks: &[u64]) -> Vec<(u64, u64)> {
     sent.into_iter().map(|(_, _, first, count)| (first, count)).collect()
 }
 
+/// A device that serves one request after the other, each in 5 ms, and four blocks a millisecond; nobody says that requests may be shaped.
+fn arm(capacity: u64) -> Driver {
+    let policy = "tip1:unread_share=1".parse().expect("a policy");
+    let device = DeviceLimits { sort_blocks: 1, ..DeviceLimits::default() };
+    let mut driver = Driver::new(&Config { device, ..Config::new(capacity, policy) });
+    driver.small = false;
+    driver.known(9, 8192);
+    // One alone, 16 at once, and a long one.
+    let mut first = 0;
+    for (requests, count) in [(1, 1), (16, 1), (1, 40)] {
+        let asked: Vec<u64> = (0..requests).map(|at| first + 60 * at).collect();
+        asked.iter().for_each(|&first| drop(driver.hint(9, 9, Want::Range { first, count })));
+        let out: Vec<FetchId> = driver.flights.keys().copied().collect();
+        for fetch in out {
+            driver.now += if count == 1 { 5_000_000 } else { 10_000_000 };
+            driver.handle(Event::FetchDone { fetch });
+        }
+        asked.iter().for_each(|&first| drop(driver.serve(9, 9, first, count)));
+        first += 60 * requests;
+    }
+    driver.handle(Event::DeviceLimits { device: DeviceId(0), requests: 1, blocks: 64, shaped: false });
+    driver.known(0, 400);
+    driver
+}
+
+/// Four blocks a millisecond pass under it in any case: 20 of them while it would turn to the next request.
+#[test]
+fn an_arm_reads_over_what_it_passes() {
+    let mut driver = arm(4000);
+    assert_eq!(sent_of(&mut driver, &[10, 25, 12, 11, 60]), [(10, 16), (60, 1)]);
+    assert_eq!(driver.manager.statistics().read_over, 12);
+    assert_eq!(driver.manager.statistics().ahead[Source::Readahead as usize].fetched, 12);
+}
+
 #[test]
 fn gaps_that_cost_less_than_a_request_are_read_over() {
     // 64 blocks arrive in the time of a request, and one request at a time is taken.

@@ -4,13 +4,17 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use foresee::Cache;
-use foresee_fuse::{Mounted, NOT_ANSWERED, Process, Shown, serve};
+use foresee_fuse::{Log, Mounted, NOT_ANSWERED, Process, Shown, To, log_file, serve};
 use foresee_run::say::say;
+use foresee_run::status::Status;
 use fuser::MountOption;
 
+use crate::account::{Metrics, Reads, State};
 use crate::detach::Detached;
 use crate::options::Mount;
 use crate::tree::{Directory, Objects, Shape, Tree};
@@ -20,24 +24,51 @@ use crate::view::{REQUEST_BYTES_MAX, View};
 const THREADS: usize = 2;
 /// This part of the memory is for answers on their way to the kernel.
 const ANSWERS_PART: u64 = 16;
-/// How far the kernel reads ahead of a sequential reader: to our cache, that a run is read in requests of this length.
-const READ_AHEAD_BYTES: u64 = 1 << 20;
+/// How far the kernel reads ahead of a sequential reader, in several requests: what we have not read ahead yet is asked for in time.
+const READ_AHEAD_BYTES: u64 = 4 << 20;
+/// What is longer is given back to the system when it is freed: each of the allocator's many heaps would keep what answers took.
+const KEPT_ALLOCATION_MAX: i32 = 128 << 10;
+/// How often is looked whether somebody asks how it stands.
+const LOOKS_EVERY: Duration = Duration::from_millis(200);
+const STATUS_STACK_BYTES: usize = 128 << 10;
 
 /// Stores that take objects; the others are read only.
 const WRITABLE: [&str; 3] = ["s3", "gs", "az"];
+const READ_ONLY: [&str; 2] = ["http", "https"];
+/// Who mounts is told if the store has not answered by then: it is asked for two minutes.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Mounts it; returns the exit status.
 pub fn mount(options: &Mount) -> Result<u8, String> {
     check_place(&options.dir)?;
+    // SAFETY: takes numbers, and there is one thread.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT_ALLOCATION_MAX) };
+    let log = log(options)?;
     let detached = options.detach.then(Detached::fork).transpose()?;
-    let process = Process::prepare().map_err(|error| error.to_string())?;
+    let process = Process::prepare(log).map_err(|error| error.to_string())?;
     let mounted = mounted(options);
     if let Some(detached) = detached {
         detached.told(&mounted);
     }
     serve(mounted, &process, &options.command, |_| {
-        say(format_args!("{}: {}, until Ctrl-C", options.dir.display(), options.source));
+        let end = if options.detach { "foresee unmount" } else { "Ctrl-C" };
+        log::info!("{}: {}, until {end}", options.dir.display(), options.source);
     })
+    .inspect_err(|message| {
+        if options.detach {
+            log::error!("{message}");
+        }
+    })
+}
+
+/// In the background nobody sees what is said on standard error.
+fn log(options: &Mount) -> Result<Log, String> {
+    let to = match &options.log {
+        Some(path) => log_file(path).map_err(|error| format!("{}: {error}", path.display()))?,
+        None if options.detach => To::System,
+        None => To::StandardError,
+    };
+    Ok(Log { level: options.log_level, to })
 }
 
 /// An empty directory, as what is in it would be covered.
@@ -69,13 +100,51 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     let cache = builder.open().map_err(|error| error.to_string())?;
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
-    let view = View::new(tree, cache, answer_bytes as usize).map_err(|failure| failure.to_string())?;
+    let view = impatiently(&options.source, || View::new(tree, cache.clone(), answer_bytes as usize));
+    let view = view.map_err(|failure| failure.to_string())?;
+    let reads = view.reads();
+    if let Some(metrics) = &options.metrics {
+        let (reads, cache) = (Arc::clone(&reads), cache.clone());
+        metrics.answer(move || Metrics::of(&reads, &cache))?;
+    }
     let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];
     of_mount.extend((!is_writable).then_some(MountOption::RO));
     let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
     mounted.read_ahead(READ_AHEAD_BYTES);
+    answer_top(options, reads, cache);
     Ok(mounted)
+}
+
+/// Asks a store, and says so if it takes long: a wrong address is most often one where nobody answers.
+fn impatiently<T>(source: &str, ask: impl FnOnce() -> T) -> T {
+    let (answered, answer) = channel::<()>();
+    thread::scope(|scope| {
+        let _ = thread::Builder::new().spawn_scoped(scope, move || {
+            if answer.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
+                // Not to the log: in the background as well, somebody waits at a terminal.
+                say(format_args!("{source}: no answer yet; it is asked for two minutes"));
+            }
+        });
+        let asked = ask();
+        drop(answered);
+        asked
+    })
+}
+
+/// Tells `foresee top` how it stands. Where that cannot be, the mount is not seen there, and otherwise as any.
+fn answer_top(options: &Mount, reads: Arc<Reads>, cache: Cache) {
+    let dir = options.dir.to_string_lossy().into_owned();
+    let words = vec!["foresee".into(), "mount".into(), options.source.clone(), dir];
+    let state = State { words, begun: Instant::now() };
+    let answer = move || -> Option<()> {
+        let mut status = Status::begin()?;
+        loop {
+            status.answer(|| state.text(&reads, &cache));
+            thread::sleep(LOOKS_EVERY);
+        }
+    };
+    let _ = thread::Builder::new().name("foresee".into()).stack_size(STATUS_STACK_BYTES).spawn(answer);
 }
 
 /// What is to be shown.
@@ -86,6 +155,13 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
         let directory = Directory::new(Path::new(&options.source), lasting);
         return Ok(Arc::new(directory.map_err(|error| format!("{}: {error}", options.source))?));
     };
+    if !WRITABLE.contains(&scheme) && !READ_ONLY.contains(&scheme) {
+        let known = [&WRITABLE[..], &READ_ONLY].concat().join(", ");
+        return Err(format!(
+            "{}: no such kind of store: there are {known}, and directories by their path",
+            options.source
+        ));
+    }
     if place.is_empty() || place.starts_with('/') {
         return Err(format!("{}: it names no bucket or host", options.source));
     }

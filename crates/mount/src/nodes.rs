@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::failure::Failure;
 use crate::tree::Entry;
@@ -62,8 +63,19 @@ impl Nodes {
         Some(number)
     }
 
+    /// Nothing of this path is there any more; who has it open keeps it.
+    pub fn removed(&mut self, path: &Path) {
+        if let Some(number) = self.by_path.remove(path)
+            && let Some(node) = self.by_number.get_mut(&number)
+        {
+            node.is_stale = true;
+            node.entry.links = 0;
+        }
+    }
+
     /// What has one path has another by now, as the kernel knows.
     pub fn moved(&mut self, from: &Path, to: &Path) {
+        self.removed(to);
         if let Some(number) = self.by_path.remove(from)
             && let Some(node) = self.by_number.get_mut(&number)
         {
@@ -97,10 +109,11 @@ impl Nodes {
         self.get(number).map(|(path, _)| path)
     }
 
-    /// It has so many bytes by now.
+    /// It was just written or cut, and has so many bytes by now.
     pub fn resize(&mut self, number: u64, size: u64) {
-        if let Some(node) = self.by_number.get_mut(&number) {
-            node.entry.size = size;
+        if let Some(Node { entry, .. }) = self.by_number.get_mut(&number) {
+            let now = SystemTime::now();
+            (entry.size, entry.modified, entry.changed) = (size, now, now);
         }
     }
 
@@ -119,8 +132,6 @@ impl Nodes {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use foresee::store::Version;
     use fuser::FileType;
 

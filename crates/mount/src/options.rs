@@ -4,8 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
+use log::LevelFilter;
 
+use crate::account::Where;
 use crate::sizes;
 
 /// Object stores and slow directories as fast files.
@@ -24,6 +27,12 @@ pub enum Cli {
         /// Where it is
         dir: PathBuf,
     },
+}
+
+/// How much is said.
+fn level() -> impl TypedValueParser<Value = LevelFilter> {
+    PossibleValuesParser::new(["error", "warn", "info", "debug"])
+        .map(|level| level.parse().unwrap_or(LevelFilter::Info))
 }
 
 /// `foresee mount`.
@@ -51,6 +60,15 @@ pub struct Mount {
     /// Permissions of files of an object store
     #[arg(long, value_name = "MODE", default_value = "644", value_parser = sizes::mode)]
     pub file_mode: u16,
+    /// Tell what came of it in Prometheus' format to whoever asks there by HTTP: unix:PATH or HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<Where>,
+    /// How much to say: error, warn, info or debug, which tells of each request
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level())]
+    pub log_level: LevelFilter,
+    /// Say it at the end of this file, instead of on standard error, or in the system's log with --detach
+    #[arg(long, value_name = "PATH")]
+    pub log: Option<PathBuf>,
     /// Go to the background once it is mounted; 'foresee unmount DIR' ends it
     #[arg(long, conflicts_with = "command")]
     pub detach: bool,

@@ -31,12 +31,13 @@ impl Open {
             io::Error::new(io::ErrorKind::InvalidInput, why)
         };
         let version = version(&now).ok_or_else(no_version)?;
-        let condition = match now.e_tag {
-            Some(tag) if !is_weak(&tag) => {
-                GetOptions { if_match: Some(format!("\"{}\"", bare(&tag))), ..GetOptions::default() }
+        let condition = match tag(&now) {
+            Some(tag) if !is_weak(tag) => {
+                GetOptions { if_match: Some(format!("\"{}\"", bare(tag))), ..GetOptions::default() }
             }
-            Some(_) => GetOptions::default(),
-            None => GetOptions { if_unmodified_since: Some(now.last_modified), ..GetOptions::default() },
+            // Not `If-Unmodified-Since`: headers have no fractions of seconds, and who knows them refuses the time that he said.
+            // What answers say themselves is compared.
+            _ => GetOptions::default(),
         };
         Ok(Open { bucket, path, size: now.size, version, beginning, condition })
     }
@@ -139,10 +140,15 @@ fn bare(tag: &str) -> &str {
     tag.trim_matches('"')
 }
 
+/// The tag, if there is one: some services list an empty one where there is none.
+fn tag(meta: &ObjectMeta) -> Option<&str> {
+    meta.e_tag.as_deref().filter(|tag| !bare(tag).is_empty())
+}
+
 /// Which bytes these are, if their server says so.
 pub(crate) fn version(meta: &ObjectMeta) -> Option<Version> {
     let seconds = meta.last_modified.timestamp();
-    match &meta.e_tag {
+    match tag(meta) {
         Some(tag) => Some(Version::Tag(bare(tag).into())),
         // What is said to have been changed at the beginning of time is not said to.
         None if seconds == 0 => None,

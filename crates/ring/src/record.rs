@@ -427,6 +427,14 @@ records! {
         /// What the answer is found by.
         ticket: u32,
     }
+    /// The program reads or writes from this call site for the first time, as far as is remembered. Path: of the object that the
+    /// innermost caller outside of libc lies in, as the linker knows it.
+    32 SiteMet {
+        /// The site.
+        site: u32,
+        /// Where the caller goes on, within the object as that is on its disk.
+        offset: u64,
+    }
     /// The process, or a child of its, is about to execute a program that will not tell of itself. Path: as given to `exec`.
     30 ExecutesUnseen {
         /// Why it will not.

@@ -118,12 +118,22 @@ impl Region {
 
     /// Somebody wants to know from where in a program its reads come. Programs look once, as they begin.
     pub fn want_sites(&self) {
-        self.sites.store(1, Relaxed);
+        self.sites.fetch_or(1, Relaxed);
     }
 
     /// See [`Region::want_sites`].
     pub fn wants_sites(&self) -> bool {
-        self.sites.load(Relaxed) != 0
+        self.sites.load(Relaxed) & 1 != 0
+    }
+
+    /// Somebody wants to know as well what lies there ([`crate::Record::SiteMet`]).
+    pub fn want_places(&self) {
+        self.sites.fetch_or(2, Relaxed);
+    }
+
+    /// See [`Region::want_places`].
+    pub fn wants_places(&self) -> bool {
+        self.sites.load(Relaxed) & 2 != 0
     }
 
     /// Files that are opened to be read, and reads of them, need not be told until one waits.

@@ -81,6 +81,7 @@ fn samples() -> Vec<Record> {
         Record::TemporaryPrioritySet { priority: -7, offset: 1 << 40, len: u64::MAX },
         Record::Executed { reads: 5, bytes: u64::MAX, stall_ticks: 0 },
         Record::ExecutesUnseen { why: Unseen::Confined },
+        Record::SiteMet { site: 8, offset: 1 << 40 },
     ]
 }
 

@@ -113,6 +113,9 @@ impl Run<'_> {
         if self.trace.is_some() || self.policy.build().uses_sites() {
             shared.region().want_sites();
         }
+        if self.trace.is_some() {
+            shared.region().want_places();
+        }
         let executed = self.command.first().and_then(|word| Some((word, executed(word)?)));
         if let Some((word, executed)) = &executed {
             tell_if_unseen(shared.region(), word, executed);

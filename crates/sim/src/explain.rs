@@ -62,6 +62,7 @@ pub struct Witness<'a> {
     question: Question,
     policy: &'a str,
     names: Vec<String>,
+    sites: HashMap<Site, String>,
     processes: &'a [i32],
     references: u64,
     /// At which reference each block was read last; before the event that is looked at.
@@ -92,6 +93,7 @@ impl<'a> Witness<'a> {
             question,
             policy,
             names,
+            sites: HashMap::new(),
             processes,
             references: 0,
             read_last: HashMap::new(),
@@ -106,6 +108,11 @@ impl<'a> Witness<'a> {
             lines: Vec::new(),
             sum: Sum::default(),
         }
+    }
+
+    /// This lies at these call sites.
+    pub fn name_sites(&mut self, sites: &HashMap<Site, String>) {
+        self.sites.clone_from(sites);
     }
 
     /// What is asked about.
@@ -269,7 +276,11 @@ impl<'a> Witness<'a> {
 
     fn read(&mut self, now: Time, event: Event, was: Option<(State, bool)>) {
         let Event::Reference { reader, site, .. } = event else { return };
-        let site = if site == Site(0) { String::new() } else { format!(" at call site {:x}", site.0) };
+        let site = match self.sites.get(&site) {
+            Some(place) => format!(" at {place}"),
+            None if site == Site(0) => String::new(),
+            None => format!(" at call site {:x}", site.0),
+        };
         let met = match was {
             Some((_, true)) => {
                 self.sum.found += 1;

@@ -79,6 +79,8 @@ pub struct Trace {
     pub lanes: Vec<Lane>,
     /// Its files, by [`FileId`].
     pub files: Vec<TracedFile>,
+    /// What lies at call sites, where the trace says it.
+    pub sites_named: HashMap<Site, String>,
     /// Blocks asked for, each as often as it was asked for; of a sampled trace, those in the sample.
     pub references: u64,
     keys: Vec<u64>,
@@ -89,7 +91,7 @@ pub struct Trace {
     tooks: Column<u64>,
     future: OnceLock<Arc<Future>>,
     /// What readers advise, each before the request of this number.
-    advice: Vec<(usize, Event)>,
+    advice: Vec<(usize, ReaderId, Advice)>,
     sample: Option<Sample>,
 }
 
@@ -116,6 +118,7 @@ impl Trace {
         for (file, name) in trace.files.iter_mut().zip(reader.names()) {
             file.name.clone_from(name);
         }
+        trace.sites_named.extend(reader.sites().iter().map(|(site, name)| (Site(*site), name.clone())));
         Ok(trace)
     }
 
@@ -175,23 +178,23 @@ impl Trace {
             let reader = self.lanes[lane].reader;
             if readers.insert(reader) {
                 let policies = advice.levels.iter().map(|&(priority, order)| Advice::SetPolicy { priority, order });
-                advised.extend(policies.map(|policy| (at, policy.event(reader))));
+                advised.extend(policies.map(|policy| (at, reader, policy)));
             }
             let name = &self.files[file.0 as usize].name;
             if files.insert((reader, file))
                 && let Some(priority) = advice.priority(name)
             {
-                advised.push((at, Advice::SetPriority { file, priority }.event(reader)));
+                advised.push((at, reader, Advice::SetPriority { file, priority }));
             }
             if advice.is_read_once(name) {
-                advised.push((at + 1, AdviceFile::done_with(file, index, count).event(reader)));
+                advised.push((at + 1, reader, AdviceFile::done_with(file, index, count)));
             }
         }
         self.advice = advised;
     }
 
-    /// What is advised, each before the request of this number, in order.
-    pub(crate) fn advised(&self) -> &[(usize, Event)] {
+    /// What is advised and by whom, each before the request of this number, in order.
+    pub(crate) fn advised(&self) -> &[(usize, ReaderId, Advice)] {
         &self.advice
     }
 
@@ -276,6 +279,7 @@ impl Loader {
             block_bytes: taking.block_bytes,
             lanes: Vec::new(),
             files: Vec::new(),
+            sites_named: HashMap::new(),
             references: 0,
             keys: Vec::new(),
             counts: Column::default(),

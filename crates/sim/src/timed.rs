@@ -9,7 +9,7 @@ mod disclosure;
 
 use std::collections::HashMap;
 
-use foresee_manager::{Config, DeviceId, Source, Stripe};
+use foresee_manager::{Config, DeviceId, ReaderId, Source, Stripe};
 
 use crate::cells::{Progress, map};
 use crate::device::Choice;
@@ -50,13 +50,19 @@ pub struct Options {
     pub lookup_ns: u64,
 }
 
-/// Makes all runs, as many at once as there are processors. Results come in the order of `cells`. `progress` is told how many of
-/// the runs are done.
-pub fn sweep(trace: &Trace, options: &Options, cells: &[Cell], progress: &Progress<'_>) -> Vec<Result<Report, Fault>> {
-    map(cells, progress, |cell| {
-        let config = Config::new(cell.cache_blocks, cell.policy.clone());
-        host::run(&setup(trace, options, config))
-    })
+/// Makes all runs of what `setup` makes of each configuration, as many at once as there are processors. Results come in the order of
+/// `cells`. `progress` is told how many of the runs are done.
+pub fn sweep(
+    setup: impl Fn(Config) -> Setup + Sync,
+    cells: &[Cell],
+    progress: &Progress<'_>,
+) -> Vec<Result<Report, Fault>> {
+    map(cells, progress, |cell| host::run(&setup(Config::new(cell.cache_blocks, cell.policy.clone()))))
+}
+
+/// How many readers there will be of this trace: threads that follow one another are one.
+pub fn readers(trace: &Trace) -> usize {
+    Chains::of(trace).readers().len()
 }
 
 /// What to run on the simulated host for this trace.
@@ -75,8 +81,14 @@ pub fn setup(trace: &Trace, options: &Options, mut config: Config) -> Setup {
     let mut ended = vec![begin; readers.len()];
     // Each is made once.
     let mut disclosures = options.disclose.map_or_else(HashMap::new, |it| it.steps(trace));
+    // Before the request of this number, by this reader.
+    let mut advice: HashMap<(usize, ReaderId), Vec<Step>> = HashMap::new();
+    for &(at, reader, said) in trace.advised() {
+        advice.entry((at, reader)).or_default().push(Step::Advise { advice: said });
+    }
     for at in 0..trace.len() {
         let entry = trace.entry(at);
+        let reader = trace.lanes[entry.lane].reader;
         let chain = chains.chain(entry.lane);
         let steps = &mut readers[chain].steps;
         let think = match options.think {
@@ -86,14 +98,17 @@ pub fn setup(trace: &Trace, options: &Options, mut config: Config) -> Setup {
         };
         ended[chain] = entry.time_ns.saturating_add(entry.took_ns);
         let thinks = (think > 0).then_some(Step::Think { ns: think });
-        let hints = disclosures.remove(&trace.lanes[entry.lane].reader).unwrap_or_default();
+        let hints = disclosures.remove(&reader).unwrap_or_default();
         match options.think {
             // What passed before a process's first request, it was not there for.
             Think::Traced => steps.extend(thinks.into_iter().chain(hints)),
             Think::None | Think::Fixed(_) => steps.extend(hints.into_iter().chain(thinks)),
         }
         let (file, first) = (entry.first.file, entry.first.index);
+        steps.extend(advice.remove(&(at, reader)).into_iter().flatten());
         steps.push(Step::Read { file, first, count: entry.count, site: entry.site });
+        // Of a request that is over it is said before the next one, whoever makes that.
+        steps.extend(advice.remove(&(at + 1, reader)).into_iter().flatten());
     }
     Setup {
         config,

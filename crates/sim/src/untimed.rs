@@ -116,8 +116,8 @@ pub fn run_watched(
         let until = trace.len().min(at + REQUESTS_PER_REPORT);
         for at in at..until {
             let (now, event) = trace.observed(at);
-            while let Some(&(_, advice)) = advised.next_if(|advised| advised.0 == at) {
-                manager.handle(now, advice, &mut actions);
+            while let Some(&(_, reader, advice)) = advised.next_if(|advised| advised.0 == at) {
+                manager.handle(now, advice.event(reader), &mut actions);
             }
             manager.handle(now, event, &mut actions);
             answer(&mut manager, trace, now, &mut actions);

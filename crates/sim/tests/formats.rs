@@ -99,6 +99,21 @@ fn recorded_rows_come_back_over_several_groups() {
 }
 
 #[test]
+fn what_lies_at_call_sites_comes_back_and_is_converted() {
+    let (one, other) = (scratch("sites.parquet"), scratch("sites-again.parquet"));
+    let sites = [(7, "grep: fillbuf".to_owned()), (u64::MAX, "two\nlines".to_owned())];
+    let mut writer = RecordedWriter::new(Target::create(&one).unwrap()).unwrap();
+    writer.push(&ranges(1)[0], "a").unwrap();
+    writer.name_sites(&sites);
+    writer.finish().unwrap();
+    let opened = |path: &Path| open(path, None, BLOCK_BYTES).unwrap();
+    convert(opened(&one), Target::create(&other).unwrap(), format("recorded"), BLOCK_BYTES).unwrap();
+    for path in [&one, &other] {
+        assert_eq!(opened(path).sites(), [(7, "grep: fillbuf".to_owned()), (u64::MAX, "two lines".to_owned())]);
+    }
+}
+
+#[test]
 fn groups_can_be_flushed_at_any_time_and_may_be_missing() {
     let path = scratch("flushed.parquet");
     let mut writer = RecordedWriter::new(Target::create(&path).unwrap()).unwrap();

@@ -83,7 +83,7 @@ fn to_know_more_never_costs() {
 }
 
 /// Of what is told a fifth is replaced by other blocks: where requests overlap, the rest is still
-/// worth more than nothing, but in one known cell, by 4 %; on an arm it is not.
+/// worth more than nothing; on an arm it is not.
 #[test]
 fn what_is_partly_wrong_is_worth_something_where_requests_overlap() {
     let short = fall_short(&[20, 90], |cell| {
@@ -91,5 +91,5 @@ fn what_is_partly_wrong_is_worth_something_where_requests_overlap() {
         let [nothing, wrong] = known.map(|disclose| cell.takes("informed", disclose));
         cell.device.to_string().contains("disk") || wrong <= nothing
     });
-    assert_eq!(short, ["sort, 1 x servers=64, 20 %"]);
+    assert!(short.is_empty(), "{short:?}");
 }

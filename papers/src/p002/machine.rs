@@ -8,7 +8,7 @@
 
 use foresee_manager::{Action, Config, DeviceId, FileId, Order, ReaderId};
 use foresee_sim::faults::Faults;
-use foresee_sim::host::{HostFile, Processor, Readahead, Reader, Setup, Step, run_watched};
+use foresee_sim::host::{HostFile, Processor, Readahead, Reader, Setup, run_watched};
 
 use super::work::Program;
 
@@ -146,22 +146,4 @@ pub fn run(system: System, cache: Cache, programs: &[&Program], turned_percent: 
             .map(|(reader, ios)| Fared { ios: ios + reader.writes, elapsed_s: reader.finished.0 as f64 / 1e9 })
             .collect(),
     ))
-}
-
-/// A step of a program whose files are numbered from `first_file` on.
-pub fn numbered(step: Step, first_file: u32) -> Step {
-    use foresee_manager::Advice::{SetPriority, SetTemporaryPriority};
-    let at = |FileId(file)| FileId(first_file + file);
-    match step {
-        Step::Read { file, first, count, site } => Step::Read { file: at(file), first, count, site },
-        Step::Write { file, index } => Step::Write { file: at(file), index },
-        Step::Remove { file } => Step::Remove { file: at(file) },
-        Step::Advise { advice: SetPriority { file, priority } } => {
-            Step::Advise { advice: SetPriority { file: at(file), priority } }
-        }
-        Step::Advise { advice: SetTemporaryPriority { file, first, count, priority } } => {
-            Step::Advise { advice: SetTemporaryPriority { file: at(file), first, count, priority } }
-        }
-        other => other,
-    }
 }

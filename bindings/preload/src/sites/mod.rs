@@ -24,12 +24,14 @@
 //! sieve.rs    words that are none
 //! unwind.rs   the same, exactly
 //! python.rs   the running Python functions
+//! met.rs      what lies there, told once of each site
 //! ```
 
 #[cfg(target_arch = "x86_64")]
 mod entry;
 mod known;
 mod late;
+mod met;
 mod objects;
 mod python;
 mod scan;
@@ -45,6 +47,8 @@ pub(crate) use entry::enter;
 /// Where the hook that is being served was entered, roughly.
 #[cfg(not(target_arch = "x86_64"))]
 use stack as entry;
+
+pub(crate) use met::tell;
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -92,7 +96,7 @@ impl Signature {
 }
 
 /// Finds what is needed, as long as there is one thread.
-pub(crate) fn begin(wish: Option<&CStr>) {
+pub(crate) fn begin(wish: Option<&CStr>, places: bool) {
     if valgrind::is_here() {
         return;
     }
@@ -105,6 +109,9 @@ pub(crate) fn begin(wish: Option<&CStr>) {
     stack::begin();
     objects::begin();
     python::begin();
+    if places {
+        met::begin();
+    }
     if mode == EXACT && !unwind::begin() {
         return MODE.store(scan, Relaxed);
     }

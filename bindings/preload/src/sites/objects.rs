@@ -27,6 +27,8 @@ struct Range {
     object: Span,
     base: usize,
     name: u64,
+    /// The linker's, empty of the program itself.
+    path: &'static [u8],
 }
 
 impl Range {
@@ -35,7 +37,7 @@ impl Range {
     }
 }
 
-const NO_RANGE: Range = Range { begin: 0, end: 0, object: Span { begin: 0, bytes: 0 }, base: 0, name: 0 };
+const NO_RANGE: Range = Range { begin: 0, end: 0, object: Span { begin: 0, bytes: 0 }, base: 0, name: 0, path: &[] };
 
 /// The table: written before it counts anything, by the one thread there is, and then only read.
 struct Table(UnsafeCell<[Range; RANGES]>, AtomicUsize);
@@ -148,8 +150,8 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_
     let object_begin = base + loaded().map(|segment| segment.p_vaddr).min().unwrap_or(0) as usize;
     let object_end = base + loaded().map(|segment| segment.p_vaddr + segment.p_memsz).max().unwrap_or(0) as usize;
     let object = Span { begin: object_begin, bytes: object_end - object_begin };
-    // SAFETY: its segments are in memory.
-    let name = unsafe { name_of(info, segments) };
+    // SAFETY: its segments are in memory, and the linker's name of it is there as long as it is: to the end.
+    let (name, path) = unsafe { (name_of(info, segments), observe::bytes(info.dlpi_name)) };
     for segment in loaded() {
         let code = libc::PF_X | libc::PF_R;
         let begin = base + segment.p_vaddr as usize;
@@ -158,7 +160,7 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_
         {
             // Our own code calls nobody's read.
             let bytes = if is_ours { 0 } else { segment.p_memsz as usize };
-            *range = Range { begin, end: begin + bytes, object, base, name };
+            *range = Range { begin, end: begin + bytes, object, base, name, path };
             found.count += 1;
             found.settle();
         }
@@ -237,6 +239,18 @@ fn meet(word: usize, question: u64) -> u64 {
     };
     PLACES.set(question, place);
     place
+}
+
+/// The object in whose code outside of libc this word of the stack is a return address, if it is, and the place there.
+pub(super) fn lasting(word: usize) -> Option<(&'static [u8], u64)> {
+    match find(word) {
+        // SAFETY: it is code of an object that stays; of its first bytes nothing follows a call.
+        Lies::InCode(range) if word - range.begin >= 8 && unsafe { scan::follows_a_call(word) } => {
+            let file = range.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+            (!file.starts_with(b"libc.")).then_some((range.path, (word - range.base) as u64))
+        }
+        _ => None,
+    }
 }
 
 /// What stands for an address of code in a signature.

@@ -11,6 +11,7 @@ use foresee_store::{Error, Store};
 use super::memory::Memory;
 use super::objects::Origin;
 use super::opened::{Opened, caught};
+use super::promise::Promise;
 use super::second::{Keep, Recall};
 use crate::tier::Entry;
 
@@ -18,6 +19,8 @@ use crate::tier::Entry;
 pub enum Task {
     /// Look a name up.
     Open(FileId, Arc<dyn Store>, Arc<str>),
+    /// Open an object, for a future.
+    Ask(Arc<dyn Store>, Arc<str>, Promise<Result<Opened, Error>>),
     /// Fill frames.
     Fetch(Fetch),
     /// Fill frames from the second tier.
@@ -48,6 +51,8 @@ pub struct Fetch {
 pub enum Done {
     /// A name was looked up.
     Opened(FileId, Result<Opened, Error>),
+    /// An object was opened for a future.
+    Asked(Promise<Result<Opened, Error>>, Result<Opened, Error>),
     /// Some of a fetch's frames were filled, or not; how long that took.
     Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
     /// Frames were filled from the second tier, as far as these say; how long that took.
@@ -63,6 +68,7 @@ impl Task {
     pub fn run(self) -> Done {
         match self {
             Task::Open(file, store, name) => Done::Opened(file, Opened::open(&*store, &name)),
+            Task::Ask(store, name, promise) => Done::Asked(promise, Opened::open(&*store, &name)),
             Task::Fetch(fetch) => {
                 let begun = Instant::now();
                 let result = caught(|| fetch.run());

@@ -64,6 +64,8 @@ pub struct PoolHost {
     demanded: Option<(Arc<Workers>, Fetch)>,
     /// Bytes that came.
     bytes: u64,
+    /// Futures that something came for: it is taken when the lock is free.
+    pub came: Vec<Arc<Wait>>,
     /// What was answered to the advice at hand.
     pub answer: Option<Reply>,
 }
@@ -143,6 +145,7 @@ impl PoolHost {
             viewed: HashMap::new(),
             demanded: None,
             bytes: 0,
+            came: Vec::new(),
             answer: None,
         }
     }
@@ -318,13 +321,25 @@ impl PoolHost {
             let found = self.memory.pin(block, wait.pin, 0, |frame| reclaim.push(frame));
             reclaim.into_iter().for_each(|frame| self.reclaim(frame));
             match found {
-                Some((frame, _)) => wait.hand(Arrived { at: at as u32, frame }),
+                Some((frame, _)) => self.hand(wait, Arrived { at: at as u32, frame }),
                 None => self.waiting.entry(key(block)).or_default().push((Arc::clone(wait), at as u32)),
             }
         }
         let waiter = WaiterId(self.number());
         self.waiters.insert(waiter, Arc::clone(wait));
         waiter
+    }
+
+    fn hand(&mut self, wait: &Arc<Wait>, arrived: Arrived) {
+        wait.hand(arrived);
+        self.note(wait);
+    }
+
+    /// Something came for this one, or no more will.
+    fn note(&mut self, wait: &Arc<Wait>) {
+        if wait.taker.is_some() {
+            self.came.push(Arc::clone(wait));
+        }
     }
 
     /// Nothing more is handed over to who waited for these blocks.
@@ -346,6 +361,7 @@ impl PoolHost {
             Reply::Wake { waiter, outcome } => {
                 if let Some(wait) = self.waiters.remove(&waiter) {
                     wait.end(outcome);
+                    self.note(&wait);
                 }
             }
             Reply::Pull { reader, .. } => self.generating.add(Task::Pull(reader), Class::Hinted),
@@ -365,7 +381,7 @@ impl PoolHost {
                 self.let_go(keep.frame);
                 None
             }
-            Done::Pull(_) => None,
+            Done::Asked(..) | Done::Pull(_) => None,
         }
     }
 
@@ -418,7 +434,7 @@ impl PoolHost {
                     for (wait, at) in self.waiting.remove(&key(block)).unwrap_or_default() {
                         // It was filled with this very block, and nobody gives it up meanwhile.
                         if self.memory.pin_frame(frame, key(block), wait.pin).is_ok() {
-                            wait.hand(Arrived { at, frame });
+                            self.hand(&wait, Arrived { at, frame });
                         }
                     }
                 }

@@ -14,6 +14,7 @@
 //! has a batch to hand over. No lock is held while a store, a reader's program or a copy is waited for.
 
 mod arena;
+mod awaited;
 #[cfg(test)]
 mod conformance;
 mod devices;
@@ -24,10 +25,10 @@ mod memory;
 mod objects;
 mod opened;
 mod posts;
+mod promise;
 mod read;
 mod second;
 mod session;
-
 mod wait;
 mod workers;
 
@@ -155,6 +156,7 @@ impl Pool {
     fn done(&self, done: Done) {
         match done {
             Done::Pull(reader) => self.pull(reader),
+            Done::Asked(promise, opened) => _ = promise.keep(opened),
             done => self.session().done(done),
         }
     }

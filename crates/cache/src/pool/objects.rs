@@ -23,7 +23,7 @@ const KEPT_OPEN_MAX: usize = 512;
 enum State {
     Unknown,
     Missing,
-    Known { size: u64, version: Version, device: DeviceId, asked: Instant },
+    Known { size: u64, version: Version, device: DeviceId, asked: Instant, lasting: Option<ObjectKey> },
 }
 
 struct Entry {
@@ -139,8 +139,12 @@ impl Objects {
 
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Event {
         let entry = &mut self.entries[file.0 as usize];
-        let (size, device) = (opened.size, self.devices.device(entry.store, &opened.place));
-        entry.state = State::Known { size, version: opened.version.clone(), device, asked: opened.asked };
+        let Opened { size, version, place, asked, .. } = opened;
+        let (size, version, asked) = (*size, version.clone(), *asked);
+        let device = self.devices.device(entry.store, place);
+        let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
+        let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
+        entry.state = State::Known { size, version, device, asked, lasting };
         Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 }
     }
 
@@ -224,10 +228,9 @@ impl Objects {
 
     /// What the file is called where names must last, if its store's versions do.
     pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
-        let Entry { store, name, state, changed, .. } = self.entries.get(file.0 as usize)?;
-        let State::Known { size, version, device, .. } = state else { return None };
-        let Served { scheme, versions_last, .. } = self.devices.store(*store);
-        (*versions_last && !changed).then(|| (*device, ObjectKey::new(scheme, name, version, *size)))
+        let Entry { state, changed, .. } = self.entries.get(file.0 as usize)?;
+        let State::Known { device, lasting, .. } = state else { return None };
+        lasting.filter(|_| !changed).map(|lasting| (*device, lasting))
     }
 
     /// Where the bytes of a file come from, if they can be had.

@@ -11,6 +11,7 @@ use super::Pool;
 use super::fetch::Task;
 use super::frame::{LetGo, Pin, Taken};
 use super::posts::{Hit, Posted};
+use super::session::Session;
 use super::wait::Wait;
 
 /// Blocks that one read waits for at once.
@@ -29,14 +30,17 @@ pub struct Who {
 
 /// A frame that is pinned.
 pub struct Held<'p> {
-    pool: &'p Pool,
-    frame: u32,
-    pin: Pin,
+    /// Whose it is.
+    pub pool: &'p Pool,
+    /// Which.
+    pub frame: u32,
+    /// What for.
+    pub pin: Pin,
 }
 
 impl Held<'_> {
     /// Its bytes.
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         // SAFETY: it is pinned for as long as this lives.
         unsafe { self.pool.memory.bytes(self.frame) }
     }
@@ -79,20 +83,36 @@ impl Pool {
     /// Reads from `offset` on into a buffer that is not empty; all of it lies within the file.
     pub fn read(&self, who: Who, file: FileId, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let frame_bytes = self.memory.frame_bytes() as u64;
-        let (first, end) = (self.memory.block_of(offset), self.memory.block_of(offset + buffer.len() as u64 - 1) + 1);
-        let mut index = first;
-        while index < end {
-            let here = self.read_here(who, Block { file, index }, end, offset, buffer);
-            index += here;
-            if index < end {
-                let count = (end - index).min(REQUEST_BLOCKS_MAX);
-                self.fetch(who, Block { file, index }, count, Pin::Copy, |at, held| {
-                    copy(held.bytes(), (index + at) * frame_bytes, offset, buffer);
-                })?;
-                index += count;
-            }
+        let (mut first, end) = self.blocks_of(file, offset, buffer.len());
+        while let Some((missed, count)) = self.read_on(who, first, end, offset, buffer) {
+            self.fetch(who, missed, count, Pin::Copy, |at, held| {
+                copy(held.bytes(), (missed.index + at) * frame_bytes, offset, buffer);
+            })?;
+            first.index = missed.index + count;
         }
         Ok(())
+    }
+
+    /// The first block of a read that is not empty, and where its last one ends.
+    #[inline]
+    pub(super) fn blocks_of(&self, file: FileId, offset: u64, len: usize) -> (Block, u64) {
+        let (index, last) = (self.memory.block_of(offset), self.memory.block_of(offset + len as u64 - 1));
+        (Block { file, index }, last + 1)
+    }
+
+    /// Copies what is here of the blocks up to `end`, up to the first one that is not. What is to be waited for next: the first of some
+    /// blocks, and how many.
+    #[inline]
+    pub(super) fn read_on(
+        &self,
+        who: Who,
+        first: Block,
+        end: u64,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Option<(Block, u64)> {
+        let index = first.index + self.read_here(who, first, end, offset, buffer);
+        (index < end).then(|| (Block { index, ..first }, (end - index).min(REQUEST_BLOCKS_MAX)))
     }
 
     /// Copies what is here of the blocks up to `end`, up to the first one that is not. Returns how many.
@@ -122,6 +142,17 @@ impl Pool {
         Some((Held { pool: self, frame, pin }, taken))
     }
 
+    /// Asks for blocks that are not here, or not all.
+    pub(super) fn ask(&self, who: Who, first: Block, count: u64, wait: &Arc<Wait>) -> Session<'_> {
+        let mut session = self.session();
+        let demand = Demand::Served(session.host().wait(first, count, wait));
+        let Block { file, index } = first;
+        let counted =
+            session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
+        self.served_hits.fetch_add(counted.hits, Relaxed);
+        session
+    }
+
     /// Has blocks fetched that are not here, or not all; `came` is shown each as it comes.
     fn fetch<'p>(
         &'p self,
@@ -131,16 +162,8 @@ impl Pool {
         pin: Pin,
         mut came: impl FnMut(u64, Held<'p>),
     ) -> Result<(), Error> {
-        let wait = Arc::new(Wait::new(pin));
-        let own = {
-            let mut session = self.session();
-            let demand = Demand::Served(session.host().wait(first, count, &wait));
-            let Block { file, index } = first;
-            let counted =
-                session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
-            self.served_hits.fetch_add(counted.hits, Relaxed);
-            session.host().take_demanded(file, index..index + count)
-        };
+        let wait = Arc::new(Wait::new(pin, None));
+        let own = self.ask(who, first, count, &wait).host().take_demanded(first.file, first.index..first.index + count);
         if let Some((workers, fetch)) = own {
             workers.run_here(Task::Fetch(fetch), Class::Demand);
         }
@@ -168,36 +191,47 @@ impl Pool {
         Ok(())
     }
 
+    /// Copies what is here of a read, up to the first block that is not. Returns how many bytes.
+    pub fn read_now(&self, who: Who, file: FileId, offset: u64, buffer: &mut [u8]) -> usize {
+        let (first, end) = self.blocks_of(file, offset, buffer.len());
+        let here = self.read_here(who, first, end, offset, buffer);
+        let bytes = ((first.index + here) * self.memory.frame_bytes() as u64).saturating_sub(offset);
+        bytes.min(buffer.len() as u64) as usize
+    }
+
     /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.
     pub fn view(&self, who: Who, block: Block, from: usize) -> Result<Option<u32>, Error> {
-        let (held, first, hit) = match self.pin(block, Pin::View, from) {
-            Some((held, taken)) => {
-                let must = who.disclosed || taken.first;
-                (held, taken.newly_viewed, Some(Hit { reader: who.reader, first: block, count: 1, must }))
-            }
-            None => {
-                let mut came = None;
-                self.fetch(who, block, 1, Pin::View, |_, held| came = Some(held))?;
-                (came.ok_or(Error::NotFound)?, true, None)
-            }
-        };
-        let frame = std::mem::ManuallyDrop::new(held).frame;
-        match self.posts.view(frame, first, hit) {
-            Some(posted) => {
-                self.posted(posted);
-                Ok(Some(frame))
-            }
-            None => {
-                let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
-                if reclaim {
-                    self.session().host().reclaim(frame);
-                }
-                if unviewed && told {
-                    self.session().tell_views(frame);
-                }
-                Ok(None)
-            }
+        if let Some(frame) = self.view_now(who, block, from) {
+            return Ok(frame);
         }
+        let mut came = None;
+        self.fetch(who, block, 1, Pin::View, |_, held| came = Some(held))?;
+        Ok(self.viewed(came.ok_or(Error::NotFound)?, true, None))
+    }
+
+    /// As [`Pool::view`], if the block is here.
+    pub fn view_now(&self, who: Who, block: Block, from: usize) -> Option<Option<u32>> {
+        let (held, taken) = self.pin(block, Pin::View, from)?;
+        let must = who.disclosed || taken.first;
+        let hit = Hit { reader: who.reader, first: block, count: 1, must };
+        Some(self.viewed(held, taken.newly_viewed, Some(hit)))
+    }
+
+    /// What is pinned becomes a view, if there may be one more.
+    pub(super) fn viewed(&self, held: Held<'_>, first: bool, hit: Option<Hit>) -> Option<u32> {
+        let frame = std::mem::ManuallyDrop::new(held).frame;
+        if let Some(posted) = self.posts.view(frame, first, hit) {
+            self.posted(posted);
+            return Some(frame);
+        }
+        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
+        if reclaim {
+            self.session().host().reclaim(frame);
+        }
+        if unviewed && told {
+            self.session().tell_views(frame);
+        }
+        None
     }
 
     /// Gives a view back.
@@ -239,7 +273,7 @@ impl Pool {
 
 /// Copies the part of a block's bytes that a read from `offset` on wants to where it belongs in the read's buffer.
 #[inline]
-fn copy(bytes: &[u8], begins: u64, offset: u64, buffer: &mut [u8]) {
+pub fn copy(bytes: &[u8], begins: u64, offset: u64, buffer: &mut [u8]) {
     let from = offset.saturating_sub(begins) as usize;
     let to = begins.saturating_sub(offset) as usize;
     let count = (bytes.len() - from).min(buffer.len() - to);

@@ -201,8 +201,7 @@ impl Second {
 
     /// Decides, by what is known of the reads to come. The frame to let go of, if it is not kept.
     pub fn judge(&mut self, Offered { frame, key, is_used_again, .. }: Offered, standing: Standing) -> Option<u32> {
-        let is_disclosed = matches!(standing, Standing::Waiting(_) | Standing::WindowFull(_) | Standing::Issued(_));
-        let slot = (is_used_again || is_disclosed).then(|| self.tier.keep()).flatten();
+        let slot = (is_used_again || standing.is_to_come()).then(|| self.tier.keep()).flatten();
         let Some(slot) = slot else {
             self.tier.forgo(key);
             self.held -= 1;

@@ -1,12 +1,13 @@
 //! To speak with the manager: one at a time, after all that hits have left to be told.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, Withdrawn};
 
 use super::fetch::Done;
 use super::host::PoolHost;
 use super::posts::Hit;
+use super::wait::Wait;
 use super::{Pool, State};
 
 /// A conversation with the manager: whoever else wants one waits.
@@ -15,6 +16,16 @@ pub struct Session<'p> {
     state: MutexGuard<'p, State>,
     /// What plans withdrew: it goes after the lock.
     withdrawn: Option<Withdrawn>,
+    came: Came<'p>,
+}
+
+/// What came for futures: it is taken after the lock, as what they wake is a program's.
+struct Came<'p>(&'p Pool, Vec<Arc<Wait>>);
+
+impl Drop for Came<'_> {
+    fn drop(&mut self) {
+        self.1.iter().for_each(|wait| self.0.take(wait));
+    }
 }
 
 impl Pool {
@@ -35,7 +46,7 @@ impl<'p> Session<'p> {
         state.driver.host.tick();
         let mut told = std::mem::take(&mut state.told);
         pool.posts.collect(&mut told);
-        let mut session = Session { pool, state, withdrawn: None };
+        let mut session = Session { pool, state, withdrawn: None, came: Came(pool, Vec::new()) };
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
             session.tell_views(frame);
@@ -123,6 +134,7 @@ impl Drop for Session<'_> {
         let given_up = self.manager().statistics().evictions;
         self.pool.posts.gave_up(given_up);
         self.pool.memory.gave_up(given_up);
+        self.came.1 = std::mem::take(&mut self.host().came);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foresee_chart::{Page, Plot, Scale, Shape};
+use foresee_manager::Site;
 use foresee_sim::load::{Entry, Trace};
 
 use super::patterns::Patterns;
@@ -28,15 +29,44 @@ fn file(entry: &Entry, _: &Trace) -> u64 {
     u64::from(entry.first.file.0)
 }
 
-fn name(what: &str, key: u64, trace: &Trace) -> String {
+/// The names of groups that are counted.
+fn names(what: &str, counted: &[(u64, u64)], trace: &Trace) -> HashMap<u64, String> {
     match what {
-        "call site" => format!("{key:x}"),
-        "process" => format!("process {}", key as i32),
-        _ => match trace.files[key as usize].name.as_str() {
-            "" => "all".to_owned(),
-            name => name.to_owned(),
-        },
+        "call site" => sites(counted, trace),
+        "process" => counted.iter().map(|&(it, _)| (it, format!("process {}", it as i32))).collect(),
+        _ => counted.iter().map(|&(it, _)| (it, file_name(it, trace).to_owned())).collect(),
     }
+}
+
+fn file_name(file: u64, trace: &Trace) -> &str {
+    match trace.files[file as usize].name.as_str() {
+        "" => "all",
+        name => name,
+    }
+}
+
+/// Call sites by what lies there, if the trace says it, and by what they read: their numbers say nothing to anybody.
+fn sites(counted: &[(u64, u64)], trace: &Trace) -> HashMap<u64, String> {
+    let mut reads: HashMap<u64, HashMap<u64, u64>> = HashMap::new();
+    for at in 0..trace.len() {
+        let entry = trace.entry(at);
+        *reads.entry(site(&entry, trace)).or_default().entry(file(&entry, trace)).or_default() += entry.count;
+    }
+    let mut alike: HashMap<String, usize> = HashMap::new();
+    let name = |&(it, _): &(u64, u64)| {
+        let files = &reads[&it];
+        let most = files.iter().max_by_key(|&(&file, &references)| (references, std::cmp::Reverse(file)));
+        let most = most.map_or("nothing", |(&file, _)| file_name(file, trace));
+        let base = most.rsplit('/').next().unwrap_or(most);
+        let what = match files.len() {
+            0 | 1 => format!("reads {base}"),
+            all => format!("reads {base} and {} more", count(all as u64 - 1)),
+        };
+        let name = trace.sites_named.get(&Site(it)).map_or(what.clone(), |place| format!("{place} {what}"));
+        let nth = alike.entry(name.clone()).and_modify(|nth| *nth += 1).or_insert(1);
+        (it, if *nth == 1 { name } else { format!("{name}, site {nth}") })
+    };
+    counted.iter().map(name).collect()
 }
 
 /// References of each group, most first.
@@ -68,7 +98,8 @@ impl<'a> Groups<'a> {
         let counts = kinds.map(|(_, key)| counted(trace, key));
         let which = counts.iter().position(|counted| counted.len() > 1).unwrap_or(2);
         let ((what, key), counted) = (kinds[which], &counts[which]);
-        let mut names: Vec<String> = counted.iter().take(SHOWN).map(|&(it, _)| name(what, it, trace)).collect();
+        let named = names(what, counted, trace);
+        let mut names: Vec<String> = counted.iter().take(SHOWN).map(|(it, _)| named[it].clone()).collect();
         match counted.len() {
             // One of a kind needs no name.
             1 => names[0].clear(),
@@ -115,12 +146,12 @@ pub fn distribution(trace: &Trace, patterns: &Patterns, page: &mut Page) {
         if counted.len() < 2 {
             continue;
         }
-        let of = patterns.of_groups(trace, key);
+        let (of, named) = (patterns.of_groups(trace, key), names(what, &counted, trace));
         let mut columns = vec![what, "references", "of all"];
         columns.extend(patterns.names.iter().map(String::as_str));
         let percent = |part: u64, of: u64| format!("{:.1} %", 100.0 * part as f64 / of.max(1) as f64);
         let row = |&(it, references): &(u64, u64)| {
-            let mut row = vec![name(what, it, trace), count(references), percent(references, trace.references)];
+            let mut row = vec![named[&it].clone(), count(references), percent(references, trace.references)];
             row.extend(of[&it].iter().map(|&part| percent(part, references)));
             row
         };

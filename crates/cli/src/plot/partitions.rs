@@ -11,6 +11,8 @@ use crate::text::count;
 
 /// Moments at which the partitions are looked at.
 const MOMENTS: usize = 400;
+/// Less than this share of the pages is not seen.
+const SEEN_LEAST: f64 = 0.01;
 
 /// One picture for each of these policies that divides a cache of so many blocks.
 pub fn partitions(trace: &Trace, choices: &[Choice], cache_blocks: u64, progress: &Progress) -> Vec<Plot> {
@@ -20,7 +22,7 @@ pub fn partitions(trace: &Trace, choices: &[Choice], cache_blocks: u64, progress
     pictures.into_iter().flatten().collect()
 }
 
-/// None where it is never divided.
+/// None where it is never divided, or one partition holds nearly all of it all the time.
 fn picture(trace: &Trace, cell: &Cell) -> Option<Plot> {
     let every = trace.len().div_ceil(MOMENTS).max(1);
     let (mut references, mut moments) = (0, Vec::new());
@@ -37,7 +39,10 @@ fn picture(trace: &Trace, cell: &Cell) -> Option<Plot> {
             names.push(name);
         }
     }
-    if names.len() < 2 {
+    let some = moments.iter().filter(|(_, parts)| parts.iter().any(|part| part.pages > 0));
+    let mut holders = some.map(|(_, parts)| holder(parts));
+    let first = holders.next()?;
+    if first.is_some() && holders.all(|it| it == first) {
         return None;
     }
     let (cache, policy) = (count(cell.cache_blocks), cell.policy.as_str());
@@ -48,4 +53,11 @@ fn picture(trace: &Trace, cell: &Cell) -> Option<Plot> {
         plot.add(name, Shape::Area, points.collect(), Vec::new());
     }
     Some(plot)
+}
+
+/// The partition that holds all pages, or nearly all, if there is one.
+fn holder(parts: &[Partition]) -> Option<&str> {
+    let all: u64 = parts.iter().map(|part| part.pages).sum();
+    let most = parts.iter().max_by_key(|part| part.pages)?;
+    ((all - most.pages) as f64 <= all as f64 * SEEN_LEAST).then_some(most.name.as_str())
 }

@@ -44,6 +44,13 @@ impl Patterns {
         Ok(Patterns { policy, names, of_reference, begins })
     }
 
+    /// The name of the only pattern there is, if there is one only.
+    pub fn only(&self) -> Option<&str> {
+        let mut seen = self.of_reference.iter().map(|&it| usize::from(it)).filter(|&it| it < self.names.len());
+        let first = seen.next()?;
+        seen.all(|it| it == first).then(|| self.names[first].as_str())
+    }
+
     /// The pattern of the n-th block of a request.
     pub fn of_reference(&self, at: usize, nth: u64) -> Option<usize> {
         let pattern = usize::from(self.of_reference[self.begins[at] + nth as usize]);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::output::Output;
 use foresee_run::launch::Streams;
+use foresee_run::supervisor::Traced;
 
 use crate::run::{conclude, failed};
 use crate::running::Running;
@@ -19,7 +20,10 @@ pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String>
     run.policy = "lru".parse()?;
     run.words = false;
     run.listings = false;
-    run.trace = Some(Box::new(|transfer| output.borrow_mut().take(&transfer)));
+    run.trace = Some(Box::new(|traced| match traced {
+        Traced::Transfer(transfer) => output.borrow_mut().take(&transfer),
+        Traced::Site { site, object, offset } => output.borrow_mut().place(site, object, offset),
+    }));
     let ran = match run.go() {
         Ok(ran) => ran,
         Err(failure) => return Ok(failed(failure)),

@@ -1,16 +1,23 @@
 //! The trace that is written.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use foresee_run::supervisor::TransferSeen;
 use foresee_sim::trace::{Request, Span, Writer, recorded::RecordedWriter};
 
+use super::symbols::Symbols;
 use crate::output::{self, Unfinished};
+
+/// Call sites whose places are noted; a program that claims more is not believed.
+const PLACES_MAX: usize = 1 << 16;
 
 /// A trace being written.
 pub struct Output {
     unfinished: Unfinished,
     writer: RecordedWriter,
+    /// Where call sites lie: an object, and the place in it.
+    places: HashMap<u64, (PathBuf, u64)>,
     result: Result<(), foresee_sim::error::Error>,
 }
 
@@ -23,7 +30,14 @@ impl Output {
         }
         let unfinished = output.begin()?;
         let writer = RecordedWriter::new(unfinished.target()?).map_err(|error| error.to_string())?;
-        Ok(Output { unfinished, writer, result: Ok(()) })
+        Ok(Output { unfinished, writer, places: HashMap::new(), result: Ok(()) })
+    }
+
+    /// A call site lies there.
+    pub fn place(&mut self, site: u64, object: &Path, offset: u64) {
+        if self.places.len() < PLACES_MAX {
+            self.places.entry(site).or_insert_with(|| (object.to_owned(), offset));
+        }
     }
 
     /// Adds a row. What cannot be written ends the trace; [`Output::finish`] says why.
@@ -52,7 +66,28 @@ impl Output {
 
     /// Makes it whole and puts it in its place.
     pub fn finish(mut self) -> Result<(), String> {
+        self.writer.name_sites(&named(&self.places));
         let written = self.result.and_then(|()| self.writer.finish()).map_err(|error| error.to_string());
         written.and_then(|()| self.unfinished.finish()).map_err(|error| format!("the trace was not written: {error}"))
     }
+}
+
+/// What people call these places: `grep: fillbuf`, or `grep+0x7f3a` where the object does not say what its functions are called.
+fn named(places: &HashMap<u64, (PathBuf, u64)>) -> Vec<(u64, String)> {
+    let mut symbols = HashMap::new();
+    let mut named: Vec<_> = places
+        .iter()
+        .map(|(&site, (object, offset))| {
+            let symbols = symbols.entry(object).or_insert_with(|| Symbols::of(object).unwrap_or_default());
+            let object = object.file_name().unwrap_or_default().to_string_lossy();
+            // What a call returns to may be the next function, where it never returns.
+            let name = match symbols.function(offset.saturating_sub(1)) {
+                Some(function) => format!("{object}: {function}"),
+                None => format!("{object}+{offset:#x}"),
+            };
+            (site, name.replace(char::is_control, "?"))
+        })
+        .collect();
+    named.sort_unstable();
+    named
 }

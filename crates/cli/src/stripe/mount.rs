@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use foresee_fuse::{Mounted, NOT_ANSWERED, Process, Shown, serve};
+use foresee_fuse::{Log, Mounted, NOT_ANSWERED, Process, Shown, serve};
 use foresee_run::stripe::Set;
 use fuser::MountOption;
 
@@ -20,7 +20,7 @@ const READ_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=8 << 20;
 
 /// Shows the file; returns the exit status.
 pub fn mount(file: &Path, members: &[PathBuf], command: &[OsString]) -> Result<u8, String> {
-    let process = Process::prepare().map_err(|error| error.to_string())?;
+    let process = Process::prepare(Log::default()).map_err(|error| error.to_string())?;
     serve(Whole::new(file, members), &process, command, |whole| {
         let (size, count) = (text::bytes(whole.size), members.len());
         say(format_args!("{}: {size} from {count} disks, until Ctrl-C", file.display()));

@@ -4,6 +4,7 @@
 pub mod device;
 pub mod library;
 pub mod process;
+pub mod processes;
 pub mod same;
 pub mod under;
 
@@ -16,7 +17,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use device::Device;
-pub use process::{Ended, end, wait_until};
+pub use process::{Ended, end, have, kill, wait_until};
 pub use same::{Same, same};
 pub use under::Under;
 
@@ -58,16 +59,6 @@ pub fn in_time(attempt: impl Fn()) {
     if !(0..3).any(|_| succeeds()) {
         attempt();
     }
-}
-
-/// Whether this program is installed; says so if not.
-pub fn have(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
 }
 
 /// Whether the tests run as root; says so if not.
@@ -211,7 +202,7 @@ impl Place {
 
     /// The processes that were started here and still run, or have not been waited for.
     pub fn processes(&self) -> Vec<i32> {
-        process::with_variable("XDG_CACHE_HOME", self.cache().as_os_str())
+        processes::with_variable("XDG_CACHE_HOME", self.cache().as_os_str())
     }
 
     /// Waits until nothing runs here any more.

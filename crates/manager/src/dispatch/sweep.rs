@@ -34,7 +34,7 @@ pub(crate) struct Sweep {
 impl Sweep {
     /// Whether the device serves requests one by one, if that has shown.
     pub fn is_one_by_one(&self) -> Option<bool> {
-        self.overlap.side_by_side().map(|it| !it)
+        self.overlap.clearly_side_by_side().map(|it| !it)
     }
 
     /// A name was looked up.
@@ -46,9 +46,9 @@ impl Sweep {
         }
     }
 
-    /// A request took so long; `beside` says that others were out when it was sent.
-    pub fn finished(&mut self, took_ns: u64, beside: bool, requests_max: u32) {
-        self.overlap.finished(took_ns, beside, requests_max);
+    /// A request that took so long came; `beside` says that others were out when it was sent.
+    pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
+        self.overlap.finished(now, took_ns, beside, requests_max);
     }
 
     /// Nothing waits any more.
@@ -62,7 +62,7 @@ impl Sweep {
             self.is_out = true;
             return false;
         }
-        match self.overlap.side_by_side() {
+        match self.overlap.clearly_side_by_side() {
             None => outstanding >= UNDECIDED_REQUESTS,
             Some(true) => false,
             Some(false) => {
@@ -85,7 +85,8 @@ mod tests {
     fn answered(one_by_one: bool) -> Sweep {
         let mut sweep = Sweep::default();
         for request in 1..=32 {
-            sweep.finished(5 * MS * if one_by_one { request } else { 1 }, request > 1, 128);
+            let took = 5 * MS * if one_by_one { request } else { 1 };
+            sweep.finished(Time(took), took, request > 1, 128);
         }
         sweep
     }

@@ -11,6 +11,9 @@ use super::JUMP_ENTRIES_MAX;
 /// Places that came true of late, of those who read together.
 const RECENT: usize = 64;
 
+/// Of as many that came true near each other some reader is there.
+const NEAR: usize = 4;
+
 /// The entries of a sequence that one cursor passes over.
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -31,6 +34,11 @@ impl Lane {
         Lane { positions: VecDeque::new(), recent: VecDeque::new(), readers, far: 0, far_run: 0 }
     }
 
+    /// The furthest place that came true of late.
+    pub fn foremost(&self) -> Option<u64> {
+        self.recent.iter().max().copied()
+    }
+
     /// An entry, after all others.
     pub fn push(&mut self, position: u64) {
         self.positions.push_back(position);
@@ -39,7 +47,7 @@ impl Lane {
     /// A reader read what is disclosed at `position`. Returns where the cursor is by that, which may be where it was; None if that
     /// is far from where the readers are. `base` is the position of the first entry that is kept.
     pub fn read(&mut self, position: u64, base: u64) -> Option<u64> {
-        let foremost = self.recent.iter().max().map_or(base, |&it| it.max(base));
+        let foremost = self.foremost().map_or(base, |it| it.max(base));
         if position <= foremost + JUMP_ENTRIES_MAX {
             self.far_run = 0;
         } else if !self.has_gone_to(position) {
@@ -49,8 +57,21 @@ impl Lane {
             self.recent.pop_front();
         }
         self.recent.push_back(position);
-        let hindmost = self.recent.iter().min().copied().filter(|_| self.recent.len() == self.readers);
+        let hindmost = self.hindmost().filter(|_| self.recent.len() == self.readers);
         Some(hindmost.unwrap_or(base))
+    }
+
+    /// The least place near which others came true of late as well: one by itself came true by chance, where much is disclosed wrongly.
+    fn hindmost(&self) -> Option<u64> {
+        let is_place = |place: u64| {
+            let near = self.recent.iter().filter(|&&it| (place..=place + JUMP_ENTRIES_MAX).contains(&it)).count();
+            near >= self.readers.min(NEAR)
+        };
+        let mut place = self.recent.iter().min().copied()?;
+        while !is_place(place) {
+            place = self.recent.iter().copied().filter(|&it| it > place).min()?;
+        }
+        Some(place)
     }
 
     /// Whether enough reads far away, in order, say that the reader is there.
@@ -71,5 +92,31 @@ impl Lane {
     pub fn pass(&mut self, to: u64) -> Option<u64> {
         self.positions.front().filter(|&&position| position < to)?;
         self.positions.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cursor after these places came true, where several read together.
+    fn cursor(places: impl Iterator<Item = u64>) -> u64 {
+        let mut lane = Lane::new(true);
+        places.filter_map(|place| lane.read(place, 0)).last().unwrap()
+    }
+
+    #[test]
+    fn what_comes_true_by_chance_holds_nobody_back() {
+        let strays = |at: u64| if at % 8 == 7 { (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) % at } else { at };
+        let cursor = cursor((0..2000).map(strays));
+        assert!(cursor > 1900 - JUMP_ENTRIES_MAX, "{cursor}");
+    }
+
+    #[test]
+    fn the_cursor_is_where_the_hindmost_reads() {
+        // Three are where they may be by the jump, one far behind them.
+        let readers = |at: u64| if at % 4 == 3 { at / 4 } else { at };
+        let cursor = cursor((0..4000).map(readers));
+        assert!((900..1000).contains(&cursor), "{cursor}");
     }
 }

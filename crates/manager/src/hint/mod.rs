@@ -369,10 +369,10 @@ impl Hints {
         self.sequence(sequence).and_then(|it| it.distance(position, into)).unwrap_or(0) + 1
     }
 
-    /// What a sequence disclosed and is still to be read, as far as names are known: in how many references, of which the next one is
-    /// number 1, and which block.
-    pub fn coming<'a>(&'a self, sequence: u16, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
-        self.sequence(sequence).into_iter().flat_map(|it| it.coming(files))
+    /// What a sequence disclosed and is still to be looked at for fetching, as far as names are known: in how many references it is read,
+    /// of which the next one is number 1, and which block.
+    pub fn unissued<'a>(&'a self, sequence: u16, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+        self.sequence(sequence).into_iter().flat_map(|it| it.unissued(files))
     }
 
     /// A block was given up that is to be read: it is fetched again in time.
@@ -500,11 +500,6 @@ impl Hints {
             waiting.retain(|(id, _)| !ids.contains(id));
             !waiting.is_empty()
         });
-    }
-
-    /// Whether something was withdrawn since it was asked what.
-    pub fn has_cleared(&self) -> bool {
-        !self.cleared.is_empty()
     }
 
     /// What was withdrawn since this was asked last.

@@ -26,6 +26,9 @@ fn lanes(source: Source) -> Vec<Lane> {
     (0..count).map(|_| Lane::new(together)).collect()
 }
 
+/// So many entries behind the cursor say what is passed over; before that, what lies before the foremost reader and was not read does.
+const DECIDED_MIN: u64 = JUMP_ENTRIES_MAX;
+
 /// The last place in an entry that a use tells apart.
 const INTO_MAX: u64 = (1 << USE_BITS) - 1;
 
@@ -424,6 +427,8 @@ impl Sequence {
         }
         if let Reader::At { lane, cursor } = reader {
             self.pass_to(id, lane, cursor, files, passed);
+            let foremost = self.lanes[lane].foremost().filter(|_| self.base < DECIDED_MIN);
+            self.window.left_out(foremost.map_or(0, |foremost| self.open_before(foremost)));
         }
         if complete {
             self.close(position);
@@ -548,21 +553,28 @@ impl Sequence {
     /// start; None if the cursor has passed it.
     pub fn distance(&self, position: u64, into: u64) -> Option<u64> {
         let entry = self.entry(position).filter(|entry| !entry.done)?;
-        let chunk = (position - position % CHUNK).max(self.base);
-        let in_chunk = (chunk..position).filter_map(|at| self.entry(at)).map(|entry| u64::from(entry.ahead));
         let into = into.checked_sub(u64::from(entry.read))?;
-        Some(self.distance.before_chunk(position) + in_chunk.sum::<u64>() + into)
+        Some(self.open_before(position) + into)
     }
 
-    /// What is still to be read, as far as names are known: in how many references, of which the next one is number 1.
-    pub fn coming<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+    /// Blocks disclosed before a position that are neither read nor passed over.
+    fn open_before(&self, position: u64) -> u64 {
+        let chunk = (position - position % CHUNK).max(self.base);
+        let in_chunk = (chunk..position).filter_map(|at| self.entry(at)).map(|entry| u64::from(entry.ahead));
+        self.distance.before_chunk(position) + in_chunk.sum::<u64>()
+    }
+
+    /// What is still to be looked at for fetching, as far as names are known: in how many references it is read, of which the next one
+    /// is number 1.
+    pub fn unissued<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
         let mut before = 0;
         self.entries.iter().filter(|entry| !entry.done).flat_map(move |entry| {
             let begins = before;
             before += u64::from(entry.ahead);
             let (first, count) = entry.span(files.of(entry.file)).unwrap_or((0, 0));
             let (file, read) = (entry.file, u64::from(entry.read));
-            (read..count).map(move |into| (begins + into - read + 1, Block { file, index: first + into }))
+            (read.max(u64::from(entry.issued))..count)
+                .map(move |into| (begins + into - read + 1, Block { file, index: first + into }))
         })
     }
 

@@ -29,6 +29,14 @@ pub enum Standing {
     Issued(Source),
 }
 
+impl Standing {
+    /// Whether somebody disclosed a read of it that is still to come.
+    #[must_use]
+    pub fn is_to_come(self) -> bool {
+        matches!(self, Standing::Waiting(_) | Standing::WindowFull(_) | Standing::Issued(_))
+    }
+}
+
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, what) = match self {

@@ -11,7 +11,8 @@ pub const WINDOW_GROWTH: u64 = 4;
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 /// So many must have come true for each that was passed over for that.
 const FLAWLESS_ODDS: u64 = 64;
-/// And so many at all: where several read together, the first that is passed over shows after as many (`lane::RECENT`).
+/// And so many at all. Where several read together, entries are passed over when as many more were read (`lane::RECENT`); of long ones
+/// that is far more blocks than these, and until then what the foremost left out counts as wrong.
 const FLAWLESS_MIN: u64 = 2 * FLAWLESS_ODDS;
 
 /// What is in no order grows a window by one for each block that comes true, and by four for each that lies far beyond what was
@@ -22,7 +23,7 @@ const BEYOND_FOR_EACH: u64 = 16;
 
 /// What may be out, unread, and what is.
 struct Allowance {
-    /// Full trust has no bound: it is the greatest number.
+    /// The greatest number: it has no bound.
     size: u64,
     /// Issued, and neither read nor passed over.
     unread: u64,
@@ -42,9 +43,14 @@ impl Allowance {
         }
     }
 
+    /// Full trust has no bound.
+    fn is_unbounded(&self) -> bool {
+        self.size == u64::MAX
+    }
+
     /// Returns whether any of it is left to shrink.
     fn shrink(&mut self, less: u64) -> bool {
-        if self.size == u64::MAX {
+        if self.is_unbounded() {
             return false;
         }
         self.size = self.size.saturating_sub(less);
@@ -64,6 +70,8 @@ pub(crate) struct Window {
     /// Of what is in no order: blocks that came true of those looked at, and what those beyond earned.
     near: u64,
     beyond: u64,
+    /// Blocks that are likely to be passed over, while it is not known how many are.
+    left_out: u64,
     pub accuracy: Accuracy,
 }
 
@@ -74,7 +82,14 @@ impl Window {
             Trust::Earned { initial_blocks } => source.first_window(initial_blocks),
         };
         let allowance = || Allowance { size, unread: 0 };
-        Window { blocks: allowance(), names: allowance(), near: 0, beyond: 0, accuracy: Accuracy::default() }
+        Window {
+            blocks: allowance(),
+            names: allowance(),
+            near: 0,
+            beyond: 0,
+            left_out: 0,
+            accuracy: Accuracy::default(),
+        }
     }
 
     /// What what is in no order earned beside.
@@ -98,14 +113,15 @@ impl Window {
     }
 
     /// Whether hardly anything disclosed was passed over so far.
-    fn is_hardly_wrong(&self) -> bool {
-        self.accuracy.skipped.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed
+    pub fn is_hardly_wrong(&self) -> bool {
+        let wrong = self.accuracy.skipped + self.left_out;
+        wrong.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed
     }
 
     /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came true so often that a flaw would
     /// have shown.
     pub fn is_flawless(&self) -> bool {
-        let is_known = self.blocks.size == u64::MAX || self.accuracy.consumed >= FLAWLESS_MIN;
+        let is_known = self.blocks.is_unbounded() || self.accuracy.consumed >= FLAWLESS_MIN;
         is_known && self.is_hardly_wrong()
     }
 
@@ -144,6 +160,11 @@ impl Window {
         self.accuracy.proved_wrong(blocks);
         self.blocks.proved_wrong(blocks);
         self.names.proved_wrong(blocks);
+    }
+
+    /// So many blocks lie before what came true, and were not read.
+    pub fn left_out(&mut self, blocks: u64) {
+        self.left_out = blocks;
     }
 
     /// A name was passed over.

@@ -27,10 +27,7 @@ impl Manager {
     fn is_of_no_use(&self, page: Page) -> bool {
         let frame = self.table.frame(page);
         let was_asked_for = !frame.ahead || frame.sequence != NO_SEQUENCE;
-        let is_wanted = || {
-            let standing = self.standing(self.table.block(page));
-            matches!(standing, Standing::Waiting(_) | Standing::WindowFull(_) | Standing::Issued(_))
-        };
+        let is_wanted = || self.standing(self.table.block(page)).is_to_come();
         !was_asked_for && self.table.used() >= self.capacity && !is_wanted()
     }
 

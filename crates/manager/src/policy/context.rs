@@ -44,6 +44,11 @@ impl Context<'_> {
         self.hints.sequence(sequence).is_some_and(|it| it.window.is_flawless())
     }
 
+    /// The same as far as it is known by now, which may be of too little to say.
+    pub(super) fn is_hardly_wrong(&self, sequence: u16) -> bool {
+        self.hints.sequence(sequence).is_some_and(|it| it.window.is_hardly_wrong())
+    }
+
     /// The device a page's block lies on; of an array, the first.
     pub fn device_of(&self, page: Page) -> DeviceId {
         let block = self.table.block(page);
@@ -104,15 +109,15 @@ impl Context<'_> {
         self.hints.disclosures()
     }
 
-    /// Blocks on this device that a sequence disclosed and that are missing, in the order of their reads: in how many references each is
-    /// read, of which the next one is number 1, up to so many.
+    /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in the order of their reads: in how many
+    /// references each is read, of which the next one is number 1, up to so many.
     pub(super) fn missing(&self, sequence: u16, device: DeviceId, references: u64) -> impl Iterator<Item = u64> + '_ {
         let on_device = move |block: &Block| match self.files.of(block.file) {
             Known::Here { home, .. } => home.device == device,
             _ => false,
         };
-        let coming = self.hints.coming(sequence, self.files).take_while(move |&(until, _)| until <= references);
-        let missing = coming.filter(move |(_, block)| self.table.find(*block).is_none() && on_device(block));
+        let unissued = self.hints.unissued(sequence, self.files).take_while(move |&(until, _)| until <= references);
+        let missing = unissued.filter(move |(_, block)| self.table.find(*block).is_none() && on_device(block));
         missing.map(|(until, _)| until)
     }
 }

@@ -41,8 +41,9 @@ pub(super) static SPEC: Spec = Spec {
         DEGREE_MAX,
         Parameter {
             name: "keep",
-            help: "the policy that decides what stays of what nobody disclosed; keep.NAME=VALUE sets a parameter of its own",
-            domain: Domain::Policy { default: "pcc" },
+            help: "the policy that decides what stays of what nobody disclosed; keep.NAME=VALUE sets a parameter of its own; \
+                   a call site that is not known yet, or neither sequential nor looping, says nothing: ARC does better there than LRU",
+            domain: Domain::Policy { default: "pcc:other=arc" },
         },
     ],
     build: |values| {
@@ -86,7 +87,7 @@ impl Informed {
     /// What is disclosed of a page may be no longer what it was; this reference found or brought
     /// it.
     fn place(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if Told::is_used(page, context) {
+        if Told::is_held(page, context) {
             self.kept.disown(page, &mut self.prices, context);
             match self.told.owns(page) {
                 true => self.told.renew(page, &self.prices, context),
@@ -94,6 +95,9 @@ impl Informed {
             }
         } else if self.kept.owns(page) {
             access.into_iter().for_each(|access| self.kept.policy.referenced(page, context, access));
+        } else if access.is_none() && context.table.frame(page).passed {
+            // Its reader went past it while it was on its way.
+            self.orphans.push(page, 0.0);
         } else {
             self.told.disown(page, &mut self.prices, context);
             self.kept.arrived(page, context, access);
@@ -120,7 +124,8 @@ impl Policy for Informed {
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
         self.runs.left(page, context);
-        if !Told::is_used(page, context) {
+        // What was brought in vain is no page of its: it would be missed by nobody, and say that its own are worth little.
+        if self.kept.owns(page) && !Told::is_held(page, context) {
             self.kept.gave_up(page, context);
         }
         self.kept.disown(page, &mut self.prices, context);
@@ -205,7 +210,7 @@ impl Hinted for Informed {
     }
 
     fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {
-        if Told::is_used(page, context) {
+        if Told::is_held(page, context) {
             self.place(page, context, None);
         }
         Disclosed::Ignored

@@ -103,7 +103,12 @@ impl Registry {
                 number.map_or_else(|| is_none(set, format!("a number from {min} to {max}")), |it| Ok(Value::Number(it)))
             }
             Domain::Policy { default } => {
-                let name = set.unwrap_or(default);
+                // A default may set parameters of its own, which are no more than that.
+                let (name, defaults) = match (set, default.split_once(':')) {
+                    (Some(name), _) => (name, ""),
+                    (None, Some((name, defaults))) => (name, defaults),
+                    (None, None) => (default, ""),
+                };
                 let part = match self.find(name) {
                     Ok(part) => part,
                     Err(wanted) => return is_none(name, wanted),
@@ -112,7 +117,8 @@ impl Registry {
                     let key = str::strip_prefix(key, parameter.name)?.strip_prefix('.')?;
                     Some((key, value))
                 };
-                let settings: Vec<_> = settings.iter().filter_map(of_part).collect();
+                let defaults = defaults.split(',').filter_map(|setting| setting.split_once('='));
+                let settings: Vec<_> = defaults.chain(settings.iter().filter_map(of_part)).collect();
                 let values = self.values(part, &settings)?;
                 if !values.build().holds_a_part() {
                     return is_none(
@@ -198,6 +204,16 @@ mod tests {
         };
         let other = part(&part(&nested.values, "keep"), "other");
         assert_eq!((other.spec.name, other.get("recent"), other.get("ghosts")), ("2q", 0.5, 0.5));
+        // What a default sets counts unless it is set, or another policy is.
+        for (text, wanted) in [
+            ("informed", "arc"),
+            ("informed:keep.onward=0", "arc"),
+            ("informed:keep.other=slru", "slru"),
+            ("informed:keep=pcc", "lru"),
+        ] {
+            let choice: Choice = text.parse().expect(text);
+            assert_eq!(part(&part(&choice.values, "keep"), "other").spec.name, wanted, "{text}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum Domain {
     /// own parameters are set by its parameter's name and theirs, joined by a point:
     /// `keep=pcc,keep.onward=0`.
     Policy {
-        /// The policy if none is given.
+        /// The policy if none is given, with parameters that differ from its own defaults: `pcc:other=arc`.
         default: &'static str,
     },
 }

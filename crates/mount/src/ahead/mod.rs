@@ -2,11 +2,11 @@
 //! walked.
 //!
 //! Which files those are is found out by the pieces that `foresee run` has for it ([`Listings`], and [`walk`]); here they are planned in
-//! the cache, and directories that a walk comes to are listed by threads for that.
+//! the cache in their order; what has to be listed or opened for that is by threads of its own, and no lock is held meanwhile.
 
 mod walk;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -29,8 +29,8 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 const WAITED_MIN: Duration = Duration::from_micros(500);
 /// Files that are held open for their readers. More than are told of at one time.
 const HELD_MAX: usize = 1024;
-/// Directories that are listed ahead at once.
-const LISTINGS_MAX: usize = 48;
+/// Directories that are listed and files that are opened ahead at once.
+const TASKS_MAX: usize = 48;
 
 /// What is known of the readers, and what was planned for them.
 #[derive(Default)]
@@ -38,7 +38,18 @@ struct State {
     listings: Listings,
     walks: Walks,
     plan: Option<Plan>,
+    /// Files that are told of once they and all before them are open; None where one is not yet.
+    opening: VecDeque<(PathBuf, Option<Opened>)>,
     held: HashMap<PathBuf, File>,
+}
+
+/// What became of a file that was to be opened ahead.
+type Opened = Option<File>;
+
+/// What may wait for a store.
+enum Task {
+    List(PathBuf),
+    Open(PathBuf),
 }
 
 /// For all readers of the mount.
@@ -52,7 +63,7 @@ struct Readers {
 /// Reads ahead for them.
 pub struct Ahead {
     readers: Arc<Readers>,
-    listers: Arc<Pool<PathBuf>>,
+    workers: Arc<Pool<Task>>,
 }
 
 impl Ahead {
@@ -60,21 +71,22 @@ impl Ahead {
     pub fn new(tree: Arc<dyn Tree>, root: &Path, cache: Cache) -> Self {
         let readers = Arc::new(Readers { tree, root: root.to_owned(), cache, state: Mutex::default() });
         let served = Arc::clone(&readers);
-        let listers = Arc::new_cyclic(|listers: &Weak<Pool<PathBuf>>| {
-            let listers = Weak::clone(listers);
-            Pool::with_stacks(STACK_BYTES, LISTINGS_MAX, LISTINGS_MAX, move |path: PathBuf| {
-                served.list(&path);
-                let next = served.next_listings(&mut lock(&served.state));
-                listers.upgrade().into_iter().for_each(|listers| next.iter().for_each(|it| listers.add(it.clone())));
+        let workers = Arc::new_cyclic(|workers: &Weak<Pool<Task>>| {
+            let workers = Weak::clone(workers);
+            Pool::with_stacks(STACK_BYTES, TASKS_MAX, TASKS_MAX, move |task: Task| {
+                let next = served.done(task);
+                if let Some(workers) = workers.upgrade() {
+                    next.into_iter().for_each(|task| workers.add(task));
+                }
             })
         });
-        Ahead { readers, listers }
+        Ahead { readers, workers }
     }
 
     /// A file was read from its beginning, which took so long.
     pub fn visited(&self, path: &Path, took: Duration) {
         self.follow(|state| {
-            let was_told = state.held.remove(path).is_some();
+            let was_told = state.take_told(path);
             if !state.walks.visited(path, was_told) {
                 state.listings.visited(path, took >= WAITED_MIN);
             }
@@ -92,19 +104,58 @@ impl Ahead {
     fn follow(&self, tell: impl FnOnce(&mut State)) {
         let mut state = lock(&self.readers.state);
         tell(&mut state);
-        self.readers.plan(&mut state);
-        let next = self.readers.next_listings(&mut state);
+        let next = state.next();
         drop(state);
-        next.into_iter().for_each(|path| self.listers.add(path));
+        next.into_iter().for_each(|task| self.workers.add(task));
+    }
+}
+
+impl State {
+    /// A reader reads a file. Returns whether it was told of, or was about to be.
+    fn take_told(&mut self, path: &Path) -> bool {
+        let opening = self.opening.iter().position(|(it, _)| it == path);
+        opening.and_then(|at| self.opening.remove(at)).is_some() | self.held.remove(path).is_some()
+    }
+
+    /// What is to be done next.
+    fn next(&mut self) -> Vec<Task> {
+        let is_withdrawn =
+            self.walks.take_ended() | (std::iter::from_fn(|| self.listings.next_withdrawn()).count() > 0);
+        if is_withdrawn {
+            (self.plan, self.held) = (None, HashMap::new());
+            self.opening.clear();
+        }
+        let mut tasks = Vec::new();
+        loop {
+            let of_walk = self.walks.next_found(self.held.len() + self.opening.len());
+            let Some(path) = of_walk.or_else(|| self.listings.next_found().map(|(_, path)| path)) else { break };
+            self.opening.push_back((path.clone(), None));
+            tasks.push(Task::Open(path));
+        }
+        let of_walks = std::iter::from_fn(|| self.walks.next_listing());
+        tasks.extend(of_walks.chain(std::iter::from_fn(|| self.listings.next_listing())).map(Task::List));
+        tasks
+    }
+
+    /// A file is open, or cannot be: it is told of, and those behind it that waited for it.
+    fn opened(&mut self, path: &Path, file: Opened, cache: &Cache) {
+        // One that its reader has come to meanwhile, or that was withdrawn, is not told of.
+        if let Some((_, opening)) = self.opening.iter_mut().find(|(it, opened)| it == path && opened.is_none()) {
+            *opening = Some(file);
+        }
+        while self.opening.front().is_some_and(|(_, opened)| opened.is_some()) {
+            let Some((path, Some(Some(file)))) = self.opening.pop_front() else { continue };
+            let plan = self.plan.get_or_insert_with(|| cache.plan());
+            plan.range(&file, 0..FILE_BYTES_MAX.min(file.len()));
+            if self.held.len() >= HELD_MAX {
+                self.held.clear();
+            }
+            self.held.insert(path, file);
+        }
     }
 }
 
 impl Readers {
-    fn next_listings(&self, state: &mut State) -> Vec<PathBuf> {
-        let of_walks = std::iter::from_fn(|| state.walks.next_listing());
-        of_walks.chain(std::iter::from_fn(|| state.listings.next_listing())).collect()
-    }
-
     fn entries(&self, path: &Path) -> io::Result<Vec<Listed>> {
         let listed = |(name, entry): &(std::ffi::OsString, Entry)| Listed {
             path: path.join(name),
@@ -116,34 +167,82 @@ impl Readers {
         Ok(names.iter().map(listed).collect())
     }
 
-    /// Lists a directory for whoever wanted that.
-    fn list(&self, path: &Path) {
-        let entries = self.entries(path);
-        let mut state = lock(&self.state);
-        match state.walks.wants(path) {
-            true => state.walks.listed(path, entries),
-            false => state.listings.listed(path, entries),
-        }
-        self.plan(&mut state);
+    fn open(&self, path: &Path) -> Opened {
+        let entry = self.tree.look_up(path).ok()??;
+        self.tree.open(&self.cache, path, &entry).ok()
     }
 
-    fn plan(&self, state: &mut State) {
-        let is_withdrawn =
-            state.walks.take_ended() | (std::iter::from_fn(|| state.listings.next_withdrawn()).count() > 0);
-        if is_withdrawn {
-            (state.plan, state.held) = (None, HashMap::new());
-        }
-        loop {
-            let of_walk = state.walks.next_found(state.held.len());
-            let Some(path) = of_walk.or_else(|| state.listings.next_found().map(|(_, path)| path)) else { return };
-            let Ok(Some(entry)) = self.tree.look_up(&path) else { continue };
-            let Ok(file) = self.tree.open(&self.cache, &path, &entry) else { continue };
-            let plan = state.plan.get_or_insert_with(|| self.cache.plan());
-            plan.range(&file, 0..FILE_BYTES_MAX.min(file.len()));
-            if state.held.len() >= HELD_MAX {
-                state.held.clear();
+    /// Does a task, and tells whoever wanted that. Returns what is to be done next.
+    fn done(&self, task: Task) -> Vec<Task> {
+        let mut state;
+        match task {
+            Task::List(path) => {
+                let entries = self.entries(&path);
+                state = lock(&self.state);
+                match state.walks.wants(&path) {
+                    true => state.walks.listed(&path, entries),
+                    false => state.listings.listed(&path, entries),
+                }
             }
-            state.held.insert(path, file);
+            Task::Open(path) => {
+                let opened = self.open(&path);
+                state = lock(&self.state);
+                state.opened(&path, opened, &self.cache);
+            }
         }
+        state.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::tree::Directory;
+
+    /// A directory with three files of a block each.
+    fn directory() -> PathBuf {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let root = std::env::temp_dir().join(format!("foresee-ahead-{}-{number}", std::process::id()));
+        fs::create_dir(&root).unwrap();
+        ["a", "b", "c"].iter().for_each(|name| fs::write(root.join(name), [7; 4096]).unwrap());
+        root
+    }
+
+    #[test]
+    fn files_are_told_of_in_their_order_however_they_are_opened() {
+        let root = directory();
+        let tree = Directory::new(&root, Duration::from_secs(1)).unwrap();
+        let cache = Cache::builder().memory(4 << 20).open().unwrap();
+        let paths = ["a", "b", "c", "gone"].map(|name| root.join(name));
+        let open = |path: &PathBuf| {
+            let entry = tree.look_up(path).unwrap()?;
+            tree.open(&cache, path, &entry).ok()
+        };
+        let mut state = State::default();
+        state.opening.extend(paths.iter().map(|path| (path.clone(), None)));
+        let mut held = Vec::new();
+        for at in [2, 3, 1, 0] {
+            state.opened(&paths[at], open(&paths[at]), &cache);
+            held.push((state.held.len(), state.opening.len()));
+        }
+        assert_eq!(held, [(0, 4), (0, 4), (0, 4), (3, 0)]);
+        assert_eq!([&paths[0], &paths[3]].map(|path| state.take_told(path)), [true, false]);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn who_comes_to_a_file_that_is_being_opened_was_told_of_it() {
+        let root = directory();
+        let cache = Cache::builder().memory(4 << 20).open().unwrap();
+        let mut state = State::default();
+        state.opening.push_back((root.join("a"), None));
+        assert!(state.take_told(&root.join("a")));
+        state.opened(&root.join("a"), cache.open(root.join("a").to_str().unwrap()).ok(), &cache);
+        assert!(state.held.is_empty() && state.plan.is_none());
+        fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -19,6 +19,9 @@ use crate::failure::Failure;
 pub use directory::Directory;
 pub use objects::{Objects, Shape};
 
+/// The longest name: as long as a whole key may be, and shorter than the kernel would take.
+pub const NAME_BYTES_MAX: usize = 1024;
+
 /// What a name leads to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -76,8 +79,8 @@ pub trait Tree: Send + Sync {
 
 /// Names that can be written: files as a whole, from their beginning to their end.
 pub trait Writing: Send + Sync {
-    /// What a file is that was just made.
-    fn entry(&self) -> Entry;
+    /// What a file of this name is that was just made, if there can be one.
+    fn entry(&self, path: &Path) -> Result<Entry, Failure>;
 
     /// Begins a file. What has its name keeps that until it is finished.
     fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure>;

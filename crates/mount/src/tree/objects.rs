@@ -10,11 +10,8 @@ use fuser::FileType;
 
 use super::listings::{Answer, Listings, Page};
 use super::written::Made;
-use super::{Entry, Names, Tree, Writing};
+use super::{Entry, NAME_BYTES_MAX, Names, Tree, Writing};
 use crate::failure::Failure;
-
-/// The longest name that the kernel takes.
-const NAME_BYTES_MAX: usize = 1024;
 
 /// What stores do not say of files.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +111,9 @@ impl Tree for Objects {
 
     fn look_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Failure::of(libc::ENAMETOOLONG));
+        }
         if name.to_str().is_none() {
             return Ok(None);
         }

@@ -11,6 +11,9 @@ use super::objects::{Objects, text};
 use super::{Entry, Names, Tree, Writing};
 use crate::failure::Failure;
 
+/// The longest key that S3, Google Cloud Storage and Azure take.
+const KEY_BYTES_MAX: usize = 1024;
+
 /// Directories that somebody made, or emptied: a store has none without objects, so these are the mount's alone.
 #[derive(Default)]
 pub struct Made(Mutex<HashSet<PathBuf>>);
@@ -55,8 +58,13 @@ impl Objects {
 }
 
 impl Writing for Objects {
-    fn entry(&self) -> Entry {
-        self.fresh()
+    fn entry(&self, path: &Path) -> Result<Entry, Failure> {
+        // What comes before the third slash is the scheme and the bucket.
+        let key = text(path)?.splitn(4, '/').nth(3).unwrap_or_default();
+        match key.len() <= KEY_BYTES_MAX {
+            true => Ok(self.fresh()),
+            false => Err(Failure::of(libc::ENAMETOOLONG)),
+        }
     }
 
     fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure> {

@@ -1,13 +1,13 @@
 //! Directories that are being listed: each as it was when its first name was asked for.
 
-use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use foresee_run::pool::lock;
 use fuser::{FileAttr, Generation, INodeNo, ReplyDirectoryPlus};
 
-use super::{Shown, attributes};
+use super::{Shown, WHILE_WRITTEN, attributes, told};
 use crate::failure::Failure;
 use crate::tree::Names;
 
@@ -18,27 +18,11 @@ pub struct OpenDirectory {
     names: OnceLock<Names>,
 }
 
-/// All of them, by handle.
-#[derive(Default)]
-pub struct OpenDirectories(Mutex<HashMap<u64, Arc<OpenDirectory>>>);
-
-impl OpenDirectories {
-    fn get(&self, handle: u64) -> Result<Arc<OpenDirectory>, Failure> {
-        lock(&self.0).get(&handle).cloned().ok_or_else(|| Failure::of(libc::EBADF))
-    }
-
-    /// Closes one.
-    pub fn close(&self, handle: u64) {
-        lock(&self.0).remove(&handle);
-    }
-}
-
 impl Shown {
     /// Opens a directory.
     pub fn open_directory(&self, number: u64) -> Result<u64, Failure> {
         let (path, handle) = (self.nodes().path(number)?, self.handle());
-        let opened = OpenDirectory { number, path, names: OnceLock::new() };
-        lock(&self.directories.0).insert(handle, Arc::new(opened));
+        self.directories.add(handle, OpenDirectory { number, path, names: OnceLock::new() });
         Ok(handle)
     }
 
@@ -59,31 +43,50 @@ impl Shown {
     fn fill(&self, handle: u64, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<Arc<Path>, Failure> {
         let open = self.directories.get(handle)?;
         if open.names.get().is_none() {
-            let names = self.tree.list(&open.path).inspect_err(|failure| self.complain(failure))?;
+            let names = self.names(&open.path);
+            log::debug!("list {}: {}", open.path.display(), told(&names));
+            let names = names.inspect_err(|failure| self.complain(failure))?;
             // Who else asked at the same time has the same.
             let _ = open.names.set(names);
         }
         let names = open.names.get().map_or(&[][..], |names| names);
         let lasting = self.tree.lasting();
         let itself = self.attributes(open.number)?;
-        let mut add = |at: u64, name: &std::ffi::OsStr, it: &FileAttr| {
+        let mut add = |at: u64, name: &OsStr, it: &FileAttr, lasting: Duration| {
             reply.add(it.ino, at + 1, name, &lasting, it, Generation(0))
         };
         for (at, name) in [".", ".."].into_iter().enumerate().skip(first as usize) {
             // Of these two the kernel takes the numbers alone.
             let shown = if at == 0 { itself } else { FileAttr { ino: INodeNo::ROOT, ..itself } };
-            if add(at as u64, name.as_ref(), &shown) {
+            if add(at as u64, name.as_ref(), &shown, lasting) {
                 return Ok(Arc::clone(&open.path));
             }
         }
+        let written = self.being_written_in(&open.path);
         let mut nodes = self.nodes();
         for (at, (name, entry)) in names.iter().enumerate().skip(first.saturating_sub(2) as usize) {
-            let number = nodes.tell(&open.path.join(name), entry);
-            if add(at as u64 + 2, name, &attributes(number, entry)) {
+            let (number, entry, lasting) =
+                match written.get(name).and_then(|(number, entry)| Some((nodes.tell_again(*number)?, entry))) {
+                    Some((number, entry)) => (number, entry, WHILE_WRITTEN),
+                    None => (nodes.tell(&open.path.join(name), entry), entry, lasting),
+                };
+            if add(at as u64 + 2, name, &attributes(number, entry), lasting) {
                 nodes.forget(number, 1);
                 break;
             }
         }
         Ok(Arc::clone(&open.path))
+    }
+
+    /// All names of a directory, also of what is being written and was never there.
+    fn names(&self, path: &Path) -> Result<Names, Failure> {
+        let (names, written) = (self.tree.list(path)?, self.being_written_in(path));
+        let is_new = |name: &OsString| names.iter().all(|(it, _)| it != name);
+        let new: Vec<_> =
+            written.into_iter().filter(|(name, _)| is_new(name)).map(|(name, (_, entry))| (name, entry)).collect();
+        Ok(match new.is_empty() {
+            true => names,
+            false => Names::new(names.iter().cloned().chain(new).collect()),
+        })
     }
 }

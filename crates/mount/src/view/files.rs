@@ -1,16 +1,15 @@
 //! Files that are open: each one version, whatever becomes of its name.
 
-use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use foresee::File;
 use foresee_run::pool::lock;
-use foresee_run::say::say;
 use fuser::{FopenFlags, ReplyData};
 
-use super::Shown;
+use super::{Shown, told};
 use crate::failure::Failure;
 
 /// Errors that are told of at most.
@@ -18,36 +17,20 @@ const TOLD_MAX: usize = 1000;
 
 /// One of them.
 pub struct OpenFile {
-    file: File,
-    number: u64,
+    pub(super) file: File,
+    pub(super) number: u64,
     path: Arc<Path>,
-}
-
-/// All of them, by handle.
-#[derive(Default)]
-pub struct OpenFiles(RwLock<HashMap<u64, Arc<OpenFile>>>);
-
-impl OpenFiles {
-    fn add(&self, handle: u64, file: OpenFile) {
-        self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).insert(handle, Arc::new(file));
-    }
-
-    fn get(&self, handle: u64) -> Result<Arc<OpenFile>, Failure> {
-        let files = self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        files.get(&handle).cloned().ok_or_else(|| Failure::of(libc::EBADF))
-    }
-
-    /// Closes one, if it is one.
-    pub fn close(&self, handle: u64) -> bool {
-        let closed = self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&handle);
-        closed.is_some()
-    }
+    /// What was told of it by this descriptor, but not all of that yet.
+    pub(super) hinted: Mutex<Vec<Range<u64>>>,
 }
 
 impl Shown {
     /// Opens a file to be read.
-    pub fn open(&self, number: u64) -> Result<(u64, FopenFlags), Failure> {
+    pub fn open(&self, number: u64, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         let path = self.nodes().path(number)?;
+        if let Some(opened) = self.open_unfinished(number, &path, libc::O_RDONLY, thread)? {
+            return Ok(opened);
+        }
         self.wait_for_writer(&path)?;
         let (path, entry) = {
             let nodes = self.nodes();
@@ -59,32 +42,41 @@ impl Shown {
             (path, entry.clone())
         };
         let opened = self.tree.open(&self.cache, &path, &entry);
+        log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
         let handle = self.handle();
-        self.files.add(handle, OpenFile { file, number, path });
+        self.files.add(handle, OpenFile { file, number, path, hinted: Mutex::default() });
         // A number's bytes are always the same.
         Ok((handle, FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH))
     }
 
     /// Answers a read.
-    pub fn read(&self, handle: u64, offset: u64, size: usize, reply: ReplyData) {
+    pub fn read(&self, thread: u32, handle: u64, offset: u64, size: usize, reply: ReplyData) {
         let begun = Instant::now();
         let _allowed = self.answers.take(size);
+        let Ok(open) = self.files.get(handle) else {
+            // What is being written has no other handle.
+            let read = self.writes.get(handle).and_then(|open| open.written.read(offset, size));
+            return match read {
+                Ok(bytes) => reply.data(&bytes),
+                Err(failure) => reply.error(failure.number()),
+            };
+        };
         let mut bytes = vec![0; size];
-        let opened = self.files.get(handle);
-        let read = opened.and_then(|open| Ok((open.file.read_at(&mut bytes, offset)?, open)));
+        let disclosed = self.disclosed.file(thread, open.number);
+        let read = disclosed.as_ref().unwrap_or(&open.file).read_at(&mut bytes, offset).map_err(Failure::from);
+        let took = begun.elapsed();
+        self.reads.add(read.as_ref().ok().copied(), took);
+        log::debug!("read {}, {size} bytes from {offset} on: {} in {took:?}", open.path.display(), told(&read));
         match read {
-            Ok((count, open)) => {
-                let took = begun.elapsed();
+            Ok(count) => {
                 reply.data(&bytes[..count]);
                 if offset == 0 {
                     self.ahead.visited(&open.path, took);
                 }
             }
             Err(failure) => {
-                if let Ok(open) = self.files.get(handle) {
-                    self.noticed(open.number, &open.path, &failure);
-                }
+                self.noticed(open.number, &open.path, &failure);
                 // What is gone is not what was open, either.
                 let errno = if failure.errno == libc::ENOENT { libc::ESTALE } else { failure.errno };
                 let errno = if errno == libc::ESTALE { errno } else { libc::EIO };
@@ -96,11 +88,14 @@ impl Shown {
         }
     }
 
-    /// Tells whoever watches, once for what is the same.
+    /// Tells whoever watches, once for what is the same, unless who asked is alone to blame.
     pub fn complain(&self, failure: &Failure) {
+        if matches!(failure.errno, libc::ENAMETOOLONG | libc::ENOTDIR | libc::ELOOP | libc::EILSEQ) {
+            return;
+        }
         let mut told = lock(&self.told);
         if told.len() < TOLD_MAX && told.insert(failure.to_string()) {
-            say(format_args!("{failure}: who asked for it gets an I/O error"));
+            log::error!("{failure}: who asked for it gets an error");
         }
     }
 

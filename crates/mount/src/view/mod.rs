@@ -4,10 +4,14 @@
 
 mod directories;
 mod files;
+mod handles;
+mod hints;
 mod writes;
+mod written;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,20 +23,25 @@ use std::time::{Duration, SystemTime};
 use foresee::Cache;
 use foresee_run::pool::{Pool, lock};
 use fuser::{
-    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectoryPlus, ReplyEmpty,
-    ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, IoctlFlags,
+    KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
 
+use crate::account::Reads;
 use crate::ahead::Ahead;
 use crate::allowance::Allowance;
+use crate::disclosed::Disclosed;
 use crate::failure::Failure;
 use crate::nodes::Nodes;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Entry, NAME_BYTES_MAX, Tree};
 
-use directories::OpenDirectories;
-use files::OpenFiles;
-use writes::OpenWrites;
+use directories::OpenDirectory;
+use files::OpenFile;
+use handles::Handles;
+use hints::Told;
+use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -52,12 +61,15 @@ pub struct Shown {
     tree: Arc<dyn Tree>,
     cache: Cache,
     ahead: Ahead,
+    disclosed: Arc<Disclosed>,
     nodes: Mutex<Nodes>,
-    files: OpenFiles,
-    writes: OpenWrites,
-    directories: OpenDirectories,
+    files: Handles<OpenFile>,
+    writes: Handles<Descriptor>,
+    directories: Handles<OpenDirectory>,
     /// What answers may take beside the cache.
     answers: Allowance,
+    /// What came of them.
+    reads: Arc<Reads>,
     /// Errors that were told of.
     told: Mutex<HashSet<String>>,
     handles: AtomicU64,
@@ -79,12 +91,14 @@ impl View {
         let shown = Arc::new(Shown {
             nodes: Mutex::new(Nodes::new(&root, entry?)),
             ahead: Ahead::new(Arc::clone(&tree), &root, cache.clone()),
+            disclosed: Disclosed::new(cache.clone()),
             tree,
             cache,
-            files: OpenFiles::default(),
-            writes: OpenWrites::default(),
-            directories: OpenDirectories::default(),
+            files: Handles::default(),
+            writes: Handles::default(),
+            directories: Handles::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
+            reads: Arc::default(),
             told: Mutex::default(),
             handles: AtomicU64::new(1),
         });
@@ -92,6 +106,11 @@ impl View {
         let workers = Pool::with_stacks(STACK_BYTES, THREADS_MAX, THREADS_MAX, move |task: Task| task(&served));
         workers.start()?;
         Ok(View { shown, workers })
+    }
+
+    /// What readers asked for.
+    pub fn reads(&self) -> Arc<Reads> {
+        Arc::clone(&self.shown.reads)
     }
 
     fn by_worker(&self, task: impl FnOnce(&Shown) + Send + 'static) {
@@ -111,10 +130,14 @@ impl Shown {
     /// What a name leads to, and for how long.
     fn look_up(&self, parent: u64, name: &OsStr) -> Result<(FileAttr, Duration), Failure> {
         let path = self.nodes().path(parent)?.join(name);
-        if let Some(written) = self.being_written(&path) {
-            return Ok((written, WHILE_WRITTEN));
+        if let Some((number, entry)) = self.being_written(&path)
+            && let Some(number) = self.nodes().tell_again(number)
+        {
+            return Ok((attributes(number, &entry), WHILE_WRITTEN));
         }
-        let found = self.tree.look_up(&path).inspect_err(|failure| self.complain(failure))?;
+        let found = self.tree.look_up(&path);
+        log::debug!("look up {}: {}", path.display(), told(&found));
+        let found = found.inspect_err(|failure| self.complain(failure))?;
         let told = found.map_or_else(nothing, |entry| self.tell(&path, &entry));
         Ok((told, self.tree.lasting()))
     }
@@ -127,6 +150,11 @@ impl Shown {
     fn attributes(&self, number: u64) -> Result<FileAttr, Failure> {
         self.nodes().get(number).map(|(_, entry)| attributes(number, entry))
     }
+}
+
+/// What came of it, for who wants to know all.
+fn told<T, E: Display>(result: &Result<T, E>) -> String {
+    result.as_ref().map_or_else(|error| error.to_string(), |_| String::from("done"))
 }
 
 fn attributes(number: u64, entry: &Entry) -> FileAttr {
@@ -214,7 +242,7 @@ impl Filesystem for View {
         let thread = request.pid();
         self.by_worker(move |shown| {
             let opened = match flags.acc_mode() {
-                OpenAccMode::O_RDONLY => shown.open(number.0),
+                OpenAccMode::O_RDONLY => shown.open(number.0, thread),
                 _ => shown.overwrite(number.0, flags.0, thread),
             };
             match opened {
@@ -226,7 +254,7 @@ impl Filesystem for View {
 
     fn read(
         &self,
-        _request: &Request,
+        request: &Request,
         _number: INodeNo,
         handle: FileHandle,
         offset: u64,
@@ -235,7 +263,8 @@ impl Filesystem for View {
         _lock_owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.by_worker(move |shown| shown.read(handle.0, offset, size as usize, reply));
+        let thread = request.pid();
+        self.by_worker(move |shown| shown.read(thread, handle.0, offset, size as usize, reply));
     }
 
     fn release(
@@ -243,7 +272,7 @@ impl Filesystem for View {
         _request: &Request,
         _number: INodeNo,
         handle: FileHandle,
-        _flags: OpenFlags,
+        flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         _flush: bool,
         reply: ReplyEmpty,
@@ -252,7 +281,7 @@ impl Filesystem for View {
             return reply.ok();
         }
         self.by_worker(move |shown| {
-            shown.release_written(handle.0);
+            shown.release_written(handle.0, flags.0);
             reply.ok();
         });
     }
@@ -294,15 +323,16 @@ impl Filesystem for View {
         name: &OsStr,
         _mode: u32,
         _umask: u32,
-        _flags: i32,
+        flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.shown.create(parent.0, name, request.pid()) {
+        let (name, thread) = (name.to_owned(), request.pid());
+        self.by_worker(move |shown| match shown.create(parent.0, &name, flags, thread) {
             Ok((attributes, handle, flags)) => {
                 reply.created(&WHILE_WRITTEN, &attributes, Generation(0), FileHandle(handle), flags);
             }
             Err(failure) => reply.error(failure.number()),
-        }
+        });
     }
 
     fn write(
@@ -351,7 +381,7 @@ impl Filesystem for View {
         _atime: Option<TimeOrNow>,
         _mtime: Option<TimeOrNow>,
         _ctime: Option<SystemTime>,
-        _handle: Option<FileHandle>,
+        handle: Option<FileHandle>,
         _crtime: Option<SystemTime>,
         _chgtime: Option<SystemTime>,
         _bkuptime: Option<SystemTime>,
@@ -359,11 +389,25 @@ impl Filesystem for View {
         reply: ReplyAttr,
     ) {
         // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
-        let cut = size.map_or(Ok(()), |size| self.shown.truncate(number.0, size));
+        let cut = size.map_or(Ok(()), |size| self.shown.truncate(number.0, handle.map(|it| it.0), size));
         match cut.and_then(|()| self.shown.attributes(number.0)) {
             Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
             Err(failure) => reply.error(failure.number()),
         }
+    }
+
+    fn mknod(
+        &self,
+        _request: &Request,
+        _parent: INodeNo,
+        _name: &OsStr,
+        _mode: u32,
+        _umask: u32,
+        _device: u32,
+        reply: ReplyEntry,
+    ) {
+        // As file systems say that have no pipes and devices; the crate would say that nobody knows such a call.
+        reply.error(Errno::EPERM);
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -402,9 +446,28 @@ impl Filesystem for View {
         });
     }
 
+    fn ioctl(
+        &self,
+        request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: IoctlFlags,
+        command: u32,
+        data: &[u8],
+        _out_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        let Some(told) = Told::of(command) else { return reply.error(Errno::ENOTTY) };
+        let (thread, data) = (request.pid(), data.to_vec());
+        self.by_worker(move |shown| match shown.told(thread, handle.0, told, &data) {
+            Ok(()) => reply.ioctl(0, &[]),
+            Err(failure) => reply.error(failure.number()),
+        });
+    }
+
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
         // A store does not say how much room it has; who asks before he writes is told that there is enough.
         let blocks = 1 << 38;
-        reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, 255, 4096);
+        reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, NAME_BYTES_MAX as u32, 4096);
     }
 }

@@ -1,160 +1,51 @@
-//! Files that are being written: in order, and there as a whole when they are closed, or not at all.
+//! Files that are being written: who makes one, and when it is there.
 //!
 //! A descriptor may be closed several times before the last of its copies is (a shell closes what it has copied to standard output, and
 //! so does each program that it starts). So a file is finished by a close of the process that opened it, once something was written, or
-//! else by the last of all. A short one may be written further after that: it is then put in its own place once more. A long one may not.
+//! else by the last of all. Who else opens a short file meanwhile shares what is written; a longer one is busy.
 
 use std::collections::HashMap;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use foresee::store::Upload;
-use foresee_run::pool::lock;
-use foresee_run::say::say;
 use fuser::{FileAttr, FopenFlags};
 
+use super::handles::Handles;
+use super::written::Written;
 use super::{Shown, attributes};
 use crate::failure::Failure;
+use crate::processes::{is_killed, process_of};
 use crate::tree::{Entry, Writing};
 
-/// As much of a file is kept until it is closed; what is longer goes to the store as it is written.
-const KEPT_BYTES_MAX: usize = 8 << 20;
 /// How long who opens a file waits for the one who is just closing it.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
 const CLOSING_STEP: Duration = Duration::from_millis(5);
 
-/// Fields of proc_pid_stat(5), and a flag in one of them.
-const FLAGS_FIELD: usize = 9;
-const EXIT_CODE_FIELD: usize = 52;
-const PF_EXITING: u64 = 4;
-
-/// One of them.
-struct Written {
-    path: Arc<Path>,
-    number: u64,
+/// A descriptor of a file that is being written.
+pub struct Descriptor {
+    pub(super) written: Arc<Written>,
     /// The process that opened it.
     opener: Option<u32>,
-    state: Mutex<State>,
 }
 
-#[derive(Default)]
-struct State {
-    size: u64,
-    /// All of it, unless it is longer.
-    kept: Vec<u8>,
-    upload: Option<Box<dyn Upload>>,
-    /// What was written so far is there.
-    is_finished: bool,
-    /// Why it never will be.
-    failed: Option<Failure>,
+/// Whether who opens a file so can write.
+fn may_write(flags: i32) -> bool {
+    flags & libc::O_ACCMODE != libc::O_RDONLY
 }
 
-/// All of them, by handle.
-#[derive(Default)]
-pub struct OpenWrites(Mutex<HashMap<u64, Arc<Written>>>);
-
-impl OpenWrites {
-    fn get(&self, handle: u64) -> Option<Arc<Written>> {
-        lock(&self.0).get(&handle).cloned()
-    }
-
-    fn find(&self, is_it: impl Fn(&Written) -> bool) -> Option<Arc<Written>> {
-        lock(&self.0).values().find(|it| is_it(it)).cloned()
-    }
-
+impl Handles<Descriptor> {
     /// The one of this path that is not there yet.
     fn unfinished(&self, path: &Path) -> Option<Arc<Written>> {
-        let found = self.find(|it| *it.path == *path)?;
-        let is_finished = lock(&found.state).is_finished;
-        (!is_finished).then_some(found)
-    }
-}
-
-/// The process that a thread is of.
-fn process_of(thread: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
-}
-
-/// Whether a thread ends because its process was killed: what it closes then is not whole.
-fn is_killed(thread: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect();
-    let field = |at: usize| fields.get(at).and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
-    // As in proc_pid_stat(5), whose third field comes first here: it is exiting, by a signal.
-    field(FLAGS_FIELD - 3) & PF_EXITING != 0 && libc::WIFSIGNALED(field(EXIT_CODE_FIELD - 3) as i32)
-}
-
-impl Written {
-    fn write(&self, to: &dyn Writing, offset: u64, bytes: &[u8]) -> Result<u64, Failure> {
-        let mut state = lock(&self.state);
-        let state = &mut *state;
-        if let Some(failure) = &state.failed {
-            return Err(failure.clone());
-        }
-        let is_long = state.size > KEPT_BYTES_MAX as u64;
-        if offset != state.size || (is_long && state.is_finished) {
-            return Err(Failure::of(libc::EOPNOTSUPP));
-        }
-        let mut add = || {
-            if state.upload.is_none() && state.kept.len() + bytes.len() <= KEPT_BYTES_MAX {
-                state.kept.extend_from_slice(bytes);
-                return Ok(());
-            }
-            if state.upload.is_none() {
-                let upload = state.upload.insert(to.create(&self.path)?);
-                upload.write(&std::mem::take(&mut state.kept)).map_err(|error| self.failure(error))?;
-            }
-            state.upload.iter_mut().try_for_each(|upload| upload.write(bytes)).map_err(|error| self.failure(error))
-        };
-        if let Err(failure) = add() {
-            (state.failed, state.upload) = (Some(failure.clone()), None);
-            return Err(failure);
-        }
-        (state.size, state.is_finished) = (state.size + bytes.len() as u64, false);
-        Ok(state.size)
+        self.of(path).into_iter().find(|it| !it.is_finished())
     }
 
-    fn failure(&self, error: foresee::store::Error) -> Failure {
-        foresee::Error::Store { name: self.path.to_string_lossy().into(), error }.into()
-    }
-
-    /// Makes it be there. Returns whether it was not before.
-    fn finish(&self, to: &dyn Writing) -> Result<bool, Failure> {
-        let mut state = lock(&self.state);
-        if let Some(failure) = &state.failed {
-            return Err(failure.clone());
-        }
-        if state.is_finished {
-            return Ok(false);
-        }
-        let upload = match state.upload.take() {
-            Some(upload) => Ok(upload),
-            None => to.create(&self.path).and_then(|mut upload| {
-                upload.write(&state.kept).map_err(|error| self.failure(error))?;
-                Ok(upload)
-            }),
-        };
-        match upload.and_then(|upload| upload.finish().map_err(|error| self.failure(error))) {
-            Ok(()) => {
-                state.is_finished = true;
-                to.finished(&self.path);
-                Ok(true)
-            }
-            Err(failure) => {
-                state.failed = Some(failure.clone());
-                Err(failure)
-            }
-        }
-    }
-
-    /// It will never be there.
-    fn give_up(&self, why: Failure) {
-        let mut state = lock(&self.state);
-        (state.upload, state.failed) = (None, Some(why));
+    /// Those of this path.
+    fn of(&self, path: &Path) -> Vec<Arc<Written>> {
+        let open = self.all(|it| it.written.path().as_deref() == Some(path));
+        open.into_iter().map(|it| Arc::clone(&it.written)).collect()
     }
 }
 
@@ -163,29 +54,55 @@ impl Shown {
         self.tree.writing().ok_or_else(|| Failure::of(libc::EROFS))
     }
 
-    fn begin(&self, path: Arc<Path>, number: u64, thread: u32) -> (u64, FopenFlags) {
-        let (opener, handle) = (process_of(thread), self.handle());
-        let written = Written { path, number, opener, state: Mutex::default() };
-        lock(&self.writes.0).insert(handle, Arc::new(written));
+    fn begin(&self, path: Arc<Path>, number: u64, flags: i32, thread: u32) -> (u64, FopenFlags) {
         self.nodes().resize(number, 0);
-        // What is written is read by a number of its own, once it is there.
-        (handle, FopenFlags::FOPEN_DIRECT_IO)
+        self.open_written(Arc::new(Written::new(path, number)), flags, thread)
+    }
+
+    fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {
+        let handle = self.handle();
+        if may_write(flags) {
+            written.joined();
+        }
+        self.writes.add(handle, Descriptor { written, opener: process_of(thread) });
+        // What is written is read by a number of its own, once it is there. Who only reads it does not finish it.
+        let unheard = if may_write(flags) { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
+        (handle, FopenFlags::FOPEN_DIRECT_IO | unheard)
+    }
+
+    /// Opens a file that somebody writes, if all of that is at hand.
+    pub fn open_unfinished(
+        &self,
+        number: u64,
+        path: &Path,
+        flags: i32,
+        thread: u32,
+    ) -> Result<Option<(u64, FopenFlags)>, Failure> {
+        let Some(written) = self.writes.unfinished(path).filter(|it| it.is_at_hand()) else { return Ok(None) };
+        if written.number != number {
+            // The kernel looks the name up anew then.
+            return Err(Failure::of(libc::ESTALE));
+        }
+        if flags & libc::O_TRUNC != 0 {
+            written.resize(0)?;
+            self.nodes().resize(number, 0);
+        }
+        Ok(Some(self.open_written(written, flags, thread)))
     }
 
     /// Makes a file, to be written.
     pub fn create(
         &self,
         parent: u64,
-        name: &std::ffi::OsStr,
+        name: &OsStr,
+        flags: i32,
         thread: u32,
     ) -> Result<(FileAttr, u64, FopenFlags), Failure> {
-        let entry = self.writing()?.entry();
         let path: Arc<Path> = self.nodes().path(parent)?.join(name).into();
-        if self.writes.unfinished(&path).is_some() {
-            return Err(Failure::of(libc::EBUSY));
-        }
+        let entry = self.writing()?.entry(&path)?;
+        self.wait_for_writer(&path)?;
         let number = self.nodes().tell(&path, &entry);
-        let (handle, flags) = self.begin(path, number, thread);
+        let (handle, flags) = self.begin(path, number, flags, thread);
         Ok((attributes(number, &entry), handle, flags))
     }
 
@@ -193,18 +110,25 @@ impl Shown {
     pub fn overwrite(&self, number: u64, flags: i32, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         self.writing()?;
         let (path, size) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
+        if let Some(opened) = self.open_unfinished(number, &path, flags, thread)? {
+            return Ok(opened);
+        }
         if size > 0 && flags & libc::O_TRUNC == 0 {
             return Err(Failure::of(libc::EOPNOTSUPP));
         }
-        if self.writes.unfinished(&path).is_some() {
-            return Err(Failure::of(libc::EBUSY));
+        if self.files.find(|it| it.number == number).is_some() {
+            // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has a number of his own.
+            self.nodes().make_stale(number);
+            return Err(Failure::of(libc::ESTALE));
         }
-        Ok(self.begin(path, number, thread))
+        self.wait_for_writer(&path)?;
+        Ok(self.begin(path, number, flags, thread))
     }
 
-    /// Adds bytes at the end of a file that is written.
+    /// Writes to a file that is not there yet.
     pub fn write(&self, handle: u64, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        let written = self.writes.get(handle).ok_or_else(|| Failure::of(libc::EBADF))?;
+        let open = self.writes.get(handle)?;
+        let written = &open.written;
         let size = written.write(self.writing()?, offset, bytes).inspect_err(|failure| {
             if failure.errno != libc::EOPNOTSUPP {
                 self.complain(failure);
@@ -216,19 +140,19 @@ impl Shown {
 
     /// A copy of a descriptor was closed by this thread, or what was written is to be there by now.
     pub fn flush(&self, handle: u64, by: Option<u32>) -> Result<(), Failure> {
-        let Some(written) = self.writes.get(handle) else { return Ok(()) };
+        let Ok(open) = self.writes.get(handle) else { return Ok(()) };
+        let Descriptor { written, opener } = &*open;
         if let Some(thread) = by {
-            let is_opener = written.opener.is_none() || process_of(thread) == written.opener;
+            let is_opener = opener.is_none() || process_of(thread) == *opener;
             if is_killed(thread) && is_opener {
                 written.give_up(Failure::of(libc::EINTR));
                 return Ok(());
             }
-            let is_empty = lock(&written.state).size == 0;
-            if is_empty || !is_opener {
+            if written.size() == 0 || !is_opener {
                 return Ok(());
             }
         }
-        self.finish(&written)
+        self.finish(written)
     }
 
     fn finish(&self, written: &Written) -> Result<(), Failure> {
@@ -239,25 +163,43 @@ impl Shown {
         Ok(())
     }
 
-    /// The last copy of a descriptor was closed. Nobody hears of an error any more, but who watches.
-    pub fn release_written(&self, handle: u64) {
-        let Some(written) = self.writes.get(handle) else { return };
-        let has_failed = lock(&written.state).failed.is_some();
-        if !has_failed && let Err(failure) = self.finish(&written) {
-            say(format_args!("{}: was not written: {failure}", written.path.display()));
+    /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any more, but who watches.
+    pub fn release_written(&self, handle: u64, flags: i32) {
+        let Ok(open) = self.writes.get(handle) else { return };
+        let written = &open.written;
+        let is_last = written.left(may_write(flags));
+        if is_last
+            && !written.has_failed()
+            && let Err(failure) = self.finish(written)
+        {
+            let path = written.path();
+            log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
-        lock(&self.writes.0).remove(&handle);
-        if has_failed {
+        self.writes.close(handle);
+        if written.has_failed() {
             self.nodes().make_stale(written.number);
+            // Who still reads it holds nobody up.
+            if is_last {
+                written.lose_name();
+            }
         }
     }
 
-    /// A file that is being written, as it is by now.
-    pub fn being_written(&self, path: &Path) -> Option<FileAttr> {
+    /// A file that is being written, as it is by now, and its number: with another the kernel would take it for another file.
+    pub fn being_written(&self, path: &Path) -> Option<(u64, Entry)> {
         let written = self.writes.unfinished(path)?;
-        let entry = Entry { size: lock(&written.state).size, ..self.tree.writing()?.entry() };
-        // The same number, or the kernel would take it for another file.
-        Some(attributes(self.nodes().tell_again(written.number)?, &entry))
+        let entry = self.tree.writing()?.entry(path).ok()?;
+        // When it was written last is known since then.
+        let known = self.nodes().get(written.number).map(|(_, known)| (known.modified, known.changed));
+        let (modified, changed) = known.unwrap_or((entry.modified, entry.changed));
+        Some((written.number, Entry { size: written.size(), modified, changed, ..entry }))
+    }
+
+    /// Those in a directory.
+    pub fn being_written_in(&self, directory: &Path) -> HashMap<OsString, (u64, Entry)> {
+        let is_in = |path: &Arc<Path>| path.parent() == Some(directory);
+        let paths = self.writes.all(|_| true).into_iter().filter_map(|it| it.written.path()).filter(is_in);
+        paths.filter_map(|path| Some((path.file_name()?.to_owned(), self.being_written(&path)?))).collect()
     }
 
     /// Waits for who is about to finish a file.
@@ -271,31 +213,37 @@ impl Shown {
         Err(Failure::of(libc::EBUSY))
     }
 
-    /// Takes a file's size to be this, if it is.
-    pub fn truncate(&self, number: u64, size: u64) -> Result<(), Failure> {
+    /// Takes a file's size to be this, if it may be; of what is there already, if it is.
+    pub fn truncate(&self, number: u64, handle: Option<u64>, size: u64) -> Result<(), Failure> {
         self.writing()?;
         let (path, now) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
-        let now = self.writes.unfinished(&path).map_or(now, |written| lock(&written.state).size);
-        if now == size { Ok(()) } else { Err(Failure::of(libc::EOPNOTSUPP)) }
+        let open = handle.and_then(|handle| self.writes.get(handle).ok()).map(|it| Arc::clone(&it.written));
+        match open.or_else(|| self.writes.unfinished(&path)) {
+            Some(written) => written.resize(size)?,
+            None if now == size => return Ok(()),
+            None => return Err(Failure::of(libc::EOPNOTSUPP)),
+        }
+        self.nodes().resize(number, size);
+        Ok(())
     }
 
     /// Removes a file.
-    pub fn remove(&self, parent: u64, name: &std::ffi::OsStr) -> Result<(), Failure> {
+    pub fn remove(&self, parent: u64, name: &OsStr) -> Result<(), Failure> {
         let path = self.nodes().path(parent)?.join(name);
-        if let Some(written) = self.writes.unfinished(&path) {
-            written.give_up(Failure::of(libc::ENOENT));
+        let open = self.writes.of(&path);
+        open.iter().for_each(|it| it.lose_name());
+        match self.writing()?.remove(&path) {
+            // What was just made was never there.
+            Err(failure) if failure.errno == libc::ENOENT && !open.is_empty() => {}
+            removed => removed?,
         }
-        self.writing()?.remove(&path)
+        self.nodes().removed(&path);
+        Ok(())
     }
 
     /// Gives a file another name.
-    pub fn rename(
-        &self,
-        from: (u64, &std::ffi::OsStr),
-        to: (u64, &std::ffi::OsStr),
-        keep: bool,
-    ) -> Result<(), Failure> {
-        let path = |(parent, name): (u64, &std::ffi::OsStr)| Ok::<_, Failure>(self.nodes().path(parent)?.join(name));
+    pub fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), keep: bool) -> Result<(), Failure> {
+        let path = |(parent, name): (u64, &OsStr)| Ok::<_, Failure>(self.nodes().path(parent)?.join(name));
         let (from, to) = (path(from)?, path(to)?);
         if from == to {
             return Ok(());
@@ -313,19 +261,24 @@ impl Shown {
         }
         self.writing()?.rename(&from, &to)?;
         self.nodes().moved(&from, &to);
+        self.writes.of(&to).iter().for_each(|it| it.lose_name());
+        self.writes.of(&from).iter().for_each(|it| it.rename(&to));
         Ok(())
     }
 
     /// Makes a directory.
-    pub fn make_directory(&self, parent: u64, name: &std::ffi::OsStr) -> Result<FileAttr, Failure> {
+    pub fn make_directory(&self, parent: u64, name: &OsStr) -> Result<FileAttr, Failure> {
         let path = self.nodes().path(parent)?.join(name);
         let entry = self.writing()?.make_directory(&path)?;
         Ok(self.tell(&path, &entry))
     }
 
     /// Removes a directory.
-    pub fn remove_directory(&self, parent: u64, name: &std::ffi::OsStr) -> Result<(), Failure> {
+    pub fn remove_directory(&self, parent: u64, name: &OsStr) -> Result<(), Failure> {
         let path = self.nodes().path(parent)?.join(name);
+        if !self.being_written_in(&path).is_empty() {
+            return Err(Failure::of(libc::ENOTEMPTY));
+        }
         self.writing()?.remove_directory(&path)
     }
 }

@@ -1,19 +1,22 @@
 //! `foresee mount`, end to end: the same bytes as the original, or an error, for any program.
 
+mod account;
 #[path = "../../../cache/tests/common/bytes.rs"]
 mod bytes;
+mod calls;
 mod directory;
 mod faults;
+mod fstab;
+mod hints;
+mod model;
 mod names;
 mod operation;
 mod place;
 #[path = "../../../cli/tests/support/process.rs"]
-#[allow(dead_code, reason = "a part is used")]
 mod process;
 mod programs;
 #[path = "../../../cache/tests/common/random.rs"]
 mod random;
-#[path = "../../../object/tests/objects/server/mod.rs"]
-#[allow(dead_code, reason = "a part is used")]
-mod server;
+mod scale;
+mod system_log;
 mod writes;

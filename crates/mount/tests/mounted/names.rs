@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::bytes::bytes;
 use crate::place::{Mounted, can_mount, server};
-use crate::server::Server;
+use foresee_object_server::{Faults, Server, Versions};
 
 fn names(path: &Path) -> BTreeSet<String> {
     fs::read_dir(path).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
@@ -171,4 +171,18 @@ fn bytes_that_the_kernel_has_are_not_read_again_unless_they_are_others() {
     // Beside it, what was open is still what it was.
     open.read_exact_at(&mut some, 1000).unwrap();
     assert!(some[..] == bytes("a", 1, 2000)[1000..]);
+}
+
+#[test]
+fn objects_without_tags_are_told_apart_by_their_times() {
+    if !can_mount() {
+        return;
+    }
+    let server = Server::new(Versions::Times, Faults::default());
+    server.list_by(1000);
+    let mounted = Mounted::bucket(&server, &["--metadata-ttl", "0"]);
+    for text in [b"one", b"two"] {
+        server.put("/b/a", *text);
+        assert_eq!(fs::read(mounted.path("a")).unwrap(), text);
+    }
 }

@@ -1,7 +1,8 @@
 //! It comes, and goes, and says why not.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::process::Stdio;
 
 use crate::place::{Mounted, Place, can_mount, server};
 use crate::process::{end, kill, wait_until};
@@ -45,7 +46,7 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["s3://closed", "at"], &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID"]),
         (&["s3://elsewhere", "at"], &["in another region", "AWS_REGION"]),
         (&["s3://", "at"], &["names no bucket"]),
-        (&["ftp://x", "at"], &["ftp"]),
+        (&["ftp://x", "at"], &["ftp://x: no such kind of store", "s3, gs, az, http, https"]),
         (&["--memory", "1M", "from", "at"], &["too little"]),
         (&["--disk", "/no/where:1GiB", "from", "at"], &["/no/where", "No such file"]),
         (&["--disk", "x", "from", "at"], &["PATH:SIZE"]),
@@ -57,6 +58,22 @@ fn what_keeps_it_from_being_mounted_is_said() {
         assert!(parts.iter().all(|part| detached.contains(part)), "{words:?}: {detached}");
         assert!(!place.is_mounted());
     }
+}
+
+#[test]
+fn who_waits_for_a_store_that_does_not_answer_is_told() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    // A port where nobody listens.
+    let mut command = place.mount(&["http://127.0.0.1:9", "at"]);
+    let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    waits.kill().unwrap();
+    waits.wait().unwrap();
+    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for two minutes\n");
 }
 
 #[test]
@@ -82,6 +99,27 @@ fn signals_and_unmount_end_it() {
     wait_until("nobody uses it", || end(place.unmount(), b"").how == "status 0");
     assert!(!place.is_mounted());
     assert!(end(place.unmount(), b"").with(2).err().contains("nothing is mounted there"));
+}
+
+#[test]
+fn what_it_says_is_as_much_as_was_asked_for_and_where() {
+    if !can_mount() {
+        return;
+    }
+    for (level, expected) in [("error", &[][..]), ("info", &["info"]), ("debug", &["info", "debug"])] {
+        let place = Place::new();
+        place.write("a", "text");
+        let words = ["--log", "log", "--log-level", level, "from", "at", "--detach"];
+        assert_eq!(end(place.mount(&words), b"").with(0).err(), "");
+        assert_eq!(fs::read(place.path("at/a")).unwrap(), b"text");
+        wait_until("nobody uses it", || end(place.unmount(), b"").how == "status 0");
+        let log = fs::read_to_string(place.path("log")).unwrap();
+        let mut levels: Vec<_> = log.lines().map(|line| line.split(' ').nth(1).unwrap()).collect();
+        levels.dedup();
+        assert!(levels.starts_with(expected) && levels.is_empty() == expected.is_empty(), "{level}: {log}");
+        let is_told = |part: &str| log.contains(part) == (level == "debug");
+        assert!(is_told("/from/a: done") && is_told("/from/a, 4096 bytes from 0 on: done in "), "{log}");
+    }
 }
 
 #[test]

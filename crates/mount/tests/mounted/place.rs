@@ -7,23 +7,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::process::{Ended, end, kill};
-use crate::server::{Faults, Server, Versions};
+use crate::process::{Ended, end, have, kill};
+use foresee_object_server::{Faults, Server, Versions};
 
 /// Whether anything can be mounted here; says so if not.
 pub fn can_mount() -> bool {
     let fuse = File::options().read(true).write(true).open("/dev/fuse");
     fuse.inspect_err(|error| eprintln!("skipped: /dev/fuse: {error}")).is_ok()
-}
-
-/// Whether this program is installed; says so if not.
-pub fn have(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
-    if !found {
-        eprintln!("skipped: {program} is not installed");
-    }
-    found
 }
 
 /// The directory: `from` is for what is shown, `at` for where.
@@ -75,6 +65,23 @@ impl Place {
     /// What a shell's command in `at` comes to, with `from` mounted there.
     pub fn shown(&self, script: &str) -> Ended {
         end(self.mount(&["--metadata-ttl", "0", "from", "at", "--", "sh", "-c", script]), b"")
+    }
+
+    /// What a script comes to in namespaces of mounts and processes of its own, which end with it. It has the path of `foresee-mount` as
+    /// `$PROGRAM`. None where that cannot be; says so then.
+    pub fn unshared(&self, script: &str) -> Option<Ended> {
+        // SAFETY: takes no arguments and cannot fail.
+        if unsafe { libc::geteuid() } != 0 {
+            eprintln!("skipped: not root");
+            return None;
+        }
+        if !["unshare", "mount", "umount"].iter().all(|it| have(it)) {
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", script]);
+        command.current_dir(&self.0).env("PROGRAM", env!("CARGO_BIN_EXE_foresee-mount")).env("LC_ALL", "C");
+        Some(end(command, b""))
     }
 
     pub fn is_mounted(&self) -> bool {
@@ -144,6 +151,6 @@ impl Drop for Mounted {
 /// A server that does as it should, with pages as long as S3's.
 pub fn server() -> Server {
     let server = Server::new(Versions::Tags, Faults::default());
-    server.state.page_names.store(1000, SeqCst);
+    server.list_by(1000);
     server
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use crate::bytes::bytes;
-use crate::place::{Mounted, Place, can_mount, have, server};
-use crate::process::end;
+use crate::place::{Mounted, Place, can_mount, server};
+use crate::process::{end, have};
 
 /// What this script prints in a directory.
 fn says(script: &str, directory: &std::path::Path) -> String {
@@ -14,8 +14,19 @@ fn says(script: &str, directory: &std::path::Path) -> String {
     end(command, b"").with(0).out()
 }
 
+/// Whether Python has this module; says so if not.
+fn have_module(name: &str) -> bool {
+    let mut command = Command::new("python3");
+    command.args(["-c", &format!("import {name}")]);
+    let has = end(command, b"").how == "status 0";
+    if !has {
+        eprintln!("skipped: Python has no {name}");
+    }
+    has
+}
+
 /// What is in a directory, as objects of a bucket.
-fn put_all(server: &crate::server::Server, directory: &std::path::Path, begin: &str) {
+fn put_all(server: &foresee_object_server::Server, directory: &std::path::Path, begin: &str) {
     for entry in fs::read_dir(directory).unwrap().map(|it| it.unwrap()) {
         let key = format!("{begin}/{}", entry.file_name().to_str().unwrap());
         match entry.file_type().unwrap().is_dir() {
@@ -25,18 +36,9 @@ fn put_all(server: &crate::server::Server, directory: &std::path::Path, begin: &
     }
 }
 
-#[test]
-fn they_print_the_same_of_a_directory_and_of_objects() {
-    if !can_mount() || !have("python3") || !have("git") {
-        return;
-    }
-    let place = Place::new();
-    for at in 0..40 {
-        place.write(&format!("tree/{}/{at}", at % 5), bytes(&at.to_string(), 1, at * at * 40));
-        place.write(&format!("tree/text/{at}"), format!("line {at}\nneedle {}\n", at % 3));
-    }
-    let made = "
-import sqlite3, subprocess, tarfile, zipfile
+/// Makes what the programs read.
+const MAKE: &str = "
+import os, sqlite3, subprocess, tarfile, zipfile
 with zipfile.ZipFile('z.zip', 'w', zipfile.ZIP_DEFLATED) as z, tarfile.open('t.tar.gz', 'w:gz') as t:
     for at in range(5):
         z.write(f'tree/text/{at}'); t.add(f'tree/{at}')
@@ -52,11 +54,19 @@ for at in range(3):
     subprocess.check_call(['git', '-C', 'repository', 'add', '.'])
     subprocess.check_call(['git', '-C', 'repository', 'commit', '-qm', str(at)])
 subprocess.check_call(['git', '-C', 'repository', 'gc', '-q'])
+os.makedirs('source/include')
+open('source/include/sum.h', 'w').write(''.join(f'int part{at}(void);\\n' for at in range(8)))
+for at in range(8):
+    open(f'source/part{at}.c', 'w').write(f'#include <sum.h>\\nint part{at}(void) {{ return {at}; }}\\n')
+parts = ' + '.join(f'part{at}()' for at in range(8))
+open('source/main.c', 'w').write('#include <stdio.h>\\n#include <sum.h>\\n'
+    f'int main(void) {{ return printf(\"%d\\\\n\", {parts}) < 0; }}\\n')
+open('source/Makefile', 'w').write('OUT = .\\nPARTS = $(patsubst %.c,$(OUT)/%.o,$(notdir $(wildcard *.c)))\\n'
+    '$(OUT)/sum: $(PARTS)\\n\\tgcc -o $@ $^\\n$(OUT)/%.o: %.c include/sum.h\\n\\tgcc -Iinclude -c -o $@ $<\\n')
 ";
-    let from = place.path("from");
-    fs::write(place.path("made.py"), made).unwrap();
-    says("python3 ../made.py", &from);
-    let read = "
+
+/// Tells of archives, a data base, a mapping and a walk.
+const READ: &str = "
 import hashlib, mmap, os, sqlite3, tarfile, zipfile
 def tell(*words): print(*words)
 with zipfile.ZipFile('z.zip') as z: tell(z.testzip(), [(i.filename, i.CRC) for i in z.infolist()])
@@ -69,24 +79,81 @@ for above, directories, files in os.walk('tree'):
     directories.sort()
     tell(above, sorted((f, os.path.getsize(os.path.join(above, f))) for f in files))
 ";
-    fs::write(place.path("read.py"), read).unwrap();
-    let read = place.path("read.py").display().to_string();
-    let scratch = place.path("scratch");
-    let scripts = [
-        format!("python3 {read}"),
+
+/// Loads samples as trainers do: in an order of chance, by four processes, in batches that come in order.
+const LOAD: &str = "
+import multiprocessing, os, random, zlib
+def load(path):
+    with open(path, 'rb') as sample: return path, zlib.crc32(sample.read())
+samples = sorted(os.path.join(above, name) for above, _, names in os.walk('tree') for name in names)
+with multiprocessing.Pool(4) as workers:
+    for epoch in range(2):
+        random.Random(epoch).shuffle(samples)
+        for loaded in workers.imap(load, samples, 8): print(*loaded)
+";
+
+/// Columns of some groups of rows, by several threads.
+const QUERY: &str = "
+import duckdb
+for query in ('count(*), sum(a), max(b)', 'sum(a) filter (b like \"word7%\")'):
+    print(duckdb.sql(f'select {query} from \"rows.parquet\"'.replace('\"', chr(39))).fetchall())
+query = 'select a from read_parquet([\"rows.parquet\"]) where a between 50000 and 50003 order by a'
+print(duckdb.sql(query.replace('\"', chr(39))).fetchall())
+";
+const ROWS: &str = "
+import duckdb
+rows = 'select range as a, concat(\"word\", range * 7919 % 20000) as b from range(200000)'
+duckdb.sql(f'copy ({rows}) to \"rows.parquet\" (format parquet, row_group_size 10000)'.replace('\"', chr(39)))
+";
+
+#[test]
+fn they_print_the_same_of_a_directory_and_of_objects() {
+    if !can_mount() || !have("python3") || !have("git") {
+        return;
+    }
+    let place = Place::new();
+    for at in 0..40 {
+        place.write(&format!("tree/{}/{at}", at % 5), bytes(&at.to_string(), 1, at * at * 40));
+        place.write(&format!("tree/text/{at}"), format!("line {at}\nneedle {}\n", at % 3));
+    }
+    for (name, program) in [("make", MAKE), ("read", READ), ("load", LOAD), ("query", QUERY), ("rows", ROWS)] {
+        fs::write(place.path(name).with_extension("py"), program).unwrap();
+    }
+    let from = place.path("from");
+    let python = |name: &str| format!("python3 {}", place.path(name).with_extension("py").display());
+    says(&python("make"), &from);
+    // A directory of the machine's own for what they write.
+    let with_scratch = |script: &str| {
+        let scratch = place.path("scratch").display().to_string();
+        format!("rm -rf {scratch}; mkdir {scratch}; {}", script.replace("SCRATCH", &scratch))
+    };
+    let mut scripts = vec![
+        python("read"),
+        python("load"),
         "grep -rn needle tree | sort; grep -rc line tree/text | sort | tail -3".to_owned(),
         "find tree -type f | sort | xargs md5sum; tar cf - tree/text | tar tf - | sort".to_owned(),
-        format!(
-            "rm -rf {0}; git clone -q repository {0}; git -C {0} log --format=%s; cat {0}/file* | md5sum",
-            scratch.display()
+        with_scratch("tar xzf t.tar.gz -C SCRATCH; find SCRATCH -type f | sort | xargs cat | md5sum"),
+        with_scratch(
+            "git clone -q repository SCRATCH/r; git -C SCRATCH/r log --format=%s; cat SCRATCH/r/file* | md5sum",
         ),
         "git -C repository fsck --full 2>&1 | sort; git -C repository log --format=%H".to_owned(),
     ];
+    if have("rg") {
+        scripts.push("rg -n needle tree | sort; rg --files tree | sort".to_owned());
+    }
+    if have("make") && have("gcc") {
+        scripts.push(with_scratch("make -s -j2 -C source OUT=SCRATCH; SCRATCH/sum"));
+    }
+    if have_module("duckdb") {
+        says(&python("rows"), &from);
+        scripts.push(python("query"));
+    }
     let plain: Vec<_> = scripts.iter().map(|script| says(script, &from)).collect();
     let server = server();
     put_all(&server, &from, "/b");
     let directory = Mounted::directory(place, &["--memory", "8M"]);
-    let bucket = Mounted::bucket(&server, &["--memory", "8M"]);
+    // What is built there is run there.
+    let bucket = Mounted::bucket(&server, &["--memory", "8M", "--file-mode", "755"]);
     for (script, plain) in scripts.iter().zip(&plain) {
         assert_eq!(says(script, &directory.at), *plain, "{script}");
         // A repository has empty directories, which objects cannot have.
@@ -95,4 +162,8 @@ for above, directories, files in os.walk('tree'):
         }
     }
     assert_eq!(says(&format!("diff -r {} .", directory.place.path("from").display()), &directory.at), "");
+    if have("make") && have("gcc") {
+        // What is built goes to the bucket as well.
+        assert_eq!(says("make -s -C source; source/sum", &bucket.at), "28\n");
+    }
 }

@@ -1,13 +1,14 @@
 //! Objects are written as a whole or not at all, and what cannot be done is refused when it is asked for.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::Command;
 
 use crate::bytes::bytes;
-use crate::place::{Mounted, can_mount, have, server};
-use crate::process::{end, kill, wait_until};
-use crate::server::Server;
+use crate::place::{Mounted, can_mount, server};
+use crate::process::{end, have, kill, wait_until};
+use foresee_object_server::Server;
 
 fn get(server: &Server, name: &str) -> Option<Vec<u8>> {
     server.get(&format!("/b/{name}")).map(|it| it.to_vec())
@@ -42,7 +43,63 @@ fn a_file_is_there_as_a_whole_when_it_is_closed() {
     fs::write(mounted.path("empty"), "").unwrap();
     assert_eq!(fs::read(mounted.path("empty")).unwrap(), b"");
     assert_eq!(get(&server, "empty").unwrap(), b"");
-    assert!(server.state.uploads.lock().unwrap().is_empty());
+    assert!(server.unfinished() == 0);
+}
+
+#[test]
+fn who_opens_a_short_file_that_is_being_written_shares_it() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/old", *b"old bytes");
+    let mounted = Mounted::bucket(&server, &[]);
+    for name in ["new", "old"] {
+        let (path, before) = (mounted.path(name), get(&server, name));
+        let mut written = File::create(&path).unwrap();
+        written.write_all(b"some").unwrap();
+        let read = File::open(&path).unwrap();
+        let text = || {
+            let mut bytes = [0; 100];
+            let count = read.read_at(&mut bytes, 0).unwrap();
+            String::from_utf8_lossy(&bytes[..count]).into_owned()
+        };
+        assert_eq!(text(), "some");
+        written.write_all(b" more").unwrap();
+        assert_eq!((text(), fs::read(&path).unwrap()), ("some more".into(), b"some more".to_vec()));
+        // Who reads it ends nothing by that.
+        assert_eq!(get(&server, name), before);
+        let mut other = OpenOptions::new().append(true).open(&path).unwrap();
+        other.write_all(b" still").unwrap();
+        assert_eq!(text(), "some more still");
+        drop(other);
+        assert_eq!(get(&server, name).unwrap(), b"some more still");
+        written.write_all(b"!").unwrap();
+        assert_eq!((text(), fs::read(&path).unwrap()), ("some more!still".into(), b"some more!still".to_vec()));
+        drop(File::create(&path).unwrap());
+        assert_eq!(text(), "");
+        drop(written);
+        wait_until("it is empty", || get(&server, name).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_descriptor_tells_that_its_file_was_written_and_removed() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/old", *b"old bytes");
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("old");
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    let written = File::create(&path).unwrap();
+    let modified = written.metadata().unwrap().modified().unwrap();
+    assert!(modified > before);
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified, "not when it is looked at");
+    assert_eq!(written.metadata().unwrap().nlink(), 1);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(written.metadata().unwrap().nlink(), 0);
 }
 
 #[test]
@@ -64,15 +121,19 @@ fn what_a_store_cannot_do_is_refused() {
     assert_eq!(error(fs::remove_dir(mounted.path("d"))), Some(libc::ENOTEMPTY));
     assert_eq!(error(fs::hard_link(mounted.path("old"), mounted.path("new"))), Some(libc::EPERM));
     assert_eq!(error(std::os::unix::fs::symlink("old", mounted.path("new"))), Some(libc::EPERM));
-    let mut file = File::create(mounted.path("holes")).unwrap();
-    file.write_all(b"begin").unwrap();
-    file.seek(SeekFrom::Start(100)).unwrap();
-    assert_eq!(error(file.write_all(b"later")), Some(libc::EOPNOTSUPP));
-    file.seek(SeekFrom::Start(5)).unwrap();
-    file.write_all(b" end").unwrap();
+    let (file, long) = (File::create(mounted.path("long")).unwrap(), bytes("long", 1, 9 << 20));
+    file.write_all_at(&long[..long.len() - 1], 0).unwrap();
+    assert_eq!(error(file.write_all_at(b"x", 100)), Some(libc::EOPNOTSUPP));
+    assert_eq!(error(file.set_len(100)), Some(libc::EOPNOTSUPP));
+    file.write_all_at(&long[long.len() - 1..], long.len() as u64 - 1).unwrap();
+    file.sync_all().unwrap();
+    assert_eq!(error(file.write_all_at(b"x", long.len() as u64)), Some(libc::EOPNOTSUPP));
     drop(file);
-    assert_eq!(get(&server, "holes").unwrap(), b"begin end");
+    assert!(get(&server, "long").unwrap() == long);
     assert_eq!(get(&server, "old").unwrap(), b"old bytes");
+    // Each name would do, and the key is longer than any store takes.
+    let key = format!("d/{}", "n".repeat(1023));
+    assert_eq!(error(fs::write(mounted.path(key), "x")), Some(libc::ENAMETOOLONG));
     drop(mounted);
     let mounted = Mounted::bucket(&server, &["--read-only"]);
     assert_eq!(error(fs::write(mounted.path("new"), "x")), Some(libc::EROFS));
@@ -162,7 +223,7 @@ fn who_is_killed_leaves_no_part_of_a_file() {
         kill(writer.id() as i32, libc::SIGKILL);
         writer.wait().unwrap();
         wait_until("it is closed", || fs::read(mounted.path("old")).is_ok_and(|it| it == b"old"));
-        wait_until("its parts are gone", || server.state.uploads.lock().unwrap().is_empty());
+        wait_until("its parts are gone", || server.unfinished() == 0);
         assert_eq!(get(&server, "old").unwrap(), b"old");
     }
 }
@@ -180,4 +241,95 @@ fn who_closes_hears_that_it_could_not_be_written() {
     let ended = end(command, b"");
     assert!(ended.how == "status 1" && ended.err().contains("Permission denied"), "{ended:?}");
     assert!(fs::metadata(mounted.path("f")).is_err() && get(&server, "f").is_none());
+}
+
+#[test]
+fn a_short_file_is_written_in_any_order_read_and_cut_until_it_is_closed() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true);
+    let file = options.open(mounted.path("f")).unwrap();
+    file.write_all_at(b"later", 5).unwrap();
+    file.write_all_at(b"begin", 0).unwrap();
+    file.write_all_at(b"gone", 20).unwrap();
+    file.set_len(12).unwrap();
+    let mut found = [1; 12];
+    file.read_exact_at(&mut found, 0).unwrap();
+    assert_eq!(&found, b"beginlater\0\0");
+    file.sync_all().unwrap();
+    assert_eq!(get(&server, "f").unwrap(), b"beginlater\0\0");
+    file.write_all_at(b"B", 0).unwrap();
+    drop(file);
+    assert_eq!(get(&server, "f").unwrap(), b"Beginlater\0\0");
+}
+
+#[test]
+fn who_reads_a_file_that_is_written_anew_keeps_what_he_opened() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/f", bytes("f", 1, 300_000));
+    let mounted = Mounted::bucket(&server, &[]);
+    let reader = File::open(mounted.path("f")).unwrap();
+    reader.read_exact_at(&mut [0; 10], 0).unwrap();
+    fs::write(mounted.path("f"), "new").unwrap();
+    assert_eq!(reader.metadata().unwrap().len(), 300_000);
+    let mut found = vec![0; 100_000];
+    match reader.read_exact_at(&mut found, 150_000) {
+        Ok(()) => assert!(found == bytes("f", 1, 300_000)[150_000..250_000]),
+        Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ESTALE)),
+    }
+    assert_eq!(fs::read(mounted.path("f")).unwrap(), b"new");
+}
+
+#[test]
+fn what_is_written_goes_where_its_name_goes() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/d/old", *b"old");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut file = File::create(mounted.path("d/new")).unwrap();
+    file.write_all(b"one").unwrap();
+    let listed: Vec<_> = fs::read_dir(mounted.path("d")).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    fs::rename(mounted.path("d/new"), mounted.path("d/old")).unwrap();
+    file.write_all(b" two").unwrap();
+    drop(file);
+    assert_eq!((get(&server, "d/new"), get(&server, "d/old")), (None, Some(b"one two".to_vec())));
+    // Without a name it is nobody's, and no error of who writes it.
+    let mut file = File::create(mounted.path("d/gone")).unwrap();
+    file.write_all(b"x").unwrap();
+    file.sync_all().unwrap();
+    fs::remove_file(mounted.path("d/gone")).unwrap();
+    file.write_all(&vec![7; 9 << 20]).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    assert!(get(&server, "d/gone").is_none() && server.unfinished() == 0);
+    fs::create_dir(mounted.path("e")).unwrap();
+    let file = File::create(mounted.path("e/f")).unwrap();
+    assert_eq!(fs::remove_dir(mounted.path("e")).unwrap_err().raw_os_error(), Some(libc::ENOTEMPTY));
+    drop(file);
+}
+
+#[test]
+fn who_opens_what_was_just_closed_waits_until_it_is_there() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    for _ in 0..50 {
+        // Closed without a byte, it is put when the system lets go of it.
+        drop(File::create(mounted.path("f")).unwrap());
+        drop(OpenOptions::new().append(true).open(mounted.path("f")).unwrap());
+        fs::write(mounted.path("f"), "x").unwrap();
+        assert_eq!(get(&server, "f").unwrap(), b"x");
+    }
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::bytes::{byte, bytes};
 use crate::random::Random;
-use crate::server::{Faults, Server, Versions};
 use foresee::store::{Error as StoreError, Version};
 use foresee::{Cache, Error};
 use foresee_object::ObjectStore;
+use foresee_object_server::{Faults, Server, Versions};
 
 const BLOCK: u64 = 4096;
 const NAMES: [&str; 3] = ["a", "b", "c"];

@@ -6,4 +6,3 @@ mod faults;
 #[path = "../../../cache/tests/common/random.rs"]
 mod random;
 mod reads;
-mod server;

@@ -1,15 +1,14 @@
 //! What is opened, listed and read, and what is said if it is not.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
 use crate::bytes::bytes;
-use crate::server::{Faults, Server, Versions};
 use foresee::store::{Error as StoreError, Store};
 use foresee::{Cache, Error, File};
 use foresee_object::ObjectStore;
+use foresee_object_server::{Faults, Server, Versions};
 
 const BLOCK: u64 = 4096;
 
@@ -132,7 +131,7 @@ fn what_is_written_is_there_as_a_whole_or_not_at_all() {
         drop(upload);
         assert!(server.get(&format!("/b/new {size}")).unwrap()[..] == expected);
     }
-    assert!(server.state.uploads.lock().unwrap().is_empty(), "parts are left");
+    assert!(server.unfinished() == 0, "parts are left");
     cache.rename("s3://b/new 10", "s3://b/d/other").unwrap();
     assert!(server.get("/b/new 10").is_none() && server.get("/b/d/other").unwrap().len() == 10);
     assert!(cache.rename("s3://b/none", "s3://b/d/other").is_err());
@@ -250,10 +249,10 @@ fn a_server_that_never_answers_is_given_up_at_the_deadline() {
     server.put("/b/a", bytes("a", 1, 20 * BLOCK));
     let cache = over(s3(&server).deadline(Duration::from_millis(500)));
     let file = cache.open("s3://b/a").unwrap();
-    server.state.is_away.store(true, SeqCst);
+    server.go_away(true);
     assert!(matches!(read(&file, 16 * BLOCK, 1), Err(Error::Store { error: StoreError::Io(_), .. })));
     assert!(cache.open("s3://b/a").is_err());
-    server.state.is_away.store(false, SeqCst);
+    server.go_away(false);
     // Nothing of it is remembered.
     assert_eq!(read(&file, 0, 20 * BLOCK as usize).unwrap(), bytes("a", 1, 20 * BLOCK));
 }
@@ -284,9 +283,9 @@ fn a_server_that_is_away_for_some_seconds_stalls_its_readers_and_loses_nothing()
         while gets(&server) < 3 {
             thread::yield_now();
         }
-        server.state.is_away.store(true, SeqCst);
+        server.go_away(true);
         thread::sleep(Duration::from_secs(3));
-        server.state.is_away.store(false, SeqCst);
+        server.go_away(false);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
     });
 }

@@ -140,13 +140,17 @@ fn check_limits() -> Result<(), Failure> {
 /// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
 fn find_preload_library() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
-    let beside = own.with_file_name(PRELOAD_LIBRARY);
-    let installed = own.parent().and_then(Path::parent).map(|prefix| prefix.join("lib/foresee").join(PRELOAD_LIBRARY));
-    let found = [Some(beside.clone()), installed].into_iter().flatten().find(|path| path.is_file());
-    let found = found
-        .ok_or_else(|| format!("{} is missing; 'cargo build --release' makes it beside foresee", beside.display()))?;
+    let prefix = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let places = [own.with_file_name(PRELOAD_LIBRARY), prefix.join("lib/foresee").join(PRELOAD_LIBRARY)];
+    let Some(found) = places.iter().find(|path| path.is_file()) else {
+        let [beside, installed] = places.each_ref().map(|path| path.display());
+        return Err(format!(
+            "there is neither {beside} nor {installed}, by which programs are seen: foresee's .deb and tarball have it, and \
+             'cargo build --release' makes it of the crate foresee-preload"
+        ));
+    };
     match found.as_os_str().as_encoded_bytes().iter().any(|byte| byte.is_ascii_whitespace() || *byte == b':') {
-        false => Ok(found),
+        false => Ok(found.clone()),
         true => Err(format!(
             "{}: LD_PRELOAD cannot name a path with a space or colon; install foresee elsewhere",
             found.display()

@@ -70,7 +70,7 @@ use read::COPY_MAX;
 pub use read::STALL_MIN;
 use recorded::Recorded;
 use residency::Checked;
-pub use seen::{TraceSink, TransferSeen};
+pub use seen::{TraceSink, Traced, TransferSeen};
 use words::CommandWords;
 
 /// The run as a whole. Processes are numbered from 1.

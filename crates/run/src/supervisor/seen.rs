@@ -52,15 +52,33 @@ impl<'a> TransferSeen<'a> {
     }
 }
 
-/// Takes each read and write of a run, as it happened.
-pub type TraceSink<'a> = Box<dyn FnMut(TransferSeen) + 'a>;
+/// What goes into traces.
+#[derive(Debug, Clone, Copy)]
+pub enum Traced<'a> {
+    /// A read or a write.
+    Transfer(TransferSeen<'a>),
+    /// What lies at a call site.
+    Site {
+        /// The call site.
+        site: u64,
+        /// The object that its innermost caller outside of libc lies in.
+        object: &'a Path,
+        /// Where that goes on, within the object.
+        offset: u64,
+    },
+}
+
+/// Takes what goes into a run's trace, as it happened.
+pub type TraceSink<'a> = Box<dyn FnMut(Traced) + 'a>;
 
 impl Supervisor<'_> {
     pub(super) fn take_sighting(&mut self, sighting: Sighting) {
-        if let Some(trace) = &mut self.trace
-            && let Some(transfer) = TransferSeen::of(&sighting, &self.names, |ticks| self.ring.duration(ticks))
-        {
-            trace(transfer);
+        if let Some(trace) = &mut self.trace {
+            if let Seen::Site { site, ref object, offset } = sighting.seen {
+                trace(Traced::Site { site, object, offset });
+            } else if let Some(transfer) = TransferSeen::of(&sighting, &self.names, |ticks| self.ring.duration(ticks)) {
+                trace(Traced::Transfer(transfer));
+            }
         }
         let Sighting { ordinal, program, time, ref seen, .. } = sighting;
         if let &Seen::Mapped { file, at } = seen {
@@ -102,7 +120,7 @@ impl Supervisor<'_> {
                     self.reference(reader, file, written, site, Demand::Observed);
                 }
             }
-            Seen::Mapped { .. } => {}
+            Seen::Mapped { .. } | Seen::Site { .. } => {}
             Seen::Touched(touched) => self.take_touch(ordinal, program, touched, time),
             Seen::Unseen => self.wake_outside(),
             Seen::PastCache { file } => self.pass_by(file, ordinal),

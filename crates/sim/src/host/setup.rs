@@ -1,6 +1,6 @@
 //! What a run depends on: devices, files, readers and their steps, and what goes wrong.
 
-use foresee_manager::{Advice, Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Want};
+use foresee_manager::{Advice, Config, DeviceId, Event, FileId, ReaderId, Site, Source, Time, Trust, Want};
 
 use crate::device::Choice;
 use crate::faults::Faults;
@@ -57,6 +57,31 @@ pub enum Step {
         /// Through what.
         source: Source,
     },
+}
+
+impl Step {
+    /// The same step of a program whose files are numbered from this one on.
+    pub fn numbered(self, first_file: u32) -> Step {
+        use Advice::{GetPriority, SetPriority, SetTemporaryPriority};
+        let at = |FileId(file)| FileId(first_file + file);
+        match self {
+            Step::Read { file, first, count, site } => Step::Read { file: at(file), first, count, site },
+            Step::Write { file, index } => Step::Write { file: at(file), index },
+            Step::Remove { file } => Step::Remove { file: at(file) },
+            Step::Hint { source, file, want } => Step::Hint { source, file: at(file), want },
+            Step::Advise { advice } => Step::Advise {
+                advice: match advice {
+                    GetPriority { file } => GetPriority { file: at(file) },
+                    SetPriority { file, priority } => SetPriority { file: at(file), priority },
+                    SetTemporaryPriority { file, first, count, priority } => {
+                        SetTemporaryPriority { file: at(file), first, count, priority }
+                    }
+                    other => other,
+                },
+            },
+            other => other,
+        }
+    }
 }
 
 /// A reader and its steps. Several may have one id: threads of a process.
@@ -117,4 +142,22 @@ pub struct Setup {
     pub faults: Faults,
     /// What happens besides: the capacity changes, a file changes, views are taken and given back.
     pub besides: Vec<(Time, Event)>,
+}
+
+impl Setup {
+    /// Lets the readers of another setup read beside these, in one memory and on the same devices: its files lie behind these, and
+    /// whoever must earn trust in either must earn it here.
+    pub fn add(&mut self, other: Setup) {
+        let first_file = self.files.len() as u32;
+        let first_place = self.files.iter().map(|file| file.place + file.blocks).max().unwrap_or(0);
+        let first_id = self.readers.iter().map(|reader| reader.id.0 + 1).max().unwrap_or(0);
+        self.files.extend(other.files.iter().map(|file| HostFile { place: first_place + file.place, ..*file }));
+        self.readers.extend(other.readers.into_iter().map(|reader| Reader {
+            id: ReaderId(first_id + reader.id.0),
+            steps: reader.steps.into_iter().map(|step| step.numbered(first_file)).collect(),
+        }));
+        if self.config.trust == Trust::Full {
+            self.config.trust = other.config.trust;
+        }
+    }
 }

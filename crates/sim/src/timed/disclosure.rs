@@ -27,6 +27,12 @@ impl Disclosure {
     /// What the programs themselves say, as it comes true.
     pub const TOLD: Disclosure = Disclosure { source: Source::Library, trust: Trust::Full, wrong_percent: 0 };
 
+    /// What the programs themselves say, and do other things now and then. They are trusted as it
+    /// comes true, with a first window of so many blocks.
+    pub fn told(wrong_percent: u64, initial_blocks: u64) -> Self {
+        Disclosure { source: Source::Library, ..Disclosure::recorded(wrong_percent, initial_blocks) }
+    }
+
     /// What an earlier run read, which did other things now and then. It is trusted as it comes
     /// true, with a first window of so many blocks.
     pub fn recorded(wrong_percent: u64, initial_blocks: u64) -> Self {

@@ -15,6 +15,7 @@ pub fn convert(mut reader: Requests, output: Target, to: &'static Format, block_
         writer.push(&request, name)?;
         requests += 1;
     }
+    writer.name_sites(reader.sites());
     writer.finish()?;
     Ok(requests)
 }

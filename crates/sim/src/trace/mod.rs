@@ -95,6 +95,11 @@ pub trait Reader {
 
     /// The names of the files met so far, by [`Request::file`]. A format without files has one, named "".
     fn names(&self) -> &[String];
+
+    /// What lies at call sites, by [`Request::site`], where the trace says it.
+    fn sites(&self) -> &[(u64, String)] {
+        &[]
+    }
 }
 
 impl Reader for Box<dyn Reader> {
@@ -109,6 +114,10 @@ impl Reader for Box<dyn Reader> {
     fn names(&self) -> &[String] {
         (**self).names()
     }
+
+    fn sites(&self) -> &[(u64, String)] {
+        (**self).sites()
+    }
 }
 
 /// Takes a trace's requests one after the other.
@@ -118,6 +127,9 @@ pub trait Writer {
     /// # Errors
     /// If the file cannot be written, or the format has no place for the request.
     fn push(&mut self, request: &Request, file: &str) -> Result<(), Error>;
+
+    /// Says what lies at call sites, if the format has a place for it.
+    fn name_sites(&mut self, _: &[(u64, String)]) {}
 
     /// Writes what is left. Without it the file is not whole.
     ///

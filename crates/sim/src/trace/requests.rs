@@ -70,4 +70,8 @@ impl Reader for Requests {
     fn names(&self) -> &[String] {
         self.reader.names()
     }
+
+    fn sites(&self) -> &[(u64, String)] {
+        self.reader.sites()
+    }
 }

@@ -12,8 +12,6 @@ use foresee_sim::host::Step;
 
 pub use readn::{READ300_BLOCKS, READN_BLOCKS, readn, sequence};
 
-use super::machine::numbered;
-
 const MS: u64 = 1_000_000;
 
 /// On which disk.
@@ -51,7 +49,7 @@ impl Program {
     /// The steps, where the program's files are numbered from here on.
     pub fn steps(&self, first_file: u32) -> Vec<Step> {
         let left_out = |step: &&Step| !self.advises && matches!(step, Step::Advise { .. });
-        self.script.iter().filter(|step| !left_out(step)).map(|&step| numbered(step, first_file)).collect()
+        self.script.iter().filter(|step| !left_out(step)).map(|step| step.numbered(first_file)).collect()
     }
 
     /// The same program, which advises nothing.

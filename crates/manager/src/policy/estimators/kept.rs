@@ -98,6 +98,15 @@ impl Estimator<Prices> for Kept {
         Some(Candidate::priced(page, self.saved_by_a_page() * prices.miss_ns(page, context)))
     }
 
+    fn takes_defended(&self) -> bool {
+        true
+    }
+
+    /// As if it was brought just now.
+    fn own(&mut self, page: Page, _: &mut Prices, context: &Context<'_>) {
+        self.arrived(page, context, None);
+    }
+
     fn owns(&self, page: Page) -> bool {
         self.owned.get(page as usize).is_some_and(|&owned| owned)
     }

@@ -4,7 +4,10 @@
 //!
 //! ```text
 //! weigh(need):   loop: e = the estimator that declares the least value; p = its least valuable page
-//!                      if p is worth what is needed, or an estimator defends it: nothing goes
+//!                      if p is worth what is needed: nothing goes
+//!                      if an estimator defends p, or e gives it back: who takes such pages owns p, once it was read;
+//!                          if that is e, or p was not read, the others' turn comes where a page is needed whatever it costs;
+//!                          else, and if nobody takes them, nothing goes
 //!                      if nobody else has a say in p: p is the candidate
 //!                      e owns p no more
 //!                      if another estimator values p above all that is declared now: it owns p
@@ -69,6 +72,16 @@ pub trait Estimator<D> {
         false
     }
 
+    /// Whether a page that it declared is to be another's.
+    fn gives_back(&self, _page: Page, _desk: &D, _context: &Context<'_>) -> bool {
+        false
+    }
+
+    /// Whether pages that are defended, or given back, are its from then on, whoever declared them.
+    fn takes_defended(&self) -> bool {
+        false
+    }
+
     /// Whether it owns a page.
     fn owns(&self, _page: Page) -> bool {
         false
@@ -125,27 +138,31 @@ impl<D, E: Estimator<D>> Estimator<D> for Option<E> {
     }
 }
 
-/// What is declared least, and by which estimator; ties: by the first.
+/// What is declared least, and by which estimator; ties: by the first. Some may be left out.
 fn least<D>(
     estimators: &[&dyn Estimator<D>],
     desk: &D,
     context: &Context<'_>,
     need: Need,
+    is_left_out: impl Fn(usize, Page) -> bool,
 ) -> Option<(usize, Candidate)> {
     let declared = estimators.iter().enumerate().filter_map(|(at, it)| Some((at, it.least(desk, context, need)?)));
+    let declared = declared.filter(|&(at, it)| !is_left_out(at, it.page));
     declared.reduce(|least, other| if other.1.worth < least.1.worth { other } else { least })
 }
 
-/// What is declared least, if no estimator defends it.
+/// What is declared least, if no estimator defends it; where one takes what is defended, and a page is needed whatever it costs, the least
+/// of the others.
 pub fn candidate<D>(
     estimators: &[&dyn Estimator<D>],
     desk: &D,
     context: &Context<'_>,
     need: Need,
 ) -> Option<Candidate> {
-    let (_, least) = least(estimators, desk, context, need)?;
-    let is_defended = estimators.iter().any(|it| it.defends(least.page, context, need));
-    (!is_defended).then_some(least)
+    let is_defended = |page| estimators.iter().any(|it| it.defends(page, context, need));
+    let others_turn_comes = need.value.is_infinite() && estimators.iter().any(|it| it.takes_defended());
+    let (_, least) = least(estimators, desk, context, need, |_, page| others_turn_comes && is_defended(page))?;
+    (!is_defended(least.page)).then_some(least)
 }
 
 /// What fetching a block ahead is worth to whom it is worth most.
@@ -177,9 +194,10 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
         others.into_iter().any(|(_, it)| !it.knows_each() && it.owns(page))
     }
 
-    /// What is declared least.
-    fn least(&self, need: Need) -> Option<(usize, Candidate)> {
-        least(&self.estimators.each_ref().map(|it| &**it), self.desk, self.context, need)
+    /// What is declared least; some estimators may be left out.
+    fn least(&self, need: Need, left_out: &[bool; N]) -> Option<(usize, Candidate)> {
+        let is_left_out = |at: usize, _| left_out[at];
+        least(&self.estimators.each_ref().map(|it| &**it), self.desk, self.context, need, is_left_out)
     }
 
     /// To whom a page is worth most, and how much.
@@ -203,9 +221,24 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
         for it in &mut self.estimators {
             it.refresh(self.desk, self.context);
         }
-        while let Some((at, Candidate { page, worth, .. })) = self.least(need).filter(|(_, it)| it.worth < need.value) {
-            if self.estimators.iter().any(|it| it.defends(page, self.context, need)) {
-                return;
+        let taker = self.estimators.iter().position(|it| it.takes_defended());
+        let mut left_out = [false; N];
+        while let Some((at, Candidate { page, worth, .. })) =
+            self.least(need, &left_out).filter(|(_, it)| it.worth < need.value)
+        {
+            if self.estimators[at].gives_back(page, self.desk, self.context)
+                || self.estimators.iter().any(|it| it.defends(page, self.context, need))
+            {
+                let was_read = !self.context.table.state(page).is_unread();
+                match taker {
+                    Some(taker) if taker != at && was_read => {
+                        self.estimators[at].disown(page, self.desk, self.context);
+                        self.estimators[taker].own(page, self.desk, self.context);
+                    }
+                    Some(_) if need.value.is_infinite() => left_out[at] = true,
+                    _ => return,
+                }
+                continue;
             }
             let best = self.best(page);
             let has_a_turn = self.has_a_turn_elsewhere(page, at);
@@ -215,7 +248,8 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
             self.estimators[at].disown(page, self.desk, self.context);
             // Never less than what was least before: what proves worth nothing is found in its
             // turn.
-            let declared = |it: &Self| it.least(need).map_or(f64::INFINITY, |(_, other)| other.worth.max(worth));
+            let declared =
+                |it: &Self| it.least(need, &left_out).map_or(f64::INFINITY, |(_, other)| other.worth.max(worth));
             if let Some((other, saved)) = best
                 && (saved >= need.value || saved > declared(&self))
             {
@@ -248,6 +282,8 @@ mod tests {
         owned: Vec<(Page, f64)>,
         known: Vec<(Page, f64)>,
         defended: Option<Page>,
+        given_back: Option<Page>,
+        takes: bool,
     }
 
     impl Estimator<()> for Toy {
@@ -265,6 +301,14 @@ mod tests {
 
         fn defends(&self, page: Page, _: &Context<'_>, _: Need) -> bool {
             self.defended == Some(page)
+        }
+
+        fn gives_back(&self, page: Page, (): &(), _: &Context<'_>) -> bool {
+            self.given_back == Some(page)
+        }
+
+        fn takes_defended(&self) -> bool {
+            self.takes
         }
 
         fn owns(&self, page: Page) -> bool {
@@ -331,5 +375,22 @@ mod tests {
     fn what_is_defended_stays_whoever_declares_it() {
         let defends = Toy { defended: Some(1), ..toy(&[(2, 4.0)]) };
         assert_eq!(goes(toy(&[(1, 1.0)]), defends, 9.0), (None, vec![1]));
+    }
+
+    #[test]
+    fn what_is_defended_or_given_back_is_the_takers() {
+        // The other's page is defended; the taker declares it, and its turn is over.
+        // Nothing goes unless a page is needed whatever it costs.
+        for (value, gone) in [(9.0, None), (f64::INFINITY, Some(3))] {
+            let takes = Toy { takes: true, ..toy(&[(2, 4.0)]) };
+            let defends = Toy { defended: Some(1), ..toy(&[(1, 1.0), (3, 5.0)]) };
+            assert_eq!(goes(takes, defends, value), (gone, vec![1, 2]));
+            let takes = Toy { takes: true, ..toy(&[(1, 1.0)]) };
+            let defends = Toy { defended: Some(1), ..toy(&[(3, 5.0)]) };
+            assert_eq!(goes(takes, defends, value), (gone, vec![1]));
+        }
+        let takes = Toy { takes: true, ..toy(&[(2, 4.0)]) };
+        let gives = Toy { given_back: Some(1), ..toy(&[(1, 1.0), (3, 5.0)]) };
+        assert_eq!(goes(takes, gives, 9.0), (Some(1), vec![1, 2]), "nobody defends it, and the taker lets it go");
     }
 }

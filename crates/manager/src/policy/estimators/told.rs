@@ -17,7 +17,8 @@
 //!                        and for some i the i-th missing block is used in no more than 1.1 (L + i / B) / tau references
 //! what does not press, and what is disclosed by who read nothing of it yet:
 //!                        goes where no page that is of use makes room for it
-//! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs)
+//! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs);
+//! what was wrong before: holds no page that was read: another policy decides, as if nothing were disclosed
 //! ```
 //!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
@@ -55,7 +56,12 @@ pub struct Told {
 impl Told {
     /// Whether somebody disclosed a use of a page that is to come.
     pub fn is_used(page: Page, context: &Context<'_>) -> bool {
-        context.uses(page).any(|next| context.references_until(next).is_some())
+        uses_to_come(page, context).next().is_some()
+    }
+
+    /// Whether a page is held for such a use.
+    pub fn is_held(page: Page, context: &Context<'_>) -> bool {
+        uses_to_come(page, context).any(|next| is_held_for(next, page, context))
     }
 
     /// What is disclosed of a page that it owns is no longer what it was.
@@ -68,6 +74,16 @@ impl Told {
         self.pages.forget(sequence);
         self.patience.forget(sequence);
     }
+}
+
+/// Disclosed uses that have not passed.
+fn uses_to_come<'a>(page: Page, context: &'a Context<'_>) -> impl Iterator<Item = Use> + use<'a> {
+    context.uses(page).filter(|&next| context.references_until(next).is_some())
+}
+
+/// Whether a page is held for this use: what was brought for one is, until it is read. By what was wrong before nothing else is.
+fn is_held_for(next: Use, page: Page, context: &Context<'_>) -> bool {
+    context.table.state(page).is_unread() || context.is_hardly_wrong(next.sequence)
 }
 
 /// What it costs not to have a page, or a block, that is used next in so many references, for each
@@ -91,7 +107,9 @@ fn value<'a>(patience: &'a Patience, prices: &'a Prices, context: &'a Context<'_
     move |page, Use { sequence, when }| {
         let references = context.references_until(Use { sequence, when })?;
         let device = context.device_of(page);
-        Some(worth(patience, prices, sequence, device, references, prices.request_ns(device, context), context))
+        let again_ns = prices.request_ns(device, context);
+        let worth = || worth(patience, prices, sequence, device, references, again_ns, context);
+        is_held_for(Use { sequence, when }, page, context).then(worth)
     }
 }
 
@@ -106,6 +124,10 @@ impl Estimator<Prices> for Told {
 
     fn knows_each(&self) -> bool {
         true
+    }
+
+    fn gives_back(&self, page: Page, _: &Prices, context: &Context<'_>) -> bool {
+        Told::is_used(page, context) && !Told::is_held(page, context)
     }
 
     fn worth(&self, page: Page, prices: &Prices, context: &Context<'_>) -> Option<f64> {
@@ -129,8 +151,7 @@ impl Estimator<Prices> for Told {
 
     fn ahead(&self, ahead: &Ahead, prices: &Prices, context: &Context<'_>) -> Option<Worth> {
         let &Ahead { sequence, device, references, joins, .. } = ahead;
-        let pays = || context.is_flawless(sequence) || prices.pays(sequence, device, context);
-        if !(joins || context.takes_request(device) && pays()) {
+        if !(joins || context.takes_request(device) && prices.is_fetched(sequence, device, context)) {
             return None;
         }
         let ledger = context.ledger();

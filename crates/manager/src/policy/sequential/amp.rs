@@ -208,8 +208,11 @@ impl Amp {
         self.first = (self.first * (1.0 + GROWS_BY)).min(f32::from(self.degree));
     }
 
-    /// A block went unread.
+    /// A block went unread. What was not brought for a stream says nothing of streams.
     pub fn in_vain(&mut self, page: Page, block: Block, table: &Table) {
+        if !self.of(page).unread {
+            return;
+        }
         self.forget_unread(page);
         self.first = (self.first * (1.0 - SHRINKS_BY)).max(f32::from(DEGREE_MIN));
         if let Some(trigger) = self.trigger_of(page, block, table) {

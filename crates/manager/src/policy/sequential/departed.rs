@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 
 use super::amp::Carried;
+use super::detect::RECENT_MIN;
 use crate::ids::Block;
-
-/// So many are remembered: as many as there may be references since, each by a run of its own.
-pub const DEPARTED_MAX: usize = 64;
 
 /// What is known of a block that was read.
 #[derive(Clone, Copy)]
@@ -19,23 +17,35 @@ pub struct Read {
     pub carried: Carried,
 }
 
-/// Blocks that were given up, the latest last.
+impl Read {
+    /// So many references ago, of which there have been so many by now.
+    pub fn age(self, now: u32) -> u64 {
+        u64::from(now.wrapping_sub(self.at))
+    }
+}
+
+/// Blocks that were given up, the latest last: no more than were read lately.
 #[derive(Default)]
 pub struct Departed {
     blocks: VecDeque<(Block, Read)>,
 }
 
 impl Departed {
-    /// A block is given up.
-    pub fn push(&mut self, block: Block, read: Read) {
-        if self.blocks.len() == DEPARTED_MAX {
+    /// A block is given up, after so many references.
+    pub fn push(&mut self, block: Block, read: Read, now: u32) {
+        if read.age(now) > RECENT_MIN {
+            return;
+        }
+        // As each reference reads one.
+        if self.blocks.len() as u64 > RECENT_MIN {
             self.blocks.pop_front();
         }
         self.blocks.push_back((block, read));
     }
 
-    /// What was read of this block, which is not here.
-    pub fn find(&self, block: Block) -> Option<Read> {
-        self.blocks.iter().rev().find(|&&(departed, _)| departed == block).map(|&(_, read)| read)
+    /// What was read lately of this block, which is not here.
+    pub fn find(&self, block: Block, now: u32) -> Option<Read> {
+        let found = self.blocks.iter().rev().find(|&&(departed, _)| departed == block)?;
+        Some(found.1).filter(|read| read.age(now) <= RECENT_MIN)
     }
 }

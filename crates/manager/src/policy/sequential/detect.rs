@@ -45,7 +45,7 @@ const WHOLE_PART: u64 = 12;
 /// chance are rarer still.
 const HALF_PART: u64 = 6;
 /// And so many blocks, for a whole one, in any memory.
-const RECENT_MIN: u64 = 64;
+pub const RECENT_MIN: u64 = 64;
 
 /// When something is read ahead, and how far.
 pub struct Rules {
@@ -106,6 +106,8 @@ pub struct Detector {
     now: u32,
     /// That block is of the request that is being served.
     in_request: bool,
+    /// References there had been when that request came.
+    request_at: u32,
     /// Not handed out yet: reads of it that come in the same event find it as if it were here.
     wanted: Option<Wanted>,
     /// Being read ahead.
@@ -122,6 +124,7 @@ impl Detector {
             departed: None,
             now: 0,
             in_request: false,
+            request_at: 0,
             wanted: None,
             current: None,
         }
@@ -189,7 +192,7 @@ impl Detector {
             Some(self.last).filter(|&last| context.table.holds(last, before)).or_else(|| context.table.find(before));
         match page {
             Some(page) => Some(self.read_of(page)),
-            None => self.departed.as_ref()?.find(before).filter(|&read| self.age(read) <= RECENT_MIN),
+            None => self.departed.as_ref()?.find(before, self.now),
         }
     }
 
@@ -199,14 +202,9 @@ impl Detector {
         Read { counter, at: read_at, carried: self.carried(page) }
     }
 
-    /// So many references ago.
-    fn age(&self, before: Read) -> u64 {
-        u64::from(self.now.wrapping_sub(before.at))
-    }
-
     /// What it counts that the block after this one is read now; nothing: it goes on no run.
     fn step_from(&self, before: Read, context: &Context<'_>) -> u16 {
-        let age = self.age(before);
+        let age = before.age(self.now);
         if !self.rules.by_requests() || age <= (context.capacity / WHOLE_PART).max(RECENT_MIN) {
             WHOLE_STEP
         } else if age <= context.capacity / HALF_PART {
@@ -219,7 +217,7 @@ impl Detector {
     fn counter_after(&self, before: Option<Read>, context: &Context<'_>) -> u16 {
         let Some(before) = before else { return WHOLE_STEP };
         // The reference before this one read it.
-        if self.rules.by_requests() && self.in_request && self.age(before) == 1 {
+        if self.rules.by_requests() && self.in_request && before.age(self.now) == 1 {
             return before.counter;
         }
         match self.step_from(before, context) {
@@ -235,6 +233,9 @@ impl Detector {
 
     /// A reader is at this page.
     fn note_read(&mut self, page: Page) {
+        if !self.in_request {
+            self.request_at = self.now;
+        }
         self.tracks[page as usize].read_at = self.now;
         self.now = self.now.wrapping_add(1);
         self.last = page;
@@ -272,9 +273,14 @@ impl Detector {
 
     /// Whether a page was brought for a run, and may well be read yet: not after as many references as there are pages.
     pub fn is_awaited(&self, page: Page, capacity: u64) -> bool {
-        let track = &self.tracks[page as usize];
-        (track.class, track.counter) == (Class::Sequential, 0)
-            && u64::from(self.now.wrapping_sub(track.read_at)) <= capacity
+        let read = self.read_of(page);
+        self.class(page) == Class::Sequential && read.counter == 0 && read.age(self.now) <= capacity
+    }
+
+    /// Whether the request that is being served has read a page: its reader is past it.
+    pub fn is_passed(&self, page: Page) -> bool {
+        let read = self.read_of(page);
+        self.in_request && read.counter > 0 && read.age(self.now) <= u64::from(self.now.wrapping_sub(self.request_at))
     }
 
     /// Whether what was read here goes on a run.
@@ -322,10 +328,8 @@ impl Detector {
         let Reach::Adapted(amp) = &mut self.rules.reach else { return };
         if read.counter == 0 {
             amp.in_vain(page, block, context.table);
-        } else if let Some(departed) = &mut self.departed
-            && u64::from(self.now.wrapping_sub(read.at)) <= RECENT_MIN
-        {
-            departed.push(block, read);
+        } else if let Some(departed) = &mut self.departed {
+            departed.push(block, read, self.now);
         }
     }
 

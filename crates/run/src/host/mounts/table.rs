@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What a file system is to whoever reads ahead on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// On a device of this machine; its pages stay until memory is short.
+    /// On a device of this machine, or served by foresee itself; its pages stay until memory is short.
     Local,
     /// As local, but the kernel must be asked by mincore which pages are there.
     Overlay,
@@ -20,6 +20,8 @@ pub enum Kind {
 
 /// File systems whose files lie on no device of their own, and nevertheless on this machine's.
 const LOCAL_WITHOUT_DEVICE: [&str; 7] = ["btrfs", "zfs", "bcachefs", "ubifs", "jffs2", "aufs", "ecryptfs"];
+/// Ours: what an open finds is kept, and a request out of order costs no more than another.
+const OWN: &str = "fuse.foresee";
 /// File systems in memory, or made up by the kernel.
 const IN_MEMORY: [&str; 22] = [
     "tmpfs",
@@ -69,6 +71,7 @@ impl Mount {
 fn kind_of(file_system: &str, dev: u64) -> Kind {
     match file_system {
         "overlay" => Kind::Overlay,
+        OWN => Kind::Local,
         _ if IN_MEMORY.contains(&file_system) => Kind::Memory,
         // fuseblk has a device, and a daemon before it.
         _ if file_system.starts_with("fuse") => Kind::Foreign,
@@ -160,6 +163,7 @@ mod tests {
 43 28 8:1 / /stick rw - fuseblk /dev/sda1 rw
 44 28 0:41 / /new rw - somethingfs source rw
 45 28 0:42 / /home/deep rw - tmpfs tmpfs rw
+46 28 0:43 / /bucket rw - fuse.foresee s3://bucket rw
 malformed
 ";
 
@@ -174,6 +178,7 @@ malformed
         assert_eq!(kind(libc::makedev(0, 40), "/merged/file"), Some(Kind::Overlay));
         assert_eq!(kind(libc::makedev(8, 1), "/stick/file"), Some(Kind::Foreign), "a daemon before a device");
         assert_eq!(kind(libc::makedev(0, 41), "/new/file"), Some(Kind::Foreign), "of what is not known, the worst");
+        assert_eq!(kind(libc::makedev(0, 43), "/bucket/file"), Some(Kind::Local), "ours");
         let mount = table.of(libc::makedev(0, 38), Path::new("/elsewhere")).unwrap();
         assert_eq!((mount.point.to_str(), mount.file_system.as_str()), (Some("/mnt/my remote"), "fuse.sshfs"));
         assert_eq!(Table::default().of(1, Path::new("/")), None);

@@ -212,6 +212,10 @@ impl Process {
                 }
                 Some(Seen::Mapped { file, at: Some(mapping) })
             }
+            Record::SiteMet { site, offset } => {
+                let object = self.resolve(libc::AT_FDCWD, entry.path, names)?;
+                Some(Seen::Site { site: u64::from(site), object, offset })
+            }
             Record::Quiesces { ticket } => Some(Seen::Quiesces { slot: self.slot, ticket }),
             // Without a slash, only the dynamic linker knows which file it is; it is told once it is loaded.
             Record::Loading {} if !entry.path.contains(&b'/') => None,

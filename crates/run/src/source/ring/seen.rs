@@ -1,5 +1,6 @@
 //! What the programs' records mean outside the model of them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use foresee_manager::{Advice, FileId};
@@ -69,6 +70,15 @@ pub enum Seen {
         bytes: u64,
         /// The call site, or 0.
         site: u64,
+    },
+    /// What lies at a call site that a program met.
+    Site {
+        /// The call site.
+        site: u64,
+        /// The object that its innermost caller outside of libc lies in.
+        object: PathBuf,
+        /// Where that goes on, within the object.
+        offset: u64,
     },
     /// A file was mapped: it is read without calls.
     Mapped {

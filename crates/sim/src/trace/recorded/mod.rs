@@ -13,6 +13,9 @@
 //! write    INT32               1: these bytes were written; 0: they were read
 //! ```
 //!
+//! What lies at call sites (`grep: fillbuf`) is in the footer, the value of the key `foresee.sites`, a line of each: the site as 16
+//! hexadecimal digits, a space, and the name.
+//!
 //! All columns are REQUIRED, in this order, compressed with zstd, in row groups of [`ROWS_PER_GROUP`] rows.
 //! A file is whole once its footer is written: one whose recording was cut short cannot be read.
 //!
@@ -34,6 +37,9 @@ use crate::error::Error;
 
 /// Rows written at once while recording: some 4 MB in memory, and what one lost recording loses at most beyond its footer.
 pub const ROWS_PER_GROUP: usize = 65_536;
+
+/// What the names of call sites are kept by in the footer.
+const SITES: &str = "foresee.sites";
 
 /// The columns, in the order in which they are written.
 const COLUMNS: [&str; 9] = ["time_ns", "process", "thread", "file", "offset", "length", "site", "took_ns", "write"];

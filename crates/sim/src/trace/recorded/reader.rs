@@ -11,10 +11,11 @@ use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::FileMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
 use super::claims::{Pages, Warranted, check_column};
-use super::{COLUMNS, checksum};
+use super::{COLUMNS, SITES, checksum};
 use crate::error::{At, Error};
 use crate::trace::{Input, Reader, Request, Span};
 
@@ -42,6 +43,18 @@ pub(super) struct RecordedReader {
     row: u64,
     names: Vec<String>,
     index_of: HashMap<Vec<u8>, u32>,
+    sites: Vec<(u64, String)>,
+}
+
+/// What the footer says of call sites; lines that are not of the form are passed over.
+fn sites(metadata: &FileMetaData) -> Vec<(u64, String)> {
+    let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let lines = pairs.iter().filter(|pair| pair.key == SITES).filter_map(|pair| pair.value.as_deref());
+    let named = |line: &str| {
+        let (site, name) = line.split_once(' ')?;
+        Some((u64::from_str_radix(site, 16).ok()?, name.to_owned()))
+    };
+    lines.flat_map(str::lines).filter_map(named).collect()
 }
 
 impl RecordedReader {
@@ -67,6 +80,7 @@ impl RecordedReader {
             failed(format!("is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"))
         })?;
         checksum::verify(bytes, file.metadata().file_metadata()).map_err(failed)?;
+        let sites = sites(file.metadata().file_metadata());
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let mut places = [None; COLUMNS.len()];
         for (at, column) in schema.columns().iter().enumerate() {
@@ -97,6 +111,7 @@ impl RecordedReader {
             row: 0,
             names: Vec::new(),
             index_of: HashMap::new(),
+            sites,
         })
     }
 
@@ -243,5 +258,9 @@ impl Reader for RecordedReader {
 
     fn names(&self) -> &[String] {
         &self.names
+    }
+
+    fn sites(&self) -> &[(u64, String)] {
+        &self.sites
     }
 }

@@ -16,7 +16,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
 use super::checksum::{self, Sum};
-use super::{COLUMNS, ROWS_PER_GROUP};
+use super::{COLUMNS, ROWS_PER_GROUP, SITES};
 use crate::error::Error;
 use crate::trace::{Numbering, Request, Span, Target, Writer};
 
@@ -85,6 +85,8 @@ pub struct RecordedWriter {
     rows: Rows,
     /// A path is kept once, however many rows name it.
     names: HashMap<String, ByteArray>,
+    /// Lines of the footer.
+    sites: String,
 }
 
 impl RecordedWriter {
@@ -94,7 +96,8 @@ impl RecordedWriter {
     /// If it cannot.
     pub fn new(Target { path, file }: Target) -> Result<Self, Error> {
         let file = start(file).map_err(|error| failed(&path, &error))?;
-        Ok(RecordedWriter { path, file: Some(file), rows: Rows::default(), names: HashMap::new() })
+        let (rows, names, sites) = (Rows::default(), HashMap::new(), String::new());
+        Ok(RecordedWriter { path, file: Some(file), rows, names, sites })
     }
 
     /// Writes the rows so far as one group. Recording does it by itself every [`ROWS_PER_GROUP`] rows.
@@ -146,10 +149,14 @@ impl Writer for RecordedWriter {
         if rows.time_ns.len() >= ROWS_PER_GROUP { self.flush() } else { Ok(()) }
     }
 
+    fn name_sites(&mut self, sites: &[(u64, String)]) {
+        self.sites.extend(sites.iter().map(|(site, name)| format!("{site:016x} {}\n", name.replace('\n', " "))));
+    }
+
     fn finish(&mut self) -> Result<(), Error> {
         self.flush()?;
         match self.file.take() {
-            Some(file) => end(file).map_err(|error| failed(&self.path, &error)),
+            Some(file) => end(file, &self.sites).map_err(|error| failed(&self.path, &error)),
             None => Ok(()),
         }
     }
@@ -197,11 +204,14 @@ fn write_group(mut group: SerializedRowGroupWriter<'_, Summed>, rows: &Rows) -> 
     group.close().map(|_| ())
 }
 
-/// Writes the sum of all rows, and the footer.
-fn end(mut file: SerializedFileWriter<Summed>) -> Result<(), ParquetError> {
+/// Writes the sum of all rows, the names of call sites if there are any, and the footer.
+fn end(mut file: SerializedFileWriter<Summed>, sites: &str) -> Result<(), ParquetError> {
     file.flush()?;
     let sum = file.inner().sum.to_string();
     file.append_key_value_metadata(KeyValue::new(checksum::KEY.to_owned(), sum));
+    if !sites.is_empty() {
+        file.append_key_value_metadata(KeyValue::new(SITES.to_owned(), sites.to_owned()));
+    }
     file.finish().map(|_| ())
 }
 
@@ -226,6 +236,10 @@ impl Writer for Converting {
             request.span = Span::Range { offset, length: self.block_bytes };
         }
         self.writer.push(&request, file)
+    }
+
+    fn name_sites(&mut self, sites: &[(u64, String)]) {
+        self.writer.name_sites(sites);
     }
 
     fn finish(&mut self) -> Result<(), Error> {

@@ -1,0 +1,40 @@
+"""Which chunks of an array a selection touches."""
+
+import itertools
+import operator
+
+
+def touched(selection, shape, chunks):
+    """Coordinates of the chunks, in order, of a selection by integers, slices and ``...``.
+
+    Examples
+    --------
+    >>> from foresee.chunks import touched
+    >>> list(touched((slice(3, 5), ..., -1), (8, 10), (4, 4)))
+    [(0, 2), (1, 2)]
+    """
+    selection = selection if isinstance(selection, tuple) else (selection,)
+    left = len(shape) - sum(it is not Ellipsis for it in selection)
+    if left < 0:
+        raise IndexError(f"{len(selection)} indices for {len(shape)} dimensions")
+    if Ellipsis in selection:
+        at = selection.index(Ellipsis)
+        selection = (*selection[:at], *[slice(None)] * left, *selection[at + 1:])
+    else:
+        selection = (*selection, *[slice(None)] * left)
+    return itertools.product(*map(_along, selection, shape, chunks))
+
+
+def _along(index, length, chunk):
+    """Numbers of the chunks along one dimension."""
+    if isinstance(index, slice):
+        touched = range(*index.indices(length))
+        return sorted({at // chunk for at in touched}) if abs(touched.step) > 1 else _of_range(touched, chunk)
+    index = operator.index(index)
+    if not -length <= index < length:
+        raise IndexError(f"index {index} of a dimension of {length}")
+    return [index % length // chunk]
+
+
+def _of_range(touched, chunk):
+    return range(min(touched) // chunk, max(touched) // chunk + 1) if touched else []

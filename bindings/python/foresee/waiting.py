@@ -1,0 +1,46 @@
+"""Who waits for what the cache's threads do."""
+
+import asyncio
+import functools
+import threading
+
+
+async def later(begin, *arguments):
+    """What a native method comes to that is given `done`."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+
+    def settle(value, error):
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+    def done(value, error):
+        # Where the loop was closed, nobody waits any more.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, value, error)
+
+    begin(*arguments, done)
+    return await future
+
+
+def together(begins):
+    """What native methods come to that are all begun before any is waited for: values, and exceptions."""
+    came, left, ended = [None] * len(begins), [len(begins)], threading.Event()
+    lock = threading.Lock()
+
+    def done(at, value, error):
+        came[at] = value if error is None else error
+        with lock:
+            left[0] -= 1
+            if left[0] == 0:
+                ended.set()
+
+    for at, begin in enumerate(begins):
+        begin(functools.partial(done, at))
+    if begins:
+        ended.wait()
+    return came

@@ -1,0 +1,63 @@
+//! What Python code lends: memory of its own, to be read or to be filled.
+
+use std::io::IoSliceMut;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Contiguous bytes that Python code lends. They are touched with the interpreter's lock alone.
+pub struct Lent(PyBuffer<u8>);
+
+impl Lent {
+    /// What an object of the buffer protocol lends.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = PyBuffer::get(object)?;
+        match buffer.is_c_contiguous() {
+            true => Ok(Lent(buffer)),
+            false => Err(PyValueError::new_err("a buffer of contiguous bytes is needed")),
+        }
+    }
+
+    /// So many bytes.
+    pub fn len(&self) -> usize {
+        self.0.len_bytes()
+    }
+
+    /// Whether it may be written to.
+    pub fn is_writable(&self) -> bool {
+        !self.0.readonly()
+    }
+
+    /// Fills it from a place on, which lies within it.
+    pub fn fill(&self, _py: Python<'_>, at: usize, bytes: &[u8]) {
+        assert!(self.is_writable() && at + bytes.len() <= self.len(), "what does not fit");
+        // SAFETY: it lies within the buffer, which is contiguous and writable, and nobody else of Python runs meanwhile.
+        unsafe { std::ptr::copy(bytes.as_ptr(), self.0.buf_ptr().cast::<u8>().add(at), bytes.len()) };
+    }
+
+    /// Has it filled by code that runs nothing of Python's.
+    pub fn fill_by<T>(&self, _py: Python<'_>, fill: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(self.is_writable(), "what is to be read");
+        let (begin, len) = (self.0.buf_ptr().cast::<u8>(), self.len());
+        // A buffer of no bytes may lie nowhere.
+        let buffer = match len {
+            0 => &mut [],
+            // SAFETY: so long is the buffer, which is contiguous and writable, and nobody else of Python runs meanwhile.
+            _ => unsafe { std::slice::from_raw_parts_mut(begin, len) },
+        };
+        fill(buffer)
+    }
+
+    /// Copies it into pieces, one after the other, as much as they hold. Returns how many bytes.
+    pub fn copy_into(&self, _py: Python<'_>, pieces: &mut [IoSliceMut<'_>]) -> usize {
+        let mut copied = 0;
+        for piece in pieces {
+            let count = piece.len().min(self.len() - copied);
+            // SAFETY: so many bytes are left in the buffer, which is contiguous, and nobody of Python runs meanwhile.
+            unsafe { std::ptr::copy(self.0.buf_ptr().cast::<u8>().add(copied), piece.as_mut_ptr(), count) };
+            copied += count;
+        }
+        copied
+    }
+}

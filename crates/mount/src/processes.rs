@@ -1,0 +1,48 @@
+//! Which process asks, how it ends, and when.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Fields of proc_pid_stat(5), and a flag in one of them.
+const FLAGS_FIELD: usize = 9;
+const EXIT_CODE_FIELD: usize = 52;
+const PF_EXITING: u64 = 4;
+
+/// The process that a thread is of.
+pub fn process_of(thread: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Whether a thread ends because its process was killed: what it closes then is not whole.
+pub fn is_killed(thread: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect();
+    let field = |at: usize| fields.get(at).and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
+    // As in proc_pid_stat(5), whose third field comes first here: it is exiting, by a signal.
+    field(FLAGS_FIELD - 3) & PF_EXITING != 0 && libc::WIFSIGNALED(field(EXIT_CODE_FIELD - 3) as i32)
+}
+
+/// A process, whatever becomes of its number.
+pub struct Process(OwnedFd);
+
+impl Process {
+    /// The one that has this number now.
+    pub fn of(process: u32) -> io::Result<Self> {
+        // SAFETY: the call takes numbers.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, process as libc::pid_t, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it is ours, and open.
+        Ok(Process(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+    }
+
+    /// Waits for its end.
+    pub fn wait(&self) {
+        let mut polled = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: there is one of them.
+        while unsafe { libc::poll(&mut polled, 1, -1) } <= 0 {}
+    }
+}

@@ -1,0 +1,48 @@
+//! mount(8) and a line of fstab(5) mount it, and umount(8) ends it: in a namespace of their own, which goes with all that is in it.
+
+use std::fs;
+
+use crate::place::{Place, can_mount, server};
+use crate::process::have;
+
+/// mount(8) looks for helpers there alone.
+const SCRIPT: &str = "
+mount -t tmpfs none /sbin
+ln -s $PROGRAM /sbin/mount.foresee
+ended() { until ! kill -0 $(cat process) 2> /dev/null; do sleep 0.01; done; }
+mount -t foresee $PWD/from $PWD/at -o ro,noatime,memory=16MiB,log=$PWD/log
+cat at/a
+findmnt -no FSTYPE,SOURCE $PWD/at
+pgrep -f mount.foresee > process
+if touch at/new 2> /dev/null; then exit 9; fi
+umount $PWD/at
+ended
+echo \"s3://b $PWD/at foresee noauto,_netdev,environment=$PWD/environment 0 0\" > fstab
+mount -T fstab $PWD/at
+cat at/a
+echo new > at/new
+pgrep -f mount.foresee > process
+umount $PWD/at
+ended
+if mount -t foresee $PWD/from $PWD/at -o memroy=1G; then exit 9; fi
+ls at
+";
+
+#[test]
+fn mount_and_a_line_of_fstab_mount_it() {
+    if !can_mount() || !["findmnt", "pgrep"].iter().all(|it| have(it)) {
+        return;
+    }
+    let (place, server) = (Place::new(), server());
+    place.write("a", "of a directory\n");
+    server.put("/b/a", *b"of a bucket\n");
+    let credentials = "AWS_ACCESS_KEY_ID=me\nAWS_SECRET_ACCESS_KEY=mine\nAWS_REGION=here\n";
+    fs::write(place.path("environment"), format!("AWS_ENDPOINT_URL={}\n{credentials}", server.url())).unwrap();
+    let Some(ended) = place.unshared(SCRIPT) else { return };
+    let ended = ended.with(0);
+    let from = place.path("from").display().to_string();
+    assert_eq!(ended.out(), format!("of a directory\nfuse.foresee {from}\nof a bucket\n"));
+    assert!(ended.err().contains("there is no option memroy=1G"), "{ended:?}");
+    assert!(fs::read_to_string(place.path("log")).unwrap().contains("until foresee unmount"));
+    assert_eq!(server.get("/b/new").unwrap()[..], *b"new\n");
+}

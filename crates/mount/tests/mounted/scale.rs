@@ -1,0 +1,88 @@
+//! Much at once: long directories, many open files, many readers. The larger ones take half a minute each: `cargo test -- --ignored`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::thread;
+
+use crate::bytes::bytes;
+use crate::place::{Mounted, can_mount, server};
+
+/// What it may take beside `--memory`, in MiB: docs/mount.md says of what it consists.
+const BESIDE_MIB: u64 = 48;
+
+/// The most memory that the daemon ever had, as the kernel counts it, in MiB.
+fn most_memory(mounted: &Mounted) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", mounted.daemon.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+}
+
+/// Readers of files that are all open.
+fn read_all(files: usize, readers: usize) {
+    if !can_mount() {
+        return;
+    }
+    const SIZE: u64 = 200_000;
+    let server = server();
+    let names: Vec<_> = (0..files).map(|at| format!("d/{at:04}")).collect();
+    names.iter().for_each(|name| server.put(&format!("/b/{name}"), bytes(name, 1, SIZE)));
+    let mounted = Mounted::bucket(&server, &["--memory", "16M"]);
+    let open: Vec<_> = names.iter().map(|name| File::open(mounted.path(name)).unwrap()).collect();
+    thread::scope(|scope| {
+        for reader in 0..readers {
+            let (open, names) = (&open, &names);
+            scope.spawn(move || {
+                for at in (reader..names.len()).step_by(readers) {
+                    let mut found = vec![0; SIZE as usize];
+                    open[at].read_exact_at(&mut found, 0).unwrap();
+                    assert!(found == bytes(&names[at], 1, SIZE));
+                }
+            });
+        }
+    });
+    let most = most_memory(&mounted);
+    eprintln!("{files} files, {readers} readers: {most} MiB at most");
+    assert!(most <= 16 + BESIDE_MIB, "{most} MiB");
+}
+
+#[test]
+fn memory_is_bounded_however_much_is_open() {
+    read_all(600, 32);
+}
+
+#[test]
+#[ignore = "half a minute"]
+fn memory_is_bounded_with_1000_files_and_64_readers() {
+    read_all(1000, 64);
+}
+
+/// A directory of so many names, by pages alone.
+fn list(names: usize) {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    (0..names).for_each(|at| server.put(&format!("/b/d/{at:06}"), vec![b'x'; at % 7]));
+    let mounted = Mounted::bucket(&server, &[]);
+    let before = server.asked().len();
+    let mut lengths = 0;
+    for entry in fs::read_dir(mounted.path("d")).unwrap().map(|it| it.unwrap()) {
+        lengths += entry.metadata().unwrap().len();
+    }
+    assert_eq!(lengths, (0..names as u64).map(|at| at % 7).sum());
+    // One for a name in it.
+    let pages = names.div_ceil(1000);
+    assert!(server.asked().len() - before <= pages + 1, "{}", server.asked().len() - before);
+    eprintln!("{names} names: {} MiB at most", most_memory(&mounted));
+}
+
+#[test]
+fn a_long_directory_is_listed_by_its_pages_alone() {
+    list(10_000);
+}
+
+#[test]
+#[ignore = "half a minute"]
+fn a_directory_of_100_000_names_is_listed_by_its_pages_alone() {
+    list(100_000);
+}
