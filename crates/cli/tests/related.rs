@@ -175,8 +175,10 @@ fn what_was_exported_is_known_elsewhere() {
         let ended = end(command, b"").with(0);
         let waits: usize = ended.err().trim().lines().last().unwrap().parse().unwrap();
         assert_eq!(ended.out(), first.0);
-        let account = fs::read_to_string(device.mount.join("two/account")).unwrap();
-        assert!(waits < first.1 / 3, "waited {waits} times, before {}; {account}", first.1);
+        let account: Value = serde_json::from_slice(&fs::read(device.mount.join("two/account")).unwrap()).unwrap();
+        assert!(waits < first.1 / 3, "waited {waits} times, before {}; {account:#}", first.1);
+        // As the files that this run names, and not beside them.
+        assert!(outcome(&account, "related", "wasted") <= 64, "{account:#}");
         // As this user's own.
         end(device.place.foresee(&["profile", "import", file.to_str().unwrap()]), b"").with(0);
         assert_eq!(read(&device, "one/app", &["read.py", "sorted", "data"]).2["profile_of"], "own");

@@ -41,7 +41,7 @@ impl Moves {
         for (was, is) in differing(&parts(&from.command), &parts(command)) {
             if !was.as_bytes().starts_with(b"-") {
                 let paths = (absolute(&from.directory, was.as_bytes()), absolute(directory, is.as_bytes()));
-                moves.trees.push(differ_above(&paths.0, &paths.1));
+                moves.trees.push(differ_above(&without_turns(&paths.0), &without_turns(&paths.1)));
             }
             let names = (last_part(was), last_part(is));
             if names.0 != names.1 && names.0.len() >= WORD_BYTES_MIN {
@@ -110,6 +110,20 @@ fn differing<'a, 'b>(was: &[&'a OsStr], is: &[&'b OsStr]) -> Vec<(&'a OsStr, &'b
     if was.len() == is.len() { was.iter().copied().zip(is.iter().copied()).collect() } else { Vec::new() }
 }
 
+/// Without `..`: a run that was told `../app/main.py` names what lies beside that as it finds it, by its working directory. Where `..`
+/// leads elsewhere, behind a link, the files so named are not there, and are not fetched.
+fn without_turns(path: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            straight.pop();
+        } else {
+            straight.push(part);
+        }
+    }
+    straight
+}
+
 /// Both paths without what they end with alike, as long as each is more than the root.
 fn differ_above(was: &Path, is: &Path) -> (PathBuf, PathBuf) {
     let (mut was, mut is) = (was, is);
@@ -154,6 +168,13 @@ mod tests {
         let moves = moves((&["python3", "/old/app/main.py"], "/"), (&["python3", "/new/place/app/main.py"], "/"));
         assert_eq!(places(&moves, "/old/app/lib/a.py"), ["/new/place/app/lib/a.py"]);
         assert_eq!(places(&moves, "/older"), ["/older"]);
+    }
+
+    #[test]
+    fn a_word_that_goes_up_and_down_again_names_the_tree_it_ends_in() {
+        let moves =
+            moves((&["python3", "main.py", "data"], "/old/app"), (&["python3", "../app/main.py", "data"], "/new/app"));
+        assert_eq!(places(&moves, "/old/app/data/a"), ["/new/app/data/a"]);
     }
 
     #[test]
