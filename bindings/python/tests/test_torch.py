@@ -1,5 +1,12 @@
 """Loaders in the order that their sampler disclosed."""
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import foresee
@@ -18,12 +25,21 @@ def records(tmp_path):
     return Records([(str(tmp_path / "f"), at * 4000, at * 4000 + 4000) for at in range(100)], decode=lambda it: it[:2], cache=cache)
 
 
+@pytest.fixture
+def shared(tmp_path):
+    """By the files' paths, and no cache of its own."""
+    (tmp_path / "f").write_bytes(A)
+    return Records([(str(tmp_path / "f"), at * 4000, at * 4000 + 4000) for at in range(100)], shared=True)
+
+
 def first(it):
     return it
 
 
+@pytest.mark.parametrize("kind", ["records", "shared"])
 @pytest.mark.parametrize("method, workers", [(None, 0), ("fork", 2), ("spawn", 2), ("forkserver", 2)])
-def test_each_epoch_reads_each_record_once(records, method, workers):
+def test_each_epoch_reads_each_record_once(request, kind, method, workers):
+    records = request.getfixturevalue(kind)
     records.decode = head
     sampler = BatchSampler(records, 7, seed=3, epochs=3)
     loader = torch.utils.data.DataLoader(records, batch_sampler=sampler, num_workers=workers, multiprocessing_context=method,
@@ -62,3 +78,55 @@ def test_workers_share_an_order():
     assert Order(103, 10, drop_last=True).count == 10 and Order(3, 2, shuffle=False).batches(5) == [[0, 1], [2]]
     with pytest.raises(ValueError):
         Order(3, 0)
+
+
+def test_what_is_shared_has_paths_and_no_cache(shared, tmp_path):
+    assert shared.cache is None and shared[3] == A[12000:16000]
+    with pytest.raises(ValueError, match="s3://bucket/key is no path"):
+        Records([("s3://bucket/key", 0, 1)], shared=True)
+    with pytest.raises(ValueError, match="one or the other"):
+        Records([], shared=True, cache=foresee.Cache(1 << 20))
+    gone = Records([(str(tmp_path / "gone"), 0, 1)], shared=True)
+    gone.follow(BatchSampler(gone, 1).order, 0)
+    with pytest.raises(FileNotFoundError):
+        gone[0]
+
+
+# Two workers on a mount, and what it says of itself in the end.
+ON_A_MOUNT = """
+import subprocess, sys, time, torch.utils.data
+from foresee.torch import BatchSampler, Records
+
+def first(it):
+    return it
+
+records = Records([("at/f", at * 4000, at * 4000 + 4000) for at in range(100)], shared=True)
+loader = torch.utils.data.DataLoader(records, batch_sampler=BatchSampler(records, 5, seed=2, epochs=3), num_workers=2,
+                                     persistent_workers=True, multiprocessing_context="fork", collate_fn=first)
+read = [b"".join(sorted(it for batch in loader for it in batch)) for _ in range(3)]
+whole = open("from/f", "rb").read()
+assert read == [b"".join(sorted(whole[at * 4000:at * 4000 + 4000] for at in range(100)))] * 3
+subprocess.run([sys.argv[1], "top", "--once", "--json"], check=True)
+"""
+
+
+def test_workers_share_the_memory_of_a_mount_and_tell_it(tmp_path):
+    command = os.environ.get("FORESEE_COMMAND", "")
+    if not command or not (Path(command).parent / "foresee-mount").exists():
+        pytest.skip("foresee-mount is not here: make mount")
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("gcc"):
+        pytest.skip("no /dev/fuse, or no gcc")
+    for folder in ("from", "at", "lib"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "from/f").write_bytes(A)
+    (tmp_path / "program.py").write_text(ON_A_MOUNT)
+    library = Path(__file__).parents[2] / "c/foresee.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "lib/libforesee.so", library, "-ldl"], check=True)
+    words = ["mount", "--memory", "16MiB", "from", "at", "--", sys.executable, "program.py", command]
+    where = {"LD_LIBRARY_PATH": str(tmp_path / "lib"), "PYTHONPATH": str(Path(foresee.__file__).parents[1])}
+    done = subprocess.run([command, *words], cwd=tmp_path, env={**os.environ, **where}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    [mount] = json.loads(done.stdout)
+    told = mount["prefetched"]["told"]
+    # 25 blocks, most of them before they were read, and none for each worker again.
+    assert 12 < told["timely"] + told["late"] <= 25 >= told["fetched"], mount
