@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -36,9 +37,9 @@ def simulate(trace: Any, policies: str | Iterable[str], sizes: int | str | Itera
 
     Parameters
     ----------
-    trace : path, or a table
-        A trace in any format that ``foresee trace formats`` lists; or a DataFrame or an Arrow table of the columns that
-        ``foresee record`` writes.
+    trace : path, URL, or a table
+        A trace in any format that ``foresee trace formats`` lists, in a file or where `foresee.open` reads (``s3://``, ``https://``, ...);
+        or a DataFrame or an Arrow table of the columns that ``foresee record`` writes.
     policies : str or list of str
         As ``foresee sim --list`` has them.
     sizes : int, str, or a list of them
@@ -72,11 +73,38 @@ def simulate(trace: Any, policies: str | Iterable[str], sizes: int | str | Itera
     import pandas
 
     words = [command(), "sim", "--json", *options, "--policy", ",".join(_listed(policies)), "--cache", ",".join(map(str, _listed(sizes)))]
-    packed = None if isinstance(trace, (str, os.PathLike)) else _packed(trace)
-    done = subprocess.run([*words, "-" if packed else os.fspath(trace)], input=packed, capture_output=True)
+    if isinstance(trace, os.PathLike) or isinstance(trace, str) and "://" not in trace:
+        done = subprocess.run([*words, os.fspath(trace)], capture_output=True)
+    else:
+        with _opened(trace) as source:
+            done = _fed([*words, "-"], source)
     if done.returncode:
         raise ValueError(done.stderr.decode(errors="replace").strip())
     return pandas.DataFrame(json.loads(done.stdout))
+
+
+def _opened(trace):
+    """The trace at a URL, which is read as it comes, or a table's."""
+    if isinstance(trace, str):
+        from .cache import open
+
+        return open(trace)
+    return io.BytesIO(_packed(trace))
+
+
+def _fed(words, source):
+    """What a command makes of what is read from a file."""
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        # One that ends early says why.
+        with contextlib.suppress(BrokenPipeError):
+            shutil.copyfileobj(source, process.stdin, 1 << 20)
+        said, complained = process.communicate()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(words, process.returncode, said, complained)
 
 
 def _packed(table):
@@ -96,7 +124,7 @@ def sweep(traces: Any, policies: str | Iterable[str], sizes: int | str | Iterabl
 
     Parameters
     ----------
-    traces : path, or a list of paths
+    traces : path or URL, or a list of them
         Where the workers find them.
     policies, sizes, options
         As of `simulate`.

@@ -28,6 +28,19 @@ def test_each_policy_at_each_size(trace):
     assert arrow["misses"].to_pylist() == [1000, 230, 10, 10, 10]
 
 
+def test_a_trace_at_a_url(trace):
+    options = ["--format", "blocks"]
+    counts = ["policy", "cache_blocks", "hits"]
+    here = foresee.simulate(trace, ["lru", "opt"], [8, 10], options=options)
+    assert foresee.simulate(f"file://{trace}", ["lru", "opt"], [8, 10], options=options)[counts].equals(here[counts])
+    # Longer than a pipe holds, and given up before it is read.
+    trace.write_text("1\n" * 1_000_000)
+    with pytest.raises(ValueError, match="lrru"):
+        foresee.simulate(f"file://{trace}", "lrru", 10, options=options)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        foresee.simulate("file:///nowhere/trace", "lru", 10)
+
+
 def test_what_is_wrong_is_said(trace, monkeypatch):
     with pytest.raises(ValueError, match="lrru"):
         foresee.simulate(trace, "lrru", 10, options=["--format", "blocks"])
@@ -51,7 +64,7 @@ def test_a_sweep_is_the_same_on_workers(trace):
 
 def test_a_sweep_on_dask(trace):
     joblib, distributed = pytest.importorskip("joblib"), pytest.importorskip("distributed")
-    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None):
+    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
         with joblib.parallel_config(backend="dask"):
             assert len(foresee.sweep(trace, ["lru", "arc"], [5, 9], options=["--format", "blocks"])) == 4
 
