@@ -88,7 +88,7 @@ class _Shared:
     STEP = 256
 
     def __init__(self):
-        self.disclose(iter(()), 0)
+        self._begin(iter(()), 0)
 
     def __getstate__(self):
         return {}
@@ -108,6 +108,9 @@ class _Shared:
     def disclose(self, ranges, each_epoch):
         """So many records as this process reads in each epoch are disclosed ahead, for a cache to know what is read again."""
         cancel()
+        self._begin(ranges, each_epoch)
+
+    def _begin(self, ranges, each_epoch):
         self._ranges, self._most, self._ahead, self._due = ranges, each_epoch + self.STEP, 0, 0
 
     def _say_more(self):
