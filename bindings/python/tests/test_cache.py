@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import io
+import os
 import weakref
 
 import pytest
@@ -144,6 +145,8 @@ def test_errors_say_what_to_do(cache, store, tmp_path, monkeypatch):
             foresee.Cache(**settings)
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL"]:
         monkeypatch.delenv(name, raising=False)
+    for name in ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"]:
+        monkeypatch.setenv(name, os.devnull)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(PermissionError, match="AWS_ACCESS_KEY_ID"):
         foresee.Cache(settings={"s3": {"metadata_endpoint": "http://127.0.0.1:1"}}).open("s3://bucket/key")

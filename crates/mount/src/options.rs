@@ -18,9 +18,9 @@ pub enum Cli {
     /// Show what an object store or a slow directory has as files, at DIR, while CMD runs, or until Ctrl-C
     ///
     /// SOURCE is s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, http(s)://HOST/PATH or a directory. Credentials and
-    /// endpoints are the environment's: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL;
-    /// GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY. Needs /dev/fuse, and root or fusermount3.
-    /// Ends as CMD does.
+    /// endpoints are the environment's: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, or AWS_PROFILE's in
+    /// ~/.aws; GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY. Needs /dev/fuse, and root or
+    /// fusermount3. Ends as CMD does.
     Mount(Mount),
     /// Unmount what is shown at DIR, if it is not in use; also where the foresee that showed it was killed
     Unmount {

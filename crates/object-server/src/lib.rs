@@ -208,7 +208,14 @@ impl State {
             "elsewhere" => return refusal("301 Moved Permanently", "PermanentRedirect"),
             "misplaced" => return refusal("400 Bad Request", "AuthorizationHeaderMalformed"),
             "absent" => return refusal("404 Not Found", "NoSuchBucket"),
+            "punctual" => return refusal("403 Forbidden", "RequestTimeTooSkewed"),
             _ => {}
+        }
+        // A bucket of somebody's, who signs with a key of this name.
+        if let Some(owner) = bucket.strip_prefix("of-")
+            && !request.authorization.as_ref().is_some_and(|it| it.contains(&format!("Credential={owner}/")))
+        {
+            return refusal("403 Forbidden", "AccessDenied");
         }
         if request.query.contains("list-type=2") {
             let objects = self.objects();

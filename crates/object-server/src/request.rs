@@ -14,6 +14,7 @@ pub struct Request {
     pub if_match: Option<String>,
     pub if_unmodified_since: Option<String>,
     pub copy_source: Option<String>,
+    pub authorization: Option<String>,
     pub body: Vec<u8>,
 }
 
@@ -36,6 +37,7 @@ impl Request {
             if_match: None,
             if_unmodified_since: None,
             copy_source: None,
+            authorization: None,
             body: Vec::new(),
         };
         let mut length = 0;
@@ -49,6 +51,7 @@ impl Request {
                 "if-match" => request.if_match = value,
                 "if-unmodified-since" => request.if_unmodified_since = value,
                 "x-amz-copy-source" => request.copy_source = value.map(|it| unescaped(&it)),
+                "authorization" => request.authorization = value,
                 "content-length" => length = value?.parse().ok()?,
                 _ => {}
             }

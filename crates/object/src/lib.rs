@@ -10,8 +10,10 @@
 //! | `azure` | `az://container/key` | `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`, ... |
 //! | `http` | `http://host/path`, `https://host/path` | none |
 //!
-//! The variables are those of the crate `object_store`, which speaks with the services. Files in which their own
-//! tools keep settings (`~/.aws`) are not read. [`ObjectStore::set`] goes before the environment.
+//! The variables are those of the crate `object_store`, which speaks with the services. What they do not say of S3 is taken from the
+//! profile that `AWS_PROFILE` names, or else `default`, in `~/.aws/config` and `~/.aws/credentials` (`AWS_CONFIG_FILE` and
+//! `AWS_SHARED_CREDENTIALS_FILE` elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a role is
+//! asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before the environment.
 //!
 //! # What holds
 //! - **Versions**: an object's is its entity tag, or else when it was changed last and its length. Each request
@@ -41,6 +43,8 @@ mod beginning;
 mod bucket;
 mod explain;
 mod object;
+#[cfg(feature = "s3")]
+mod profile;
 mod runtime;
 mod service;
 mod store;

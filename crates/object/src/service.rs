@@ -104,7 +104,9 @@ impl Service {
     pub fn credentials(self) -> &'static str {
         match self {
             #[cfg(feature = "s3")]
-            Service::S3 => "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for what is public",
+            Service::S3 => {
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or AWS_SKIP_SIGNATURE=true for what is public"
+            }
             #[cfg(feature = "gcs")]
             Service::Gcs => "GOOGLE_APPLICATION_CREDENTIALS, or GOOGLE_SKIP_SIGNATURE=true for what is public",
             #[cfg(feature = "azure")]
@@ -124,7 +126,8 @@ impl Service {
                 use object_store::ClientConfigKey::AllowHttp;
                 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
                 let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(settings.retry());
-                let mut builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
+                let builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
+                let mut builder = crate::profile::apply(builder)?;
                 let endpoint = builder.get_config_value(&Key::S3Endpoint);
                 if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");

@@ -149,6 +149,7 @@ impl Place {
         }
         command.env("XDG_CACHE_HOME", self.cache()).env("HOME", self.directory.join("home"));
         command.env("TMPDIR", self.tmp()).env("LC_ALL", "C").env("TZ", "UTC").env("PYTHONDONTWRITEBYTECODE", "1");
+        process::heed_signals(&mut command);
         command
     }
 

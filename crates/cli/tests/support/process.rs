@@ -63,6 +63,20 @@ pub fn how(status: ExitStatus) -> String {
     }
 }
 
+/// Signals end the command unless it says otherwise, whatever the tests were started by: nohup, and shells in their background, have some
+/// ignored by all that they start.
+pub fn heed_signals(command: &mut Command) {
+    // SAFETY: between fork and exec nothing is called but signal().
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+}
+
 /// Runs a command to its end, and until nobody writes to its output any more, in a process group of its own.
 pub fn end(mut command: Command, stdin: &[u8]) -> Ended {
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

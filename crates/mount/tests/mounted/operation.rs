@@ -45,6 +45,7 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["s3://absent/x", "at"], &["there is no bucket s3://absent"]),
         (&["s3://closed", "at"], &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID"]),
         (&["s3://elsewhere", "at"], &["in another region", "AWS_REGION"]),
+        (&["s3://punctual", "at"], &["s3://punctual", "clock is wrong"]),
         (&["s3://", "at"], &["names no bucket"]),
         (&["ftp://x", "at"], &["ftp://x: no such kind of store", "s3, gs, az, http, https"]),
         (&["--memory", "1M", "from", "at"], &["too little"]),
@@ -58,6 +59,44 @@ fn what_keeps_it_from_being_mounted_is_said() {
         assert!(parts.iter().all(|part| detached.contains(part)), "{words:?}: {detached}");
         assert!(!place.is_mounted());
     }
+}
+
+#[test]
+fn profiles_of_amazons_tools_say_who_asks() {
+    if !can_mount() {
+        return;
+    }
+    let (place, server) = (Place::new(), server());
+    for owner in ["ann", "ben", "cleo"] {
+        server.put(&format!("/of-{owner}/a"), owner.as_bytes().to_vec());
+    }
+    let keys = |name: &str| format!("[{name}]\naws_access_key_id = {name}\naws_secret_access_key = x\n");
+    let printed =
+        r#"{"Version": 1, "AccessKeyId": "cleo", "SecretAccessKey": "x", "Expiration": "2999-01-01T00:00:00Z"}"#;
+    let place_of = format!("region = here\nendpoint_url = {}\n", server.url());
+    let config = format!("[profile ann]\n{place_of}[profile ben]\n{place_of}[profile cleo]\n{place_of}");
+    fs::write(
+        place.path("config"),
+        format!("{config}credential_process = echo '{printed}'\n[profile half]\nregion = here\n"),
+    )
+    .unwrap();
+    fs::write(place.path("credentials"), keys("ann") + &keys("ben")).unwrap();
+    let shown = |profile: &str, owner: &str| {
+        let mut command = place.mount(&[&format!("s3://of-{owner}"), "at", "--", "cat", "at/a"]);
+        for variable in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"] {
+            command.env_remove(variable);
+        }
+        command.env("AWS_PROFILE", profile).env("AWS_CONFIG_FILE", place.path("config"));
+        command.env("AWS_SHARED_CREDENTIALS_FILE", place.path("credentials"));
+        end(command, b"")
+    };
+    for profile in ["ann", "ben", "cleo"] {
+        assert_eq!(shown(profile, profile).with(0).out(), profile);
+    }
+    let error = shown("ann", "ben").with(125).err();
+    assert!(error.contains("no right to read or write s3://of-ben"), "{error}");
+    let error = shown("dora", "ann").with(125).err();
+    assert!(error.contains("there is no profile \"dora\" (AWS_PROFILE)") && error.contains("credentials"), "{error}");
 }
 
 #[test]

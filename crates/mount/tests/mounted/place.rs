@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::process::{Ended, end, have, kill};
+use crate::process::{Ended, end, have, heed_signals, kill};
 use foresee_object_server::{Faults, Server, Versions};
 
 /// Whether anything can be mounted here; says so if not.
@@ -58,7 +58,9 @@ impl Place {
         command.current_dir(&self.0).arg(verb).args(words).env("LC_ALL", "C");
         // What a machine of a test has for itself is not the test's.
         command.env("AWS_ACCESS_KEY_ID", "me").env("AWS_SECRET_ACCESS_KEY", "mine").env("AWS_REGION", "here");
-        command.env_remove("AWS_ENDPOINT_URL");
+        command.env("AWS_CONFIG_FILE", "/dev/null").env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+        command.env_remove("AWS_ENDPOINT_URL").env_remove("AWS_PROFILE");
+        heed_signals(&mut command);
         command
     }
 
