@@ -1,4 +1,4 @@
-"""Policies that are told nothing: hits of `experts` beside the best policy of each cell, and its time where runs are read ahead.
+"""Policies that are told nothing: hits of `informed`, the default, and of `experts` beside the best policy of each cell, and their times.
 
     make bench-policies
     python3 bench/policies/untold.py --traces DIRECTORY
@@ -7,10 +7,11 @@ A cell is a trace and a memory of 1, 5, 20, 50 or 90 % of the trace's different 
 those in DIRECTORY (by default ../shared/traces beside the project, if it is there) and the recordings of papers 002 and 004. In the
 order of their files' names, every other one, from the first, is of half A, by which constants are chosen, the others of half B.
 
-Printed first: cells in which `experts` has more than a point of hits less than the best policy, and those in which it takes more than
-1.03 times as long as the best. Then the means: of `experts`, and of each policy by itself, against the best policy of each cell.
+Printed first: cells in which the default has more than a point of hits less than the best policy, and those in which it takes more than
+1.03 times as long as the best; then the same of `experts`. Then the means: of each policy by itself against the best one of each cell.
 
-Time is that of a network device (64 requests of 5 ms at once), without thought, under `readahead:keep=POLICY`, at 20 and 50 %.
+Hits are those of what a policy keeps: of `informed`, what it goes by where nothing is disclosed. Time is that of a network device (64
+requests of 5 ms at once), without thought, where runs are read ahead: under `informed`, else `readahead:keep=POLICY`, at 20 and 50 %.
 
 Raw results go to bench/results/policies-untold.json. Ten minutes; `--table` only prints them.
 """
@@ -27,7 +28,10 @@ import cells as traced
 import common
 
 NAME = "policies-untold"
-OURS = "experts"
+OURS = ["informed", "experts"]
+# What decides what stays, by itself; and with runs read ahead.
+KEPT = {"informed": "pcc:other=arc"}
+AHEAD = {"informed": "informed"}
 POLICIES = ["lru", "arc", "lirs", "2q", "s3fifo", "sieve", "w-tinylfu", "lfu", "slru", "pcc", "ubm"]
 OPTIMUM = "opt"
 SHARES = ["1%", "5%", "20%", "50%", "90%"]
@@ -51,14 +55,15 @@ def measure(arguments):
     for name, file in files.items():
         print(name, file=sys.stderr)
         place = {"trace": name, "half": "A" if name in traced.tuning(files) else "B"}
-        for row in simulate(arguments, file, [OURS, *POLICIES, OPTIMUM], SHARES):
-            if row["policy"] != "unlimited" and row["cache_blocks"] >= BLOCKS_MIN:
-                cells.append(place | {"blocks": row["cache_blocks"], "policy": row["policy"],
-                                      "hits_percent": 100 * (1 - row["miss_ratio"])})
-        timed = [f"readahead:keep={policy}" for policy in [OURS, *TIMED_POLICIES]]
-        for row in simulate(arguments, file, timed, TIMED_SHARES, DEVICE):
-            cells.append(place | {"blocks": row["cache_blocks"], "policy": row["policy"].split("=")[1],
-                                  "elapsed_s": row["elapsed_s"]})
+        for key, policies, shares, spell, options in [
+            ("hits_percent", [*OURS, *POLICIES, OPTIMUM], SHARES, lambda it: KEPT.get(it, it), ()),
+            ("elapsed_s", [*OURS, *TIMED_POLICIES], TIMED_SHARES, lambda it: AHEAD.get(it, f"readahead:keep={it}"), DEVICE),
+        ]:
+            names = {spell(policy): policy for policy in policies}
+            for row in simulate(arguments, file, names, shares, options):
+                if row["policy"] != "unlimited" and row["cache_blocks"] >= BLOCKS_MIN:
+                    value = row["elapsed_s"] if options else 100 * (1 - row["miss_ratio"])
+                    cells.append(place | {"blocks": row["cache_blocks"], "policy": names[row["policy"]], key: value})
     return cells
 
 
@@ -72,18 +77,19 @@ def table(cells, key):
 
 
 def show_hits(places):
-    behind = {policy: {} for policy in [OURS, *POLICIES]}
-    short = []
+    behind = {policy: {} for policy in [*OURS, *POLICIES]}
     for place, hits in places.items():
-        best = max(POLICIES, key=hits.get)
+        best = max(map(hits.get, POLICIES))
         for policy, of_cell in behind.items():
-            of_cell[place] = hits[policy] - hits[best]
-        if behind[OURS][place] < -POINTS_BEHIND_MAX:
-            short.append((behind[OURS][place], place, hits, best))
-    print(f"{len(short)} of {len(places)} cells: more than {POINTS_BEHIND_MAX} point of hits behind the best policy")
-    for points, (trace, half, blocks), hits, best in sorted(short, key=lambda it: it[0]):
-        print(f"  {points:+7.2f}  {half} {trace:<16} {blocks:>7,}  {hits[OURS]:6.2f} %  {best} {hits[best]:.2f} %"
-              f"  opt {hits[OPTIMUM]:.2f} %")
+            of_cell[place] = hits[policy] - best
+    for ours in OURS:
+        short = sorted((points, place) for place, points in behind[ours].items() if points < -POINTS_BEHIND_MAX)
+        print(f"{len(short)} of {len(places)} cells: {ours} has more than {POINTS_BEHIND_MAX} point of hits less than the best policy")
+        for points, place in short:
+            (trace, half, blocks), hits = place, places[place]
+            best = max(POLICIES, key=hits.get)
+            print(f"  {points:+7.2f}  {half} {trace:<16} {blocks:>7,}  {hits[ours]:6.2f} %  {best} {hits[best]:.2f} %"
+                  f"  opt {hits[OPTIMUM]:.2f} %")
     print("\npoints of hits against the best policy of each cell, in the mean: all, half A, half B")
     for policy, of_cell in sorted(behind.items(), key=lambda it: -mean(it[1].values())):
         halves = [mean(points for place, points in of_cell.items() if place[1] in half) for half in ("AB", "A", "B")]
@@ -91,19 +97,20 @@ def show_hits(places):
 
 
 def show_times(places):
-    times = {place: of_cell[OURS] / min(of_cell[policy] for policy in TIMED_POLICIES)
-             for place, of_cell in places.items()}
-    short = sorted(((ratio, place) for place, ratio in times.items() if ratio > TIMES_MAX), reverse=True)
-    print(f"\n{len(short)} of {len(times)} cells: runs read ahead, more than {TIMES_MAX} times as long as under the best")
-    for ratio, place in short:
-        trace, half, blocks = place
-        best = min(TIMED_POLICIES, key=places[place].get)
-        print(f"  {ratio:7.2f}  {half} {trace:<16} {blocks:>7,}  {places[place][OURS]:8.2f} s"
-              f"  {best} {places[place][best]:.2f} s  lru {places[place]['lru']:.2f} s")
-    print("\ntimes as long as under the best policy of each cell, in the mean")
-    for policy in [OURS, *TIMED_POLICIES]:
-        ratios = [of_cell[policy] / min(of_cell[other] for other in TIMED_POLICIES) for of_cell in places.values()]
-        print(f"  {policy:<10} {mean(ratios):.2f}")
+    best = {place: min(map(times.get, TIMED_POLICIES)) for place, times in places.items()}
+    ratios = {policy: {place: times[policy] / best[place] for place, times in places.items()} for policy in [*OURS, *TIMED_POLICIES]}
+    for ours in OURS:
+        short = sorted(((ratio, place) for place, ratio in ratios[ours].items() if ratio > TIMES_MAX), reverse=True)
+        print(f"\n{len(short)} of {len(places)} cells: {ours} takes more than {TIMES_MAX} times as long as the best, runs read ahead")
+        for ratio, place in short:
+            (trace, half, blocks), times = place, places[place]
+            name = min(TIMED_POLICIES, key=times.get)
+            print(f"  {ratio:7.2f}  {half} {trace:<16} {blocks:>7,}  {times[ours]:8.2f} s"
+                  f"  {name} {times[name]:.2f} s  lru {times['lru']:.2f} s")
+    print("\ntimes as long as under the best policy of each cell, in the mean: all, half A, half B")
+    for policy, of_cell in ratios.items():
+        halves = [mean(ratio for place, ratio in of_cell.items() if place[1] in half) for half in ("AB", "A", "B")]
+        print(f"  {policy:<10}" + "".join(f"{ratio:8.2f}" for ratio in halves))
 
 
 def main():

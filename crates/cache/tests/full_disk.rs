@@ -26,7 +26,7 @@ fn a_disk_that_is_full_is_left_alone_and_all_is_read() {
     let (store, all) = (Memory::default(), bytes("a", 0, (BLOCKS * BLOCK) as u64));
     store.put("a", all.clone());
     let builder =
-        Cache::builder().memory(160_000).block_bytes(BLOCK).policy("lru").store("test", Arc::new(Lasting(store)));
+        Cache::builder().memory(170_000).block_bytes(BLOCK).policy("lru").store("test", Arc::new(Lasting(store)));
     let cache = builder.disk(&path, 1 << 20).open().unwrap();
     let file = cache.open("test://a").unwrap();
     // What would be a signal is an error then.

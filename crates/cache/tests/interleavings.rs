@@ -32,7 +32,8 @@ const SEEDS: u64 = 200;
 const READERS: u64 = 3;
 const STEPS: u64 = 60;
 const NAMES: [(&str, u64); 4] = [("a", 3 * 4096), ("b", 40 * 4096 - 7), ("c", 1), ("d", 90_001)];
-const POLICIES: [&str; 6] = ["readahead:keep=arc", "lru", "tip2", "null", "tip1:unread_share=0.5", "w-tinylfu"];
+const POLICIES: [&str; 7] =
+    ["informed", "readahead:keep=arc", "lru", "tip2", "null", "tip1:unread_share=0.5", "w-tinylfu"];
 
 /// The objects, which change, and which generation each version is.
 struct World {

@@ -105,12 +105,19 @@ fn what_is_missed_again_comes_from_the_disk_and_what_is_read_once_is_not_written
     read_all(&file);
     thread::sleep(Duration::from_millis(50));
     assert_eq!(cache.statistics().disk.bytes_written, 0);
-    let before = read_until_nothing_is_written(&cache, &file);
-    read_all(&file);
-    let after = cache.statistics();
-    assert!(after.bytes_read - before.bytes_read <= 10 * BLOCK, "all of it lies on the disk: {after:?}");
-    assert!(after.disk.bytes_read - before.disk.bytes_read >= 90 * BLOCK, "{after:?}");
-    assert!(after.disk.bytes_written <= 110 * BLOCK, "{after:?}");
+    let mut before = read_until_nothing_is_written(&cache, &file);
+    // All of it lies on the disk. Where a busy machine once made that slower than the store, one request in 64 finds out that it no
+    // longer is.
+    let mut comes_from_the_disk = |_| {
+        read_all(&file);
+        let after = cache.statistics();
+        let (of_store, of_disk) =
+            (after.bytes_read - before.bytes_read, after.disk.bytes_read - before.disk.bytes_read);
+        before = after;
+        of_store <= 10 * BLOCK && of_disk >= 90 * BLOCK
+    };
+    assert!((0..60).any(&mut comes_from_the_disk), "{before:?}");
+    assert!(before.disk.bytes_written <= 110 * BLOCK, "{before:?}");
     assert!(disk.is_as_long_as_it_may(200 * (BLOCK + 40) + 2 * BLOCK));
 }
 
