@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 const RESIDENT: u64 = 1_000_000;
 const REFERENCES: usize = 1_000_000;
 const ROUNDS: usize = 9;
-const POLICIES: [&str; 12] = [
+const POLICIES: [&str; 13] = [
     "null",
     "lru",
     "tip1",
@@ -50,6 +50,7 @@ const POLICIES: [&str; 12] = [
     "tip2",
     "tip2-amp",
     "experts",
+    "informed",
 ];
 
 struct Random(u64);
@@ -95,7 +96,7 @@ impl Pattern {
         match self {
             Pattern::Sequential => true,
             Pattern::Zipf | Pattern::Uniform | Pattern::Fresh => policy != "null",
-            Pattern::Disclosed => policy.starts_with("tip2"),
+            Pattern::Disclosed => policy.starts_with("tip2") || policy == "informed",
         }
     }
 

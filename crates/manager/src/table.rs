@@ -99,6 +99,13 @@ impl Hasher for KeyHasher {
     }
 }
 
+/// A key, its bits mixed.
+pub(crate) fn hash(key: u64) -> u64 {
+    let mut hasher = KeyHasher::default();
+    hasher.write_u64(key);
+    hasher.finish()
+}
+
 /// A map for keys that are already well spread or cheap integers; its order is never iterated (I8).
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 

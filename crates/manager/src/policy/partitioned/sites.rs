@@ -36,8 +36,7 @@
 use super::{Class, Classify, Group, Verdict};
 use crate::ids::{Block, Site};
 use crate::policy::{Access, Lesson};
-use crate::table::{FastMap, KeyHasher};
-use std::hash::Hasher;
+use crate::table::{FastMap, hash};
 
 /// Call sites known: the paper saw up to 605 in a trace; a scanned stack tells more of them apart.
 const SITES_MAX: usize = 1 << 14;
@@ -126,12 +125,15 @@ impl Sites {
         Sites { rules, sites: FastMap::default(), samples: FastMap::default() }
     }
 
-    /// Whether this block is one to be sampled.
-    fn is_sampled(&mut self, key: u64, group: Group) -> bool {
+    /// Whether this block is sampled each time.
+    fn is_sampled_by_hash(&self, key: u64) -> bool {
+        hash(key).is_multiple_of(self.rules.sample)
+    }
+
+    /// Whether this block, which may be sampled, is now.
+    fn is_sampled(&mut self, group: Group) -> bool {
         if self.rules.by_hash {
-            let mut hasher = KeyHasher::default();
-            hasher.write_u64(key);
-            return hasher.finish().is_multiple_of(self.rules.sample);
+            return true;
         }
         let Some(known) = self.sites.get_mut(&group) else { return false };
         known.unsampled = (known.unsampled + 1) % self.rules.sample;
@@ -161,13 +163,16 @@ impl Classify for Sites {
 
     fn refer(&mut self, now: u64, block: Block, access: &Access) -> Verdict {
         let group = (access.site.0, if self.rules.per_process { access.reader.0 } else { 0 });
-        if !self.sites.contains_key(&group) {
-            self.know(group, Known::default());
-        }
         let mut class = Class::Other;
-        if let Some(known) = self.sites.get_mut(&group) {
-            known.used = now;
-            class = known.class(&self.rules);
+        match self.sites.get_mut(&group) {
+            Some(known) => {
+                known.used = now;
+                class = known.class(&self.rules);
+            }
+            None => self.know(group, Known { used: now, ..Known::default() }),
+        }
+        if self.rules.by_hash && !self.is_sampled_by_hash(block.key()) {
+            return Verdict { class, group, renewed: None };
         }
         let before = self.samples.remove(&block.key());
         let mut renewed = None;
@@ -177,7 +182,7 @@ impl Classify for Sites {
             known.came_back(now - at, &self.rules);
             renewed = Some((group, known.period));
         }
-        if self.is_sampled(block.key(), group) {
+        if self.is_sampled(group) {
             if self.samples.len() >= SAMPLES_MAX {
                 keep_newer_half(&mut self.samples, |sample| sample.at);
             }
