@@ -154,7 +154,7 @@ bench-tier:
 	mkdir -p target
 	cd bench/tier && $(CARGO) run --release -- $(CURDIR)/target
 
-# The library over an object store beside object_store and fsspec: versitygw behind a slow link, a Python with s3fs (PYTHON=...).
+# The library over S3 beside object_store, fsspec and mountpoint: versitygw behind a slow link, a Python with s3fs (PYTHON=...).
 PYTHON ?= python3
 bench-serving:
 	$(CARGO) build --release --package foresee-slowlink
@@ -172,7 +172,7 @@ bench-python: wheel
 bench-mounts: build
 	python3 bench/mounts/run.py
 
-# foresee mount beside rclone and s3fs on one bucket; bench/mounts/README.md says what they need. A quarter of an hour a round.
+# foresee mount beside rclone, s3fs and mountpoint on one bucket; bench/mount/README.md says what they need. A quarter of an hour a round.
 bench-mount: build mount
 	python3 bench/mount/run.py
 

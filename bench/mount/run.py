@@ -2,7 +2,8 @@
 """foresee mount beside other mounts of the same bucket, all of them over a link of 20 ms and 100 MB/s.
 
 Each job has a mount of its own, with nothing of it cached anywhere. What is counted besides the time is what came from the server.
-Needs what bench/mounts/README.md says for rclone and s3fs; what is missing is left out. Raw results stay in bench/results/mount.json.
+Needs what bench/mounts/README.md says for rclone and s3fs, and what README.md says for mountpoint; what is missing is left out. Raw
+results stay in bench/results/mount.json.
 """
 
 import contextlib
@@ -57,6 +58,8 @@ PYTHON = [sys.executable, "-S", "-c"]
 # The command, as it is given here.
 FORESEE = object()
 HINT_LIBRARY = {"PYTHONPATH": str(common.ROOT / "bindings/python"), "LD_LIBRARY_PATH": str(common.ROOT / "target/release")}
+REGION = "us-east-1"
+CREDENTIALS = [f"AWS_ACCESS_KEY_ID={servers.ACCESS}", f"AWS_SECRET_ACCESS_KEY={servers.SECRET}"]
 
 
 class Foresee(kinds.OverS3):
@@ -65,10 +68,19 @@ class Foresee(kinds.OverS3):
     programs = {"versitygw": kinds.VERSITYGW}
 
     def command(self, place):
-        settings = {"AWS_ACCESS_KEY_ID": servers.ACCESS, "AWS_SECRET_ACCESS_KEY": servers.SECRET, "AWS_ENDPOINT_URL": self.url(),
-                    "AWS_REGION": "us-east-1"}
-        return ["env", *(f"{name}={value}" for name, value in settings.items()), place.foresee, "mount", *self.options,
+        return ["env", *CREDENTIALS, f"AWS_ENDPOINT_URL={self.url()}", f"AWS_REGION={REGION}", place.foresee, "mount", *self.options,
                 f"s3://{servers.BUCKET}", place.mount]
+
+
+class Mountpoint(kinds.OverS3):
+    # Of what has none, versitygw lists one without a name, which its client refuses.
+    with_checksums = True
+    program = str(BENCH / "mount/mountpoint/target/release/foresee-bench-mountpoint")
+    programs = {program: "cd bench/mount/mountpoint && cargo build --release", "versitygw": kinds.VERSITYGW}
+
+    def command(self, place):
+        options = [it.replace("CACHE", str(self.cache)) for it in self.options]
+        return ["env", *CREDENTIALS, self.program, servers.BUCKET, place.mount, "--endpoint-url", self.url(), "--region", REGION, *options]
 
 
 MOUNTS = [
@@ -81,6 +93,8 @@ MOUNTS = [
                  "--vfs-read-ahead", "16M"),
     kinds.S3fs("s3fs"),
     kinds.S3fs("s3fs use_cache", "-o", "use_cache=CACHE"),
+    Mountpoint("mountpoint"),
+    Mountpoint("mountpoint cache", "--cache", "CACHE", "--max-cache-size", str(CACHE_MIB)),
 ]
 
 

@@ -92,8 +92,12 @@ class OverSlowDisk(Kind):
 
 
 class OverS3(ByDaemon, OverLink):
+    # Whether it must be told of each object that it has one.
+    with_checksums = False
+
     def start(self, stack, place):
-        self.link = Link(stack, place.slowlink, servers.s3(stack, place.scratch, place.data), "--http")
+        port = servers.s3(stack, place.scratch, place.data, self.with_checksums)
+        self.link = Link(stack, place.slowlink, port, "--http")
 
     def url(self):
         return f"http://{servers.HERE}:{self.link.port}"

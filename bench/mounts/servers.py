@@ -86,13 +86,24 @@ def free_port():
         return trial.getsockname()[1]
 
 
-def s3(stack, scratch, data):
-    """The data as one bucket; the port it is served on. What files have no checksum of theirs is told as having one of several parts."""
+def name_checksums(scratch, data):
+    """What tells versitygw that each file has a checksum, as each object of S3 has, without its value."""
+    told = scratch / "told"
+    for file in (path for path in data.rglob("*") if path.is_file()):
+        attributes = told / BUCKET / file.relative_to(data) / "meta"
+        attributes.mkdir(parents=True)
+        (attributes / "checksums").write_text(json.dumps({"Algorithm": "CRC32", "Type": "FULL_OBJECT"}))
+    return told
+
+
+def s3(stack, scratch, data, with_checksums=False):
+    """The data as one bucket; the port it is served on. What files have no ETag of theirs is told as having one of several parts."""
     buckets, port = scratch / "buckets", free_port()
     buckets.mkdir()
     (buckets / BUCKET).symlink_to(data)
+    attributes = ["--sidecar", name_checksums(scratch, data)] if with_checksums else ["--nometa"]
     serve(stack, [find("versitygw"), "--port", f"{HERE}:{port}", "--access", ACCESS, "--secret", SECRET, "--keep-alive", "--quiet",
-                  "posix", "--bucketlinks", "--nometa", "--default-etag", f"{0:032x}-1", buckets], scratch, port)
+                  "posix", "--bucketlinks", *attributes, "--default-etag", f"{0:032x}-1", buckets], scratch, port)
     return port
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The library over an object store, beside the crate object_store, fsspec's caches and what they can be told.
+"""The library over an object store, beside the crate object_store, mountpoint's prefetcher, fsspec's caches and what they can be told.
 
 An S3 server (versitygw) of this machine lies behind a link of 20 ms and 100 MB/s (bench/slowlink), which counts bytes and requests. Each
 run is a process of its own that finds nothing; what it read is checked. Needs `versitygw` and a Python with s3fs (--python); what is not
-there is named and left out.
+there, mountpoint too, is named and left out.
 """
 
 import argparse
@@ -43,11 +43,11 @@ def jobs():
     in_order = [("big", at * MIB, MIB) for at in range(512)]
     return {
         "2,000 x 64 KiB at random in 512 MiB, told": (pieces, [*TOLD, "object_store-64", "cat"]),
-        "400 of them, not told": (pieces[:UNTOLD_PIECES], [*UNTOLD, "object_store", "blockcache-64", *CACHES]),
-        "512 MiB in order": (in_order, [*TOLD, *UNTOLD, "object_store-stream", "object_store-64", "object_store", *CACHES]),
-        "256 MiB four times in a cycle": (cycle, [*TOLD, *UNTOLD, "object_store-stream", *CACHES]),
+        "400 of them, not told": (pieces[:UNTOLD_PIECES], [*UNTOLD, "object_store", "mountpoint", "blockcache-64", *CACHES]),
+        "512 MiB in order": (in_order, [*TOLD, *UNTOLD, "object_store-stream", "object_store-64", "object_store", "mountpoint", *CACHES]),
+        "256 MiB four times in a cycle": (cycle, [*TOLD, *UNTOLD, "object_store-stream", "mountpoint", *CACHES]),
         "1,500 small objects, 12 MB, told": (small, [*TOLD, "object_store-64", "cat"]),
-        "300 of them, not told": (small[:UNTOLD_SMALL], [*UNTOLD, "object_store", "readahead-5120"]),
+        "300 of them, not told": (small[:UNTOLD_SMALL], [*UNTOLD, "object_store", "mountpoint", "readahead-5120"]),
     }
 
 
@@ -66,10 +66,26 @@ def make_data(folder):
         path.write_bytes(b"".join(page.to_bytes(8, "little") + rest for page in range(size // 4096 + 1))[:size])
 
 
+def program(arguments, contender):
+    """What reads so."""
+    if contender == "mountpoint":
+        return (arguments.mountpoint,)
+    if contender.startswith(("foresee", "object_store")):
+        return (arguments.program,)
+    return arguments.python, BENCH / "serving/fsspec_reads.py"
+
+
+def lacking(arguments):
+    """The programs that are not here, each with the remedy."""
+    if not Path(arguments.mountpoint).exists():
+        yield program(arguments, "mountpoint"), "mountpoint is left out: cd bench/mount/mountpoint && cargo build --release"
+    if subprocess.run([arguments.python, "-c", "import s3fs"], stderr=subprocess.DEVNULL).returncode:
+        yield program(arguments, "cat"), "fsspec is left out: pip install s3fs, and --python"
+
+
 def run(arguments, link, contender, reads):
     """One process; its seconds, and what passed the link from its beginning to its end."""
-    ours = contender.startswith(("foresee", "object_store"))
-    command = [arguments.program, contender] if ours else [arguments.python, BENCH / "serving/fsspec_reads.py", contender]
+    command = [*program(arguments, contender), contender]
     endpoint = f"http://{servers.HERE}:{link.port}"
     environment = dict(os.environ, AWS_ENDPOINT_URL=endpoint, AWS_REGION="us-east-1", AWS_ACCESS_KEY_ID=servers.ACCESS,
                        AWS_SECRET_ACCESS_KEY=servers.SECRET, AWS_ALLOW_HTTP="true")
@@ -98,6 +114,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each contender in each job")
     parser.add_argument("--program", type=common.program, default=str(BENCH / "serving/target/release/foresee-bench-serving"))
+    parser.add_argument("--mountpoint", type=common.program,
+                        default=str(BENCH / "mount/mountpoint/target/release/foresee-bench-mountpoint-reads"))
     parser.add_argument("--slowlink", type=common.program, default=str(ROOT / "target/release/slowlink"))
     parser.add_argument("--python", default=sys.executable, help="a Python with s3fs")
     parser.add_argument("--only", nargs="+", help="jobs whose names contain one of these words")
@@ -110,9 +128,9 @@ def main():
         return
     if not servers.find("versitygw"):
         sys.exit("versitygw is not here: go install github.com/versity/versitygw/cmd/versitygw@latest")
-    has_s3fs = subprocess.run([arguments.python, "-c", "import s3fs"], stderr=subprocess.DEVNULL).returncode == 0
-    if not has_s3fs:
-        print("fsspec is left out: pip install s3fs, and --python", file=sys.stderr)
+    absent = dict(lacking(arguments))
+    for remedy in absent.values():
+        print(remedy, file=sys.stderr)
     chosen = {name: job for name, job in jobs().items() if not arguments.only or any(word in name for word in arguments.only)}
     results = {name: {} for name in chosen}
     with contextlib.ExitStack() as stack:
@@ -123,8 +141,7 @@ def main():
         link = servers.Link(stack, arguments.slowlink, servers.s3(stack, scratch, data), "--http")
         for number in range(arguments.rounds):
             for name, (reads, contenders) in chosen.items():
-                who = [it for it in contenders if (not arguments.by or it in arguments.by)
-                       and (has_s3fs or it.startswith(("foresee", "object_store")))]
+                who = [it for it in contenders if (not arguments.by or it in arguments.by) and program(arguments, it) not in absent]
                 # Whoever comes first in one round comes last in the next.
                 for contender in who[::-1] if number % 2 else who:
                     result = run(arguments, link, contender, reads)

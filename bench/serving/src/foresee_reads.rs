@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foresee::{Cache, File};
 
-use crate::{BUCKET, Read};
+use crate::read::{BUCKET, Read};
 
 const MEMORY: usize = 128 << 20;
 /// What a plan looks up ahead is opened as it was then.

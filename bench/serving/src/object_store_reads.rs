@@ -8,7 +8,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 
-use crate::{BUCKET, Read};
+use crate::read::{BUCKET, Read};
 
 const AT_ONCE: usize = 64;
 
