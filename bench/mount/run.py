@@ -85,7 +85,7 @@ class Mountpoint(kinds.OverS3):
 
 MOUNTS = [
     Foresee("foresee", "--memory", f"{CACHE_MIB}MiB"),
-    Foresee("foresee informed", "--memory", f"{CACHE_MIB}MiB", "--policy", "informed"),
+    Foresee("foresee arc", "--memory", f"{CACHE_MIB}MiB", "--policy", "readahead:keep=arc"),
     kinds.Rclone("rclone"),
     kinds.Rclone("rclone tuned", "--no-modtime", "--vfs-read-chunk-size", "128k", "--vfs-read-wait", "0", "--dir-cache-time", "1h",
                  "--attr-timeout", "1h"),
