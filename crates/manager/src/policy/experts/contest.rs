@@ -27,6 +27,7 @@
 //! simulations: Waldspurger, Saemundsson, Ahmad, Park: Cache Modeling and Optimization using Miniature Simulations, ATC 2017). Where
 //! the memory changes, so does the sample; the larger one holds the smaller.
 
+use super::price::Pieces;
 use super::shadow::Shadow;
 use crate::ids::Block;
 use crate::policy::{Access, Context, Lesson, Policy};
@@ -45,6 +46,8 @@ const LEAD_MIN: f64 = 0.02;
 
 struct Expert {
     shadow: Shadow,
+    /// What its shadow lacks.
+    pieces: Pieces,
     /// In this window.
     cost: f64,
     /// In those before, the older ones counting less.
@@ -59,6 +62,8 @@ pub struct Contest {
     followed: usize,
     /// Which of them is LRU.
     lru: usize,
+    /// What the memory itself lacks.
+    pieces: Pieces,
     debt: f64,
     in_debt: bool,
     /// One block of so many is in the sample, as a power of two.
@@ -80,12 +85,13 @@ impl Contest {
     /// The first of these is followed to begin with; `lru` is the number of LRU.
     pub fn new(policies: impl Iterator<Item = Box<dyn Policy>>, lru: usize, half_life: f64, turns: f64) -> Self {
         let experts: Vec<_> =
-            policies.map(|policy| Expert { shadow: Shadow::new(policy), cost: 0.0, sum: 0.0 }).collect();
+            policies.map(|policy| Expert { shadow: Shadow::new(policy), pieces: Pieces::default(), cost: 0.0, sum: 0.0 }).collect();
         Contest {
             squares: vec![0.0; experts.len() * experts.len()],
             experts,
             followed: 0,
             lru,
+            pieces: Pieces::default(),
             debt: 0.0,
             in_debt: false,
             rate_bits: 0,
@@ -100,24 +106,27 @@ impl Contest {
         self.followed
     }
 
-    /// One reference, what it costs whom its block is missing, and whether that was the memory itself.
+    /// One reference, what it costs whom its block is missing, as runs have it, and whether that was
+    /// the memory itself.
     pub fn refer(&mut self, block: Block, price: f64, missed: bool, context: &Context<'_>, access: &Access) {
         if self.rate_bits > 0 && hash(block) >> (u64::BITS - self.rate_bits) > 0 {
             return;
         }
         self.rate_bits = context.capacity.div_ceil(SHADOW_PAGES_MAX).next_power_of_two().ilog2();
         let pages = (context.capacity >> self.rate_bits).max(1);
+        let is_preceded = self.rate_bits == 0 || block.index % (1 << STRETCH_BITS) > 0;
         for (at, expert) in self.experts.iter_mut().enumerate() {
             expert.shadow.resize(pages, context);
             if !expert.shadow.refer(block, context, access) {
-                expert.cost += price;
+                let cost = expert.pieces.cost(block, access, price, is_preceded);
+                expert.cost += cost;
                 if at == self.lru {
-                    self.debt -= price * (1.0 + SLACK);
+                    self.debt -= cost * (1.0 + SLACK);
                 }
             }
         }
         if missed {
-            self.debt += price;
+            self.debt += self.pieces.cost(block, access, price, is_preceded);
         }
         self.referred += 1;
         let window_ends = self.referred * WINDOWS >= pages;

@@ -261,8 +261,9 @@ impl<C: Classify> Policy for Partitioned<C> {
         if page as usize >= self.places.len() {
             self.places.resize(page as usize + 1, Place::None);
         }
+        // Who holds what is not read yet by himself brings none of it here (experts).
+        self.reads_ahead |= access.is_none() || context.ledger().unread > 0;
         let Some(access) = access else {
-            self.reads_ahead = true;
             self.unread.push(page, self.now);
             self.places[page as usize] = Place::Unread;
             return;
