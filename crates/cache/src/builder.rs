@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_driver::Log;
+use foresee_manager::policy::Choice;
 use foresee_manager::{Config, DeviceLimits, Trust};
 use foresee_store::Store;
 
@@ -32,6 +33,21 @@ const SORTED_BLOCKS: u64 = 1;
 const TRUSTED_BLOCKS: u64 = 256;
 /// Plans, runs and loops are read ahead and kept in one currency: ARCHITECTURE.md, The default policy.
 const POLICY: &str = "informed";
+/// A run is read ahead by so much at most, whatever the blocks' size. In 2,048 blocks, as policies
+/// have it, of 16 KiB that is 32 MiB, a quarter of a memory of 128: it took the place of what is kept.
+const RUN_BYTES: u64 = 8 << 20;
+const RUN_PARAMETER: &str = "degree_max";
+
+/// The policy of this name and parameters; what it counts in blocks is by default as much in bytes.
+fn choose(text: &str, block_bytes: u64) -> Result<Choice, String> {
+    let choice: Choice = text.parse()?;
+    if !choice.spec().parameters.iter().any(|parameter| parameter.name == RUN_PARAMETER) {
+        return Ok(choice);
+    }
+    // Of several values the last one counts.
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    format!("{name}:{RUN_PARAMETER}={},{settings}", RUN_BYTES / block_bytes).parse()
+}
 
 /// Sets a cache up; see [`Cache::builder`].
 #[must_use]
@@ -129,7 +145,7 @@ impl Builder {
         let layout = self.disk.as_ref().map(|(_, bytes)| Layout::new(*bytes, self.block_bytes as u64));
         let frames = self.frames(layout)?;
         let capacity = frames - layout.map_or(0, |_| held_max(frames));
-        let policy = self.policy.parse().map_err(Error::Policy)?;
+        let policy = choose(&self.policy, self.block_bytes as u64).map_err(Error::Policy)?;
         let device = DeviceLimits {
             cluster_blocks_max: (REQUEST_BYTES / self.block_bytes as u64).max(1),
             sort_blocks: SORTED_BLOCKS,
@@ -169,4 +185,18 @@ fn begin_log(path: PathBuf, config: &Config) -> Result<Log<'static>, Error> {
     // A cache does not stop for its log; what is missing shows in the log.
     let sink = move |text: &str| _ = file.write_all(text.as_bytes());
     Ok(Log::begin(Box::new(sink), config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_read_ahead_by_as_many_bytes_in_blocks_of_any_size() {
+        let chosen = |text, block_bytes| choose(text, block_bytes).map(|it| it.as_str().to_owned());
+        assert_eq!(chosen("informed", 16 << 10).as_deref(), Ok("informed:degree_max=512,"));
+        assert_eq!(chosen("informed:degree_max=7", 1 << 20).as_deref(), Ok("informed:degree_max=8,degree_max=7"));
+        assert_eq!(chosen("arc", 4096).as_deref(), Ok("arc"));
+        assert!(chosen("nonesuch", 4096).is_err());
+    }
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foresee_manager::policy::{Choice, Registry};
+use foresee_manager::policy::{Choice, Registry, Spec};
 use foresee_sim::device::{self, disk};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::advice::Advised;
 use crate::output::Output;
 use crate::report::{write_csv, write_json};
+use crate::running::default_policy;
 use crate::say::print;
 use crate::source::Source;
 use crate::text::many;
@@ -171,7 +172,7 @@ pub fn main(options: Options) -> Result<u8, String> {
     let csv = Output::check_any("--csv", options.csv.as_deref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
-        None => Registry::default().specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
+        None => specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
     let (rows, text) = match (options.device, &options.traces[..]) {
         (Some(device), _) => {
@@ -222,8 +223,16 @@ pub fn heading(path: &Path, trace: &Trace) -> String {
     format!("{path}: {} for {}{different}\n", many(requests, "request"), many(references, "block"))
 }
 
+/// All policies, the one that `foresee run` goes by first.
+fn specs() -> Vec<&'static Spec> {
+    let mut specs = Registry::default().specs().to_vec();
+    let default = default_policy(false).spec().name;
+    specs.sort_by_key(|spec| spec.name != default);
+    specs
+}
+
 fn list(out: &mut dyn Write) -> io::Result<()> {
-    for spec in Registry::default().specs() {
+    for spec in specs() {
         writeln!(out, "{:<9} {}", spec.name, spec.summary)?;
         writeln!(out, "{:<9} source: {}", "", spec.source)?;
         for parameter in spec.parameters {

@@ -161,7 +161,7 @@ impl Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    (proptest::collection::vec(0..6_u64, 1..12), 2..5_u64, 1..5_u64).prop_map(|(reads, pages, fetch)| Case {
+    (proptest::collection::vec(0..6_u64, 1..=12), 2..5_u64, 1..5_u64).prop_map(|(reads, pages, fetch)| Case {
         reads,
         pages,
         fetch,

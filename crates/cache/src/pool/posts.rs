@@ -1,8 +1,13 @@
 //! What hits leave for the manager: a batch for each thread, handed over when it is full or when somebody speaks with the manager anyway.
 //!
-//! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who disclosed what it reads, and views. Of
-//! the rest, a batch is forgotten if the manager is spoken with just then; and what was used last matters when a page is given up, so
-//! that after each of those a thread tells one batch, and else one in [`SPARED`].
+//! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who
+//! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten if the manager
+//! is spoken with just then; and what was used last matters when a page is given up, so that after
+//! each of those a thread tells one batch, and else one in [`SPARED`].
+//!
+//! A long read may go on a run of which a part stayed here: what is missing behind that part is
+//! read ahead when it is told, and else when somebody waits for it. To tell it takes a small part
+//! of what it takes to copy it.
 //!
 //! Views are taken and given back here as well: a thread has an allowance of them, so that two threads need not count on the same line.
 
@@ -15,8 +20,10 @@ use foresee_manager::{Block, ReaderId};
 
 /// Posts that a batch holds.
 const BATCH: usize = 64;
-/// Hits that must be told count as so many: what is read ahead goes by them.
+/// Blocks of hits that must be told count as so many posts: what is read ahead goes by them.
 const MUST_WEIGHT: usize = 8;
+/// A read of so many blocks is long, and fills a batch.
+const LONG: u64 = (BATCH / MUST_WEIGHT) as u64;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to have it.
 const SPARED: u64 = 128;
 /// Batches, a bit of a word each: threads share them if there are more.
@@ -31,8 +38,14 @@ pub struct Hit {
     pub first: Block,
     /// How many.
     pub count: u64,
-    /// Whether it must be told.
+    /// Whether it must be told, however short it is.
     pub must: bool,
+}
+
+impl Hit {
+    fn must_be_told(&self) -> bool {
+        self.must || self.count >= LONG
+    }
 }
 
 /// What is to be told: hits, and frames whose views are to be looked at.
@@ -105,8 +118,8 @@ impl Batch {
     fn add(&mut self, hit: Hit) {
         self.found += hit.count;
         self.posts.hits.push(hit);
-        self.weight += if hit.must { MUST_WEIGHT } else { 1 };
-        self.must |= hit.must;
+        self.weight += if hit.must_be_told() { MUST_WEIGHT * hit.count.min(LONG) as usize } else { 1 };
+        self.must |= hit.must_be_told();
     }
 
     /// What is to be done with it now.
@@ -291,6 +304,14 @@ mod tests {
         assert!(collected(&posts).0 > waits, "what must be told was forgotten");
         assert_eq!(collected(&posts).0, 0);
         assert_eq!(posts.found(), (BATCH * 400 + 2 + waits) as u64);
+    }
+
+    #[test]
+    fn a_long_read_is_told_at_once() {
+        let posts = Posts::new(8);
+        let long = |count| posts.hit(Hit { count, ..hit(false) });
+        assert_eq!([LONG - 1, LONG].map(long), [Posted::Waits, Posted::Must]);
+        assert_eq!(collected(&posts).0, 2);
     }
 
     #[test]
