@@ -113,27 +113,33 @@ SLOW = """
     import foresee, os, signal, sys, threading, time
     begun = threading.Event()
     class Slow:
-        size, version = 100_000, 1
+        size, version, waits = 100_000, 1, False
+        def open_waits(self):
+            self.waits = True
         def open(self, name):
-            return self
+            return self.read(0, 0) if self.waits else self
+        def list(self, prefix):
+            return self.read(0, 0)
         def read(self, offset, size):
             begun.set()
             time.sleep(3600)
-    cache = foresee.Cache(16 << 20, stores={"slow": Slow()})
+    slow = Slow()
+    cache = foresee.Cache(16 << 20, stores={"slow": slow})
     file = cache.open("slow://x")
 """
 
 
-def test_who_waits_can_be_interrupted(program):
-    assert program(SLOW + """
+@pytest.mark.parametrize("wait", [
+    "file.read_at(0, 10)", "file.view(20_000, 10)", "file.readinto(bytearray(9))", "file.views(0, 10)",
+    'slow.open_waits(), cache.open("slow://y")', 'cache.list("slow://")', 'slow.open_waits(), cache.open_all(["slow://y"])',
+])
+def test_who_waits_can_be_interrupted(program, wait):
+    assert program(SLOW + f"""
     threading.Thread(target=lambda: (begun.wait(), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
-    for wait in [lambda: file.read_at(0, 10), lambda: file.view(20_000, 10), lambda: file.readinto(bytearray(9))]:
-        try:
-            wait()
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        begun.clear()
-        break
+    try:
+        {wait}
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
     """) == "interrupted\n"
 
 
