@@ -143,6 +143,41 @@ def test_who_waits_can_be_interrupted(program, wait):
     """) == "interrupted\n"
 
 
+@pytest.mark.parametrize("wait", ["file.read_at(0, 100_000)", "file.view(0, 10)", "file.readinto(bytearray(100_000))"])
+@pytest.mark.parametrize("waits", ["main", "other"])
+def test_other_threads_go_on_while_one_waits(program, waits, wait):
+    assert program(f"""
+    import foresee, threading, time
+    asked, goes_on, turns = threading.Event(), threading.Event(), 0
+    class Slow:
+        size, version = 100_000, 1
+        def open(self, name):
+            return self
+        def read(self, offset, size):
+            asked.set()
+            goes_on.wait()
+            return bytes(size)
+    file = foresee.Cache(16 << 20, stores={{"slow": Slow()}}).open("slow://x")
+
+    def turn():
+        global turns
+        asked.wait()
+        for turns in range(1000):
+            time.sleep(0)
+        goes_on.set()
+
+    def wait():
+        assert {wait}
+        # It ended after all the turns, for nobody lets it go on before.
+        print(turns)
+    ways = [turn, wait] if {waits == "main"} else [wait, turn]
+    other = threading.Thread(target=ways[0])
+    other.start()
+    ways[1]()
+    other.join()
+    """) == "999\n"
+
+
 @pytest.mark.parametrize("left", [
     "threading.Thread(target=lambda: file.read_at(0, 10), daemon=True).start(); begun.wait()",
     "plan = cache.plan().range(file, 0, 50_000); begun.wait()",

@@ -54,6 +54,27 @@ def head(record):
     return record[:2]
 
 
+class Blocks(Records):
+    """How many blocks of memory the process has that reads a record."""
+
+    def __getitem__(self, index):
+        super().__getitem__(index)
+        return os.getpid(), self.cache.statistics()["blocks"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_take_no_more_memory_than_was_said(records, method):
+    ours = Blocks(records.ranges, cache=records.cache)
+    whole = ours[0][1]
+    loader = torch.utils.data.DataLoader(ours, batch_sampler=BatchSampler(ours, 10), num_workers=2, multiprocessing_context=method,
+                                         collate_fn=first)
+    # Once more: other workers, of the same settings.
+    for _ in range(2):
+        taken = dict(it for batch in loader for it in batch)
+        assert len(taken) == 2 and os.getpid() not in taken and 0.9 * whole < sum(taken.values()) <= whole
+    assert ours[0] == (os.getpid(), whole)
+
+
 def test_the_next_epoch_is_brought_in_this_one(records):
     sampler = BatchSampler(records, 10, epochs=2)
     loader = torch.utils.data.DataLoader(records, batch_sampler=sampler)
