@@ -14,10 +14,6 @@ use crate::waiting::{begin, wait};
 /// A part of a buffer that is filled at a time: what comes is copied once more, from here.
 const PART: usize = 16 << 20;
 
-/// What is in memory is copied without the interpreter's lock from so many bytes on. Less takes no longer than to let go of the lock, which
-/// a thread that computes keeps for 5 ms once it has it.
-const LARGE: usize = 256 << 10;
-
 /// A file of the crate's. Where `done` is given, a method returns at once and calls it with what came and what went wrong.
 #[pyclass(frozen, module = "foresee._foresee")]
 pub struct File(Own<foresee::File>);
@@ -40,11 +36,6 @@ fn read(file: &foresee::File, offset: u64, size: usize) -> Result<Vec<u8>, fores
     let count = file.read_at(&mut bytes, offset)?;
     bytes.truncate(count);
     Ok(bytes)
-}
-
-/// What is in memory of these bytes, up to the first that is not.
-fn read_now(py: Python<'_>, file: &foresee::File, buffer: &mut [u8], offset: u64) -> usize {
-    if buffer.len() < LARGE { file.read_now(buffer, offset) } else { py.detach(|| file.read_now(buffer, offset)) }
 }
 
 /// So many of these bytes the file has.
@@ -98,7 +89,7 @@ impl File {
         let file = self.get()?;
         let mut came = 0;
         let bytes = PyBytes::new_with(py, within(file, offset, size), |buffer| {
-            came = read_now(py, file, buffer, offset);
+            came = file.read_now(buffer, offset);
             Ok(())
         })?;
         Ok(first(bytes, came))
@@ -121,7 +112,7 @@ impl File {
         }
         let (size, mut came) = (within(file, offset, size), 0);
         let bytes = PyBytes::new_with(py, size, |buffer| {
-            let here = read_now(py, file, buffer, offset);
+            let here = file.read_now(buffer, offset);
             came = wait_for_rest(py, file, offset, here..size, |at, bytes| {
                 buffer[at..at + bytes.len()].copy_from_slice(bytes);
             })?;
