@@ -210,6 +210,10 @@ def set_priority(path: _Path, priority: int) -> None:
 def get_priority(path: _Path) -> int:
     """The priority of a file.
 
+    Parameters
+    ----------
+    path : str, bytes or path
+
     Returns
     -------
     int
@@ -250,6 +254,10 @@ def set_policy(priority: int, policy: str) -> None:
 
 def get_policy(priority: int) -> str:
     """The policy of a priority.
+
+    Parameters
+    ----------
+    priority : int
 
     Returns
     -------
