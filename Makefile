@@ -11,6 +11,7 @@ export CARGO_BUILD_JOBS ?= $(JOBS)
 # Property tests try the same cases each time, so that one that fails is the last change's doing; HACKING says how to try others.
 export PROPTEST_RNG_SEED ?= 1
 
+.DELETE_ON_ERROR:
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
 	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits bench-tier \
 	bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
@@ -28,7 +29,8 @@ mount:
 # minutes. maturin comes from the registry, and takes what lies there under this name.
 WHEEL_DATA = bindings/python/foresee._foresee.data
 WHEELS ?= target/wheels
-wheel: build mount
+NOTICES = bindings/python/NOTICES
+wheel: build mount $(NOTICES)
 	for command in foresee foresee-mount; do install -D -s target/release/$$command $(WHEEL_DATA)/scripts/$$command || exit; done
 	install -D target/release/libforesee_preload.so $(WHEEL_DATA)/data/lib/foresee/libforesee_preload.so
 	install -D target/release/libforesee.so $(WHEEL_DATA)/data/lib/libforesee.so
@@ -36,9 +38,13 @@ wheel: build mount
 	target/python/bin/maturin build --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
 
 # The Python package's sources, which build the native module where there is Rust; the commands come by the other packages.
-sdist:
+sdist: $(NOTICES)
 	bindings/python/environment
 	target/python/bin/maturin sdist --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
+
+# What the licences of all that is linked into the package ask to be passed on.
+$(NOTICES): Cargo.lock dist/notices
+	dist/notices foresee-cli foresee-mount foresee-preload foresee-python > $@
 
 # The Python package's tests, in an environment of their own (target/python) with what the registry has of the libraries that they try;
 # without pip or maturin they are skipped, and say so.
@@ -221,4 +227,4 @@ test-dist: dist
 
 clean:
 	$(CARGO) clean
-	rm -rf $(WHEEL_DATA)
+	rm -rf $(WHEEL_DATA) $(NOTICES)

@@ -14,7 +14,7 @@ MIB = 1 << 20
 BUCKET = "data"
 # What the loader's record takes to be looked at.
 THINK_S = 0.002
-RECORD, RECORDS, EPOCHS = 64 << 10, 500, 3
+RECORD, RECORDS, EPOCHS, BATCH = 64 << 10, 500, 3, 10
 PASSES = 3
 
 
@@ -40,7 +40,7 @@ def engine(memory, **settings):
 
 
 def policy_of(by):
-    """The library's own default in place of the package's, where the contender says so."""
+    """ARC of what is not read ahead, in place of the default, where the contender says so."""
     return {"policy": "readahead:keep=arc"} if by.endswith("arc") else {}
 
 
@@ -120,9 +120,56 @@ def orders():
         yield order
 
 
+class Plain:
+    """Records of a dataset as they are read by s3fs, which each worker opens when it begins."""
+
+    def __init__(self, blocks):
+        self.blocks, self.file = blocks, None
+
+    def __len__(self):
+        return RECORDS
+
+    def __getitem__(self, at):
+        if self.file is None:
+            options = {"maxblocks": self.blocks}
+            self.file = s3fs().open(f"{BUCKET}/records", block_size=RECORD, cache_type="blockcache", cache_options=options)
+        self.file.seek(at * RECORD)
+        return self.file.read(RECORD)
+
+
+def batches(by, memory):
+    """Each epoch of a DataLoader's, so many workers of which have so much memory in all."""
+    import torch.utils.data
+    workers = int(by.split()[-1])
+    settings = dict(num_workers=workers, persistent_workers=workers > 0, collate_fn=list)
+    # Threads of s3fs's do not outlive a fork.
+    settings["multiprocessing_context"] = "spawn" if workers else None
+    if by.startswith("foresee"):
+        from foresee.torch import BatchSampler, Records
+        ranges = [(f"s3://{BUCKET}/records", at * RECORD, (at + 1) * RECORD) for at in range(RECORDS)]
+        records = Records(ranges, cache=engine(memory, block_bytes=RECORD))
+        return torch.utils.data.DataLoader(records, batch_sampler=BatchSampler(records, BATCH, epochs=EPOCHS), **settings)
+    records = Plain(memory // RECORD // max(workers, 1))
+    return torch.utils.data.DataLoader(records, BATCH, shuffle=True, **settings)
+
+
 def loader(by):
     """Shuffled epochs of 31 MiB in half as much memory, 2 ms a record."""
     memory = RECORD * RECORDS // 2
+    if "torch" in by:
+        loads = batches(by, memory)
+        mark()
+        for _ in range(EPOCHS):
+            begun, stalled, epoch = time.monotonic(), 0.0, iter(loads)
+            while True:
+                asked = time.monotonic()
+                batch = next(epoch, ())
+                stalled += time.monotonic() - asked
+                if not batch:
+                    break
+                time.sleep(THINK_S * len(batch))
+            mark(seconds=time.monotonic() - begun, stalled=stalled)
+        return
     if by == "blockcache":
         file = s3fs().open(f"{BUCKET}/records", block_size=RECORD, cache_type="blockcache", cache_options={"maxblocks": memory // RECORD})
         read = lambda at: (file.seek(at * RECORD), file.read(RECORD))  # noqa: E731

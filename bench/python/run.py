@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,8 @@ JOBS = {
     "passes": ["blockcache", "background", "obspec-utils", "zarr CacheStore", "foresee", "foresee arc", "foresee told", "foresee told arc",
                "foresee::", "foresee cache_type", "foresee.zarr"],
     "plane": ["s3fs none", "s3fs readahead", "foresee", "foresee planned", "foresee:: planned"],
-    "loader": ["blockcache", "foresee", "foresee told", "foresee told arc", "foresee:: told"],
+    "loader": ["blockcache", "foresee", "foresee told", "foresee told arc", "foresee:: told", "torch blockcache 0", "torch blockcache 2",
+               "foresee.torch 0", "foresee.torch 2"],
     "scan": ["adaptive", "foresee", "foresee::"],
     "tables": ["pandas over s3fs", "pandas over foresee", "duckdb over s3fs", "duckdb over foresee"],
 }
@@ -83,12 +85,16 @@ def run(arguments, link, job, contender):
 
 
 def table(results):
-    lines = ["| job | by | s | MB | requests |", "| --- | --- | ---: | ---: | ---: |"]
+    """Of each pass, the median of the rounds."""
+    lines = ["| job | by | rounds | s | of it stalled | MB | requests |", "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    columns = (("seconds", ".2f"), ("stalled", ".2f"), ("mb", ".0f"), ("requests", ".0f"))
     for job, contenders in results.items():
-        for contender, passes in contenders.items():
-            columns = (("seconds", ".2f"), ("mb", ".0f"), ("requests", ""))
-            cells = (", ".join(f"{it[what]:{form}}" for it in passes) for what, form in columns)
-            lines.append(f"| {job} | {contender} | {' | '.join(cells)} |")
+        for contender, rounds in contenders.items():
+            cells = []
+            for what, form in columns:
+                passes = (statistics.median(it[what] for it in same) for same in zip(*rounds) if what in same[0])
+                cells.append(", ".join(f"{it:{form}}" for it in passes))
+            lines.append(f"| {job} | {contender} | {len(rounds)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -96,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=JOBS, default=list(JOBS), help="these jobs")
     parser.add_argument("--by", nargs="+", help="these contenders")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each contender in each job, in turns")
     parser.add_argument("--python", default=sys.executable, help="a Python with the package, s3fs and the peers")
     parser.add_argument("--slowlink", type=common.program, default=str(ROOT / "target/release/slowlink"))
     parser.add_argument("--results", type=common.folder, default=BENCH / "results", help="where raw results go, beside those of other jobs")
@@ -116,13 +123,17 @@ def main():
         make_data(data, arguments.only)
         link = servers.Link(stack, arguments.slowlink, servers.s3(stack, scratch, data), "--http")
         for job in arguments.only:
-            for contender in (it for it in JOBS[job] if not arguments.by or it in arguments.by):
-                try:
-                    results.setdefault(job, {})[contender] = run(arguments, link, job, contender)
-                except RuntimeError as error:
-                    print(f"{error}: left out", file=sys.stderr)
-                    continue
-                print(f"{job}: {contender}: {results[job][contender]}", file=sys.stderr, flush=True)
+            chosen = [it for it in JOBS[job] if not arguments.by or it in arguments.by]
+            for _ in range(arguments.rounds):
+                for contender in list(chosen):
+                    try:
+                        found = run(arguments, link, job, contender)
+                    except RuntimeError as error:
+                        print(f"{error}: left out", file=sys.stderr)
+                        chosen.remove(contender)
+                        continue
+                    results.setdefault(job, {}).setdefault(contender, []).append(found)
+                    print(f"{job}: {contender}: {found}", file=sys.stderr, flush=True)
             # A job takes minutes: what is known is kept, of contenders that were left out too.
             before["jobs"][job] = before["jobs"].get(job, {}) | results.get(job, {})
             raw = {"machine": common.machine(), "time": time.strftime("%Y-%m-%d"), "jobs": before["jobs"]}

@@ -18,14 +18,14 @@ from .hints import *  # noqa: F403
 
 if typing.TYPE_CHECKING:
     # To type checkers, what is imported by the name that it has is exported.
-    from .cache import Cache as Cache, File as File, Plan as Plan, default_cache as default_cache, open as open
+    from .cache import Cache as Cache, File as File, Plan as Plan, default_cache as default_cache, open as open, open_async as open_async
     from .simulator import simulate as simulate, sweep as sweep
     from ._foresee import Changed as Changed, View as View
 
 # Imported when they are asked for: programs that only give hints start as quickly as they did, and need no native module.
 _PLACES = {
-    "Cache": "cache", "File": "cache", "Plan": "cache", "default_cache": "cache", "open": "cache", "simulate": "simulator",
-    "sweep": "simulator", "Changed": "_foresee", "View": "_foresee",
+    "Cache": "cache", "File": "cache", "Plan": "cache", "default_cache": "cache", "open": "cache", "open_async": "cache",
+    "simulate": "simulator", "sweep": "simulator", "Changed": "_foresee", "View": "_foresee",
 }
 
 __all__ = [*hints.__all__, *_PLACES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import functools
 import io
@@ -79,11 +80,16 @@ class Cache:
         self._own.get()
 
     def _set_up(self, key, settings, **first):
-        self._key, self._settings = key, settings
+        self._key, self._settings, self._memory = key, settings, settings["memory"]
         # What comes first is the first process's alone, and not what later ones are given.
         mine = [first]
         self._own = Own(lambda: _foresee.Cache(**settings, **(mine.pop() if mine else {"disk": None, "log": None})))
         _caches[key] = self
+
+    def _among(self, processes):
+        """Has this process, one of so many, take its part of the memory, unless it has opened the cache already."""
+        if not self._own.has():
+            self._settings["memory"] = self._memory // processes
 
     @property
     def _native(self):
@@ -97,6 +103,15 @@ class Cache:
 
     def open(self, url: _Path) -> File:
         """Open what a URL or a path names, in the version that it has now.
+
+        Parameters
+        ----------
+        url : str or path
+            Of a scheme that the cache knows (s3, gs, az, http, https, and those of `stores`), or a path.
+
+        Returns
+        -------
+        File
 
         Raises
         ------
@@ -115,14 +130,51 @@ class Cache:
         url = os.fspath(url)
         return File(self, url, await later(self._native.open, url))
 
-    def open_all(self, urls: Iterable[_Path]) -> Sequence[File | Exception]:
-        """Open what many URLs name, side by side. Of each, the file, or the exception that kept it from being opened."""
+    def open_all(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
+        """Open what many URLs name, side by side.
+
+        Parameters
+        ----------
+        urls : iterable of str or path
+            As of `open`.
+
+        Returns
+        -------
+        list of File or Exception
+            Of each URL in turn, the file, or the exception that kept it from being opened.
+
+        Examples
+        --------
+        >>> import foresee
+        >>> foresee.default_cache().open_all(["/nowhere"])
+        [FileNotFoundError(2, 'there is no such object')]
+        """
         urls = list(map(os.fspath, urls))
         came = together([functools.partial(self._native.open, url) for url in urls])
-        return [it if isinstance(it, Exception) else File(self, url, it) for url, it in zip(urls, came)]
+        return [it if isinstance(it, BaseException) else File(self, url, it) for url, it in zip(urls, came)]
+
+    async def open_all_async(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
+        """As `open_all`, for coroutines."""
+        return await asyncio.gather(*map(self.open_async, urls), return_exceptions=True)
 
     def list(self, url: str) -> _Listed:
-        """URLs that begin with this one, and their sizes."""
+        """What URLs begin with this one.
+
+        Parameters
+        ----------
+        url : str
+            Of an object store, the beginning of names, which may end within one; of files, a directory.
+
+        Returns
+        -------
+        list of (str, int)
+            URLs, and their sizes in bytes.
+
+        Raises
+        ------
+        OSError
+            If the store does not answer, or has no listings.
+        """
         return self._native.list(url)
 
     async def list_async(self, url: str) -> _Listed:
@@ -130,15 +182,48 @@ class Cache:
         return await later(self._native.list, url)
 
     def reader(self) -> Cache:
-        """The same cache for another reader: what it reads and plans is told apart. Threads that go their own ways should each be one."""
+        """The same cache for another reader: what it reads and plans is told apart. Threads that go their own ways should each be one.
+
+        Returns
+        -------
+        Cache
+            One of the same memory.
+
+        Examples
+        --------
+        >>> import foresee
+        >>> foresee.Cache(16 << 20).reader()
+        <a reader of <foresee.Cache of 16 MiB by informed>>
+        """
         return _Reader(self)
 
     def plan(self) -> Plan:
-        """Begin a plan of what will be read, or go on with the one there is."""
+        """Begin a plan of what will be read, or go on with the one there is.
+
+        Returns
+        -------
+        Plan
+            Empty at first; used as a context it is closed at its end.
+        """
         return Plan(self)
 
     def statistics(self) -> dict[str, Any]:
-        """Counts since the process opened the cache; see docs/python.md."""
+        """What the cache did since the process opened it.
+
+        Returns
+        -------
+        dict
+            Counts of blocks that were read (`hits`, `late_hits`, `misses`), of requests (`demand_requests`, `ahead_requests`,
+            `failed_requests`) and of bytes (`bytes_read`, `disk_bytes_read`, `disk_bytes_written`); the `blocks` of memory there are,
+            `blocks_used` of them, `block_bytes` of each, and `views` that are held. `planned` and `guessed` are dicts of blocks that were
+            read ahead: `fetched`, `timely`, `late`, `wasted`, `cancelled`.
+
+        Examples
+        --------
+        >>> import foresee
+        >>> foresee.Cache(16 << 20).statistics()["planned"]
+        {'fetched': 0, 'timely': 0, 'late': 0, 'wasted': 0, 'cancelled': 0}
+        """
         return self._native.statistics()
 
 
@@ -147,6 +232,9 @@ class _Reader(Cache):
 
     def __init__(self, cache):
         self._cache, self._own = cache, Own(lambda: cache._native.reader())
+
+    def _among(self, processes):
+        self._cache._among(processes)
 
     def __reduce__(self):
         return _Reader, (self._cache,)
@@ -205,7 +293,25 @@ class File(io.RawIOBase):
         return self._version
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Bytes from an offset on, fewer only at the end. In the main thread it can be interrupted while it waits."""
+        """Bytes from an offset on. In the main thread it can be interrupted while it waits.
+
+        Parameters
+        ----------
+        offset, size : int
+            In bytes.
+
+        Returns
+        -------
+        bytes
+            So many, fewer only at the end of the file.
+
+        Raises
+        ------
+        foresee.Changed
+            If the object has another version by now.
+        OSError
+            If the store does not answer.
+        """
         return self._native.read(offset, size)
 
     async def read_at_async(self, offset: int, size: int) -> bytes:
@@ -219,13 +325,23 @@ class File(io.RawIOBase):
     def view(self, offset: int, size: int) -> _foresee.View:
         """Bytes from an offset on as they are in the cache's memory, without a copy, up to the end of the block that they begin in.
 
-        What is returned has the buffer protocol: ``memoryview(view)``, ``numpy.frombuffer(view, ...)``. The block stays in memory for as
-        long as it is used.
+        Parameters
+        ----------
+        offset, size : int
+            In bytes.
+
+        Returns
+        -------
+        View
+            It has the buffer protocol: ``memoryview(view)``, ``numpy.frombuffer(view, ...)``. The block stays in memory for as long as it
+            is used.
 
         Raises
         ------
         BufferError
             If views hold half of the memory.
+        foresee.Changed, OSError
+            As of `read_at`.
         """
         native = self._native
         here = native.view_now(offset, size)
@@ -238,32 +354,120 @@ class File(io.RawIOBase):
         return here if here is not None else await later(native.view, offset, size)
 
     def views(self, offset: int, size: int) -> list[_foresee.View]:
-        """Views of all these bytes, one for each block."""
+        """Views of all these bytes, one for each block.
+
+        Parameters
+        ----------
+        offset, size : int
+            In bytes.
+
+        Returns
+        -------
+        list of View
+            In order; together so many bytes, fewer only at the end of the file.
+
+        Raises
+        ------
+        BufferError
+            If views hold half of the memory.
+        foresee.Changed, OSError
+            As of `read_at`.
+        """
         views, end = [], min(offset + size, self.size)
         while offset < end:
             views.append(self.view(offset, end - offset))
             offset += len(views[-1])
         return views
 
+    async def views_async(self, offset: int, size: int) -> list[_foresee.View]:
+        """As `views`, for coroutines."""
+        views, end = [], min(offset + size, self.size)
+        while offset < end:
+            views.append(await self.view_async(offset, end - offset))
+            offset += len(views[-1])
+        return views
+
     def readinto(self, buffer: Any) -> int:
-        """As of any raw file."""
+        """Fill a buffer from the position on, which moves by as much.
+
+        Parameters
+        ----------
+        buffer : writable buffer
+            Of contiguous bytes.
+
+        Returns
+        -------
+        int
+            How many bytes; fewer than it holds only at the end of the file.
+
+        Raises
+        ------
+        ValueError
+            If the buffer cannot be written to.
+        foresee.Changed, OSError
+            As of `read_at`.
+        """
         count = self._native.read_into(buffer, self._position)
         self._position += count
         return count
 
+    async def readinto_async(self, buffer: Any) -> int:
+        """As `readinto`, for coroutines; of one at a time, for they share the position."""
+        with memoryview(buffer).cast("B") as bytes_of:
+            if bytes_of.readonly:
+                raise ValueError("a buffer that can be written to is needed")
+            came = await self.read_at_async(self._position, len(bytes_of))
+            bytes_of[:len(came)] = came
+        self._position += len(came)
+        return len(came)
+
     def read(self, size: int | None = -1) -> bytes:
-        """As of any raw file."""
+        """Bytes from the position on, which moves by as much.
+
+        Parameters
+        ----------
+        size : int, optional
+            In bytes; all that follow unless given.
+
+        Returns
+        -------
+        bytes
+            So many, fewer only at the end of the file.
+
+        Raises
+        ------
+        foresee.Changed, OSError
+            As of `read_at`.
+        """
         size = max(self.size - self._position, 0) if size is None or size < 0 else size
         came = self.read_at(self._position, size)
         self._position += len(came)
         return came
 
     def readall(self) -> bytes:
-        """As of any raw file."""
+        """As `read` of all that follow."""
         return self.read()
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As of any file."""
+        """Move the position.
+
+        Parameters
+        ----------
+        offset : int
+            In bytes.
+        whence : int
+            What it counts from: 0 the beginning, 1 the position, 2 the end.
+
+        Returns
+        -------
+        int
+            The position.
+
+        Raises
+        ------
+        ValueError
+            If it would lie before the beginning.
+        """
         if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
             raise ValueError(f"invalid whence ({whence}): 0, 1 or 2")
         position = operator.index(offset) + {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
@@ -273,7 +477,7 @@ class File(io.RawIOBase):
         return position
 
     def tell(self) -> int:
-        """As of any file."""
+        """The position, in bytes."""
         return self._position
 
     def readable(self) -> bool:
@@ -324,39 +528,91 @@ class Plan:
         self.close()
 
     def file(self, file: File) -> Plan:
-        """All of a file, front to back."""
+        """Disclose all of a file, front to back.
+
+        Parameters
+        ----------
+        file : File
+
+        Returns
+        -------
+        Plan
+            This one, as of each call.
+
+        Raises
+        ------
+        TypeError
+            If no cache of foresee's opened the file.
+        """
         self._own.get().file(_native_of(file))
         return self
 
     def range(self, file: File, start: int, stop: int) -> Plan:
-        """Bytes of a file."""
+        """Disclose bytes of a file.
+
+        Parameters
+        ----------
+        file : File
+        start, stop : int
+            In bytes; what lies beyond the end of the file is left out.
+        """
         return self.ranges(file, [(start, stop)])
 
     def ranges(self, file: File, ranges: Iterable[tuple[int, int]]) -> Plan:
-        """Bytes of a file, as pairs of where they begin and where they end."""
+        """Disclose bytes of a file in many places.
+
+        Parameters
+        ----------
+        file : File
+        ranges : iterable of (int, int)
+            Where they begin and where they end, in bytes, in the order in which they will be read.
+        """
         self._own.get().ranges(_native_of(file), list(ranges))
         return self
 
     def url(self, url: _Path) -> Plan:
-        """What a URL names, whole; it is opened ahead as well, and need not be there."""
+        """Disclose what a URL names, whole; it is opened ahead as well.
+
+        Parameters
+        ----------
+        url : str or path
+            As of `Cache.open`. What is not there is an error for who opens it alone.
+
+        Raises
+        ------
+        ValueError
+            If there is no store for such URLs.
+        """
         self._own.get().address(os.fspath(url))
         return self
 
     def repeat(self, entries: int, passes: int) -> Plan:
-        """The last so many entries will be read so many times in all."""
+        """Disclose that what was disclosed last will be read again.
+
+        Parameters
+        ----------
+        entries : int
+            So many of the last files, ranges and URLs.
+        passes : int
+            How often they will be read in all.
+        """
         self._own.get().repeat(entries, passes)
         return self
 
     def generate(self, ranges: Iterable[tuple[File, int, int]]) -> Plan:
-        """What this iterable gives, as tuples of a file, where its bytes begin and where they end, comes after all else.
+        """Disclose what an iterable gives, which comes after all else.
 
-        A thread of the cache's asks for it, some hundred at a time, as it is needed.
+        Parameters
+        ----------
+        ranges : iterable of (File, int, int)
+            Files, where their bytes begin and where they end. A thread of the cache's asks for them, some hundred at a time, as they are
+            needed; what it raises is reported as of any thread's, and ends the plan.
         """
         self._own.get().generate((_native_of(file), start, stop) for file, start, stop in ranges)
         return self
 
     def close(self) -> None:
-        """Withdraw what was not read."""
+        """Withdraw what was not read. Once more, it does nothing."""
         if self._own.has():
             self._own.get().close()
 
@@ -371,7 +627,13 @@ _default = Own(Cache)
 
 
 def default_cache() -> Cache:
-    """The cache of this process for whoever names none: 256 MiB."""
+    """The cache of this process for whoever names none.
+
+    Returns
+    -------
+    Cache
+        Of 256 MiB, and otherwise as `Cache` has it unless told.
+    """
     return _default.get()
 
 
@@ -389,6 +651,11 @@ def open(url: _Path, *, cache: Cache | None = None) -> File:
     -------
     File
 
+    Raises
+    ------
+    FileNotFoundError, PermissionError, ValueError
+        As of `Cache.open`.
+
     Examples
     --------
     >>> import foresee
@@ -397,3 +664,8 @@ def open(url: _Path, *, cache: Cache | None = None) -> File:
     FileNotFoundError: [Errno 2] there is no such object: '/nowhere'
     """
     return (cache or default_cache()).open(url)
+
+
+async def open_async(url: _Path, *, cache: Cache | None = None) -> File:
+    """As `open`, for coroutines."""
+    return await (cache or default_cache()).open_async(url)

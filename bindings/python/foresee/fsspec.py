@@ -1,16 +1,20 @@
 """For fsspec: the filesystem ``foresee::``, which chains over any other, and the cache of open files ``cache_type="foresee"``."""
 
+from __future__ import annotations
+
 import errno
 import functools
 import itertools
 import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import fsspec.caching
 import fsspec.utils
 from fsspec.implementations.chained import ChainedFileSystem
 
 from . import s3
-from .cache import Cache
+from .cache import Cache, File
 from .listing import Listing
 from ._foresee import Changed
 
@@ -33,14 +37,14 @@ class FilesystemStore:
     # A filesystem's requests side by side.
     depth = 32
 
-    def __init__(self, filesystem):
+    def __init__(self, filesystem: Any) -> None:
         self.filesystem, self._reader = filesystem, s3.Reader.of(filesystem)
         self.info = (self._reader or filesystem).info
 
     def __reduce__(self):
         return FilesystemStore, (self.filesystem,)
 
-    def open(self, name):
+    def open(self, name: str) -> Any:
         """As the cache asks it."""
         said = self.info(name)
         if said.get("type") == "directory":
@@ -52,7 +56,7 @@ class FilesystemStore:
         # By name: filesystems have arguments of their own between the path and these.
         return _Fetched(lambda start, end: self.filesystem.cat_file(name, start=start, end=end), said["size"], _version(said))
 
-    def list(self, prefix):
+    def list(self, prefix: str) -> list[tuple[str, int]]:
         """As the cache asks it."""
         return [(name, said["size"]) for name, said in self.filesystem.find(prefix, detail=True).items()]
 
@@ -88,8 +92,9 @@ class ForeseeFileSystem(ChainedFileSystem):
     _strip_tokenize_options = ("fo",)
     local_file = False
 
-    def __init__(self, target_protocol=None, target_options=None, fs=None, fo=None, memory=256 << 20, block_bytes=64 << 10,
-                 policy="informed", max_age=0.0, **kwargs):
+    def __init__(self, target_protocol: str | None = None, target_options: dict[str, Any] | None = None, fs: Any = None, fo: Any = None,
+                 memory: int = 256 << 20, block_bytes: int = 64 << 10, policy: str = "informed", max_age: float = 0.0,
+                 **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if (fs is None) == (target_protocol is None):
             raise ValueError("either target_protocol or fs is needed: the filesystem that foresee:: reads")
@@ -113,21 +118,22 @@ class ForeseeFileSystem(ChainedFileSystem):
         self._listing.opened(path, file.size)
         return file
 
-    def _open(self, path, mode="rb", **kwargs):
+    def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> File | Any:
         return self._file(path) if mode == "rb" else self.fs.open(path, mode, **kwargs)
 
-    def cat_file(self, path, start=None, end=None, **_kwargs):
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_kwargs: Any) -> bytes:
         """As of any filesystem."""
         with self._file(path) as file:
             start, end, _ = slice(start, end).indices(file.size)
             return file.read_at(start, max(end - start, 0))
 
-    def cat_ranges(self, paths, starts, ends, max_gap=None, on_error="return", **_kwargs):
+    def cat_ranges(self, paths: Sequence[str], starts: Any, ends: Any, max_gap: int | None = None, on_error: str = "return",
+                   **_kwargs: Any) -> list[bytes | BaseException]:
         """As of any filesystem; all ranges are fetched side by side."""
         starts, ends = (it if isinstance(it, list) else [it] * len(paths) for it in (starts, ends))
         return self.ranges(list(zip(paths, starts, ends)), on_error)
 
-    def cat(self, path, recursive=False, on_error="raise", **kwargs):
+    def cat(self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **kwargs: Any) -> Any:
         """As of any filesystem; all files are fetched side by side."""
         paths = self.expand_path(path, recursive=recursive)
         if not isinstance(path, list) and paths == [self._strip_protocol(path)] and not recursive:
@@ -136,8 +142,20 @@ class ForeseeFileSystem(ChainedFileSystem):
         came = self.ranges([(path, start, end) for path in paths], "return" if on_error == "omit" else on_error)
         return {path: it for path, it in zip(paths, came) if on_error != "omit" or not isinstance(it, Exception)}
 
-    def ranges(self, ranges, on_error="raise"):
-        """Ranges of files, as tuples of a path, where they begin and where they end: opened side by side, disclosed, and then read."""
+    def ranges(self, ranges: Sequence[tuple[str, int | None, int | None]], on_error: str = "raise") -> list[bytes | BaseException]:
+        """Read ranges of files: the files are opened side by side, all is disclosed, and then read.
+
+        Parameters
+        ----------
+        ranges : sequence of (str, int, int)
+            Paths, where bytes begin and where they end, as of a slice.
+        on_error : str
+            ``"raise"``, or else what is wrong with a range is returned in its place.
+
+        Returns
+        -------
+        list of bytes or Exception
+        """
         paths = list(dict.fromkeys(path for path, _, _ in ranges))
         reader = self.cache.reader()
         with reader.plan() as plan:
@@ -145,7 +163,7 @@ class ForeseeFileSystem(ChainedFileSystem):
             wanted = []
             for path, start, end in ranges:
                 file = files[path]
-                if not isinstance(file, Exception):
+                if not isinstance(file, BaseException):
                     start, end, _ = slice(start, end).indices(file.size)
                     plan.range(file, start, max(start, end))
                 wanted.append((file, start, end))
@@ -153,7 +171,7 @@ class ForeseeFileSystem(ChainedFileSystem):
 
     def _read(self, file, start, end, on_error):
         try:
-            if isinstance(file, Exception):
+            if isinstance(file, BaseException):
                 raise file
             return file.read_at(start, max(end - start, 0))
         except Exception as error:
@@ -161,20 +179,20 @@ class ForeseeFileSystem(ChainedFileSystem):
                 raise
             return error
 
-    def info(self, path, **kwargs):
+    def info(self, path: str, **kwargs: Any) -> dict[str, Any]:
         """The other filesystem's."""
         path = self._strip_protocol(path)
         return self.fs.info(path, **kwargs) if kwargs else self._store.info(path)
 
-    def ls(self, path, detail=True, **kwargs):
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> Any:
         """The other filesystem's."""
         return self._listed(self.fs.ls(self._strip_protocol(path), detail=detail, **kwargs))
 
-    def find(self, path, **kwargs):
+    def find(self, path: str, **kwargs: Any) -> Any:
         """The other filesystem's."""
         return self._listed(self.fs.find(self._strip_protocol(path), **kwargs))
 
-    def glob(self, path, **kwargs):
+    def glob(self, path: str, **kwargs: Any) -> Any:
         """The other filesystem's."""
         return self._listed(self.fs.glob(self._strip_protocol(path), **kwargs))
 
@@ -182,7 +200,7 @@ class ForeseeFileSystem(ChainedFileSystem):
         self._listing.listed(it["name"] if isinstance(it, dict) else it for it in found)
         return found
 
-    def invalidate_cache(self, path=None):
+    def invalidate_cache(self, path: str | None = None) -> None:
         """Names are asked for anew; bytes go by their versions."""
         self.fs.invalidate_cache(path and self._strip_protocol(path))
 
@@ -219,7 +237,7 @@ class ForeseeCache(fsspec.caching.BaseCache):
 
     name = "foresee"
 
-    def __init__(self, blocksize, fetcher, size, memory=256 << 20):
+    def __init__(self, blocksize: int, fetcher: Callable[[int, int], bytes], size: int, memory: int = 256 << 20) -> None:
         super().__init__(blocksize, fetcher, size)
         cache, sharing = _shared(memory)
         name = _name_of(fetcher, size)

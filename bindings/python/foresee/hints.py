@@ -78,15 +78,49 @@ def _pairs(segments):
 
 
 def hint_file(path: _Path) -> None:
-    """The whole file will be read, in sequence."""
+    """Disclose that the whole file will be read, in sequence.
+
+    Parameters
+    ----------
+    path : str, bytes or path
+
+    Raises
+    ------
+    OSError
+        ENAMETOOLONG for a path of more than 4,095 bytes, EAGAIN where foresee took nothing for a second. A file that is not there is
+        no error.
+
+    Examples
+    --------
+    >>> import foresee
+    >>> foresee.hint_file("table.bin")  # nobody listens: nothing is done
+    """
     if _library is not None:
         _call("foresee_hint_file", _bytes(path), path=path)
 
 
 def hint_segments(path: _Path, segments: Iterable[Any]) -> None:
-    """These (offset, length) ranges of the file, in bytes, will be read in this order.
+    """Disclose ranges of the file that will be read, in this order.
 
-    Any iterable of pairs, or a numpy array of two columns, which is not copied if it is one of uint64 in C order.
+    Parameters
+    ----------
+    path : str, bytes or path
+    segments : iterable of (int, int), or array
+        Offsets and lengths in bytes; a numpy array of two columns is not copied if it is one of uint64 in C order.
+
+    Raises
+    ------
+    ValueError
+        If segments are not pairs.
+    OverflowError
+        If a number is negative.
+    OSError
+        As of `hint_file`.
+
+    Examples
+    --------
+    >>> import foresee
+    >>> foresee.hint_segments("table.bin", [(at * 4096, 4096) for at in (7, 2, 9)])
     """
     if _library is not None:
         whole, address, count = _pairs(segments)
@@ -94,9 +128,19 @@ def hint_segments(path: _Path, segments: Iterable[Any]) -> None:
 
 
 def hint_repeat(hints: int, passes: int) -> None:
-    """What the last `hints` calls of hint_file and hint_segments disclosed will be read `passes` times in all.
+    """Disclose that what was disclosed last will be read again.
 
-    0 passes are without end, until cancel().
+    Parameters
+    ----------
+    hints : int
+        So many of the last calls of `hint_file` and `hint_segments`.
+    passes : int
+        How often it will be read in all, each time from the first to the last; 0 is without end, until `cancel`.
+
+    Raises
+    ------
+    OSError
+        As of `hint_file`.
     """
     if _library is not None:
         _call("foresee_hint_repeat", hints, passes)
@@ -109,14 +153,23 @@ def cancel() -> None:
 
 
 def is_active() -> bool:
-    """Whether foresee listens: for programs to which making hints is work."""
+    """Whether foresee listens: for programs to which making hints is work.
+
+    Returns
+    -------
+    bool
+        True under ``foresee run``, and where there is a `foresee mount`.
+    """
     return _library is not None and bool(_library.foresee_is_active())
 
 
 def manage_caching() -> None:
     """This program will advise which of its own pages go first (policy lru-sp); by LRU until it says more.
 
-    Of advice, an OSError says why it was refused: docs/hints.md. What is refused changes nothing.
+    Raises
+    ------
+    OSError
+        Why it was refused, as of all advice: docs/hints.md. What is refused changes nothing.
     """
     if _library is not None:
         _call("foresee_manage_caching")
@@ -135,13 +188,37 @@ def _priority(number):
 
 
 def set_priority(path: _Path, priority: int) -> None:
-    """Of this program's pages, those of files of lower priority go first; 0 is every file's at first."""
+    """Have this program's pages of files of lower priority go first.
+
+    Parameters
+    ----------
+    path : str, bytes or path
+    priority : int
+        Of 32 bits; 0 is every file's at first.
+
+    Raises
+    ------
+    OverflowError
+        If the priority has more bits.
+    OSError
+        As of `manage_caching`.
+    """
     if _library is not None:
         _call("foresee_set_priority", _bytes(path), _priority(priority), path=path)
 
 
 def get_priority(path: _Path) -> int:
-    """The priority of a file."""
+    """The priority of a file.
+
+    Parameters
+    ----------
+    path : str, bytes or path
+
+    Returns
+    -------
+    int
+        0 where nobody listens.
+    """
     answer = ctypes.c_int(0)
     if _library is not None:
         _call("foresee_get_priority", _bytes(path), ctypes.byref(answer), path=path)
@@ -149,7 +226,26 @@ def get_priority(path: _Path) -> int:
 
 
 def set_policy(priority: int, policy: str) -> None:
-    """Of the pages of this priority goes first the one used longest ago ("lru", as at first), or the one used last ("mru")."""
+    """Say which of the pages of a priority goes first.
+
+    Parameters
+    ----------
+    priority : int
+    policy : str
+        ``"lru"``: the one used longest ago, as at first; ``"mru"``: the one used last.
+
+    Raises
+    ------
+    ValueError
+        If it is no such policy.
+    OverflowError, OSError
+        As of `set_priority`.
+
+    Examples
+    --------
+    >>> import foresee
+    >>> foresee.set_policy(0, "mru")
+    """
     if policy not in POLICIES:
         raise ValueError(f"policy {policy!r} is neither 'lru' nor 'mru'")
     if _library is not None:
@@ -157,7 +253,17 @@ def set_policy(priority: int, policy: str) -> None:
 
 
 def get_policy(priority: int) -> str:
-    """The policy of a priority: "lru" or "mru"."""
+    """The policy of a priority.
+
+    Parameters
+    ----------
+    priority : int
+
+    Returns
+    -------
+    str
+        ``"lru"`` or ``"mru"``; the first where nobody listens.
+    """
     answer = ctypes.c_int(0)
     if _library is not None:
         _call("foresee_get_policy", _priority(priority), ctypes.byref(answer))
@@ -165,6 +271,20 @@ def get_policy(priority: int) -> str:
 
 
 def set_temporary_priority(path: _Path, offset: int, length: int, priority: int) -> None:
-    """These bytes' pages have this priority until each is used next: -1 for what is done with."""
+    """Give the pages of some bytes a priority until each is used next.
+
+    Parameters
+    ----------
+    path : str, bytes or path
+    offset, length : int
+        In bytes.
+    priority : int
+        -1 for what is done with.
+
+    Raises
+    ------
+    OverflowError, OSError
+        As of `set_priority`.
+    """
     if _library is not None:
         _call("foresee_set_temporary_priority", _bytes(path), offset, length, _priority(priority), path=path)

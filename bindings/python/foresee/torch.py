@@ -6,7 +6,8 @@
 
 The order of an epoch follows from the seed and its number, so whoever reads knows it: the process itself, or each worker, which reads
 one batch in so many. Each discloses what it will read, in this epoch and the next ones, to its own cache; or, of files on a `foresee
-mount`, by the hint calls to the mount, whose one memory all workers share (`Records(..., shared=True)`).
+mount`, by the hint calls to the mount, whose one memory all workers share (`Records(..., shared=True)`). Without a mount, each worker has
+its part of the cache's memory, so that a machine's workers take no more than was said.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class _Cached:
         # Files and plans are a process's own.
         return {**self.__dict__, "_files": {}, "_plan": None}
 
+    def begin(self, workers):
+        """Before all else in a process, which is one of so many."""
+        self.cache._among(workers)
+
     def read(self, url, start, stop):
         return self._file(url).read_at(start, stop - start)
 
@@ -95,6 +100,9 @@ class _Shared:
 
     def __setstate__(self, state):
         self.__init__()
+
+    def begin(self, workers):
+        """The memory is the mount's."""
 
     def read(self, path, start, stop):
         self._say_more()
@@ -135,7 +143,8 @@ class Records(torch.utils.data.Dataset):
     decode : callable, optional
         What a record's bytes become.
     cache : Cache, optional
-        `default_cache` unless given. Each worker has one of these settings: memory times workers.
+        `default_cache` unless given. Each worker has one of these settings, and its part of the memory: so many workers take no more
+        than one process would.
     shared : bool
         Read files by their paths, on a `foresee mount` or under `foresee run`, without a cache in this process: what is disclosed goes to
         the mount by the hint calls, and all workers share its memory. A new order withdraws all hints of the process. Where nobody
@@ -175,6 +184,7 @@ class Records(torch.utils.data.Dataset):
     def _disclose(self):
         worker = torch.utils.data.get_worker_info()
         place = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        self._reader.begin(place[1])
         # A forked worker has disclosed nothing yet.
         due = self._order and (*self._order, *place, os.getpid())
         if due != self._disclosed:

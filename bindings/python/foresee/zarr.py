@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import zarr.abc.store
@@ -32,13 +33,13 @@ class Store(zarr.abc.store.Store):
         super().__init__(read_only=True)
         self.url, self.cache = url.rstrip("/"), cache or default_cache()
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Store) and (self.url, self.cache) == (other.url, other.cache)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"foresee:{self.url}"
 
-    def with_read_only(self, read_only=False):
+    def with_read_only(self, read_only: bool = False) -> Store:
         """It is, and stays so."""
         if not read_only:
             raise ValueError("a foresee.zarr.Store is to be read")
@@ -50,7 +51,7 @@ class Store(zarr.abc.store.Store):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
 
-    async def get(self, key, prototype, byte_range=None):
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
         """As of any store."""
         file = await self._file(key)
         if file is None:
@@ -58,28 +59,28 @@ class Store(zarr.abc.store.Store):
         start, end = _bounds(byte_range, file.size)
         return prototype.buffer.from_bytes(await file.read_at_async(start, end - start))
 
-    async def get_partial_values(self, prototype, key_ranges):
+    async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
         """As of any store."""
         return [await self.get(key, prototype, byte_range) for key, byte_range in key_ranges]
 
-    async def exists(self, key):
+    async def exists(self, key: str) -> bool:
         """As of any store."""
         return await self._file(key) is not None
 
-    async def set(self, key, value):
+    async def set(self, key: str, value: Any) -> None:
         """It is not done."""
         raise ValueError("a foresee.zarr.Store is to be read")
 
-    async def delete(self, key):
+    async def delete(self, key: str) -> None:
         """It is not done."""
         raise ValueError("a foresee.zarr.Store is to be read")
 
-    async def list(self):
+    async def list(self) -> AsyncIterator[str]:
         """As of any store."""
         async for key in self.list_prefix(""):
             yield key
 
-    async def list_prefix(self, prefix):
+    async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
         """As of any store."""
         for url in await self._below(f"{self.url}/{prefix}"):
             yield url[len(self.url) + 1:]
@@ -91,7 +92,7 @@ class Store(zarr.abc.store.Store):
         walked = await asyncio.to_thread(lambda: list(os.walk(os.path.dirname(prefix))))
         return sorted(path for folder, _, names in walked for name in names if (path := os.path.join(folder, name)).startswith(prefix))
 
-    async def list_dir(self, prefix):
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         """As of any store."""
         prefix = prefix.rstrip("/") + "/" if prefix else ""
         seen = set()

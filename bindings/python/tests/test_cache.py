@@ -79,6 +79,34 @@ def test_coroutines_wait_for_the_same_bytes(cache, store):
     assert asyncio.run(cache.list_async("test://")) == cache.list("test://") == [("test://a", 300_000), ("test://b", 100_000)]
 
 
+def test_coroutines_have_what_others_have(cache, store, tmp_path):
+    (tmp_path / "f").write_bytes(A)
+
+    async def ways():
+        async with asyncio.timeout(60):
+            file = await foresee.open_async(tmp_path / "f", cache=cache)
+            assert file.cache is cache and (await foresee.open_async(tmp_path / "f")).cache is foresee.default_cache()
+            views = await file.views_async(299_000 - 100_000, 100_000)
+            assert b"".join(views) == A[199_000:299_000] and len(views) > 1
+            file.seek(290_000)
+            buffer = bytearray(20_000)
+            assert await file.readinto_async(buffer) == 10_000 == 300_000 - 290_000 and buffer[:10_000] == A[290_000:]
+            assert file.tell() == 300_000 and await file.readinto_async(buffer) == 0
+            with pytest.raises(ValueError, match="written to"):
+                await file.readinto_async(b"fixed")
+            opened = await cache.open_all_async(["test://a", "test://nothing", tmp_path / "f"])
+            assert [getattr(it, "url", type(it)) for it in opened] == ["test://a", FileNotFoundError, str(tmp_path / "f")]
+    asyncio.run(ways())
+
+
+def test_large_reads_of_what_is_in_memory():
+    large = foresee.Cache(64 << 20, stores={"large": Store(it=content(1 << 20))})
+    file = large.open("large://it")
+    for _ in range(2):
+        assert file.read_at(0, 1 << 20) == content(1 << 20) and file.read_at(5, 600_000) == content(1 << 20)[5:600_005]
+    assert asyncio.run(file.read_at_async(1, 500_000)) == content(1 << 20)[1:500_001]
+
+
 def test_a_coroutine_that_was_cancelled_disturbs_nobody(cache, store):
     async def cancelled():
         file = await cache.open_async("test://a")

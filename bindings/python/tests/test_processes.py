@@ -113,28 +113,69 @@ SLOW = """
     import foresee, os, signal, sys, threading, time
     begun = threading.Event()
     class Slow:
-        size, version = 100_000, 1
+        size, version, waits = 100_000, 1, False
+        def open_waits(self):
+            self.waits = True
         def open(self, name):
-            return self
+            return self.read(0, 0) if self.waits else self
+        def list(self, prefix):
+            return self.read(0, 0)
         def read(self, offset, size):
             begun.set()
             time.sleep(3600)
-    cache = foresee.Cache(16 << 20, stores={"slow": Slow()})
+    slow = Slow()
+    cache = foresee.Cache(16 << 20, stores={"slow": slow})
     file = cache.open("slow://x")
 """
 
 
-def test_who_waits_can_be_interrupted(program):
-    assert program(SLOW + """
+@pytest.mark.parametrize("wait", [
+    "file.read_at(0, 10)", "file.view(20_000, 10)", "file.readinto(bytearray(9))", "file.views(0, 10)",
+    'slow.open_waits(), cache.open("slow://y")', 'cache.list("slow://")', 'slow.open_waits(), cache.open_all(["slow://y"])',
+])
+def test_who_waits_can_be_interrupted(program, wait):
+    assert program(SLOW + f"""
     threading.Thread(target=lambda: (begun.wait(), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
-    for wait in [lambda: file.read_at(0, 10), lambda: file.view(20_000, 10), lambda: file.readinto(bytearray(9))]:
-        try:
-            wait()
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        begun.clear()
-        break
+    try:
+        {wait}
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
     """) == "interrupted\n"
+
+
+@pytest.mark.parametrize("wait", ["file.read_at(0, 100_000)", "file.view(0, 10)", "file.readinto(bytearray(100_000))"])
+@pytest.mark.parametrize("waits", ["main", "other"])
+def test_other_threads_go_on_while_one_waits(program, waits, wait):
+    assert program(f"""
+    import foresee, threading, time
+    asked, goes_on, turns = threading.Event(), threading.Event(), 0
+    class Slow:
+        size, version = 100_000, 1
+        def open(self, name):
+            return self
+        def read(self, offset, size):
+            asked.set()
+            goes_on.wait()
+            return bytes(size)
+    file = foresee.Cache(16 << 20, stores={{"slow": Slow()}}).open("slow://x")
+
+    def turn():
+        global turns
+        asked.wait()
+        for turns in range(1000):
+            time.sleep(0)
+        goes_on.set()
+
+    def wait():
+        assert {wait}
+        # It ended after all the turns, for nobody lets it go on before.
+        print(turns)
+    ways = [turn, wait] if {waits == "main"} else [wait, turn]
+    other = threading.Thread(target=ways[0])
+    other.start()
+    ways[1]()
+    other.join()
+    """) == "999\n"
 
 
 @pytest.mark.parametrize("left", [

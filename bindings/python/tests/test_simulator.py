@@ -63,8 +63,9 @@ def test_a_sweep_is_the_same_on_workers(trace):
 
 
 def test_a_sweep_on_dask(trace):
+    """By processes of their own: what they do and what comes of it is pickled."""
     joblib, distributed = pytest.importorskip("joblib"), pytest.importorskip("distributed")
-    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
+    with distributed.Client(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None):
         with joblib.parallel_config(backend="dask"):
             assert len(foresee.sweep(trace, ["lru", "arc"], [5, 9], options=["--format", "blocks"])) == 4
 

@@ -54,6 +54,27 @@ def head(record):
     return record[:2]
 
 
+class Blocks(Records):
+    """How many blocks of memory the process has that reads a record."""
+
+    def __getitem__(self, index):
+        super().__getitem__(index)
+        return os.getpid(), self.cache.statistics()["blocks"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers_take_no_more_memory_than_was_said(records, method):
+    ours = Blocks(records.ranges, cache=records.cache)
+    whole = ours[0][1]
+    loader = torch.utils.data.DataLoader(ours, batch_sampler=BatchSampler(ours, 10), num_workers=2, multiprocessing_context=method,
+                                         collate_fn=first)
+    # Once more: other workers, of the same settings.
+    for _ in range(2):
+        taken = dict(it for batch in loader for it in batch)
+        assert len(taken) == 2 and os.getpid() not in taken and 0.9 * whole < sum(taken.values()) <= whole
+    assert ours[0] == (os.getpid(), whole)
+
+
 def test_the_next_epoch_is_brought_in_this_one(records):
     sampler = BatchSampler(records, 10, epochs=2)
     loader = torch.utils.data.DataLoader(records, batch_sampler=sampler)
@@ -94,7 +115,7 @@ def test_what_is_shared_has_paths_and_no_cache(shared, tmp_path):
 
 # Two workers on a mount, and what it says of itself in the end.
 ON_A_MOUNT = """
-import subprocess, sys, time, torch.utils.data
+import json, os, subprocess, sys, torch.utils.data
 from foresee.torch import BatchSampler, Records
 
 def first(it):
@@ -106,7 +127,9 @@ loader = torch.utils.data.DataLoader(records, batch_sampler=BatchSampler(records
 read = [b"".join(sorted(it for batch in loader for it in batch)) for _ in range(3)]
 whole = open("from/f", "rb").read()
 assert read == [b"".join(sorted(whole[at * 4000:at * 4000 + 4000] for at in range(100)))] * 3
-subprocess.run([sys.argv[1], "top", "--once", "--json"], check=True)
+runs = json.loads(subprocess.run([sys.argv[1], "top", "--once", "--json"], check=True, capture_output=True).stdout)
+# Others of this machine may run as well.
+print(json.dumps([it for it in runs if it["process"] == os.getppid()]))
 """
 
 

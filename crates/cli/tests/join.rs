@@ -3,6 +3,12 @@
 mod support;
 
 use std::fs;
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use support::{Place, Under, end};
@@ -84,6 +90,29 @@ fn what_cannot_be_shared_is_refused() {
     assert!(refused(&["--memory", "2MiB"], 2).contains("the first of the runs has settled --memory; leave it out"));
     let absent = end(place.run(&["--join", &name], &["absent-program"]), b"").with(127).err();
     assert!(absent.contains("absent-program: No such file or directory"), "{absent}");
+    place.write("over", "");
+    assert_eq!(first.finish().1, "status 0");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn one_that_says_its_wish_slowly_makes_nobody_wait() {
+    let place = Place::new();
+    let name = name(&place);
+    let words = ["sh", "-c", "echo begun; until test -e over; do sleep 0.01; done"];
+    let first = Under::way(place.run(&["--join", &name], &words));
+    // SAFETY: takes nothing, cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let address = SocketAddr::from_abstract_name(format!("foresee-{user}-{name}")).unwrap();
+    let mut slow = UnixStream::connect_addr(&address).unwrap();
+    let (ended, ends) = channel();
+    let speaks = thread::spawn(move || {
+        // A message of two minutes, unless the other run is served meanwhile.
+        (0..1200).any(|_| slow.write_all(b" ").is_err() || ends.recv_timeout(Duration::from_millis(100)).is_ok())
+    });
+    assert_eq!(end(place.run(&["--join", &name], &["echo", "ran"]), b"").with(0).out(), "ran\n");
+    assert!(ended.send(()).is_ok(), "it waited for one that was not heard out");
+    assert!(speaks.join().unwrap());
     place.write("over", "");
     assert_eq!(first.finish().1, "status 0");
     place.assert_nothing_left();

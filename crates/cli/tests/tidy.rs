@@ -125,6 +125,29 @@ fn the_makefile_has_what_the_documents_name() {
     }
 }
 
+fn members(workspace: &str) -> impl Iterator<Item = &str> {
+    workspace.split("members = [").nth(1).unwrap().split(']').next().unwrap().split('"').skip(1).step_by(2)
+}
+
+#[test]
+fn what_is_packaged_has_the_texts_of_the_licences() {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let published = |member: &&str| {
+        !fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap().contains("\npublish = false")
+    };
+    let packaged: Vec<_> = members(&workspace).filter(published).chain(["bindings/python"]).collect();
+    assert!(packaged.len() > 10, "{packaged:?}");
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        let text = fs::read(root().join(name)).unwrap();
+        for member in &packaged {
+            assert!(
+                fs::read(root().join(member).join(name)).is_ok_and(|it| it == text),
+                "{member}/{name} is not {name}"
+            );
+        }
+    }
+}
+
 /// The packages that a manifest of the workspace depends on, but for the workspace's own.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -149,10 +172,8 @@ fn each_dependency_says_why_it_is_there() {
     let crates = rows.map(|row| row.split('|').nth(1).unwrap().split('(').next().unwrap());
     let documented: Vec<_> = crates.flat_map(|names| names.split(',')).map(str::trim).collect();
     let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let members =
-        workspace.split("members = [").nth(1).unwrap().split(']').next().unwrap().split('"').skip(1).step_by(2);
     let mut used = Vec::new();
-    for member in members {
+    for member in members(&workspace) {
         let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
         used.extend(dependencies(&manifest).into_iter().map(str::to_owned));
     }

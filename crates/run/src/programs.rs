@@ -4,11 +4,11 @@
 //! A process would be too little: a program that is started again and again (a compiler, `rg` in a loop) leaves pages that are
 //! nobody's each time it ends, and its advice would say nothing of them.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use foldhash::HashMap;
 use foresee_manager::ReaderId;
 use foresee_ring::{Counters, Unseen};
 
@@ -82,8 +82,8 @@ impl Default for Programs {
     fn default() -> Self {
         Programs {
             programs: vec![Program::new(0, "")],
-            by_name: HashMap::new(),
-            told: HashMap::new(),
+            by_name: HashMap::default(),
+            told: HashMap::default(),
             unseen: Vec::new(),
         }
     }

@@ -15,6 +15,7 @@
 //! ends. Either side looks whether the other is of its own user.
 
 mod client;
+mod hearing;
 mod server;
 
 use std::io::{BufRead, BufReader, Write};

@@ -14,6 +14,7 @@ use foresee_run::shared::SharedRegion;
 use foresee_run::supervisor::{Setup, Supervisor};
 use serde_json::{Value, json};
 
+use super::hearing::Hearing;
 use super::{Broken, Line};
 use crate::report;
 use crate::running::{default_policy, may_use_uring};
@@ -28,7 +29,7 @@ struct Shared {
 }
 
 /// What a run wishes.
-struct Wishes {
+pub struct Wishes {
     policy: Option<Choice>,
     memory: Option<u64>,
     advice: Option<AdviceFile>,
@@ -78,6 +79,7 @@ pub fn main() -> Result<u8, String> {
     let cannot = |error: std::io::Error| {
         format!("standard input is no socket ({error}); 'foresee run --join NAME' starts this by itself")
     };
+    let mut hearing = Hearing::new().map_err(|error| format!("a pair of sockets: {error}"))?;
     let (first, wishes) = loop {
         let (stream, _) = listener.accept().map_err(cannot)?;
         if let Some(met) = Line::new(stream).and_then(hear_wishes) {
@@ -126,7 +128,9 @@ pub fn main() -> Result<u8, String> {
         let worked = supervisor.turn();
         region.answer();
         while let Ok((stream, _)) = listener.accept() {
-            let Some((line, wishes)) = Line::new(stream).and_then(hear_wishes) else { continue };
+            hearing.begin(stream);
+        }
+        while let Some((line, wishes)) = hearing.next() {
             match wishes.suit(&shared) {
                 Ok(()) => admit(&mut supervisor, &mut runs, line, wishes),
                 Err(why) => _ = refuse(line, &why),
@@ -140,14 +144,15 @@ pub fn main() -> Result<u8, String> {
             goes_on
         });
         let lines: Vec<RawFd> = runs.iter().map(|run| run.line.stream().as_raw_fd()).collect();
-        supervisor.rest(worked, &[lines.as_slice(), &[listener.as_raw_fd(), region.fd()]].concat());
+        supervisor.rest(worked, &[lines.as_slice(), &[listener.as_raw_fd(), hearing.fd(), region.fd()]].concat());
     }
     // Programs that outlive their runs are told that nobody listens.
     supervisor.finish();
     Ok(0)
 }
 
-fn hear_wishes(mut line: Line) -> Option<(Line, Wishes)> {
+/// What a run says it wishes; None of one that says nothing, or was refused.
+pub fn hear_wishes(mut line: Line) -> Option<(Line, Wishes)> {
     let _ = line.stream().set_nonblocking(false);
     let _ = line.stream().set_read_timeout(Some(PATIENCE));
     let message = line.hear().ok()?;

@@ -6,8 +6,9 @@
 //! **Whose is a read?** The process's own, if it spoke of that file; else that of the process that began last of those who did
 //! (a parent discloses, its children read); else the run's as a whole, as are the command's words and the recorded run.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
+use foldhash::HashMap;
 use foresee_manager::{FileId, HINT_ENTRIES_MAX, ReaderId};
 
 /// Hints of one process that it can repeat: as many as the manager keeps. Four bytes each.

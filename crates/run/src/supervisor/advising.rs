@@ -1,7 +1,6 @@
 //! Advice: what programs say through the hint library, what a file says for them, and what they are told in return.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashSet};
 use foresee_manager::{
     Advice, AdviceFile, FILE_RECORDS_MAX, FileId, LEVELS_MAX, MANAGERS_MAX, ReaderId, Refusal, Reply,
 };
