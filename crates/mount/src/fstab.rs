@@ -31,7 +31,8 @@ const PASSED_OVER: [&str; 22] = [
     "nodiratime",
 ];
 /// Settings of ours.
-const SETTINGS: [&str; 8] = ["memory", "disk", "policy", "metadata-ttl", "file-mode", "metrics", "log-level", "log"];
+const SETTINGS: [&str; 9] =
+    ["memory", "disk", "policy", "metadata-ttl", "deadline", "file-mode", "metrics", "log-level", "log"];
 
 /// Whether that is how we were called.
 pub fn is_helper(program: &OsStr) -> bool {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use foresee::Cache;
 use foresee_fuse::{Log, Mounted, NOT_ANSWERED, Process, Shown, To, log_file, serve};
+use foresee_object::ObjectStore;
 use foresee_run::say::say;
 use foresee_run::status::Status;
 use fuser::MountOption;
@@ -24,6 +25,9 @@ use crate::view::{REQUEST_BYTES_MAX, View};
 const THREADS: usize = 2;
 /// This part of the memory is for answers on their way to the kernel.
 const ANSWERS_PART: u64 = 16;
+/// What is written may take as much as this part of the memory beside it; enough for one upload at least.
+const WRITTEN_PART: u64 = 4;
+const WRITTEN_BYTES_MIN: u64 = 48 << 20;
 /// How far the kernel reads ahead of a sequential reader, in several requests: what we have not read ahead yet is asked for in time.
 const READ_AHEAD_BYTES: u64 = 4 << 20;
 /// What is longer is given back to the system when it is freed: each of the allocator's many heaps would keep what answers took.
@@ -32,10 +36,17 @@ const KEPT_ALLOCATION_MAX: i32 = 128 << 10;
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 const STATUS_STACK_BYTES: usize = 128 << 10;
 
-/// Stores that take objects; the others are read only.
-const WRITABLE: [&str; 3] = ["s3", "gs", "az"];
-const READ_ONLY: [&str; 2] = ["http", "https"];
-/// Who mounts is told if the store has not answered by then: it is asked for two minutes.
+/// All buckets of one service.
+type Service = fn() -> ObjectStore;
+/// Stores by the scheme of their addresses, and whether they take objects.
+const STORES: [(&str, Service, bool); 5] = [
+    ("s3", ObjectStore::s3, true),
+    ("gs", ObjectStore::gcs, true),
+    ("az", ObjectStore::azure, true),
+    ("http", ObjectStore::http, false),
+    ("https", ObjectStore::https, false),
+];
+/// Who mounts is told if the store has not answered by then.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Mounts it; returns the exit status.
@@ -97,10 +108,14 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     if let Some((path, bytes)) = &options.disk {
         builder = builder.disk(path, *bytes);
     }
+    for (scheme, store, _) in STORES {
+        builder = builder.store(scheme, Arc::new(store().deadline(options.deadline)));
+    }
     let cache = builder.open().map_err(|error| error.to_string())?;
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
-    let view = impatiently(&options.source, || View::new(tree, cache.clone(), answer_bytes as usize));
+    let written_bytes = (options.memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
+    let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes as usize, written_bytes as usize));
     let view = view.map_err(|failure| failure.to_string())?;
     let reads = view.reads();
     if let Some(metrics) = &options.metrics {
@@ -117,13 +132,13 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
 }
 
 /// Asks a store, and says so if it takes long: a wrong address is most often one where nobody answers.
-fn impatiently<T>(source: &str, ask: impl FnOnce() -> T) -> T {
+fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> T) -> T {
     let (answered, answer) = channel::<()>();
     thread::scope(|scope| {
         let _ = thread::Builder::new().spawn_scoped(scope, move || {
             if answer.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
                 // Not to the log: in the background as well, somebody waits at a terminal.
-                say(format_args!("{source}: no answer yet; it is asked for two minutes"));
+                say(format_args!("{source}: no answer yet; it is asked for {} seconds", deadline.as_secs_f64()));
             }
         });
         let asked = ask();
@@ -155,19 +170,17 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
         let directory = Directory::new(Path::new(&options.source), lasting);
         return Ok(Arc::new(directory.map_err(|error| format!("{}: {error}", options.source))?));
     };
-    if !WRITABLE.contains(&scheme) && !READ_ONLY.contains(&scheme) {
-        let known = [&WRITABLE[..], &READ_ONLY].concat().join(", ");
-        return Err(format!(
-            "{}: no such kind of store: there are {known}, and directories by their path",
-            options.source
-        ));
-    }
+    let Some((.., takes_objects)) = STORES.into_iter().find(|(it, ..)| *it == scheme) else {
+        let known = STORES.map(|(scheme, ..)| scheme).join(", ");
+        let source = &options.source;
+        return Err(format!("{source}: no such kind of store: there are {known}, and directories by their path"));
+    };
     if place.is_empty() || place.starts_with('/') {
         return Err(format!("{}: it names no bucket or host", options.source));
     }
     // SAFETY: neither takes arguments or can fail.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
     let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };
-    let is_writable = !options.read_only && WRITABLE.contains(&scheme);
+    let is_writable = takes_objects && !options.read_only;
     Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
 }

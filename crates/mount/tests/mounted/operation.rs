@@ -112,7 +112,7 @@ fn who_waits_for_a_store_that_does_not_answer_is_told() {
     BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
     waits.kill().unwrap();
     waits.wait().unwrap();
-    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for two minutes\n");
+    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
 }
 
 #[test]

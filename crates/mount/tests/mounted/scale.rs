@@ -1,6 +1,7 @@
 //! Much at once: long directories, many open files, many readers. The larger ones take half a minute each: `cargo test -- --ignored`.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::thread;
 
@@ -54,6 +55,37 @@ fn memory_is_bounded_however_much_is_open() {
 #[ignore = "half a minute"]
 fn memory_is_bounded_with_1000_files_and_64_readers() {
     read_all(1000, 64);
+}
+
+/// What is written may take as much beside `--memory`: a fixed part of that, which is 48 MiB at least, and one upload more.
+const WRITTEN_MIB: u64 = 48 + 40;
+
+#[test]
+fn memory_is_bounded_however_many_files_are_written() {
+    if !can_mount() {
+        return;
+    }
+    const WRITERS: u64 = 24;
+    let server = server();
+    let mounted = Mounted::bucket(&server, &["--memory", "16M"]);
+    // Shorter and longer than what goes to the store in parts, all of them open until all are written.
+    let names: Vec<_> = (0..WRITERS).map(|at| (format!("d{at}"), (6 + 6 * (at % 2)) << 20)).collect();
+    let open: Vec<_> = names.iter().map(|(name, _)| File::create(mounted.path(name)).unwrap()).collect();
+    thread::scope(|scope| {
+        for (file, (name, size)) in open.iter().zip(&names) {
+            scope.spawn(move || {
+                let mut file: &File = file;
+                file.write_all(&bytes(name, 1, *size)).unwrap();
+            });
+        }
+    });
+    thread::scope(|scope| open.iter().for_each(|file| _ = scope.spawn(|| file.sync_all().unwrap())));
+    for (name, size) in &names {
+        assert!(server.get(&format!("/b/{name}")).unwrap()[..] == bytes(name, 1, *size), "{name}");
+    }
+    let most = most_memory(&mounted);
+    eprintln!("{WRITERS} files written: {most} MiB at most");
+    assert!(most <= 16 + BESIDE_MIB + WRITTEN_MIB, "{most} MiB");
 }
 
 /// A directory of so many names, by pages alone.
