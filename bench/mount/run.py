@@ -37,7 +37,9 @@ AT_RANDOM = f"""
 import os, random, sys, zlib
 file = os.open("big", os.O_RDONLY)
 places = random.Random(5).sample(range(os.fstat(file).st_size // {RANDOM_BYTES}), {RANDOM_READS})
-if sys.argv[1:]:
+if "random" in sys.argv:
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+if "told" in sys.argv:
     import foresee
     foresee.hint_segments("big", [(place * {RANDOM_BYTES}, {RANDOM_BYTES}) for place in places])
 total = 0
@@ -146,6 +148,8 @@ JOBS = [
         trees.lines_digest, is_told=True),
     Job("2,000 x 64 KiB at random in 512 MiB", [*PYTHON, AT_RANDOM]),
     Job("2,000 x 64 KiB at random, told", [*PYTHON, AT_RANDOM, "told"], is_told=True),
+    # The kernel, too.
+    Job("2,000 x 64 KiB at random, told, by FADV_RANDOM", [*PYTHON, AT_RANDOM, "told", "random"], is_told=True),
     Job("cat, 512 MiB", ["md5sum", "big"]),
     Job("256 MiB four times, 128 MiB of cache", [*PYTHON, CYCLE]),
     Job("512 MiB in order, beside a reader at random", [*PYTHON, BESIDE]),

@@ -85,6 +85,12 @@ fn log(options: &Mount) -> Result<Log, String> {
 /// An empty directory, as what is in it would be covered.
 fn check_place(dir: &Path) -> Result<(), String> {
     let complain = |why: &str| Err(format!("{}: {why}", dir.display()));
+    if fs::canonicalize(dir).is_ok_and(|path| is_shown_at(&path)) {
+        return complain(&format!(
+            "a foresee shows something there already: 'foresee unmount {}' first",
+            dir.display()
+        ));
+    }
     match fs::read_dir(dir).map(|mut names| names.next().is_some()) {
         Ok(true) => complain("is not empty: name an empty directory"),
         Ok(false) => Ok(()),
@@ -94,6 +100,21 @@ fn check_place(dir: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => complain("is not there: make it first"),
         Err(error) => complain(&error.to_string()),
     }
+}
+
+/// Whether what is mounted there, if anything is, is one of ours: to end one that lies above another would end both.
+fn is_shown_at(path: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mut kinds = mounts.lines().rev().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        (words.next()? == escaped(path)).then(|| words.next())?
+    });
+    kinds.next().is_some_and(|kind| kind == "fuse.foresee")
+}
+
+/// A path as it stands in the system's list of mounts (fstab(5)).
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
 
 fn mounted(options: &Mount) -> Result<Mounted, String> {
@@ -123,6 +144,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
         metrics.answer(move || Metrics::of(&reads, &cache))?;
     }
     let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];
+    of_mount.extend(options.noexec.then_some(MountOption::NoExec));
     of_mount.extend((!is_writable).then_some(MountOption::RO));
     let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
@@ -168,7 +190,9 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     let lasting = options.metadata_ttl / 2;
     let Some((scheme, place)) = options.source.split_once("://") else {
         let directory = Directory::new(Path::new(&options.source), lasting);
-        return Ok(Arc::new(directory.map_err(|error| format!("{}: {error}", options.source))?));
+        let complaint =
+            |error| format!("{}: {error}: name a directory, or a store as in s3://BUCKET/PREFIX", options.source);
+        return Ok(Arc::new(directory.map_err(complaint)?));
     };
     let Some((.., takes_objects)) = STORES.into_iter().find(|(it, ..)| *it == scheme) else {
         let known = STORES.map(|(scheme, ..)| scheme).join(", ");
@@ -176,7 +200,7 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
         return Err(format!("{source}: no such kind of store: there are {known}, and directories by their path"));
     };
     if place.is_empty() || place.starts_with('/') {
-        return Err(format!("{}: it names no bucket or host", options.source));
+        return Err(format!("{}: it names no bucket or host, as s3://BUCKET/PREFIX does", options.source));
     }
     // SAFETY: neither takes arguments or can fail.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };

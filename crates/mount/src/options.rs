@@ -54,6 +54,9 @@ pub struct Mount {
     /// Refuse to write
     #[arg(long)]
     pub read_only: bool,
+    /// Refuse to execute what is shown
+    #[arg(long)]
+    pub noexec: bool,
     /// For how long names, sizes and times are taken to stay as they are
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = sizes::seconds)]
     pub metadata_ttl: Duration,

@@ -1,12 +1,14 @@
-//! Who reads at random disturbs nobody who reads in order: as much is read ahead for him, and nothing of it in vain.
+//! Who reads at random disturbs nobody who reads in order: as much is read ahead for him, and nothing of it in vain. What one mount keeps
+//! on its disk another one reads.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::bytes::bytes;
-use crate::place::{Mounted, can_mount, server};
+use crate::place::{Mounted, Place, can_mount, server};
 use crate::random::Random;
 use foresee_object_server::Server;
 
@@ -103,4 +105,30 @@ fn a_stream_is_read_ahead_whoever_reads_at_random_beside_it() {
     // What was read at random takes a request each, and parts what is read ahead in two.
     assert!(same.requests <= 90 + 2 * same.blocks, "{same:?}");
     assert!(same.bytes <= SIZE + same.blocks * BLOCK + SIZE / 50, "{same:?}");
+}
+
+#[test]
+fn two_mounts_share_a_disk() {
+    if !can_mount() {
+        return;
+    }
+    let (server, place) = (server(), Place::new());
+    let all = bytes("a", 1, SIZE);
+    server.put("/b/a", all.clone());
+    // A store as near as the test's own is seldom slower than a disk.
+    server.answer_after(Duration::from_millis(20));
+    let disk = format!("{}:64MiB", place.path("disk").display());
+    let mount = || Mounted::bucket(&server, &["--memory", "8M", "--disk", &disk]);
+    let (progress, _) = channel();
+    let read = |mounted: &Mounted| {
+        let (_, before) = brought(&server, "a");
+        stream(&opened(mounted, "a"), &all, &progress);
+        brought(&server, "a").1 - before
+    };
+    let first = mount();
+    // What is read a second time is kept.
+    assert!((0..20).any(|_| read(&first) <= SIZE / 4), "nothing is kept");
+    let second = mount();
+    let came = read(&second);
+    assert!(came <= SIZE / 2, "{came} bytes came from the store");
 }
