@@ -26,6 +26,7 @@ import common  # noqa: E402
 import jobs as trees  # noqa: E402
 import kinds  # noqa: E402
 import servers  # noqa: E402
+from limited import Disk  # noqa: E402
 
 BIG_MIB, CYCLE_MIB, CYCLE_TIMES, CACHE_MIB = 512, 256, 4, 128
 RANDOM_READS, RANDOM_BYTES = 2000, 65536
@@ -36,7 +37,9 @@ AT_RANDOM = f"""
 import os, random, sys, zlib
 file = os.open("big", os.O_RDONLY)
 places = random.Random(5).sample(range(os.fstat(file).st_size // {RANDOM_BYTES}), {RANDOM_READS})
-if sys.argv[1:]:
+if "random" in sys.argv:
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+if "told" in sys.argv:
     import foresee
     foresee.hint_segments("big", [(place * {RANDOM_BYTES}, {RANDOM_BYTES}) for place in places])
 total = 0
@@ -54,7 +57,21 @@ for _ in range({CYCLE_TIMES}):
         total = zlib.crc32(piece[:count], total)
 print(total)
 """
+# One process reads in order, another at random in another file meanwhile.
+BESIDE = f"""
+import os, random, subprocess
+other = os.fork()
+if other == 0:
+    file = os.open("cycle", os.O_RDONLY)
+    while True:
+        os.pread(file, {RANDOM_BYTES}, random.randrange(os.fstat(file).st_size // {RANDOM_BYTES}) * {RANDOM_BYTES})
+subprocess.run(["md5sum", "big"])
+os.kill(other, 9)
+"""
 PYTHON = [sys.executable, "-S", "-c"]
+# What is in the page cache is read as quickly as it is copied: a checksum of it would take longer.
+ONCE = "dd if=cycle of=/dev/null bs=1M status=none"
+WARM_TIMES = 8
 # The command, as it is given here.
 FORESEE = object()
 HINT_LIBRARY = {"PYTHONPATH": str(common.ROOT / "bindings/python"), "LD_LIBRARY_PATH": str(common.ROOT / "target/release")}
@@ -83,6 +100,21 @@ class Mountpoint(kinds.OverS3):
         return ["env", *CREDENTIALS, self.program, servers.BUCKET, place.mount, "--endpoint-url", self.url(), "--region", REGION, *options]
 
 
+class Plain(kinds.Kind):
+    """The data where they are, for what the page cache has: nothing is quicker."""
+
+    needs_root = True
+
+    def make_cold(self, place):
+        """What is measured is warm."""
+
+    def attach(self, place):
+        kinds.mount("none", "bind", place.data, place.mount)
+
+    def count(self, _):
+        return {"bytes": 0, "requests": {}}
+
+
 MOUNTS = [
     Foresee("foresee", "--memory", f"{CACHE_MIB}MiB"),
     Foresee("foresee arc", "--memory", f"{CACHE_MIB}MiB", "--policy", "readahead:keep=arc"),
@@ -95,6 +127,7 @@ MOUNTS = [
     kinds.S3fs("s3fs use_cache", "-o", "use_cache=CACHE"),
     Mountpoint("mountpoint"),
     Mountpoint("mountpoint cache", "--cache", "CACHE", "--max-cache-size", str(CACHE_MIB)),
+    Plain("no mount"),
 ]
 
 
@@ -115,9 +148,13 @@ JOBS = [
         trees.lines_digest, is_told=True),
     Job("2,000 x 64 KiB at random in 512 MiB", [*PYTHON, AT_RANDOM]),
     Job("2,000 x 64 KiB at random, told", [*PYTHON, AT_RANDOM, "told"], is_told=True),
+    # The kernel, too.
+    Job("2,000 x 64 KiB at random, told, by FADV_RANDOM", [*PYTHON, AT_RANDOM, "told", "random"], is_told=True),
     Job("cat, 512 MiB", ["md5sum", "big"]),
     Job("256 MiB four times, 128 MiB of cache", [*PYTHON, CYCLE]),
-    Job("cat, 256 MiB, again", ["md5sum", "cycle"], before=["md5sum", "cycle"]),
+    Job("512 MiB in order, beside a reader at random", [*PYTHON, BESIDE]),
+    Job(f"256 MiB in order, {WARM_TIMES} times more", ["sh", "-c", f"for pass in $(seq {WARM_TIMES}); do {ONCE}; done"],
+        before=["sh", "-c", ONCE]),
 ]
 
 
@@ -131,6 +168,7 @@ class Place:
         stack.callback(kinds.abandon, self.mount)
         self.data, self.slowlink, self.foresee = arguments.data, arguments.slowlink, arguments.mount
         self.command = arguments.foresee
+        self.disk = Disk() if "SLOWDISK_MOUNT" in os.environ else None
 
 
 def make_data(root):
@@ -173,23 +211,36 @@ def cell(arguments, kind, job):
         return row | {"failed": str(why)}
 
 
-def is_ours(kind):
-    return isinstance(kind, Foresee)
+def is_for(kind, job):
+    """Whether the job says something of the mount."""
+    if isinstance(kind, Plain):
+        return job.before is not None
+    return isinstance(kind, Foresee) or not job.is_told
 
 
 def line(row):
     if "failed" in row:
-        return f"{row['job']:40} {row['mount']:16} {row['failed']}"
+        return f"{row['job']:46} {row['mount']:16} {row['failed']}"
     requests = ", ".join(f"{count} {method}" for method, count in row["requests"].items())
-    return f"{row['job']:40} {row['mount']:16} {row['elapsed_s']:7.1f} s {row['bytes'] / (1 << 20):8.1f} MiB   {requests}"
+    return f"{row['job']:46} {row['mount']:16} {row['elapsed_s']:7.1f} s {row['bytes'] / (1 << 20):8.1f} MiB   {requests}"
 
 
-def main():
-    parser = common.options(__doc__, "job")
+def options(text):
+    parser = common.options(text, "job")
     parser.add_argument("--mount", type=common.program, default=str(common.ROOT / "target/release/foresee-mount"),
                         help="the foresee-mount to measure")
     parser.add_argument("--slowlink", default=str(common.ROOT / "target/release/slowlink"), help="the slowlink to measure over")
     parser.add_argument("--only", nargs="+", default=[""], help="only jobs whose name holds one of these")
+    return parser
+
+
+def table(results):
+    for row in json.loads(results.read_text())["results"]:
+        print(line(row))
+
+
+def main():
+    parser = options(__doc__)
     parser.add_argument("--mounts", nargs="+", default=[kind.name for kind in MOUNTS], help="mounts to measure")
     parser.add_argument("--more", action="store_true", help="add to the results there are: a part of a round at a time")
     arguments = parser.parse_args()
@@ -203,15 +254,14 @@ def main():
             make_data(arguments.data)
             for _ in range(arguments.rounds):
                 for job in (job for job in JOBS if any(part in job.name for part in arguments.only)):
-                    for kind in (kind for kind in MOUNTS if kind.name in arguments.mounts and (is_ours(kind) or not job.is_told)):
+                    for kind in (kind for kind in MOUNTS if kind.name in arguments.mounts and is_for(kind, job)):
                         if lacking := kind.lacking():
                             print(f"{kind.name}: skipped: {lacking}", file=sys.stderr)
                             continue
                         raw["results"].append(cell(arguments, kind, job))
                         print(line(raw["results"][-1]), file=sys.stderr, flush=True)
                         common.keep(arguments, "mount", raw)
-    for row in json.loads(results.read_text())["results"]:
-        print(line(row))
+    table(results)
 
 
 if __name__ == "__main__":

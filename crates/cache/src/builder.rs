@@ -109,7 +109,8 @@ impl Builder {
 
     /// Keeps what memory gives up and will be wanted again in this file, on a disk of this machine's that is quicker than the stores:
     /// so many bytes at most, all that belongs to it included. It outlives the cache: the next one that is given the same file, with
-    /// blocks and bytes of the same number, finds there what it left, if it was killed too. One cache at a time has it.
+    /// blocks and bytes of the same number, finds there what it left, if it was killed too. One cache at a time writes it; others that are
+    /// given it, with the same numbers, read what that one keeps, and one of them takes its place once it is gone.
     ///
     /// What is read from it is checked, and of the version that its reader opened; so of two stores of one scheme that use one file, one
     /// after the other, equal names and versions must mean the same bytes. Where a store says that its versions do not last

@@ -173,6 +173,52 @@ fn a_tier_is_there_again_and_one_of_another_size_begins_anew() {
 }
 
 #[test]
+fn another_cache_reads_what_lies_there_and_takes_the_place_of_who_is_gone() {
+    let disk = Disk::new("shared");
+    let opened = || {
+        let cache = over_late(&disk.0, 32, 200, 150, SLOWER_US);
+        let file = cache.open("test://a").unwrap();
+        (cache, file)
+    };
+    let read = |file: &File, blocks: std::ops::Range<u64>| {
+        let expected = bytes("a", 0, file.len());
+        for block in blocks {
+            let mut buffer = vec![0; BLOCK as usize];
+            file.read_at(&mut buffer, block * BLOCK).unwrap();
+            assert!(buffer == expected[(block * BLOCK) as usize..][..BLOCK as usize], "block {block} is wrong");
+        }
+    };
+    let ((first, of_first), until) = (opened(), |what: &str, holds: &mut dyn FnMut() -> bool| {
+        assert!((0..1000).any(|_| holds()), "{what}");
+    });
+    until("it keeps some", &mut || {
+        read(&of_first, 0..60);
+        first.statistics().disk.bytes_written >= 55 * BLOCK
+    });
+    let (second, of_second) = opened();
+    assert!(second.statistics().disk.blocks_used >= 55);
+    until("the other one reads that", &mut || {
+        read(&of_second, 0..60);
+        second.statistics().disk.bytes_read >= 50 * BLOCK
+    });
+    // What the first one keeps later on is found some seconds after that.
+    until("it keeps more", &mut || {
+        read(&of_first, 0..100);
+        first.statistics().disk.bytes_written >= 95 * BLOCK
+    });
+    until("the other one sees it", &mut || {
+        read(&of_second, 0..100);
+        second.statistics().disk.blocks_used >= 95
+    });
+    assert_eq!((second.statistics().disk.bytes_written, second.statistics().disk.damaged), (0, 0));
+    drop((of_first, first));
+    until("it takes its place", &mut || {
+        read(&of_second, 0..150);
+        second.statistics().disk.bytes_written > 0
+    });
+}
+
+#[test]
 fn what_cannot_be_the_disk_is_said_and_not_touched() {
     let disk = Disk::new("refused");
     let open = |path: &Path, bytes| Cache::builder().memory(1 << 20).disk(path, bytes).open().map(drop);
@@ -185,7 +231,7 @@ fn what_cannot_be_the_disk_is_said_and_not_touched() {
     };
     refused(&disk.0, 20_000, "20000 bytes hold no block of 16384");
     let kept = Cache::builder().memory(1 << 20).disk(&disk.0, 1 << 20).open().unwrap();
-    refused(&disk.0, 1 << 20, "another cache has it");
+    refused(&disk.0, 2 << 20, "another cache has it, with blocks or bytes of another number");
     drop(kept);
     open(&disk.0, 1 << 20).unwrap();
     fs::write(&disk.0, "somebody's").unwrap();

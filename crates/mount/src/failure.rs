@@ -11,7 +11,8 @@ use fuser::Errno;
 pub struct Failure {
     /// The number.
     pub errno: i32,
-    why: String,
+    /// The words.
+    pub why: String,
 }
 
 impl Failure {

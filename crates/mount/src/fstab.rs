@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// What mount(8) says of every file system and keeps to itself, or what means nothing here.
-const PASSED_OVER: [&str; 22] = [
+const PASSED_OVER: [&str; 29] = [
     "rw",
     "defaults",
     "auto",
@@ -29,9 +29,17 @@ const PASSED_OVER: [&str; 22] = [
     "relatime",
     "diratime",
     "nodiratime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "lazytime",
+    "nolazytime",
+    "silent",
+    "loud",
 ];
 /// Settings of ours.
-const SETTINGS: [&str; 8] = ["memory", "disk", "policy", "metadata-ttl", "file-mode", "metrics", "log-level", "log"];
+const SETTINGS: [&str; 9] =
+    ["memory", "disk", "policy", "metadata-ttl", "deadline", "file-mode", "metrics", "log-level", "log"];
 
 /// Whether that is how we were called.
 pub fn is_helper(program: &OsStr) -> bool {
@@ -67,6 +75,10 @@ pub fn understood(given: &[String]) -> Result<Said, String> {
     for option in options.into_iter().filter(|it| !it.is_empty()) {
         match option.split_once('=') {
             None if option == "ro" => words.push("--read-only".into()),
+            None if option == "noexec" => words.push("--noexec".into()),
+            None if option == "remount" => {
+                return Err("mount.foresee: remount: unmount it, and mount it with the other options".to_owned());
+            }
             None if PASSED_OVER.contains(&option) => {}
             Some((name, value)) if SETTINGS.contains(&name) => words.push(format!("--{name}={value}")),
             Some(("environment", path)) => environment.extend(variables(path)?),
@@ -105,6 +117,9 @@ mod tests {
         let words = "mount --detach --memory=2GiB --metadata-ttl=5 s3://b/p /mnt/b";
         assert_eq!(said(&["s3://b/p", "/mnt/b", "-o", options]).as_deref(), Ok(words));
         assert_eq!(said(&["/a", "/b", "-n", "-o", "ro"]).as_deref(), Ok("mount --detach --read-only /a /b"));
+        let users = said(&["/a", "/b", "-o", "users,noexec,nosuid,nodev,strictatime"]);
+        assert_eq!(users.as_deref(), Ok("mount --detach --noexec /a /b"));
+        assert!(said(&["/a", "/b", "-o", "remount,ro"]).unwrap_err().contains("unmount it"));
         assert!(said(&["/a", "/b", "-o", "memroy=1G"]).unwrap_err().contains("memroy=1G"));
         assert!(said(&["/a", "/b", "-o", "environment=/no/file"]).unwrap_err().contains("/no/file"));
     }

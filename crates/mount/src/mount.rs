@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use foresee::Cache;
 use foresee_fuse::{Log, Mounted, NOT_ANSWERED, Process, Shown, To, log_file, serve};
+use foresee_object::ObjectStore;
 use foresee_run::say::say;
 use foresee_run::status::Status;
 use fuser::MountOption;
@@ -24,6 +25,9 @@ use crate::view::{REQUEST_BYTES_MAX, View};
 const THREADS: usize = 2;
 /// This part of the memory is for answers on their way to the kernel.
 const ANSWERS_PART: u64 = 16;
+/// What is written may take as much as this part of the memory beside it; enough for one upload at least.
+const WRITTEN_PART: u64 = 4;
+const WRITTEN_BYTES_MIN: u64 = 48 << 20;
 /// How far the kernel reads ahead of a sequential reader, in several requests: what we have not read ahead yet is asked for in time.
 const READ_AHEAD_BYTES: u64 = 4 << 20;
 /// What is longer is given back to the system when it is freed: each of the allocator's many heaps would keep what answers took.
@@ -32,10 +36,17 @@ const KEPT_ALLOCATION_MAX: i32 = 128 << 10;
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
 const STATUS_STACK_BYTES: usize = 128 << 10;
 
-/// Stores that take objects; the others are read only.
-const WRITABLE: [&str; 3] = ["s3", "gs", "az"];
-const READ_ONLY: [&str; 2] = ["http", "https"];
-/// Who mounts is told if the store has not answered by then: it is asked for two minutes.
+/// All buckets of one service.
+type Service = fn() -> ObjectStore;
+/// Stores by the scheme of their addresses, and whether they take objects.
+const STORES: [(&str, Service, bool); 5] = [
+    ("s3", ObjectStore::s3, true),
+    ("gs", ObjectStore::gcs, true),
+    ("az", ObjectStore::azure, true),
+    ("http", ObjectStore::http, false),
+    ("https", ObjectStore::https, false),
+];
+/// Who mounts is told if the store has not answered by then.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Mounts it; returns the exit status.
@@ -74,6 +85,12 @@ fn log(options: &Mount) -> Result<Log, String> {
 /// An empty directory, as what is in it would be covered.
 fn check_place(dir: &Path) -> Result<(), String> {
     let complain = |why: &str| Err(format!("{}: {why}", dir.display()));
+    if fs::canonicalize(dir).is_ok_and(|path| is_shown_at(&path)) {
+        return complain(&format!(
+            "a foresee shows something there already: 'foresee unmount {}' first",
+            dir.display()
+        ));
+    }
     match fs::read_dir(dir).map(|mut names| names.next().is_some()) {
         Ok(true) => complain("is not empty: name an empty directory"),
         Ok(false) => Ok(()),
@@ -83,6 +100,21 @@ fn check_place(dir: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => complain("is not there: make it first"),
         Err(error) => complain(&error.to_string()),
     }
+}
+
+/// Whether what is mounted there, if anything is, is one of ours: to end one that lies above another would end both.
+fn is_shown_at(path: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mut kinds = mounts.lines().rev().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        (words.next()? == escaped(path)).then(|| words.next())?
+    });
+    kinds.next().is_some_and(|kind| kind == "fuse.foresee")
+}
+
+/// A path as it stands in the system's list of mounts (fstab(5)).
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
 
 fn mounted(options: &Mount) -> Result<Mounted, String> {
@@ -97,10 +129,14 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     if let Some((path, bytes)) = &options.disk {
         builder = builder.disk(path, *bytes);
     }
+    for (scheme, store, _) in STORES {
+        builder = builder.store(scheme, Arc::new(store().deadline(options.deadline)));
+    }
     let cache = builder.open().map_err(|error| error.to_string())?;
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
-    let view = impatiently(&options.source, || View::new(tree, cache.clone(), answer_bytes as usize));
+    let written_bytes = (options.memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
+    let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes as usize, written_bytes as usize));
     let view = view.map_err(|failure| failure.to_string())?;
     let reads = view.reads();
     if let Some(metrics) = &options.metrics {
@@ -108,6 +144,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
         metrics.answer(move || Metrics::of(&reads, &cache))?;
     }
     let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];
+    of_mount.extend(options.noexec.then_some(MountOption::NoExec));
     of_mount.extend((!is_writable).then_some(MountOption::RO));
     let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
@@ -117,13 +154,13 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
 }
 
 /// Asks a store, and says so if it takes long: a wrong address is most often one where nobody answers.
-fn impatiently<T>(source: &str, ask: impl FnOnce() -> T) -> T {
+fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> T) -> T {
     let (answered, answer) = channel::<()>();
     thread::scope(|scope| {
         let _ = thread::Builder::new().spawn_scoped(scope, move || {
             if answer.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
                 // Not to the log: in the background as well, somebody waits at a terminal.
-                say(format_args!("{source}: no answer yet; it is asked for two minutes"));
+                say(format_args!("{source}: no answer yet; it is asked for {} seconds", deadline.as_secs_f64()));
             }
         });
         let asked = ask();
@@ -153,21 +190,21 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     let lasting = options.metadata_ttl / 2;
     let Some((scheme, place)) = options.source.split_once("://") else {
         let directory = Directory::new(Path::new(&options.source), lasting);
-        return Ok(Arc::new(directory.map_err(|error| format!("{}: {error}", options.source))?));
+        let complaint =
+            |error| format!("{}: {error}: name a directory, or a store as in s3://BUCKET/PREFIX", options.source);
+        return Ok(Arc::new(directory.map_err(complaint)?));
     };
-    if !WRITABLE.contains(&scheme) && !READ_ONLY.contains(&scheme) {
-        let known = [&WRITABLE[..], &READ_ONLY].concat().join(", ");
-        return Err(format!(
-            "{}: no such kind of store: there are {known}, and directories by their path",
-            options.source
-        ));
-    }
+    let Some((.., takes_objects)) = STORES.into_iter().find(|(it, ..)| *it == scheme) else {
+        let known = STORES.map(|(scheme, ..)| scheme).join(", ");
+        let source = &options.source;
+        return Err(format!("{source}: no such kind of store: there are {known}, and directories by their path"));
+    };
     if place.is_empty() || place.starts_with('/') {
-        return Err(format!("{}: it names no bucket or host", options.source));
+        return Err(format!("{}: it names no bucket or host, as s3://BUCKET/PREFIX does", options.source));
     }
     // SAFETY: neither takes arguments or can fail.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
     let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };
-    let is_writable = !options.read_only && WRITABLE.contains(&scheme);
+    let is_writable = takes_objects && !options.read_only;
     Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
 }

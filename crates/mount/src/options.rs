@@ -21,7 +21,7 @@ pub enum Cli {
     /// endpoints are the environment's: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, or AWS_PROFILE's in
     /// ~/.aws; GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY. Needs /dev/fuse, and root or
     /// fusermount3. Ends as CMD does.
-    Mount(Mount),
+    Mount(Box<Mount>),
     /// Unmount what is shown at DIR, if it is not in use; also where the foresee that showed it was killed
     Unmount {
         /// Where it is
@@ -54,9 +54,15 @@ pub struct Mount {
     /// Refuse to write
     #[arg(long)]
     pub read_only: bool,
+    /// Refuse to execute what is shown
+    #[arg(long)]
+    pub noexec: bool,
     /// For how long names, sizes and times are taken to stay as they are
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = sizes::seconds)]
     pub metadata_ttl: Duration,
+    /// For how long a store that does not answer, or fails in passing, is asked again before who reads or writes gets an error
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = sizes::deadline)]
+    pub deadline: Duration,
     /// Permissions of files of an object store
     #[arg(long, value_name = "MODE", default_value = "644", value_parser = sizes::mode)]
     pub file_mode: u16,

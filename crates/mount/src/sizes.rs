@@ -28,6 +28,14 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| format!("'{text}' is no number of seconds"))
 }
 
+/// A number of seconds in which something can be answered.
+pub fn deadline(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err(format!("'{text}' leaves no time for an answer: say 1 at least")),
+        deadline => Ok(deadline),
+    }
+}
+
 /// Permissions as chmod takes them: `644`.
 pub fn mode(text: &str) -> Result<u16, String> {
     let mode = u16::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
@@ -48,6 +56,8 @@ mod tests {
         assert!(disk("/a").is_err());
         assert_eq!(seconds("1.5s"), Ok(Duration::from_millis(1500)));
         assert!(seconds("-1").is_err());
+        assert_eq!(deadline("2"), Ok(Duration::from_secs(2)));
+        assert!(deadline("0").is_err());
         assert_eq!(mode("755"), Ok(0o755));
         assert!(mode("1755").is_err() && mode("8").is_err());
     }

@@ -13,7 +13,7 @@ pub struct Faults {
     pub seed: u64,
     /// Answered with 503.
     pub busy: u64,
-    /// Connections that end within an answer.
+    /// Connections that end within an answer; of what changes something before it, and whether that is done by then is drawn as well.
     pub cut: u64,
     /// Answers that are shorter than was asked for, and say so in their length alone.
     pub short: u64,

@@ -59,6 +59,8 @@ struct State {
     versions: Versions,
     faults: Faults,
     is_away: AtomicBool,
+    /// Microseconds before each answer.
+    late_us: AtomicU64,
     /// Whether nobody may write.
     is_read_only: AtomicBool,
     /// Parts of objects that are not there yet.
@@ -90,6 +92,7 @@ impl Server {
             versions,
             faults,
             is_away: AtomicBool::new(false),
+            late_us: AtomicU64::new(0),
             is_read_only: AtomicBool::new(false),
             uploads: Mutex::default(),
             page_names: AtomicUsize::new(2),
@@ -128,6 +131,11 @@ impl Server {
     /// It answers nobody, or does again.
     pub fn go_away(&self, is_away: bool) {
         self.state.is_away.store(is_away, SeqCst);
+    }
+
+    /// Its answers come so much later from now on.
+    pub fn answer_after(&self, time: Duration) {
+        self.state.late_us.store(time.as_micros() as u64, SeqCst);
     }
 
     /// Its lists have so many names a page from now on.
@@ -177,6 +185,7 @@ impl State {
                 return;
             }
             self.asked.lock().unwrap().push(format!("{} {}", request.line, request.range.as_deref().unwrap_or("")));
+            thread::sleep(Duration::from_micros(self.late_us.load(SeqCst)));
             let fault = self.faults.of(&request);
             if fault == Some(Fault::Busy) {
                 let (head, body) = refusal("503 Slow Down", "SlowDown");
@@ -187,6 +196,14 @@ impl State {
             }
             if let Some(Fault::Late(micros)) = fault {
                 thread::sleep(Duration::from_micros(micros));
+            }
+            if let Some(Fault::Cut(part)) = fault
+                && request.changes_something()
+            {
+                if part % 2 == 0 {
+                    self.answer(&request);
+                }
+                return;
             }
             let (head, body) = self.answer(&request);
             let (said, sent) = match fault {
@@ -229,7 +246,7 @@ impl State {
             let page = list::page(keys, &request.query, self.page_names.load(SeqCst));
             return (String::from("HTTP/1.1 200 OK\r\n"), page);
         }
-        if !matches!(&*request.method, "GET" | "HEAD") && self.is_read_only.load(SeqCst) {
+        if request.changes_something() && self.is_read_only.load(SeqCst) {
             return refusal("403 Forbidden", "AccessDenied");
         }
         if let Some(answer) = self.write(request) {

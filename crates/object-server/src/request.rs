@@ -61,6 +61,11 @@ impl Request {
         Some(request)
     }
 
+    /// Whether it is more than a question.
+    pub fn changes_something(&self) -> bool {
+        !matches!(&*self.method, "GET" | "HEAD")
+    }
+
     /// What is wanted of so many bytes: empty if there is none of it.
     pub fn bytes(&self, size: usize) -> Option<Range<usize>> {
         let (first, last) = self.range.as_ref()?.strip_prefix("bytes=")?.split_once('-')?;

@@ -76,7 +76,7 @@ impl Bucket {
     }
 
     /// Asks again for as long as answers end too early.
-    async fn whole<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> Result<T, Error> {
+    pub async fn whole<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> Result<T, Error> {
         let mut garbled = 0;
         loop {
             match ask().await {
@@ -110,13 +110,20 @@ impl Bucket {
     /// Removes an object.
     pub fn remove(&self, key: &str) -> Result<(), Error> {
         let path = self.path_to_write(key)?;
-        self.ask(async { self.objects().delete(&path).await.map_err(|error| self.explain(&error)) })
+        self.ask(self.delete(&path))
     }
 
     /// Gives an object another name: it is removed where it was once it is whole where it is to be.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         let (from, to) = (self.path_to_write(from)?, self.path_to_write(to)?);
-        self.ask(async { self.objects().rename(&from, &to).await.map_err(|error| self.explain(&error)) })
+        self.ask(async {
+            self.whole(async || self.objects().copy(&from, &to).await).await?;
+            self.delete(&from).await
+        })
+    }
+
+    async fn delete(&self, path: &Path) -> Result<(), Error> {
+        self.whole(async || self.objects().delete(path).await).await
     }
 
     /// Pages of a server that only shows them are not written.

@@ -30,7 +30,8 @@ impl Place {
 
     /// Settings that no client can be made of.
     pub fn unusable(&self, why: &object_store::Error) -> Error {
-        error(io::ErrorKind::InvalidInput, format!("{}: {why}", self.url()))
+        let remedy = self.service.credentials();
+        error(io::ErrorKind::InvalidInput, format!("{}: {why}: look at what is set; it takes {remedy}", self.url()))
     }
 
     /// Nobody says who asks.

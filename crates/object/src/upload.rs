@@ -1,5 +1,6 @@
 //! An object that is written: in parts, several at once, and there as a whole or not at all.
 
+use std::io;
 use std::sync::Arc;
 
 use foresee_store::{Error, Upload};
@@ -12,6 +13,9 @@ use crate::bucket::Bucket;
 const PART_BYTES: usize = 8 << 20;
 /// Parts under way at once, beside the one that is filled.
 const PARTS_AT_ONCE: usize = 3;
+/// A store that is asked once more, because its answer was lost, does not know the upload any more.
+const FINISHED_OR_GIVEN_UP: &str =
+    "its upload was finished by a request whose answer was lost, or given up: write it once more";
 
 /// Its bytes so far.
 pub(crate) struct Written {
@@ -31,7 +35,7 @@ impl Written {
     async fn put_part(&mut self) -> Result<(), Error> {
         let explained = |error| self.bucket.explain(&error);
         if self.parts.is_none() {
-            let upload = self.bucket.objects().put_multipart(&self.path).await.map_err(explained)?;
+            let upload = self.bucket.whole(async || self.bucket.objects().put_multipart(&self.path).await).await?;
             self.parts = Some(WriteMultipart::new_with_chunk_size(upload, PART_BYTES));
         }
         let Some(parts) = &mut self.parts else { return Ok(()) };
@@ -57,14 +61,17 @@ impl Upload for Written {
 
     fn finish(mut self: Box<Self>) -> Result<(), Error> {
         let (bucket, rest) = (Arc::clone(&self.bucket), std::mem::take(&mut self.rest));
-        let explained = |error| bucket.explain(&error);
         match self.parts.take() {
             None => bucket.ask(async {
-                bucket.objects().put(&self.path, PutPayload::from(rest)).await.map(drop).map_err(explained)
+                let all = PutPayload::from(rest);
+                bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await.map(drop)
             }),
             Some(mut parts) => bucket.ask(async {
                 parts.put(rest.into());
-                parts.finish().await.map(drop).map_err(explained)
+                parts.finish().await.map(drop).map_err(|error| match bucket.explain(&error) {
+                    Error::NotFound => io::Error::other(FINISHED_OR_GIVEN_UP).into(),
+                    error => error,
+                })
             }),
         }
     }

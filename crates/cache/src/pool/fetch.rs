@@ -12,7 +12,7 @@ use super::memory::Memory;
 use super::objects::Origin;
 use super::opened::{Opened, caught};
 use super::promise::Promise;
-use super::second::{Keep, Recall};
+use super::second::{Keep, Look, Looked, Recall};
 use crate::tier::Entry;
 
 /// Something to do.
@@ -27,6 +27,8 @@ pub enum Task {
     Recall(Recall),
     /// Write a frame to the second tier.
     Keep(Keep),
+    /// Look at what another cache has put on the second tier.
+    Look(Look),
     /// Ask what a reader will read next.
     Pull(ReaderId),
 }
@@ -59,6 +61,8 @@ pub enum Done {
     Recalled(Recall, Vec<bool>, Duration),
     /// A frame was written to the second tier, or not.
     Kept(Keep, io::Result<Entry>),
+    /// Entries of the second tier were looked at, from this one on: what they say, and whether it is this cache's by now.
+    Looked(u32, io::Result<Looked>),
     /// A reader is to be asked; by whoever knows it.
     Pull(ReaderId),
 }
@@ -82,6 +86,7 @@ impl Task {
                 let written = keep.run();
                 Done::Kept(keep, written)
             }
+            Task::Look(look) => Done::Looked(look.first, look.run()),
             Task::Pull(reader) => Done::Pull(reader),
         }
     }

@@ -381,6 +381,10 @@ impl PoolHost {
                 self.let_go(keep.frame);
                 None
             }
+            Done::Looked(first, looked) => {
+                self.second.as_mut()?.looked(first, looked);
+                None
+            }
             Done::Asked(..) | Done::Pull(_) => None,
         }
     }

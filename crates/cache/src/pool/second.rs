@@ -14,7 +14,7 @@ use super::fetch::Task;
 use super::frame::{Pin, Uses};
 use super::memory::{Memory, key};
 use super::workers::Workers;
-use crate::tier::{Entry, Found, Key, ObjectKey, SlotFile, Tier};
+use crate::tier::{Entry, Found, Key, LOOKED_AT_ONCE, ObjectKey, SlotFile, Tier};
 
 /// Frames that what is written may hold: enough that the disk is kept busy.
 const HELD_MAX: usize = 64;
@@ -62,6 +62,24 @@ pub struct Keep {
     pub memory: Arc<Memory>,
     /// Where it goes.
     pub file: Arc<SlotFile>,
+}
+
+/// Entries to be looked at, of a file that another cache writes.
+pub struct Look {
+    /// The first of them.
+    pub first: u32,
+    /// Where they lie.
+    pub file: Arc<SlotFile>,
+}
+
+/// What they say, and whether the file is this cache's to write by now.
+pub type Looked = (Vec<Option<Entry>>, bool);
+
+impl Look {
+    /// Does it.
+    pub fn run(&self) -> std::io::Result<Looked> {
+        self.file.look(self.first, LOOKED_AT_ONCE)
+    }
 }
 
 impl Recall {
@@ -154,12 +172,28 @@ impl Second {
         frames: &[u32],
     ) -> Vec<Found> {
         let found = self.tier.recall(usize::from(device.0), object, first, frames.len());
+        if found.len() < frames.len() {
+            let look = self.tier.look();
+            self.look(look);
+        }
         if !found.is_empty() {
             let frames = found.iter().map(|it| frames[it.at]).collect();
             let (memory, file) = (Arc::clone(&self.memory), Arc::clone(&self.tier.file));
             self.recalling.add(Task::Recall(Recall { fetch, found: found.clone(), frames, memory, file }), class);
         }
         found
+    }
+
+    fn look(&self, first: Option<u32>) {
+        if let Some(first) = first {
+            self.recalling.add(Task::Look(Look { first, file: Arc::clone(&self.tier.file) }), Class::Guessed);
+        }
+    }
+
+    /// Some entries were looked at.
+    pub fn looked(&mut self, first: u32, looked: std::io::Result<Looked>) {
+        let next = self.tier.looked(first, looked);
+        self.look(next);
     }
 
     /// These blocks of an object came from their store into these frames.

@@ -1,4 +1,4 @@
-//! The file: opened by one process at a time, read and written a slot at a time.
+//! The file: written by one cache at a time, read by any, a slot at a time.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -18,7 +18,7 @@ const INDEX_READ_BYTES: usize = ENTRY_BYTES << 14;
 
 /// The file.
 pub struct SlotFile {
-    /// Has the header and the entries; it is locked.
+    /// Has the header and the entries; it is locked by who writes.
     file: File,
     /// The same past the page cache, for the slots; where that cannot be had, the same.
     slots: File,
@@ -27,10 +27,11 @@ pub struct SlotFile {
 
 impl SlotFile {
     /// Opens the file, or makes it, and reads what its entries say. One that was made for other sizes begins anew, with no entries.
+    /// Returns whether it is this cache's to write: another one may have it.
     ///
     /// # Errors
-    /// If it cannot be had, if another cache has it, or if it is something else: then nothing of it is touched.
-    pub fn open(path: &Path, layout: Layout) -> io::Result<(Self, Vec<Option<Entry>>)> {
+    /// If it cannot be had, if another cache has it for other sizes, or if it is something else: then nothing of it is touched.
+    pub fn open(path: &Path, layout: Layout) -> io::Result<(Self, Vec<Option<Entry>>, bool)> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         // It has what others may not be allowed to read. A pipe would be waited for.
@@ -39,7 +40,7 @@ impl SlotFile {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
-        lock(&file)?;
+        let is_ours = lock(&file)?;
         let (header, mut found) = (layout.header(), vec![0; PAGE as usize]);
         let found_bytes = file.read_at(&mut found, 0)?;
         found.truncate(found_bytes);
@@ -48,19 +49,43 @@ impl SlotFile {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         let is_same = found == header;
+        if !is_ours && !is_same {
+            let why =
+                "another cache has it, with blocks or bytes of another number: give both the same, or a file each";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+        }
         if !is_same {
             // In this order: whenever it is killed, the file is empty or has a header.
             file.set_len(0)?;
             file.write_all_at(&header, 0)?;
         }
-        if file.metadata()?.len() != layout.bytes() {
+        if is_ours && file.metadata()?.len() != layout.bytes() {
             file.set_len(layout.bytes())?;
         }
-        let entries = if is_same { entries(&file, layout)? } else { vec![None; layout.slots as usize] };
+        let entries =
+            if is_same { entries(&file, layout, 0, layout.slots)? } else { vec![None; layout.slots as usize] };
         let same = format!("/proc/self/fd/{}", file.as_raw_fd());
         let direct = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(same);
         let slots = direct.or_else(|_| file.try_clone())?;
-        Ok((SlotFile { file, slots, layout }, entries))
+        Ok((SlotFile { file, slots, layout }, entries, is_ours))
+    }
+
+    /// What some entries say by now, from the first one on, and whether the file is this cache's to write from now on: who had it is gone.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn look(&self, first: u32, count: u32) -> io::Result<(Vec<Option<Entry>>, bool)> {
+        let count = count.min(self.layout.slots - first);
+        let is_ours = first == 0 && try_lock(&self.file)?;
+        let (header, mut found) = (self.layout.header(), vec![0; PAGE as usize]);
+        self.file.read_exact_at(&mut found, 0)?;
+        if found == header {
+            return Ok((entries(&self.file, self.layout, first, count)?, is_ours));
+        }
+        // It has been another one's since, who made it for other sizes.
+        // SAFETY: a descriptor that is open; no memory is handed over.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+        Ok((vec![None; count as usize], false))
     }
 
     /// Reads slots that lie in a row. Each piece is one slot's. Returns whether all of it came.
@@ -104,31 +129,37 @@ impl SlotFile {
     }
 }
 
-fn lock(file: &File) -> io::Result<()> {
-    let begun = Instant::now();
-    loop {
-        // SAFETY: a descriptor that is open; no memory is handed over.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-            return Ok(());
-        }
-        match io::Error::last_os_error() {
-            error if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ if begun.elapsed() < LOCK_PATIENCE => thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let why = "another cache has it: give each a file of its own, or let one serve all";
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
-            }
-        }
+/// Locks it, if nobody else has it.
+fn try_lock(file: &File) -> io::Result<bool> {
+    // SAFETY: a descriptor that is open; no memory is handed over.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        error => Err(error),
     }
 }
 
-fn entries(file: &File, layout: Layout) -> io::Result<Vec<Option<Entry>>> {
-    let mut entries = Vec::with_capacity(layout.slots as usize);
-    let mut buffer = vec![0; INDEX_READ_BYTES];
-    while entries.len() < layout.slots as usize {
-        let left = (layout.slots as usize - entries.len()) * ENTRY_BYTES;
+/// The same with some patience.
+fn lock(file: &File) -> io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        let is_ours = try_lock(file)?;
+        if is_ours || begun.elapsed() >= LOCK_PATIENCE {
+            return Ok(is_ours);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn entries(file: &File, layout: Layout, first: u32, count: u32) -> io::Result<Vec<Option<Entry>>> {
+    let mut entries = Vec::with_capacity(count as usize);
+    let mut buffer = vec![0; INDEX_READ_BYTES.min(count as usize * ENTRY_BYTES)];
+    while entries.len() < count as usize {
+        let left = (count as usize - entries.len()) * ENTRY_BYTES;
         let buffer = &mut buffer[..left.min(INDEX_READ_BYTES)];
-        file.read_exact_at(buffer, layout.entry_at(entries.len() as u32))?;
+        file.read_exact_at(buffer, layout.entry_at(first + entries.len() as u32))?;
         entries.extend(buffer.as_chunks().0.iter().map(Entry::decoded));
     }
     Ok(entries)

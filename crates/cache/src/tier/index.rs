@@ -93,6 +93,14 @@ impl Index {
         Some(entry)
     }
 
+    /// Another cache has put this into a slot, or nothing.
+    pub fn replace(&mut self, slot: u32, entry: Option<Entry>) {
+        if self.slots[slot as usize].entry != entry {
+            self.take(slot);
+            entry.into_iter().for_each(|entry| self.put(slot, entry));
+        }
+    }
+
     /// The slot that is to be written next. None if all are in use just now.
     pub fn next(&mut self) -> Option<u32> {
         // The second time round none has been read since.

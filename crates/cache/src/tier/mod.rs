@@ -6,11 +6,12 @@
 //! ```
 //!
 //! What is read from it is checked against its checksum, always: a slot that was torn, flipped, cut off or that belongs to another block is
-//! a miss. So nothing is ever synchronised, and nothing is repaired when it is opened.
+//! a miss. So nothing is ever synchronised, nothing is repaired when it is opened, and other caches may read what one of them writes.
 
 mod caution;
 mod file;
 mod ghosts;
+mod guest;
 mod index;
 mod key;
 mod layout;
@@ -20,10 +21,11 @@ mod wear;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use caution::Caution;
 use ghosts::Ghosts;
+use guest::Guest;
 use index::Index;
 use pace::Pace;
 use wear::Wear;
@@ -32,6 +34,7 @@ use crate::error::Error;
 use crate::statistics::DiskStatistics;
 
 pub use file::SlotFile;
+pub use guest::LOOKED_AT_ONCE;
 pub use key::{Key, ObjectKey};
 pub use layout::{Entry, Layout};
 
@@ -51,6 +54,8 @@ pub struct Tier {
     /// What does it.
     pub file: Arc<SlotFile>,
     index: Index,
+    /// If the file is another cache's.
+    guest: Option<Guest>,
     ghosts: Ghosts,
     wear: Wear,
     /// What requests took.
@@ -73,12 +78,13 @@ impl Tier {
     /// If the file cannot be had.
     pub fn open(path: &Path, layout: Layout, frames: usize) -> Result<Self, Error> {
         let failed = |error| Error::Disk { path: path.into(), error: Arc::new(error) };
-        let (file, entries) = SlotFile::open(path, layout).map_err(failed)?;
+        let (file, entries, is_ours) = SlotFile::open(path, layout).map_err(failed)?;
         let index = Index::new(entries);
         let (slots, used) = (u64::from(layout.slots), u64::from(index.used()));
         Ok(Tier {
             file: Arc::new(file),
             index,
+            guest: (!is_ours).then(|| Guest::new(layout.slots, Instant::now())),
             ghosts: Ghosts::new(layout.slots as usize + frames),
             wear: Wear::new(slots, used),
             pace: Pace::default(),
@@ -120,13 +126,33 @@ impl Tier {
                 self.statistics.bytes_read += self.slot_bytes;
             } else {
                 self.index.take(it.slot);
-                self.statistics.damaged += 1;
+                self.statistics.damaged += u64::from(self.guest.is_none());
             }
         }
-        match good.contains(&false) {
-            true => self.reading.failed(),
-            false => self.reading.went_well(),
+        match (good.contains(&false), &mut self.guest) {
+            (false, _) => self.reading.went_well(),
+            (true, None) => self.reading.failed(),
+            // It has something else by now.
+            (true, Some(guest)) => guest.was_wrong(Instant::now()),
         }
+    }
+
+    /// Something is not here: the first of the entries of another cache's file that are to be looked at now, if any are.
+    pub fn look(&mut self) -> Option<u32> {
+        self.guest.as_mut()?.look(Instant::now())
+    }
+
+    /// Some entries were looked at, and whether the file is this cache's by now. The first of those to be looked at next.
+    pub fn looked(&mut self, first: u32, looked: io::Result<(Vec<Option<Entry>>, bool)>) -> Option<u32> {
+        let guest = self.guest.as_mut()?;
+        let (entries, is_ours) = looked.unwrap_or_default();
+        let next = guest.looked(entries.len() as u32, is_ours, Instant::now());
+        (first..).zip(entries).for_each(|(slot, entry)| self.index.replace(slot, entry));
+        if guest.is_heir() {
+            self.guest = None;
+            self.wear = Wear::new(self.statistics.blocks as u64, u64::from(self.index.used()));
+        }
+        next
     }
 
     /// A block came from its store. Whether it had been given up lately: then it is worth its place here.
@@ -142,7 +168,7 @@ impl Tier {
 
     /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not worth it; [`Tier::kept`] follows.
     pub fn keep(&mut self) -> Option<u32> {
-        if !self.writing.may_try() || !self.wear.pay() {
+        if self.guest.is_some() || !self.writing.may_try() || !self.wear.pay() {
             return None;
         }
         let slot = self.index.next()?;

@@ -85,7 +85,7 @@ pub trait Writing: Send + Sync {
     /// Begins a file. What has its name keeps that until it is finished.
     fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure>;
 
-    /// A file was finished.
+    /// A file was finished, or may have been.
     fn finished(&self, path: &Path);
 
     /// Removes a file.

@@ -6,6 +6,7 @@ mod directories;
 mod files;
 mod handles;
 mod hints;
+mod kept;
 mod writes;
 mod written;
 
@@ -41,6 +42,7 @@ use directories::OpenDirectory;
 use files::OpenFile;
 use handles::Handles;
 use hints::Told;
+use kept::Room;
 use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
@@ -67,7 +69,9 @@ pub struct Shown {
     writes: Handles<Descriptor>,
     directories: Handles<OpenDirectory>,
     /// What answers may take beside the cache.
-    answers: Allowance,
+    answers: Arc<Allowance>,
+    /// What is written may take as much beside that.
+    room: Arc<Room>,
     /// What came of them.
     reads: Arc<Reads>,
     /// Errors that were told of.
@@ -82,11 +86,11 @@ pub struct View {
 }
 
 impl View {
-    /// Shows a tree, whose files are read through this cache, with so many bytes for answers.
+    /// Shows a tree, whose files are read through this cache, with so many bytes for answers, and for what is written.
     ///
     /// # Errors
     /// If its root cannot be had, or the system has no threads.
-    pub fn new(tree: Arc<dyn Tree>, cache: Cache, answer_bytes: usize) -> Result<Self, Failure> {
+    pub fn new(tree: Arc<dyn Tree>, cache: Cache, answer_bytes: usize, written_bytes: usize) -> Result<Self, Failure> {
         let (root, entry) = tree.root();
         let shown = Arc::new(Shown {
             nodes: Mutex::new(Nodes::new(&root, entry?)),
@@ -98,6 +102,7 @@ impl View {
             writes: Handles::default(),
             directories: Handles::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
+            room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
             reads: Arc::default(),
             told: Mutex::default(),
             handles: AtomicU64::new(1),

@@ -56,7 +56,7 @@ impl Shown {
 
     fn begin(&self, path: Arc<Path>, number: u64, flags: i32, thread: u32) -> (u64, FopenFlags) {
         self.nodes().resize(number, 0);
-        self.open_written(Arc::new(Written::new(path, number)), flags, thread)
+        self.open_written(Arc::new(Written::new(path, number, Arc::clone(&self.room))), flags, thread)
     }
 
     fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {

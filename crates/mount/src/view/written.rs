@@ -1,7 +1,8 @@
 //! A file that is being written: there as a whole when it is closed, or not at all.
 //!
-//! What is short is kept in memory until then: it is written in any order, read and cut, and put in its own place once more if it is
-//! written further after that. What is longer goes to the store in order as it is written, and is not written any more once it is there.
+//! What is short is kept until then: it is written in any order, read and cut, and put in its own place once more if it is written further
+//! after that. What is longer goes to the store in order as it is written, or at the end where there is no room for one upload more, and
+//! is not written any more once it is there.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
@@ -11,11 +12,15 @@ use std::sync::{Arc, Mutex};
 use foresee::store::Upload;
 use foresee_run::pool::lock;
 
+use super::kept::{Kept, Room};
+use crate::allowance::Allowed;
 use crate::failure::Failure;
 use crate::tree::Writing;
 
 /// As much of a file is kept until it is closed.
 const KEPT_BYTES_MAX: u64 = 8 << 20;
+/// What an upload takes: parts of 8 MiB that are on their way, and the one that is filled.
+const UPLOAD_BYTES: usize = 40 << 20;
 
 /// One of them.
 pub struct Written {
@@ -29,45 +34,57 @@ pub struct Written {
     size: AtomicU64,
     /// Whether what was written so far is there.
     is_finished: AtomicBool,
+    room: Arc<Room>,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
-    /// All of it, unless it is longer.
-    kept: Vec<u8>,
+    /// All of it, unless some was sent.
+    kept: Kept,
     upload: Option<Box<dyn Upload>>,
+    /// What these two may take.
+    room: Allowed,
     /// Why it never will be there.
     failed: Option<Failure>,
 }
 
 impl State {
-    /// Goes on by an upload from here.
-    fn begin(&mut self, to: &dyn Writing, path: &Path) -> Result<&mut Box<dyn Upload>, Failure> {
-        let upload = self.upload.insert(to.create(path)?);
-        upload.write(&std::mem::take(&mut self.kept)).map_err(|error| failure(path, error))?;
+    /// An upload that has all that is kept.
+    fn begun(&self, to: &dyn Writing, path: &Path) -> Result<Box<dyn Upload>, Failure> {
+        let mut upload = to.create(path)?;
+        self.kept.send(&mut *upload, |error| failure(path, error))?;
         Ok(upload)
     }
 
     /// Adds bytes at the end of what is long.
     fn add(&mut self, to: &dyn Writing, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let upload = match &mut self.upload {
-            Some(upload) => upload,
-            None => self.begin(to, path)?,
-        };
-        upload.write(bytes).map_err(|error| failure(path, error))
+        // What once had no room for it goes on without: all of that would be sent here and now.
+        if self.upload.is_none() && self.kept.len() <= KEPT_BYTES_MAX && self.room.grow(UPLOAD_BYTES) {
+            self.upload = Some(self.begun(to, path)?);
+            self.kept = Kept::default();
+        }
+        match &mut self.upload {
+            Some(upload) => upload.write(bytes).map_err(|error| failure(path, error)),
+            None => {
+                let end = self.kept.len();
+                self.kept.resize(end + bytes.len() as u64, &mut self.room)?;
+                self.kept.write_at(bytes, end)
+            }
+        }
     }
 
-    fn put(&mut self, to: &dyn Writing, path: &Path) -> Result<(), Failure> {
+    fn put(&mut self, to: &dyn Writing, path: &Path, room: &Room) -> Result<(), Failure> {
+        let _in_turn = matches!(self.kept, Kept::File(..)).then(|| lock(&room.of_files));
         let upload = match self.upload.take() {
             Some(upload) => upload,
-            None => {
-                let mut upload = to.create(path)?;
-                upload.write(&self.kept).map_err(|error| failure(path, error))?;
-                upload
-            }
+            None => self.begun(to, path)?,
         };
         upload.finish().map_err(|error| failure(path, error))
+    }
+
+    /// What is not needed any more is given back.
+    fn let_go(&mut self, room: &Room) {
+        (self.kept, self.upload, self.room) = (Kept::default(), None, room.memory.nothing());
     }
 
     fn fail(&mut self, why: Failure) -> Failure {
@@ -82,9 +99,11 @@ fn failure(path: &Path, error: foresee::store::Error) -> Failure {
 
 impl Written {
     /// One that has no bytes yet.
-    pub fn new(path: Arc<Path>, number: u64) -> Self {
+    pub fn new(path: Arc<Path>, number: u64, room: Arc<Room>) -> Self {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
-        Written { path: Mutex::new(Some(path)), number, writers, size, is_finished, state: Mutex::default() }
+        let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
+        let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), failed: None });
+        Written { path, number, writers, size, is_finished, room, state }
     }
 
     /// One more descriptor can write it.
@@ -136,17 +155,18 @@ impl Written {
     }
 
     fn is_kept(&self, state: &State) -> bool {
-        state.kept.len() as u64 == self.size()
+        state.kept.len() == self.size() && self.size() <= KEPT_BYTES_MAX
     }
 
-    /// Takes what is kept to be so long, if it may be.
-    fn resize_kept(&self, state: &mut State, size: u64) -> bool {
+    /// Takes what is kept to be so long. Returns whether it may be.
+    fn resize_kept(&self, state: &mut State, size: u64) -> Result<bool, Failure> {
         let may = self.is_kept(state) && size <= KEPT_BYTES_MAX;
         if may {
-            state.kept.resize(size as usize, 0);
+            let State { kept, room, .. } = state;
+            kept.resize(size, room).map_err(|failure| state.fail(failure))?;
             self.changed(size);
         }
-        may
+        Ok(may)
     }
 
     fn changed(&self, size: u64) {
@@ -162,8 +182,8 @@ impl Written {
         }
         let end = offset + bytes.len() as u64;
         let size = end.max(self.size());
-        if self.resize_kept(&mut state, size) {
-            state.kept[offset as usize..end as usize].copy_from_slice(bytes);
+        if self.resize_kept(&mut state, size)? {
+            state.kept.write_at(bytes, offset).map_err(|failure| state.fail(failure))?;
             return Ok(size);
         }
         if offset != self.size() || (self.is_finished() && !self.is_kept(&state)) {
@@ -171,7 +191,7 @@ impl Written {
         }
         match self.path() {
             Some(path) => state.add(to, &path, bytes).map_err(|failure| state.fail(failure))?,
-            None => state.kept = Vec::new(),
+            None => state.let_go(&self.room),
         }
         self.changed(size);
         Ok(size)
@@ -183,13 +203,12 @@ impl Written {
         if !self.is_kept(&state) {
             return Err(Failure::of(libc::EOPNOTSUPP));
         }
-        let from = state.kept.get(offset as usize..).unwrap_or_default();
-        Ok(from[..from.len().min(size)].to_vec())
+        state.kept.read_at(offset, size)
     }
 
     /// Takes it to be so long, if it may be.
     pub fn resize(&self, size: u64) -> Result<(), Failure> {
-        match size == self.size() || self.resize_kept(&mut lock(&self.state), size) {
+        match size == self.size() || self.resize_kept(&mut lock(&self.state), size)? {
             true => Ok(()),
             false => Err(Failure::of(libc::EOPNOTSUPP)),
         }
@@ -202,9 +221,14 @@ impl Written {
             return Err(failure.clone());
         }
         let Some(path) = self.path().filter(|_| !self.is_finished()) else { return Ok(false) };
-        state.put(to, &path).map_err(|failure| state.fail(failure))?;
-        self.is_finished.store(true, SeqCst);
+        let put = state.put(to, &path, &self.room);
+        // An answer that was lost may have been that it is there.
         to.finished(&path);
+        put.map_err(|failure| state.fail(failure))?;
+        self.is_finished.store(true, SeqCst);
+        if !self.is_kept(&state) {
+            state.let_go(&self.room);
+        }
         Ok(true)
     }
 

@@ -101,6 +101,42 @@ fn a_server_that_is_away_stalls_who_needs_it_and_nobody_else() {
 }
 
 #[test]
+fn a_server_that_is_away_beyond_the_deadline_is_an_error_of_who_needs_it() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    ["here", "there"].iter().for_each(|name| server.put(&format!("/b/{name}"), bytes(name, 1, SIZE)));
+    let mounted = Mounted::bucket(&server, &["--deadline", "2"]);
+    assert!(fs::read(mounted.path("here")).unwrap() == bytes("here", 1, SIZE));
+    let there = File::open(mounted.path("there")).unwrap();
+    let read = |at: usize| {
+        let mut found = vec![0; 1000];
+        there.read_exact_at(&mut found, at as u64).map(|()| found)
+    };
+    server.go_away(true);
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..16).map(|at| scope.spawn(move || read(at * 90_000))).collect();
+        while waiting.iter().any(|it| !it.is_finished()) {
+            assert!(fs::read(mounted.path("here")).unwrap() == bytes("here", 1, SIZE));
+            thread::sleep(Duration::from_millis(10));
+        }
+        for it in waiting {
+            assert_eq!(it.join().unwrap().unwrap_err().raw_os_error(), Some(libc::EIO));
+        }
+    });
+    let new = File::create(mounted.path("new")).unwrap();
+    new.write_all_at(b"new", 0).unwrap();
+    assert_eq!(new.sync_all().unwrap_err().raw_os_error(), Some(libc::EIO));
+    drop(new);
+    server.go_away(false);
+    assert!(read(90_000).unwrap() == bytes("there", 1, SIZE)[90_000..91_000]);
+    assert!(fs::read(mounted.path("there")).unwrap() == bytes("there", 1, SIZE));
+    fs::write(mounted.path("new"), "new").unwrap();
+    assert!(server.get("/b/new").is_some());
+}
+
+#[test]
 fn an_error_is_its_readers_alone() {
     if !can_mount() {
         return;

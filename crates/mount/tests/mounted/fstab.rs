@@ -10,7 +10,7 @@ const SCRIPT: &str = "
 mount -t tmpfs none /sbin
 ln -s $PROGRAM /sbin/mount.foresee
 ended() { until ! kill -0 $(cat process) 2> /dev/null; do sleep 0.01; done; }
-mount -t foresee $PWD/from $PWD/at -o ro,noatime,memory=16MiB,log=$PWD/log
+mount -t foresee $PWD/from $PWD/at -o ro,noatime,memory=16MiB,deadline=30,log=$PWD/log
 cat at/a
 findmnt -no FSTYPE,SOURCE $PWD/at
 pgrep -f mount.foresee > process

@@ -18,5 +18,6 @@ mod programs;
 #[path = "../../../cache/tests/common/random.rs"]
 mod random;
 mod scale;
+mod streams;
 mod system_log;
 mod writes;

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::fd::AsRawFd;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use foresee_object_server::{Faults, Server, Versions};
 
 const NAMES: [&str; 6] = ["d/a", "d/b", "d/c", "e/a", "e/b", "top"];
 const STEPS: u64 = 120;
+/// What is longer goes to the store in parts.
+const LONG: u64 = 8 << 20;
 /// Readers that keep what they opened, whatever becomes of it.
 const READERS_MAX: usize = 6;
 
@@ -219,6 +221,24 @@ impl Model {
         drop(fs::read(self.path(name)));
     }
 
+    /// What is long goes to the store in parts. Where that comes to an error, all of it is there or none: a store that was asked once more
+    /// to put the parts together, because its answer was lost, says that there are none.
+    fn write_long(&mut self, name: &'static str) {
+        self.generation += 1;
+        let new = Arc::new(bytes(name, self.generation, LONG + self.random.below(LONG)));
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        let mut file = File::create(self.path(name)).unwrap();
+        let written = file.write_all(&new).and_then(|()| close(file));
+        let is_there = self.original(name).is_some_and(|it| it == *new);
+        match written {
+            Ok(()) => assert!(is_there, "{name} after it was closed"),
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EIO), "{name}"),
+        }
+        if is_there {
+            self.files.insert(name, new);
+        }
+    }
+
     fn rename(&mut self, from: &'static str, to: &'static str) {
         fs::create_dir_all(self.path(to).parent().unwrap()).unwrap();
         match (fs::rename(self.path(from), self.path(to)), self.files.get(from).cloned()) {
@@ -259,6 +279,7 @@ impl Model {
             7 => self.others_write(name),
             8 if is_writable => self.rename(name, other),
             9 if is_writable => self.remove(name),
+            10 if is_writable && self.random.below(8) == 0 => self.write_long(name),
             10 | 11 if is_writable => self.write(name),
             _ if self.random.below(3) == 0 => self.others_remove(name),
             _ => self.read(other),
@@ -279,22 +300,30 @@ impl Model {
     }
 }
 
+fn close(file: File) -> io::Result<()> {
+    // SAFETY: it is ours, and is not used any more.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[test]
 fn what_is_done_on_a_bucket_comes_to_what_it_should() {
     if !can_mount() {
         return;
     }
     for seed in seeds(4) {
-        // Of an answer that is cut nobody knows what was done: what fails as a whole is tried again.
         let faults = match seed % 2 {
             0 => Faults::default(),
-            _ => Faults { seed, busy: 10, late_us_max: 1000, ..Faults::default() },
+            _ => Faults { seed, busy: 50, cut: 50, late_us_max: 1000, ..Faults::default() },
         };
         let server = Server::new(Versions::Tags, faults);
         server.list_by(3);
         let mounted = Mounted::bucket(&server, &["--metadata-ttl", "0", "--memory", "4M"]);
         drop(Model::new(seed, mounted, Behind::Server(server.clone())).run());
-        assert_eq!(server.unfinished(), 0);
+        // Of an upload whose beginning was not answered nobody knows the name.
+        assert!(server.unfinished() == 0 || seed % 2 == 1);
     }
 }
 

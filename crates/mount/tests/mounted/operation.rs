@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::place::{Mounted, Place, can_mount, server};
-use crate::process::{end, kill, wait_until};
+use crate::process::{end, have, kill, wait_until};
 
 #[test]
 fn it_is_there_for_the_time_of_a_command_and_ends_as_that_does() {
@@ -40,7 +40,8 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["from", "none"][..], &["none: is not there"][..]),
         (&["from", "full"], &["full: is not empty"]),
         (&["from", "file"], &["file: Not a directory"]),
-        (&["none", "at"], &["none: No such file"]),
+        (&["none", "at"], &["none: No such file", "s3://BUCKET/PREFIX"]),
+        (&["az://x", "at"], &["az://x", "AZURE_STORAGE_ACCOUNT_NAME"]),
         (&["file", "at"], &["file: Not a directory"]),
         (&["s3://absent/x", "at"], &["there is no bucket s3://absent"]),
         (&["s3://closed", "at"], &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID"]),
@@ -59,6 +60,24 @@ fn what_keeps_it_from_being_mounted_is_said() {
         assert!(parts.iter().all(|part| detached.contains(part)), "{words:?}: {detached}");
         assert!(!place.is_mounted());
     }
+}
+
+#[test]
+fn none_is_mounted_over_another_and_what_may_not_be_executed_is_not() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    // A name that the system's list of mounts writes in another way.
+    fs::create_dir(place.path("a t")).unwrap();
+    let script = "\"$0\" mount from 'a t' -- true; echo $?; ls 'a t'";
+    let words = ["from", "a t", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_foresee-mount")];
+    let ended = end(place.mount(&words), b"").with(0);
+    assert!(ended.out() == "2\n" && ended.err().contains("a t: a foresee shows something there already"), "{ended:?}");
+    let program = place.write("program", "#!/bin/sh\necho done\n");
+    fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(end(place.mount(&["from", "at", "--", "at/program"]), b"").with(0).out(), "done\n");
+    end(place.mount(&["--noexec", "from", "at", "--", "at/program"]), b"").with(126);
 }
 
 #[test]
@@ -112,7 +131,7 @@ fn who_waits_for_a_store_that_does_not_answer_is_told() {
     BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
     waits.kill().unwrap();
     waits.wait().unwrap();
-    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for two minutes\n");
+    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
 }
 
 #[test]
@@ -159,6 +178,52 @@ fn what_it_says_is_as_much_as_was_asked_for_and_where() {
         let is_told = |part: &str| log.contains(part) == (level == "debug");
         assert!(is_told("/from/a: done") && is_told("/from/a, 4096 bytes from 0 on: done in "), "{log}");
     }
+}
+
+#[test]
+fn who_is_nobody_mounts_by_fusermount3() {
+    // SAFETY: takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return eprintln!("skipped: not root, and all else is tried so");
+    }
+    if !can_mount() || !["setpriv", "fusermount3", "pgrep"].iter().all(|it| have(it)) {
+        return;
+    }
+    let place = Place::new();
+    place.write("a", "text");
+    // Where nobody may go, and what is nobody's.
+    let program = place.path("foresee-mount");
+    // By a process of its own: what another test starts just now would have it open to write, and nothing that is may be started.
+    let mut copy = Command::new("cp");
+    copy.args([env!("CARGO_BIN_EXE_foresee-mount")]).arg(&program);
+    end(copy, b"").with(0);
+    let nobody = 65_534;
+    for name in ["", "at"] {
+        std::os::unix::fs::chown(place.path(name), Some(nobody), Some(nobody)).unwrap();
+    }
+    let script = "
+./foresee-mount mount --detach from at
+cat at/a
+grep -c \" $PWD/at fuse.foresee \" /proc/self/mounts
+./foresee-mount unmount at
+ls at
+./foresee-mount mount from at -- cat at/a
+";
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-ec", script]);
+    command.current_dir(place.path("")).env("LC_ALL", "C");
+    let ended = end(command, b"");
+    // Where FUSE is root's alone.
+    if ended.err().contains("/dev/fuse") {
+        return eprintln!("skipped: {}", ended.err());
+    }
+    assert_eq!(ended.with(0).out(), "text1\ntext");
+    assert!(!place.is_mounted());
+    wait_until("its process is gone", || {
+        let mut command = Command::new("pgrep");
+        command.args(["-u", &nobody.to_string(), "foresee-mount"]);
+        end(command, b"").how == "status 1"
+    });
 }
 
 #[test]

@@ -14,15 +14,19 @@ fn says(script: &str, directory: &std::path::Path) -> String {
     end(command, b"").with(0).out()
 }
 
-/// Whether Python has this module; says so if not.
-fn have_module(name: &str) -> bool {
-    let mut command = Command::new("python3");
-    command.args(["-c", &format!("import {name}")]);
-    let has = end(command, b"").how == "status 0";
-    if !has {
-        eprintln!("skipped: Python has no {name}");
+/// A Python that has this module: the one that PYTHON names, that of the package's own tests, or the system's. Says so if none has.
+fn python_with(module: &str) -> Option<String> {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python/bin/python");
+    let has = |python: &String| {
+        let words = ["-c".to_owned(), format!("import {module}")];
+        Command::new(python).args(words).output().is_ok_and(|it| it.status.success())
+    };
+    let known = std::env::var("PYTHON").into_iter().chain([own.to_owned(), "python3".to_owned()]);
+    let found = known.into_iter().find(has);
+    if found.is_none() {
+        eprintln!("skipped: no Python has {module}: 'make test-python' makes one, PYTHON names another");
     }
-    has
+    found
 }
 
 /// What is in a directory, as objects of a bucket.
@@ -144,7 +148,8 @@ fn they_print_the_same_of_a_directory_and_of_objects() {
     if have("make") && have("gcc") {
         scripts.push(with_scratch("make -s -j2 -C source OUT=SCRATCH; SCRATCH/sum"));
     }
-    if have_module("duckdb") {
+    if let Some(with_duckdb) = python_with("duckdb") {
+        let python = |name: &str| python(name).replacen("python3", &with_duckdb, 1);
         says(&python("rows"), &from);
         scripts.push(python("query"));
     }
@@ -166,4 +171,56 @@ fn they_print_the_same_of_a_directory_and_of_objects() {
         // What is built goes to the bucket as well.
         assert_eq!(says("make -s -C source; source/sum", &bucket.at), "28\n");
     }
+}
+
+/// Clones a repository into the bucket, and that one out of it.
+const CLONE: &str = "
+git clone -q file://$REPOSITORY cloned
+git -C cloned fsck --full
+git -C cloned log --all --format=%H
+git -C cloned status --short
+cat cloned/d*/f | cksum
+git clone -q cloned $OUT
+git -C $OUT fsck --full
+git -C $OUT log --all --format=%H
+cat $OUT/d*/f | cksum
+";
+
+#[test]
+fn git_clones_into_a_bucket_and_out_of_it() {
+    if !can_mount() || !have("git") {
+        return;
+    }
+    let (place, server) = (Place::new(), server());
+    let repository = place.path("from");
+    let make = "
+git init -q; git config user.email a@b; git config user.name a
+for at in 1 2 3; do mkdir d$at; seq ${at}000 > d$at/f; git add .; git commit -qm $at; done
+git tag first HEAD^; git branch other
+git log --all --format=%H > ../log; cat d*/f | cksum > ../sum; cat ../log ../sum
+";
+    let plain = says(make, &repository);
+    let mounted = Mounted::bucket(&server, &[]);
+    let (repository, out) = (repository.display(), place.path("out"));
+    let script = format!("REPOSITORY={repository}; OUT={}; {CLONE}", out.display());
+    assert_eq!(says(&script, &mounted.at), format!("{plain}{plain}"));
+    // All of it is in the bucket: whoever mounts that later has it.
+    drop(mounted);
+    let mounted = Mounted::bucket(&server, &["--read-only"]);
+    let later = "git -C cloned fsck --full; git -C cloned log --all --format=%H; cat cloned/d*/f | cksum";
+    assert_eq!(says(later, &mounted.at), plain);
+}
+
+#[test]
+fn fio_finds_what_it_wrote() {
+    if !can_mount() || !have("fio") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &["--memory", "8M"]);
+    let job = "fio --name=f --filename=f --size=24m --bs=128k --fallocate=none --verify=crc32c --output-format=terse";
+    says(&format!("{job} --rw=write --do_verify=0 --create_on_open=1"), &mounted.at);
+    assert_eq!(server.get("/b/f").unwrap().len(), 24 << 20);
+    // Two readers, in order and at random.
+    says(&format!("{job} --rw=read & {job} --rw=randread; wait $!"), &mounted.at);
 }

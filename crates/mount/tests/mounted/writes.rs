@@ -244,6 +244,30 @@ fn who_closes_hears_that_it_could_not_be_written() {
 }
 
 #[test]
+fn who_syncs_hears_that_it_could_not_be_written_and_what_was_there_stays() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/old", *b"old bytes");
+    let mounted = Mounted::bucket(&server, &[]);
+    server.refuse_writes();
+    for size in [1000, 20 << 20] {
+        let mut file = File::create(mounted.path("old")).unwrap();
+        // What is longer than is kept may be refused earlier, but once it was, it stays so.
+        let written = file.write_all(&vec![7; size]);
+        assert!(size > 1000 || written.is_ok(), "{written:?}");
+        for _ in 0..2 {
+            assert_eq!(file.sync_all().unwrap_err().raw_os_error(), Some(libc::EACCES), "{size}");
+        }
+        drop(file);
+        assert_eq!(fs::read(mounted.path("old")).unwrap(), b"old bytes", "{size}");
+        assert_eq!(get(&server, "old").unwrap(), b"old bytes");
+    }
+    assert_eq!(server.unfinished(), 0);
+}
+
+#[test]
 fn a_short_file_is_written_in_any_order_read_and_cut_until_it_is_closed() {
     if !can_mount() {
         return;

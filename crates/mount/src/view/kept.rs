@@ -1,0 +1,147 @@
+//! What is written of a file and not sent yet: in memory while there is room, then in a file without a name, so that however many files are
+//! written at once take no more memory than was said, and none waits for another that may never be closed.
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+use foresee::store::Upload;
+
+use crate::allowance::{Allowance, Allowed};
+use crate::failure::Failure;
+
+/// What lies in memory lies there twice while it is sent.
+const COPIES: usize = 2;
+/// Of a file so much is sent at once.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Where what is written may be.
+pub struct Room {
+    /// All that lies in memory, and what uploads take.
+    pub memory: Arc<Allowance>,
+    /// What lies in files is sent one after the other.
+    pub of_files: Mutex<()>,
+}
+
+/// The bytes, from the beginning of the file on.
+pub enum Kept {
+    /// In memory.
+    Memory(Vec<u8>),
+    /// In a file, so many.
+    File(File, u64),
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept::Memory(Vec::new())
+    }
+}
+
+impl Kept {
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        match self {
+            Kept::Memory(bytes) => bytes.len() as u64,
+            Kept::File(_, len) => *len,
+        }
+    }
+
+    /// Takes them to be so many: zeros are added, or the last ones are cut off. They move to a file if there is no room for them.
+    pub fn resize(&mut self, size: u64, room: &mut Allowed) -> Result<(), Failure> {
+        match self {
+            Kept::Memory(bytes) if room.grow(size as usize * COPIES) => {
+                bytes.reserve_exact((size as usize).saturating_sub(bytes.len()));
+                bytes.resize(size as usize, 0);
+            }
+            Kept::Memory(bytes) => {
+                let file = file_without_a_name()?;
+                file.write_all_at(bytes, 0).map_err(failed)?;
+                *self = Kept::File(file, bytes.len() as u64);
+                return self.resize(size, room);
+            }
+            Kept::File(file, len) => {
+                file.set_len(size).map_err(failed)?;
+                *len = size;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces some of them.
+    pub fn write_at(&mut self, new: &[u8], offset: u64) -> Result<(), Failure> {
+        match self {
+            Kept::Memory(bytes) => bytes[offset as usize..][..new.len()].copy_from_slice(new),
+            Kept::File(file, _) => file.write_all_at(new, offset).map_err(failed)?,
+        }
+        Ok(())
+    }
+
+    /// Up to so many of them, from here on.
+    pub fn read_at(&self, offset: u64, size: usize) -> Result<Vec<u8>, Failure> {
+        let count = (size as u64).min(self.len().saturating_sub(offset)) as usize;
+        match self {
+            Kept::Memory(_) if count == 0 => Ok(Vec::new()),
+            Kept::Memory(bytes) => Ok(bytes[offset as usize..][..count].to_vec()),
+            Kept::File(file, _) => {
+                let mut bytes = vec![0; count];
+                file.read_exact_at(&mut bytes, offset).map_err(failed)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Sends all of them.
+    pub fn send(&self, to: &mut dyn Upload, failure: impl Fn(foresee::store::Error) -> Failure) -> Result<(), Failure> {
+        match self {
+            Kept::Memory(bytes) => to.write(bytes).map_err(failure),
+            Kept::File(_, len) => (0..*len)
+                .step_by(PIECE_BYTES)
+                .try_for_each(|at| to.write(&self.read_at(at, PIECE_BYTES)?).map_err(&failure)),
+        }
+    }
+}
+
+fn file_without_a_name() -> Result<File, Failure> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let path = folder().join(format!(".foresee-{}-{}", process::id(), COUNT.fetch_add(1, Relaxed)));
+    let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+    fs::remove_file(&path).map_err(failed)?;
+    Ok(file)
+}
+
+fn folder() -> PathBuf {
+    env::temp_dir()
+}
+
+fn failed(error: io::Error) -> Failure {
+    let why = format!("what is written waits in {} (TMPDIR): {error}", folder().display());
+    Failure { why, ..error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_in_memory_is_the_same_in_a_file() {
+        let memory = Allowance::new(8);
+        for (mut room, is_in_memory) in [(memory.nothing(), true), (memory.nothing(), false)] {
+            let mut kept = Kept::default();
+            kept.resize(4, &mut room).unwrap();
+            kept.write_at(b"text", 0).unwrap();
+            if !is_in_memory {
+                kept.resize(5, &mut room).unwrap();
+                kept.resize(4, &mut room).unwrap();
+            }
+            assert_eq!(matches!(kept, Kept::Memory(_)), is_in_memory);
+            assert_eq!((kept.len(), kept.read_at(1, 2).unwrap()), (4, b"ex".to_vec()));
+            assert_eq!((kept.read_at(2, 9).unwrap(), kept.read_at(9, 9).unwrap()), (b"xt".to_vec(), Vec::new()));
+        }
+    }
+}
