@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""foresee mount over each store that is here: versitygw, MinIO, and HTTP servers of three kinds.
+"""foresee mount over each store that is here: versitygw, MinIO, emulators of Azure and of Google's, and HTTP servers of three kinds.
 
 What is shown is compared with the directory that it is of. Where the store takes objects, they are put there by the mount, and some of
 them are copied, renamed and removed.
@@ -7,12 +7,19 @@ A server that cannot be read as it should be may give errors, never wrong bytes.
 """
 
 import argparse
+import base64
 import contextlib
+import email.utils
+import hashlib
+import hmac
+import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
@@ -24,6 +31,11 @@ import servers  # noqa: E402
 import web  # noqa: E402
 
 MINIO = "go install github.com/minio/minio@latest"
+AZURITE = "npm install --global azurite"
+FAKE_GCS = "go install github.com/fsouza/fake-gcs-server@latest"
+# Azurite's account and its key, the same everywhere.
+ACCOUNT = "devstoreaccount1"
+ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 # Shorter than a request, as long, longer, and in several parts.
 SIZES = (0, 1, 4096, 65537, 1 << 20, 9_000_001, 20_000_000)
 WITH_PERCENT = "x%20y"
@@ -101,6 +113,33 @@ def minio(stack, scratch, _):
     return port
 
 
+def azurite(stack, scratch, _):
+    port = servers.free_port()
+    command = [servers.find("azurite-blob"), "--silent", "--skipApiVersionCheck", "--location", scratch / "azurite", "--blobHost",
+               servers.HERE, "--blobPort", port]
+    servers.serve(stack, command, scratch, port)
+    # A container is made by a request that is signed.
+    headers = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
+    named = "".join(f"{name}:{value}\n" for name, value in headers.items())
+    signed = "PUT" + "\n" * 12 + f"{named}/{ACCOUNT}/{ACCOUNT}/{servers.BUCKET}\nrestype:container"
+    signature = base64.b64encode(hmac.digest(base64.b64decode(ACCOUNT_KEY), signed.encode(), hashlib.sha256)).decode()
+    address = f"http://{servers.HERE}:{port}/{ACCOUNT}/{servers.BUCKET}?restype=container"
+    headers["Authorization"] = f"SharedKey {ACCOUNT}:{signature}"
+    urllib.request.urlopen(urllib.request.Request(address, method="PUT", headers=headers)).close()
+    return port
+
+
+def fake_gcs(stack, scratch, data):
+    # It takes objects by another interface than the one that is spoken here, so it has them from the beginning.
+    (buckets := scratch / "buckets").mkdir()
+    shutil.copytree(data, buckets / servers.BUCKET)
+    port = servers.free_port()
+    command = [servers.find("fake-gcs-server"), "-scheme", "http", "-host", servers.HERE, "-port", port, "-public-host",
+               f"{servers.HERE}:{port}", "-backend", "memory", "-data", buckets, "-log-level", "error"]
+    servers.serve(stack, command, scratch, port)
+    return port
+
+
 def by_http(kind):
     def start(stack, scratch, data):
         port = servers.free_port()
@@ -109,11 +148,23 @@ def by_http(kind):
     return start
 
 
+def settings_of(source, port):
+    """What leads there, as the environment says it."""
+    address = f"http://{servers.HERE}:{port}"
+    if source.startswith("az://"):
+        return {"AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": ACCOUNT_KEY,
+                "AZURE_STORAGE_ENDPOINT": f"{address}/{ACCOUNT}", "AZURE_ALLOW_HTTP": "true"}
+    if source.startswith("gs://"):
+        account = {"gcs_base_url": address, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+        return {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account)}
+    return {"AWS_ACCESS_KEY_ID": servers.ACCESS, "AWS_SECRET_ACCESS_KEY": servers.SECRET, "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": address}
+
+
 def daemon(arguments, scratch, source, port, mount, *options):
     """`foresee mount`, once it shows something."""
     mount.mkdir(exist_ok=True)
-    settings = {"AWS_ACCESS_KEY_ID": servers.ACCESS, "AWS_SECRET_ACCESS_KEY": servers.SECRET, "AWS_REGION": "us-east-1",
-                "AWS_ENDPOINT_URL": f"http://{servers.HERE}:{port}"}
+    settings = settings_of(source, port)
     command = ["env", *(f"{name}={value}" for name, value in settings.items()), arguments.mount, "mount", *options, source, mount]
     started = servers.Daemon(command, scratch)
     started.wait_until(lambda: os.path.ismount(mount), "does not mount")
@@ -130,12 +181,17 @@ def mounted(arguments, scratch, source, port, at="mount"):
         started.end()
 
 
-def of_s3(arguments, scratch, data, port):
-    with mounted(arguments, scratch, f"s3://{servers.BUCKET}", port) as mount:
+def of_bucket(arguments, scratch, data, port, scheme="s3"):
+    with mounted(arguments, scratch, f"{scheme}://{servers.BUCKET}", port) as mount:
         subprocess.run(["cp", "-r", *data.iterdir(), mount], check=True)
-    with mounted(arguments, scratch, f"s3://{servers.BUCKET}", port) as mount:
+    with mounted(arguments, scratch, f"{scheme}://{servers.BUCKET}", port) as mount:
         expect(read_all(data, mount), 0, "files that cannot be read")
         write_all(data, mount)
+
+
+def of_gcs(arguments, scratch, data, port):
+    with mounted(arguments, scratch, f"gs://{servers.BUCKET}", port) as mount:
+        expect(read_all(data, mount), 0, "files that cannot be read")
 
 
 def of_http(arguments, scratch, data, port, may_fail):
@@ -148,8 +204,10 @@ def of_http(arguments, scratch, data, port, may_fail):
 
 
 STORES = [
-    ("versitygw", "versitygw", kinds.VERSITYGW, versitygw, of_s3),
-    ("MinIO", "minio", MINIO, minio, of_s3),
+    ("versitygw", "versitygw", kinds.VERSITYGW, versitygw, of_bucket),
+    ("MinIO", "minio", MINIO, minio, of_bucket),
+    ("Azurite", "azurite-blob", AZURITE, azurite, lambda *of: of_bucket(*of, scheme="az")),
+    ("fake-gcs-server", "fake-gcs-server", FAKE_GCS, fake_gcs, of_gcs),
     *((f"HTTP, {kind}", sys.executable, "", by_http(kind), lambda *of, kind=kind: of_http(*of, kind != "ranges")) for kind in web.KINDS),
 ]
 

@@ -13,6 +13,9 @@ pub const NAMES: [&str; 5] = ["foresee", "pread", "moka", "quick_cache", "foyer"
 /// Those that give blocks up.
 pub const EVICTING: [&str; 4] = ["foresee", "moka", "quick_cache", "foyer"];
 
+/// What the library counts of its memory beside each block.
+const BESIDE: usize = 648;
+
 /// What other caches hold: a block that can be shared.
 type Bytes = Arc<[u8]>;
 
@@ -41,7 +44,7 @@ impl Contender {
         let capacity = blocks + blocks / 4;
         match name {
             "foresee" => {
-                let memory = blocks * (BLOCK + 512);
+                let memory = blocks * (BLOCK + BESIDE);
                 let cache = foresee::Cache::builder().memory(memory).block_bytes(BLOCK).open().expect("a cache");
                 let file = cache.open(path.to_str().expect("UTF-8")).expect("the file");
                 let mut buffer = vec![0; 1 << 20];
@@ -79,7 +82,7 @@ impl Contender {
         match name {
             "foresee" => {
                 // From the page cache, as the others have it.
-                let cache = foresee::Cache::builder().memory(room * (BLOCK + 512)).block_bytes(BLOCK);
+                let cache = foresee::Cache::builder().memory(room * (BLOCK + BESIDE)).block_bytes(BLOCK);
                 let cache = cache.store("file", Arc::new(foresee::store::Local::new())).open().expect("a cache");
                 let file = cache.open(path.to_str().expect("UTF-8")).expect("the file");
                 Contender::Foresee(cache, file)

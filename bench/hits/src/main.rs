@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is made in the directory. Each cache has
 //! the same blocks and is asked for the same ones, in turn, so many rounds (5 unless said); a line says the best. Then each that gives
-//! blocks up has room for half of them.
+//! blocks up has room for half of them. All rounds' times go to `bench/results/hits.json`, with more than 256 MiB to `hits-MIB.json`.
 
 mod contenders;
 mod draws;
+mod raw;
 mod references;
 
 use std::env;
@@ -15,6 +16,7 @@ use std::thread;
 use std::time::Instant;
 
 use contenders::{Contender, EVICTING, NAMES};
+use raw::Raw;
 use references::References;
 
 /// Of a block, as all of them have it.
@@ -46,7 +48,7 @@ fn best(times: impl Iterator<Item = f64>) -> f64 {
 
 /// With room for half of the blocks, what is missed being in the page cache: nanoseconds a reference, and the part of them that was
 /// here, once the cache is full.
-fn evictions(path: &Path, blocks: usize, rounds: usize) {
+fn evictions(path: &Path, blocks: usize, rounds: usize, raw: &mut Raw) {
     let file = File::open(path).expect("the file");
     println!("| room for half, ns a reference and hits | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
     println!("| --- | --- | --- | --- | --- |");
@@ -72,6 +74,8 @@ fn evictions(path: &Path, blocks: usize, rounds: usize) {
             round(0);
             let all: Vec<(f64, f64)> = (1..=rounds as u64).map(round).collect();
             let missed = all.iter().map(|it| it.1).sum::<f64>() / rounds as f64;
+            raw.add(&format!("{name}, room for half"), (threads, zipf), all.iter().map(|it| it.0));
+            raw.add(&format!("{name}, room for half, misses"), (threads, zipf), all.iter().map(|it| it.1));
             format!("{:.0}, {:.1} %", best(all.iter().map(|it| it.0)), 100.0 * (1.0 - missed))
         };
         println!("| {name} | {} |", CASES.map(measure).join(" | "));
@@ -88,6 +92,7 @@ fn main() {
     let bytes: Vec<u8> = (0..blocks * BLOCK).map(|at| (at % 251) as u8 + 1).collect();
     fs::write(&path, &bytes).expect("the file is written");
     drop(bytes);
+    let mut raw = Raw::default();
     println!("| {mib} MiB, ns a hit | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
     println!("| --- | --- | --- | --- | --- |");
     let cases = CASES.map(|(threads, zipf)| {
@@ -99,11 +104,17 @@ fn main() {
             if !copies && !contender.has_views() {
                 continue;
             }
-            let time = |case: &Vec<References>| best((0..rounds).map(|_| round(&contender, case, copies)));
-            let times: Vec<String> = cases.iter().map(|case| format!("{:.0}", time(case))).collect();
-            println!("| {name}, {} | {} |", if copies { "copied" } else { "viewed" }, times.join(" | "));
+            let row = format!("{name}, {}", if copies { "copied" } else { "viewed" });
+            let mut time = |(at, case): (usize, &Vec<References>)| {
+                let times: Vec<f64> = (0..rounds).map(|_| round(&contender, case, copies)).collect();
+                raw.add(&row, CASES[at], times.iter().copied());
+                format!("{:.0}", best(times.into_iter()))
+            };
+            let times: Vec<String> = cases.iter().enumerate().map(&mut time).collect();
+            println!("| {row} | {} |", times.join(" | "));
         }
     }
-    evictions(&path, blocks, rounds);
+    evictions(&path, blocks, rounds, &mut raw);
+    raw.write(mib);
     fs::remove_file(&path).expect("the file is removed");
 }

@@ -91,7 +91,8 @@ fn round(number: usize, folder: &str) {
             let memory = BLOCKS as usize * BLOCK / part;
             for contender in CONTENDERS {
                 let disk = Path::new(folder).join("foresee-tier");
-                let (store, before, begun) = (Slow::new(BLOCKS * BLOCK as u64), written(), Instant::now());
+                let (store, before, begun) =
+                    (Slow::new(traces::blocks_max(BLOCKS, REFERENCES) * BLOCK as u64), written(), Instant::now());
                 match contender {
                     "foresee" => foresee(None, &disk, memory, &store, &trace),
                     "foresee-lru" => foresee(Some("lru"), &disk, memory, &store, &trace),

@@ -3,7 +3,12 @@
 use crate::draws::{self, Random};
 
 /// All of them.
-pub const NAMES: [&str; 3] = ["zipf", "cycle", "mix"];
+pub const NAMES: [&str; 5] = ["zipf", "cycle", "mix", "once", "once, then zipf"];
+
+/// Blocks that a trace over so many blocks of data reads of at most: what is read once lies behind the data.
+pub fn blocks_max(blocks: u64, count: usize) -> u64 {
+    blocks + count as u64
+}
 
 /// By Zipf's law (the n-th as likely as 1/n), the likely ones anywhere.
 fn zipf(blocks: u64, count: usize, random: &mut Random) -> Vec<u64> {
@@ -27,6 +32,8 @@ pub fn trace(name: &str, blocks: u64, count: usize) -> Vec<u64> {
             let scanned = (0..).map(|at| half + at % half);
             likely.into_iter().zip(scanned).flat_map(|(one, other)| [one, other]).collect()
         }
+        "once" => (blocks..).take(count).collect(),
+        "once, then zipf" => (blocks..).take(count / 2).chain(zipf(blocks, count / 2, &mut random)).collect(),
         _ => unreachable!("{name}"),
     }
 }

@@ -1,7 +1,12 @@
-//! Look-ups in a B-tree over a store of 5 ms: its inner pages stay, and leaves that are known to be needed are read together.
+//! Look-ups in a B-tree over a store: its inner pages stay, and leaves that are known to be needed are read together.
 //!
-//! `cargo run --release -p foresee --example btree`
+//! `cargo run --release -p foresee --example btree`: over a store of 5 ms, in memory.
+//!
+//! `cargo run --release -p foresee --example btree -- --make tree` writes the tree, 164 MB, to a file. With that at hand:
+//! `... --example btree -- tree`, or, copied to a bucket, `... --features s3 --example btree -- s3://bucket/tree`.
 
+use std::env;
+use std::fs;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,12 +39,23 @@ fn leaf(file: &File, key: u64) -> Result<u64, Error> {
     entry(file, inner, key / FANOUT % FANOUT)
 }
 
-fn main() -> Result<(), Error> {
-    let objects = Memory::default();
-    objects.put("tree", tree());
-    let slow = Faulty::new(objects, 1, Faults { late_us_max: 10_000, ..Faults::default() });
-    let cache = Cache::builder().memory(8 << 20).block_bytes(4096).store("slow", Arc::new(slow)).open()?;
-    let file = cache.open("slow://tree")?;
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut builder = Cache::builder().memory(8 << 20).block_bytes(4096);
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let address = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {
+            let objects = Memory::default();
+            objects.put("tree", tree());
+            let slow = Faulty::new(objects, 1, Faults { late_us_max: 10_000, ..Faults::default() });
+            builder = builder.store("slow", Arc::new(slow));
+            "slow://tree"
+        }
+        ["--make", path] => return Ok(fs::write(path, tree())?),
+        [address] => address,
+        _ => return Err("give nothing, an address of a tree, or --make and a path".into()),
+    };
+    let cache = builder.open()?;
+    let file = cache.open(address)?;
     let keys: Vec<u64> = (0..500u64).map(|at| at * 7_919_777 % (LEAVES * FANOUT)).collect();
 
     let begun = Instant::now();

@@ -77,7 +77,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// All the memory the cache may take, in bytes: 256 MiB unless said.
+    /// All the memory the cache may take, in bytes: 256 MiB unless said. The crate's documentation says what comes on top.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self

@@ -42,7 +42,7 @@ pub enum Error {
     BlockBytes(usize),
     /// The system has no memory or threads, or does not let a log be written.
     System(Arc<io::Error>),
-    /// More versions of objects than can be told apart: 16 million.
+    /// More versions of objects than can be told apart in the life of a cache: 16,777,216. Another one begins anew.
     TooManyFiles,
     /// An object longer than 2^40 blocks.
     TooLarge,
@@ -72,7 +72,9 @@ impl fmt::Display for Error {
             }
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
-            Error::TooManyFiles => f.write_str("more versions of objects than can be told apart"),
+            Error::TooManyFiles => {
+                f.write_str("more versions of objects than one cache can tell apart (16,777,216): open another cache")
+            }
             Error::TooLarge => f.write_str("the object is too large"),
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
             Error::Refused(why) => write!(f, "the advice was not taken: {why}"),

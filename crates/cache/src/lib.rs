@@ -29,7 +29,9 @@
 //!
 //! # What holds, whatever is read by how many threads
 //! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what is known of it included. On top come
-//!   names of what was opened and what plans have unread, some 200 bytes each, and the stacks of its threads.
+//!   what plans have unread, some 240 bytes a range, a million at most; the names of what was opened, some 300 bytes for each version of
+//!   each object, kept until the cache goes, 2^24 at most; the stacks of its threads; and with object stores, their connections and 8 MiB
+//!   at most, all together, for the first bytes of small objects.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its store has another by now, what is
 //!   in memory can still be read, and the rest is an error; to open it again is to have the new one. A version is looked at after each
 //!   request.
@@ -42,7 +44,7 @@
 //! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens a cache of its own.
 //!
 //! # What it costs
-//! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 200 bytes beside each. A read of what is in memory is a look into a
+//! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 650 bytes beside each, most of them what the policy knows of it. A read of what is in memory is a look into a
 //! table and a copy, without a lock that readers share; a view is the same without the copy. What is missed waits for one request to its
 //! store, together with all its neighbours that the same read wants. Threads: for each store that looks
 //! names up, and for each of its places (buckets, file systems) that is read, up to one for each request that it serves side by side, and

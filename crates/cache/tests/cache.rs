@@ -24,7 +24,7 @@ use gate::{Bar, Gate};
 const BLOCK: u64 = 4096;
 
 fn builder(blocks: usize) -> foresee::Builder {
-    Cache::builder().memory(blocks * 4608).block_bytes(BLOCK as usize)
+    Cache::builder().memory(blocks * 4800).block_bytes(BLOCK as usize)
 }
 
 /// A cache over objects in memory.

@@ -32,7 +32,7 @@ fn objects() -> Memory {
 }
 
 fn over(blocks: usize, store: impl Store + 'static) -> Cache {
-    let builder = Cache::builder().memory(blocks * 4608).block_bytes(BLOCK as usize).policy("lru");
+    let builder = Cache::builder().memory(blocks * 4800).block_bytes(BLOCK as usize).policy("lru");
     builder.store("test", Arc::new(store)).open().unwrap()
 }
 

@@ -15,6 +15,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::env;
 use std::fs;
+use std::iter;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,7 +29,7 @@ use foresee::{Cache, Error, File};
 use lasting::Lasting;
 use random::Random;
 
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 1000;
 const READERS: u64 = 3;
 const STEPS: u64 = 60;
 const NAMES: [(&str, u64); 4] = [("a", 3 * 4096), ("b", 40 * 4096 - 7), ("c", 1), ("d", 90_001)];
@@ -191,17 +192,28 @@ fn read(world: &World, cache: &Cache, seed: u64, failed: &AtomicUsize) {
     }
 }
 
-fn run(seed: u64, failed: &AtomicUsize) {
+/// Says which seed it was, if it goes wrong.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            println!("seed {}: FORESEE_SEED={} tries it again", self.0, self.0);
+        }
+    }
+}
+
+fn run(seed: u64, disk: &Path, failed: &AtomicUsize) {
+    let _named = Named(seed);
     let world = World::new(seed);
     let mut random = Random(seed ^ 0xabcd);
     let policy = POLICIES[random.below(POLICIES.len() as u64) as usize];
-    let memory = (4 + random.below(60) as usize) * 4608;
+    let memory = (4 + random.below(60) as usize) * 4800;
     let mut builder = Cache::builder().memory(memory).block_bytes(4096).policy(policy);
-    let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interleavings");
     if random.below(2) == 0 {
         // Another world's names and versions are not this one's.
-        let _ = fs::remove_file(&disk);
-        builder = builder.memory(memory + 20_000).disk(&disk, 20_000 + random.below(300_000));
+        let _ = fs::remove_file(disk);
+        builder = builder.memory(memory + 20_000).disk(disk, 20_000 + random.below(300_000));
     }
     let cache = builder.store("test", Arc::clone(&world.store)).open().unwrap();
     thread::scope(|scope| {
@@ -222,10 +234,14 @@ fn no_reader_ever_gets_wrong_bytes() {
         None => 0..number("FORESEE_SEEDS").unwrap_or(SEEDS),
     };
     let failed = AtomicUsize::new(0);
-    for seed in seeds.clone() {
-        println!("seed {seed}");
-        run(seed, &failed);
-    }
+    let next = AtomicU64::new(seeds.start);
+    let run_some = &|worker: usize| {
+        let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("interleavings-{worker}"));
+        let seed = || Some(next.fetch_add(1, Relaxed)).filter(|seed| seeds.contains(seed));
+        iter::from_fn(seed).for_each(|seed| run(seed, &disk, &failed));
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..workers).for_each(|worker| _ = scope.spawn(move || run_some(worker))));
     assert!(
         seeds.end - seeds.start < 100 || failed.into_inner() > 0,
         "nothing ever went wrong: the faults are not there"

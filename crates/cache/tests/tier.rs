@@ -98,13 +98,21 @@ fn read_until_nothing_is_written(cache: &Cache, file: &File) -> Statistics {
 }
 
 #[test]
-fn what_is_missed_again_comes_from_the_disk_and_what_is_read_once_is_not_written() {
-    let disk = Disk::new("again");
-    let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
+fn what_is_read_once_fills_the_disk_once_and_no_more_is_written() {
+    let disk = Disk::new("once");
+    let cache = over(&disk.0, 32, 60, 400);
     let file = cache.open("test://a").unwrap();
     read_all(&file);
     thread::sleep(Duration::from_millis(50));
-    assert_eq!(cache.statistics().disk.bytes_written, 0);
+    let written = cache.statistics().disk.bytes_written;
+    assert!(written > 0 && written <= 60 * BLOCK, "{written}");
+}
+
+#[test]
+fn what_is_missed_again_comes_from_the_disk() {
+    let disk = Disk::new("again");
+    let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
+    let file = cache.open("test://a").unwrap();
     let mut before = read_until_nothing_is_written(&cache, &file);
     // All of it lies on the disk. Where a busy machine once made that slower than the store, one request in 64 finds out that it no
     // longer is.

@@ -10,20 +10,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// An object of so many bytes is small: to bring them takes no longer than a request's answer on any link we met.
 pub(crate) const SMALL: u64 = 32 << 10;
-/// Bytes that may be kept, all objects of a bucket together: of as many as plans look up ahead of their readers.
+/// Bytes that may be kept, all buckets of a process together: of as many objects as plans look up ahead of their readers. They come
+/// beside the memory that a cache is given, so there must be one bound for them, however many buckets are read.
 const KEPT_MAX: usize = 256 * SMALL as usize;
+
+/// Bytes that are kept or asked for.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// What a bucket keeps.
 pub(crate) struct Beginnings {
-    /// Bytes that are kept or asked for.
-    kept: AtomicUsize,
+    /// Bytes that are kept or asked for, by this bucket and others.
+    kept: &'static AtomicUsize,
     /// The last object was small.
     were_small: AtomicBool,
 }
 
 impl Default for Beginnings {
     fn default() -> Self {
-        Beginnings { kept: AtomicUsize::new(0), were_small: AtomicBool::new(true) }
+        Beginnings { kept: &KEPT, were_small: AtomicBool::new(true) }
     }
 }
 
@@ -101,10 +105,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_kept_than_there_is_room_for() {
-        let beginnings = Arc::new(Beginnings::default());
+    fn no_more_is_kept_than_there_is_room_for_in_all_buckets() {
+        let (beginnings, other) = (Arc::new(Beginnings::default()), Arc::new(Beginnings::default()));
         let rooms: Vec<Room> = std::iter::from_fn(|| beginnings.room()).collect();
         assert_eq!(rooms.len(), KEPT_MAX / SMALL as usize);
+        assert!(other.room().is_none(), "another bucket has room of its own");
         let all: Vec<Beginning> = rooms.into_iter().map(|room| Beginning::new(room, vec![7; 1000])).collect();
         assert_eq!(beginnings.kept.load(Relaxed), 1000 * all.len());
         let (mut one, mut two) = ([0; 600], [0; 600]);

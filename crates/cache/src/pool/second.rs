@@ -34,6 +34,8 @@ pub struct Offered {
     key: Key,
     /// It was read again, or missed soon after it was given up.
     is_used_again: bool,
+    /// It was read at all: not just brought ahead.
+    is_read: bool,
 }
 
 /// Frames to be filled from the disk.
@@ -221,7 +223,7 @@ impl Second {
         }
         if self.held < self.held_max && self.memory.pin_frame(frame, key(block), Pin::Copy).is_ok() {
             let is_used_again = any && (again || self.returned[frame as usize]);
-            self.offered.push(Offered { block, frame, key: key_there, is_used_again });
+            self.offered.push(Offered { block, frame, key: key_there, is_used_again, is_read: any });
             self.held += 1;
         } else {
             self.tier.forgo(key_there);
@@ -234,8 +236,13 @@ impl Second {
     }
 
     /// Decides, by what is known of the reads to come. The frame to let go of, if it is not kept.
-    pub fn judge(&mut self, Offered { frame, key, is_used_again, .. }: Offered, standing: Standing) -> Option<u32> {
-        let slot = (is_used_again || standing.is_to_come()).then(|| self.tier.keep()).flatten();
+    pub fn judge(
+        &mut self,
+        Offered { frame, key, is_used_again, is_read, .. }: Offered,
+        standing: Standing,
+    ) -> Option<u32> {
+        let is_worth_it = is_used_again || is_read && self.tier.has_free_room() || standing.is_to_come();
+        let slot = is_worth_it.then(|| self.tier.keep()).flatten();
         let Some(slot) = slot else {
             self.tier.forgo(key);
             self.held -= 1;
@@ -250,5 +257,73 @@ impl Second {
     pub fn kept(&mut self, slot: u32, written: std::io::Result<Entry>) {
         self.held -= 1;
         self.tier.kept(slot, written);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::thread;
+
+    use foresee_manager::{Config, FileId, ReaderId};
+    use foresee_store::{Error, Listed, Memory as Bytes, Object, Store};
+
+    use super::super::{Opened, Pool, StoreId, Who};
+    use super::*;
+    use crate::tier::Layout;
+
+    const BLOCK: usize = 4096;
+    const BLOCKS: u64 = 100;
+
+    /// Objects whose versions may be kept on a disk.
+    struct Lasting(Bytes);
+
+    impl Store for Lasting {
+        fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
+            self.0.open(name)
+        }
+
+        fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
+            self.0.list(prefix)
+        }
+    }
+
+    /// Reads each block in turn, and looks at what came.
+    fn read_all(pool: &Pool, file: FileId) {
+        let (who, mut buffer) = (Who { reader: ReaderId(0), disclosed: false }, [0; BLOCK]);
+        for block in 0..BLOCKS {
+            pool.read(who, file, block * BLOCK as u64, &mut buffer).unwrap();
+            assert!(buffer == [block as u8; BLOCK], "block {block}");
+        }
+    }
+
+    #[test]
+    fn a_disk_that_is_slower_than_the_store_is_asked_each_64th_time() {
+        const PROBE: u64 = 64;
+        const LEARNED: u64 = 32;
+        let path = std::env::temp_dir().join(format!("foresee-slow-disk-{}", std::process::id()));
+        let layout = Layout::new(200 * (BLOCK as u64 + 40) + 8192, BLOCK as u64);
+        let (memory, frames) = (Memory::new(16, BLOCK).unwrap(), 16);
+        let tier = Tier::open(&path, layout, frames).unwrap();
+        let disk = Arc::clone(&tier.file);
+        let bytes = Bytes::default();
+        bytes.put("a", (0..BLOCKS).flat_map(|block| [block as u8; BLOCK]).collect::<Vec<u8>>());
+        let stores: Vec<(String, Arc<dyn Store>)> = vec![("test".to_owned(), Arc::new(Lasting(bytes)))];
+        let config = Config::new((frames - held_max(frames)) as u64, "lru".parse().unwrap());
+        let pool = Pool::new(memory, &config, stores, Some(tier), None).unwrap();
+        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
+        let disk_of = |pool: &Pool| pool.session().host().second().unwrap().tier.statistics();
+        while disk_of(&pool).blocks_used < BLOCKS as usize - 16 {
+            read_all(&pool, file);
+            thread::sleep(Duration::from_millis(1));
+        }
+        *disk.late.lock().unwrap() = Duration::from_millis(20);
+        let before = disk_of(&pool).bytes_read;
+        (0..20).for_each(|_| read_all(&pool, file));
+        let asked = (disk_of(&pool).bytes_read - before) / BLOCK as u64;
+        fs::remove_file(&path).unwrap();
+        assert!(asked > 0, "it may be quicker again");
+        assert!(asked <= LEARNED + 20 * BLOCKS / PROBE, "{asked} of {} misses", 20 * BLOCKS);
     }
 }

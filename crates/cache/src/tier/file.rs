@@ -23,6 +23,9 @@ pub struct SlotFile {
     /// The same past the page cache, for the slots; where that cannot be had, the same.
     slots: File,
     layout: Layout,
+    /// What a test's disk takes longer for each read.
+    #[cfg(test)]
+    pub late: std::sync::Mutex<Duration>,
 }
 
 impl SlotFile {
@@ -67,7 +70,14 @@ impl SlotFile {
         let same = format!("/proc/self/fd/{}", file.as_raw_fd());
         let direct = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(same);
         let slots = direct.or_else(|_| file.try_clone())?;
-        Ok((SlotFile { file, slots, layout }, entries, is_ours))
+        let opened = SlotFile {
+            file,
+            slots,
+            layout,
+            #[cfg(test)]
+            late: std::sync::Mutex::default(),
+        };
+        Ok((opened, entries, is_ours))
     }
 
     /// What some entries say by now, from the first one on, and whether the file is this cache's to write from now on: who had it is gone.
@@ -90,6 +100,8 @@ impl SlotFile {
 
     /// Reads slots that lie in a row. Each piece is one slot's. Returns whether all of it came.
     pub fn read(&self, first: u32, pieces: &mut [IoSliceMut<'_>]) -> io::Result<bool> {
+        #[cfg(test)]
+        thread::sleep(*self.late.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let wanted: usize = pieces.iter().map(|piece| piece.len()).sum();
         // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write.
         let call = |file: &File, at| unsafe {

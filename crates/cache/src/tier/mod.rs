@@ -166,6 +166,11 @@ impl Tier {
         self.index.find(key).is_some()
     }
 
+    /// Whether there is room that nothing was written to yet: then whatever memory gives up may have it.
+    pub fn has_free_room(&self) -> bool {
+        self.wear.is_free()
+    }
+
     /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not worth it; [`Tier::kept`] follows.
     pub fn keep(&mut self) -> Option<u32> {
         if self.guest.is_some() || !self.writing.may_try() || !self.wear.pay() {

@@ -1,6 +1,7 @@
 //! How much may be written: a disk wears, and shares its time between writes and reads.
 //!
-//! To fill it once is free: without that it could never show what it is worth. What is written over something else is paid for, a block
+//! To fill it once is free: without that it could never show what it is worth, and room that nothing lies in is worth nothing. So
+//! meanwhile all goes there that was read and that memory gives up. What is written over something else is paid for, a block
 //! by each block that was read from the disk, and one by eight that came from stores all the same. So over any time no more is written
 //! than the disk holds, what was read from it, and an eighth of what stores had to bring. That eighth is what finds out, where the
 //! disk is of no use, whether other blocks would be: in eight times what the disk holds it may all be others.
@@ -36,6 +37,11 @@ impl Wear {
     /// Blocks came from a store.
     pub fn missed(&mut self, blocks: u64) {
         self.earn(blocks);
+    }
+
+    /// Whether to write is free: the disk has not been filled once.
+    pub fn is_free(&self) -> bool {
+        self.free > 0
     }
 
     /// Whether a block may be written; then it is paid for.

@@ -257,6 +257,17 @@ fn a_server_that_never_answers_is_given_up_at_the_deadline() {
 
 #[test]
 fn a_server_that_is_away_for_some_seconds_stalls_its_readers_and_loses_nothing() {
+    away_for(Duration::from_secs(3));
+}
+
+#[test]
+#[ignore = "takes a minute and some seconds"]
+fn a_server_that_is_away_for_a_minute_stalls_its_readers_and_loses_nothing() {
+    away_for(Duration::from_secs(60));
+}
+
+/// The server goes away while readers read what a plan has ahead, and comes back.
+fn away_for(long: Duration) {
     let server = quiet(Versions::Tags);
     server.put("/b/a", bytes("a", 1, 600 * BLOCK));
     let cache = over(s3(&server));
@@ -282,7 +293,7 @@ fn a_server_that_is_away_for_some_seconds_stalls_its_readers_and_loses_nothing()
             thread::yield_now();
         }
         server.go_away(true);
-        thread::sleep(Duration::from_secs(3));
+        thread::sleep(long);
         server.go_away(false);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
     });

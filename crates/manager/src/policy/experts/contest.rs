@@ -114,7 +114,7 @@ impl Contest {
         }
         self.rate_bits = context.capacity.div_ceil(SHADOW_PAGES_MAX).next_power_of_two().ilog2();
         let pages = (context.capacity >> self.rate_bits).max(1);
-        let is_preceded = self.rate_bits == 0 || block.index % (1 << STRETCH_BITS) > 0;
+        let is_preceded = self.rate_bits == 0 || !block.index.is_multiple_of(1 << STRETCH_BITS);
         for (at, expert) in self.experts.iter_mut().enumerate() {
             expert.shadow.resize(pages, context);
             if !expert.shadow.refer(block, context, access) {
