@@ -270,7 +270,8 @@ fn a_server_that_is_away_for_a_minute_stalls_its_readers_and_loses_nothing() {
 fn away_for(long: Duration) {
     let server = quiet(Versions::Tags);
     server.put("/b/a", bytes("a", 1, 600 * BLOCK));
-    let cache = over(s3(&server));
+    // The deadline that there is unless one is said.
+    let cache = over(s3(&server).deadline(Duration::from_secs(120)));
     let file = cache.open("s3://b/a").unwrap();
     let mut plan = cache.plan();
     plan.file(&file);
