@@ -14,7 +14,8 @@ thread_local! {
 pub struct Counting;
 
 fn count(bytes: i64) {
-    // What a panic takes to tell of itself, which is 80 MB of symbols with a backtrace, is no work on an input.
+    // What a panic takes to tell of itself, which is 80 MB of symbols with a backtrace, is no work on
+    // an input.
     if std::thread::panicking() {
         return;
     }
@@ -25,7 +26,8 @@ fn count(bytes: i64) {
     });
 }
 
-// SAFETY: the system's allocator does all; the counts are thread-local cells without destructors, which take no memory.
+// SAFETY: the system's allocator does all; the counts are thread-local cells without destructors,
+// which take no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
@@ -54,7 +56,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Does this work; the most that this thread held meanwhile, beyond what it held before. 0 without [`Counting`].
+/// Does this work; the most that this thread held meanwhile, beyond what it held before. 0 without
+/// [`Counting`].
 pub fn peak_bytes<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = HELD.get();
     PEAK.set(before);

@@ -1,8 +1,8 @@
 //! The papers' experiments, made again on the simulated host: published numbers beside ours.
 //!
-//! A paper is one folder: its published numbers as data (a CSV file with their sources), its testbed, its workloads, and a
-//! [`Paper`] named `PAPER`; one line in `papers!` below registers it. `foresee paper NUMBER` prints what it reports, and draws its
-//! plots.
+//! A paper is one folder: its published numbers as data (a CSV file with their sources), its
+//! testbed, its workloads, and a [`Paper`] named `PAPER`; one line in `papers!` below registers it.
+//! `foresee paper NUMBER` prints what it reports, and draws its plots.
 //!
 //! # How an experiment is made
 //! ```

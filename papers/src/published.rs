@@ -26,7 +26,8 @@ impl Published {
     /// From the text of a CSV file.
     ///
     /// # Errors
-    /// If a line is none of five fields, names no source or holds no number, or two lines are of one cell.
+    /// If a line is none of five fields, names no source or holds no number, or two lines are of
+    /// one cell.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut entries: Vec<Entry> = Vec::new();
         for (line, number) in text.lines().zip(1..).skip(1).filter(|(line, _)| !line.is_empty()) {

@@ -32,7 +32,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// The plots.
     pub plots: Vec<Plot>,
-    /// What the paper does not say and had to be assumed, or was fitted, and to what: a sentence each.
+    /// What the paper does not say and had to be assumed, or was fitted, and to what: a sentence
+    /// each.
     pub assumed: Vec<String>,
     published: Published,
 }

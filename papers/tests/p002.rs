@@ -63,8 +63,8 @@ fn a_foolish_neighbour_costs_what_it_cost_there() {
 /// Where all data fit, nothing can be saved: 9 MB or less of cscope's and dinero's.
 const FITS: [(&str, &[&str]); 3] =
     [("cs1", &["12 MB", "16 MB"]), ("cs3", &["12 MB", "16 MB"]), ("din", &["8 MB", "12 MB", "16 MB"])];
-/// Where less is saved than the least of the paper: an index of 5 MB stays in a large cache by itself, and today's ld comes back to
-/// what it was done with.
+/// Where less is saved than the least of the paper: an index of 5 MB stays in a large cache by
+/// itself, and today's ld comes back to what it was done with.
 const SHORT: [(&str, &[&str]); 2] = [("pjn", &["12 MB", "16 MB"]), ("ldk", &["12 MB", "16 MB"])];
 
 #[test]

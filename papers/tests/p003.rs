@@ -41,8 +41,8 @@ fn figure_1_has_its_floor_its_bump_and_its_remedy() {
     );
 }
 
-/// 003's rule and cost and benefit with an estimator of runs give the memory to the same pages; where they do not, 003's finds later
-/// what it has to go by.
+/// 003's rule and cost and benefit with an estimator of runs give the memory to the same pages;
+/// where they do not, 003's finds later what it has to go by.
 #[test]
 fn sarc_is_the_arbitrator_with_two_estimators() {
     let more = |workload: &str| -> Vec<(&str, f64)> {

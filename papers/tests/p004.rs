@@ -1,4 +1,5 @@
-//! 004 on recordings of today's programs: the paper's findings as far as they hold, and what was added to it.
+//! 004 on recordings of today's programs: the paper's findings as far as they hold, and what was
+//! added to it.
 
 use std::sync::OnceLock;
 
@@ -37,7 +38,8 @@ fn call_sites_tell_more_than_files_where_files_are_small() {
     }
 }
 
-/// A viewer shows one set of data after the other. Under MRU those of the first stay, which nobody reads again.
+/// A viewer shows one set of data after the other. Under MRU those of the first stay, which nobody
+/// reads again.
 #[test]
 fn what_is_overdue_makes_room() {
     for percent in SIZES {
@@ -46,7 +48,8 @@ fn what_is_overdue_makes_room() {
     }
 }
 
-/// The first passes of a loop are taken for sequences. What they brought turns with the site that read it.
+/// The first passes of a loop are taken for sequences. What they brought turns with the site that
+/// read it.
 #[test]
 fn a_loop_is_kept_from_its_first_pass() {
     for percent in SIZES {

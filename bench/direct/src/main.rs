@@ -1,7 +1,9 @@
-//! Passes over a file of this machine's in less memory than it has bytes, told ahead: read past the page cache, by one thread.
+//! Passes over a file of this machine's in less memory than it has bytes, told ahead: read past the
+//! page cache, by one thread.
 //!
-//! `foresee-bench-direct FILE MIB POLICY cycle|random PASSES`: so many MiB of memory; in its order by 1 MiB, or in a random one, another
-//! each pass, by 64 KiB. A line for each pass: seconds, and bytes that came from the device.
+//! `foresee-bench-direct FILE MIB POLICY cycle|random PASSES`: so many MiB of memory; in its order
+//! by 1 MiB, or in a random one, another each pass, by 64 KiB. A line for each pass: seconds, and
+//! bytes that came from the device.
 
 #[path = "../../hits/src/draws.rs"]
 #[expect(dead_code, reason = "nothing here is drawn by Zipf's law")]

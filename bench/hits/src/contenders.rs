@@ -142,7 +142,8 @@ impl Contender {
         !matches!(self, Contender::Pread(_))
     }
 
-    /// Reads these blocks: copies each to the same buffer, or looks at one byte of each. Returns the sum of some bytes.
+    /// Reads these blocks: copies each to the same buffer, or looks at one byte of each. Returns
+    /// the sum of some bytes.
     pub fn read(&self, references: &[u32], copies: bool) -> u64 {
         match self {
             Contender::Foresee(_, file) if copies => copied(references, |block, buffer| {

@@ -1,8 +1,11 @@
-//! Hits: 4 KiB at random out of data that are in memory, by foresee, by `pread` from the page cache, and by other caches.
+//! Hits: 4 KiB at random out of data that are in memory, by foresee, by `pread` from the page
+//! cache, and by other caches.
 //!
-//! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is made in the directory. Each cache has
-//! the same blocks and is asked for the same ones, in turn, so many rounds (5 unless said); a line says the best. Then each that gives
-//! blocks up has room for half of them. All rounds' times go to `bench/results/hits.json`, with more than 256 MiB to `hits-MIB.json`.
+//! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is
+//! made in the directory. Each cache has the same blocks and is asked for the same ones, in turn,
+//! so many rounds (5 unless said); a line says the best. Then each that gives blocks up has room
+//! for half of them. All rounds' times go to `bench/results/hits.json`, with more than 256 MiB to
+//! `hits-MIB.json`.
 
 mod contenders;
 mod draws;
@@ -23,7 +26,8 @@ use references::References;
 const BLOCK: usize = 4096;
 /// References of each thread in one round.
 const REFERENCES: usize = 1 << 18;
-/// References of each thread to each block, on average, in one round of what gives blocks up: none tells by its end what it began with.
+/// References of each thread to each block, on average, in one round of what gives blocks up: none
+/// tells by its end what it began with.
 const TIMES: usize = 4;
 /// Threads, and whether they read by Zipf's law.
 const CASES: [(u64, bool); 4] = [(1, false), (1, true), (2, false), (2, true)];
@@ -46,8 +50,8 @@ fn best(times: impl Iterator<Item = f64>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// With room for half of the blocks, what is missed being in the page cache: nanoseconds a reference, and the part of them that was
-/// here, once the cache is full.
+/// With room for half of the blocks, what is missed being in the page cache: nanoseconds a
+/// reference, and the part of them that was here, once the cache is full.
 fn evictions(path: &Path, blocks: usize, rounds: usize, raw: &mut Raw) {
     let file = File::open(path).expect("the file");
     println!("| room for half, ns a reference and hits | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");

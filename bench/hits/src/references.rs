@@ -6,8 +6,8 @@ use crate::draws::{self, Random};
 pub struct References(pub Vec<u32>);
 
 impl References {
-    /// So many references to so many blocks: each as likely as any, or by Zipf's law (the n-th as likely as 1/n), the likely ones
-    /// anywhere.
+    /// So many references to so many blocks: each as likely as any, or by Zipf's law (the n-th as
+    /// likely as 1/n), the likely ones anywhere.
     pub fn new(seed: u64, blocks: usize, count: usize, zipf: bool) -> Self {
         let mut random = Random(seed + 1);
         if !zipf {

@@ -1,6 +1,8 @@
-//! Reads objects of an S3 server by one of the contenders, and checks what came: `foresee-bench-serving CONTENDER[@POLICY]`.
+//! Reads objects of an S3 server by one of the contenders, and checks what came:
+//! `foresee-bench-serving CONTENDER[@POLICY]`.
 //!
-//! Where the server is and with what keys is the environment's. The seconds that it took are printed. `run.py` says which jobs there are.
+//! Where the server is and with what keys is the environment's. The seconds that it took are
+//! printed. `run.py` says which jobs there are.
 
 mod foresee_reads;
 mod object_store_reads;

@@ -42,7 +42,8 @@ pub fn at_once(reads: &[Read]) {
     });
 }
 
-/// Each run of reads that follow one another in an object as one request, whose bytes are checked as they come.
+/// Each run of reads that follow one another in an object as one request, whose bytes are checked
+/// as they come.
 pub fn streamed(reads: &[Read]) {
     run(async |store| {
         for run in reads.chunk_by(|one, next| one.key == next.key && one.offset + one.length == next.offset) {

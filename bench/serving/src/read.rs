@@ -1,4 +1,5 @@
-//! What is read, as `run.py` writes it on standard input: a line each, `key offset length`; of a length of 0 the whole object.
+//! What is read, as `run.py` writes it on standard input: a line each, `key offset length`; of a
+//! length of 0 the whole object.
 
 use std::io::{self, BufRead};
 

@@ -110,7 +110,8 @@ impl Device {
     /// Makes an ext4 filesystem with nothing left to be initialised in the background later.
     pub fn format(&self) -> Result<(), String> {
         let mut mkfs = Command::new("mkfs.ext4");
-        // The seed of the directories' hashes decides the order in which files are listed, and so how far an arm travels.
+        // The seed of the directories' hashes decides the order in which files are listed, and so how far
+        // an arm travels.
         let options = "lazy_itable_init=0,lazy_journal_init=0,hash_seed=666f7265-7365-6520-736c-6f776469736b";
         mkfs.args(["-q", "-F", "-m", "0", "-E", options]).arg(&self.path);
         signals::die_with_parent(&mut mkfs);
@@ -142,7 +143,8 @@ impl Device {
         }
     }
 
-    /// Forgets all that the page cache holds of this filesystem, and of nothing else on the machine.
+    /// Forgets all that the page cache holds of this filesystem, and of nothing else on the
+    /// machine.
     pub fn remount_cold(&self, at: &Path) -> Result<(), String> {
         let target = c_path(at);
         // SAFETY: the string is NUL-terminated and outlives the call.

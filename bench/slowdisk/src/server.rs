@@ -101,7 +101,8 @@ fn child(plan: &Plan, settings: Settings, lifeline: PipeReader, ready: PipeWrite
     if session.is_ok_and(|session| session.run().is_err()) {
         return 1;
     }
-    // Unmounted, or never mounted; but the supervising process may be killed in the rest of its undoing.
+    // Unmounted, or never mounted; but the supervising process may be killed in the rest of its
+    // undoing.
     i32::from(watcher.join().is_err())
 }
 

@@ -118,7 +118,8 @@ fn abort(connection: Option<(u32, u32)>, server: i32) {
 }
 
 /// Kills the processes that use the mount or its device and were started by the run's own
-/// command, known by the control file named in their environment: their run is over. Names the others.
+/// command, known by the control file named in their environment: their run is over. Names the
+/// others.
 fn kill_ours(plan: &Plan) -> Vec<String> {
     let mark = [b"SLOWDISK_CONTROL=".as_slice(), plan.control().as_os_str().as_bytes()].concat();
     let loops = device::attached_to(&plan.disk());

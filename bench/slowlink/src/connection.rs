@@ -13,7 +13,8 @@ use std::time::Instant;
 
 const PIECE: usize = 64 << 10;
 
-/// Both directions, until both have ended. A client whose server cannot be reached sees its connection closed.
+/// Both directions, until both have ended. A client whose server cannot be reached sees its
+/// connection closed.
 pub fn pass(client: TcpStream, to: u16, http: bool, link: &Arc<Link>, counters: &Arc<Counters>) {
     counters.connected();
     let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, to)) else { return };

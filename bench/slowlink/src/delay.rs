@@ -20,7 +20,8 @@ struct State {
 }
 
 impl Delay {
-    /// Puts a piece on its way as soon as it and what is under way fit into the window. False if nobody takes it any more.
+    /// Puts a piece on its way as soon as it and what is under way fit into the window. False if
+    /// nobody takes it any more.
     pub fn put(&self, arrives: Instant, piece: Vec<u8>, window: usize) -> bool {
         let full = |state: &mut State| state.bytes + piece.len() > window && !state.ended;
         let mut state = self.changed.wait_while(self.lock(), full).expect("no thread panics with it");

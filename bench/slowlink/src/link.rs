@@ -27,7 +27,8 @@ impl Link {
         (*free).max(now)
     }
 
-    /// How many bytes a connection can have under way: what fits in twice the latency, and one more piece.
+    /// How many bytes a connection can have under way: what fits in twice the latency, and one more
+    /// piece.
     pub fn window(&self, piece: usize) -> usize {
         (self.bandwidth as f64 * 2.0 * self.latency.as_secs_f64()) as usize + piece
     }

@@ -13,7 +13,8 @@ struct Slowlink {
 }
 
 impl Slowlink {
-    /// Before a server that answers each connection's first byte with so many others, and then closes.
+    /// Before a server that answers each connection's first byte with so many others, and then
+    /// closes.
     fn before_server(answer: usize, options: &[&str]) -> Slowlink {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let to = listener.local_addr().unwrap().port().to_string();

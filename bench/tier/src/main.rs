@@ -1,8 +1,9 @@
-//! A memory and a disk before a slow store: foresee and foyer's hybrid cache on the same references, one reader.
+//! A memory and a disk before a slow store: foresee and foyer's hybrid cache on the same
+//! references, one reader.
 //!
-//! `cargo run --release -- DIRECTORY [ROUNDS]`: the disk's file lies there; three rounds unless said. A line of JSON for each run:
-//! bytes that came from the store, bytes that the system says were written, the part of the references that the store was not asked
-//! for, and seconds.
+//! `cargo run --release -- DIRECTORY [ROUNDS]`: the disk's file lies there; three rounds unless
+//! said. A line of JSON for each run: bytes that came from the store, bytes that the system says
+//! were written, the part of the references that the store was not asked for, and seconds.
 
 #[path = "../../hits/src/draws.rs"]
 mod draws;

@@ -5,7 +5,8 @@ use crate::draws::{self, Random};
 /// All of them.
 pub const NAMES: [&str; 5] = ["zipf", "cycle", "mix", "once", "once, then zipf"];
 
-/// Blocks that a trace over so many blocks of data reads of at most: what is read once lies behind the data.
+/// Blocks that a trace over so many blocks of data reads of at most: what is read once lies behind
+/// the data.
 pub fn blocks_max(blocks: u64, count: usize) -> u64 {
     blocks + count as u64
 }

@@ -1,11 +1,13 @@
-//! What the library costs a read: nanoseconds per warm `pread`, plain and preloaded; medians. What of it is finding the call site is
-//! the difference to runs without (`FORESEE_SITES=0`).
+//! What the library costs a read: nanoseconds per warm `pread`, plain and preloaded; medians. What
+//! of it is finding the call site is the difference to runs without (`FORESEE_SITES=0`).
 //!
-//! `cargo build --release -p foresee-preload && cargo run --release -p foresee-preload --example read_cost`
+//! `cargo build --release -p foresee-preload && cargo run --release -p foresee-preload --example
+//! read_cost`
 //!
-//! The same program runs as the reader (`read_cost reader BYTES THREADS FILE`), with the library; its parent is the
-//! supervisor that consumes the records. The reader alternates between libc's own `pread64` and the one in front of it
-//! every few hundred reads, so that whatever else the machine does falls on both alike.
+//! The same program runs as the reader (`read_cost reader BYTES THREADS FILE`), with the library;
+//! its parent is the supervisor that consumes the records. The reader alternates between libc's own
+//! `pread64` and the one in front of it every few hundred reads, so that whatever else the machine
+//! does falls on both alike.
 
 use std::fs;
 use std::os::fd::AsRawFd;

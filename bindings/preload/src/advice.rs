@@ -1,8 +1,10 @@
-//! Where the hint library's advice (002 section 3) comes in: it finds [`foresee_advice_v1`] by its name.
+//! Where the hint library's advice (002 section 3) comes in: it finds [`foresee_advice_v1`] by its
+//! name.
 //!
-//! Advice may be refused, and is asked for, so that all calls but one wait for an answer: some milliseconds, in programs that
-//! make a handful of them as they begin. A temporary priority is given at each block that is done with, and waits for nothing; that
-//! one was refused is told by the next.
+//! Advice may be refused, and is asked for, so that all calls but one wait for an answer: some
+//! milliseconds, in programs that make a handful of them as they begin. A temporary priority is
+//! given at each block that is done with, and waits for nothing; that one was refused is told by
+//! the next.
 
 use core::ffi::{c_char, c_int};
 use core::slice;
@@ -13,8 +15,9 @@ use libc::EINVAL;
 use crate::calls::{as_one, ask, post};
 use crate::state;
 
-/// `struct advice_listener` in `bindings/c/foresee.c`. A change is a new name, and the old one stays. The functions return 0 or an
-/// errno, and leave what they were to answer alone where nobody does.
+/// `struct advice_listener` in `bindings/c/foresee.c`. A change is a new name, and the old one
+/// stays. The functions return 0 or an errno, and leave what they were to answer alone where nobody
+/// does.
 #[repr(C)]
 pub(crate) struct Advice {
     manage: extern "C" fn(c_int) -> c_int,

@@ -1,8 +1,9 @@
 //! Calls of the hint library, each posted as one, and those that are answered.
 //!
-//! A call of the hint library is the program's wish, so it may wait where a hook may not. Two rules keep it harmless. What it says
-//! waits until half of the ring is free, so that records of reads find room. And who waited for [`WAITS_MAX`] in vain does
-//! not wait again until something was taken: a supervisor that is stopped or killed costs a program one second.
+//! A call of the hint library is the program's wish, so it may wait where a hook may not. Two rules
+//! keep it harmless. What it says waits until half of the ring is free, so that records of reads
+//! find room. And who waited for [`WAITS_MAX`] in vain does not wait again until something was
+//! taken: a supervisor that is stopped or killed costs a program one second.
 
 use core::ffi::c_int;
 use core::sync::atomic::{
@@ -27,7 +28,8 @@ static IN_VAIN: AtomicBool = AtomicBool::new(false);
 /// The next ticket.
 static TICKET: AtomicU32 = AtomicU32::new(0);
 
-/// Says something without another thread's calls among it. Returns 0, also if nobody listens (any more), or an errno.
+/// Says something without another thread's calls among it. Returns 0, also if nobody listens (any
+/// more), or an errno.
 pub(crate) fn as_one(say: impl FnOnce(&Region) -> bool) -> c_int {
     alone(|region| if say(region) || region.is_closing() { 0 } else { EAGAIN }).unwrap_or_else(|error| error)
 }
@@ -58,7 +60,8 @@ pub(crate) fn quiesce() {
     let _ = ask(|ticket| Record::Quiesces { ticket }, &[]);
 }
 
-/// Does something that no other thread of this process does meanwhile; an error, which is 0 if nobody listens, if it cannot.
+/// Does something that no other thread of this process does meanwhile; an error, which is 0 if
+/// nobody listens, if it cannot.
 fn alone<T>(act: impl FnOnce(&Region) -> T) -> Result<T, c_int> {
     let Some(region) = state::region_of_this_process() else { return Err(0) };
     let me = thread::id();
@@ -74,8 +77,8 @@ fn alone<T>(act: impl FnOnce(&Region) -> T) -> Result<T, c_int> {
     Ok(done)
 }
 
-/// Begins with a ticket that the program which was here before exec has not used: the slot may hold, or be about to get, the
-/// answer to its last question.
+/// Begins with a ticket that the program which was here before exec has not used: the slot may
+/// hold, or be about to get, the answer to its last question.
 pub(crate) fn begin(process: Option<&Process>) {
     TICKET.store(process.map_or(0, Process::unasked_ticket), Relaxed);
 }

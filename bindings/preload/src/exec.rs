@@ -1,12 +1,13 @@
 //! Before the process becomes another program: whether we can be loaded into that.
 //!
-//! Where we cannot (other words, a chroot, a user who may not read our file), its dynamic linker would complain on the program's
-//! standard error. So our part of `LD_PRELOAD` is left out of what it gets. The supervisor is told of all programs that it will
-//! not see.
+//! Where we cannot (other words, a chroot, a user who may not read our file), its dynamic linker
+//! would complain on the program's standard error. So our part of `LD_PRELOAD` is left out of what
+//! it gets. The supervisor is told of all programs that it will not see.
 //!
-//! This runs in children of `vfork` and `posix_spawn`, which share their parent's memory, and in signal handlers: nothing is
-//! allocated, and nothing of the process changed. `posix_spawn` leaves its child 32 KiB of stack. The system calls are those that
-//! the dynamic linker makes at once in the program itself.
+//! This runs in children of `vfork` and `posix_spawn`, which share their parent's memory, and in
+//! signal handlers: nothing is allocated, and nothing of the process changed. `posix_spawn` leaves
+//! its child 32 KiB of stack. The system calls are those that the dynamic linker makes at once in
+//! the program itself.
 
 use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
@@ -26,7 +27,8 @@ const VARIABLES_MAX: usize = 1024;
 /// Scripts that are each other's interpreters: the kernel follows as many.
 const INTERPRETERS_MAX: usize = 5;
 
-/// Our own file: its name as the dynamic linker was given it, and what was there. Null if that is not known.
+/// Our own file: its name as the dynamic linker was given it, and what was there. Null if that is
+/// not known.
 static PATH: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
 static FILE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
@@ -51,7 +53,8 @@ fn path() -> Option<&'static CStr> {
     (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) })
 }
 
-/// Executes a program by `call`, with an environment fit for it. Returns only what a failed call does.
+/// Executes a program by `call`, with an environment fit for it. Returns only what a failed call
+/// does.
 ///
 /// # Safety
 /// That of `execve`.
@@ -201,7 +204,8 @@ unsafe fn without(
     call(copy.as_ptr())
 }
 
-/// Writes the variable with these parts, with a NUL behind it. Says whether there is any; nothing if there is no room.
+/// Writes the variable with these parts, with a NUL behind it. Says whether there is any; nothing
+/// if there is no room.
 fn write_value<'a>(parts: impl Iterator<Item = &'a [u8]>, text: &mut [u8]) -> Option<bool> {
     let mut rest = text;
     let mut separator: &[u8] = VARIABLE;

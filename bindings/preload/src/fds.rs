@@ -1,9 +1,9 @@
 //! What each descriptor is, as far as we know.
 //!
-//! A word for each: a generation, which changes whenever the number comes to mean something else, and a class. An
-//! unknown descriptor (inherited, received, opened by a part of libc that calls itself past us) is looked at when it is
-//! first read, and adopted. So is one that was opened while the run was quiet, once a read of it waits or the run is not quiet
-//! any more.
+//! A word for each: a generation, which changes whenever the number comes to mean something else,
+//! and a class. An unknown descriptor (inherited, received, opened by a part of libc that calls
+//! itself past us) is looked at when it is first read, and adopted. So is one that was opened while
+//! the run was quiet, once a read of it waits or the run is not quiet any more.
 
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{
@@ -21,8 +21,8 @@ const FDS: usize = 4096;
 /// A read is told one time in so many where the supervisor wants a sample.
 const SAMPLE_EVERY: u32 = 64;
 
-/// Reads of each descriptor that the supervisor wanted a sample of. By descriptor: of files read in turn, one would hide
-/// behind the other if a thread's reads were counted.
+/// Reads of each descriptor that the supervisor wanted a sample of. By descriptor: of files read in
+/// turn, one would hide behind the other if a thread's reads were counted.
 static SAMPLED: [AtomicU32; ATTENTION_FDS] = [const { AtomicU32::new(0) }; ATTENTION_FDS];
 
 static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(0) }; FDS];
@@ -101,7 +101,8 @@ fn begin(fd: c_int, class: u32) -> Option<Use> {
     Some(begun)
 }
 
-/// Whether this read of a descriptor is one of the sample. Threads that read it at the same time may count as one.
+/// Whether this read of a descriptor is one of the sample. Threads that read it at the same time
+/// may count as one.
 #[inline(always)]
 pub(crate) fn is_sample(fd: c_int) -> bool {
     let Some(reads) = SAMPLED.get(fd as usize) else { return true };
@@ -139,8 +140,8 @@ pub(crate) fn opened_untold(fd: c_int) {
     }
 }
 
-/// The number no longer means what it did, unless another thread has already opened it anew since it was `before`. Returns what to
-/// post, if it was told of.
+/// The number no longer means what it did, unless another thread has already opened it anew since
+/// it was `before`. Returns what to post, if it was told of.
 pub(crate) fn closed_since(fd: c_int, before: Use) -> Option<Record> {
     let after = before.followed_by(UNKNOWN).0;
     let ended = TABLE.get(fd as usize)?.compare_exchange(before.0, after, AcqRel, Acquire).is_ok();
@@ -164,7 +165,8 @@ pub(crate) fn duplicated(from: c_int, to: c_int) -> Option<Record> {
     (class != UNKNOWN).then_some(Record::Duplicated { from, to, generation })
 }
 
-/// Looks at a descriptor that turned up from nowhere, or was not worth it before, and tells of it if it is a file or a directory.
+/// Looks at a descriptor that turned up from nowhere, or was not worth it before, and tells of it
+/// if it is a file or a directory.
 #[cold]
 fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
     let region = state::region_of_this_process()?;
@@ -199,7 +201,8 @@ fn record(fd: c_int, this: Use, stat: &libc::stat, dirfd: c_int, flags: c_int, a
     }
 }
 
-/// Writes "/proc/self/fd/N" from its end, without the formatting machinery, which is most of a small library.
+/// Writes "/proc/self/fd/N" from its end, without the formatting machinery, which is most of a
+/// small library.
 fn c_path_of_fd(fd: c_int, buffer: &mut [u8; 32]) -> &CStr {
     let mut rest = fd.unsigned_abs();
     let digits = core::iter::from_fn(|| {

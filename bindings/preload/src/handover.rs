@@ -1,14 +1,17 @@
-//! Asks for the ring where its path may not be followed: in a process of another user, or in a user namespace of its own.
+//! Asks for the ring where its path may not be followed: in a process of another user, or in a user
+//! namespace of its own.
 //!
-//! The supervisor has an abstract datagram socket that is called as the path is, and gives the descriptor to who knows what the
-//! path's link says. It is asked as a program begins, and before a process becomes another program: what is answered then will be again.
+//! The supervisor has an abstract datagram socket that is called as the path is, and gives the
+//! descriptor to who knows what the path's link says. It is asked as a program begins, and before a
+//! process becomes another program: what is answered then will be again.
 
 use core::ffi::{CStr, c_int};
 use core::mem::{MaybeUninit, size_of};
 
 use crate::sys;
 
-/// Whoever answers does nothing else, and does so within 0.1 ms unless it is stopped or the machine is very busy.
+/// Whoever answers does nothing else, and does so within 0.1 ms unless it is stopped or the machine
+/// is very busy.
 const PATIENCE: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
 
 /// The descriptor of the ring that has this path, if we are given it.
@@ -57,8 +60,8 @@ fn receive(socket: c_int) -> Option<c_int> {
     let mut control = [0u64; 8];
     // SAFETY: pure arithmetic.
     let room = unsafe { libc::CMSG_SPACE(size_of::<libc::ucred>() as u32) + libc::CMSG_LEN(size_of::<c_int>() as u32) };
-    // SAFETY: zero is valid for all of it. What is pointed to lives through the call, and has room for what is claimed; the kernel
-    // writes whole control messages.
+    // SAFETY: zero is valid for all of it. What is pointed to lives through the call, and has room for
+    // what is claimed; the kernel writes whole control messages.
     unsafe {
         let mut message: libc::msghdr = MaybeUninit::zeroed().assume_init();
         message.msg_iov = &raw mut part;
@@ -90,7 +93,8 @@ fn receive(socket: c_int) -> Option<c_int> {
     }
 }
 
-/// Root may see what we do, and our own user. Who has no number here is in another PID namespace, and would not know us by ours.
+/// Root may see what we do, and our own user. Who has no number here is in another PID namespace,
+/// and would not know us by ours.
 fn may_give(giver: &libc::ucred) -> bool {
     giver.pid != 0 && (giver.uid == 0 || giver.uid == sys::effective_user())
 }

@@ -1,5 +1,5 @@
-//! Memory for what is made when the library begins (the unwinder of exact signatures): a mapping for each piece, for there are few.
-//! Nothing is allocated later.
+//! Memory for what is made when the library begins (the unwinder of exact signatures): a mapping
+//! for each piece, for there are few. Nothing is allocated later.
 
 use core::alloc::{GlobalAlloc, Layout};
 

@@ -1,9 +1,12 @@
-//! Where the hint library's disclosures (`bindings/c`) come in: it finds [`foresee_hints_v1`] by its name.
+//! Where the hint library's disclosures (`bindings/c`) come in: it finds [`foresee_hints_v1`] by
+//! its name.
 //!
-//! A list of any length arrives whole and in order. It goes through the ring like all else, 255 segments a record, which is 7 ns
-//! a segment. A list of 110,000 finds room at once; a longer one waits for the supervisor, which needs 0.4 to 0.6 us for each
-//! segment: half a second for a million. The alternative was a sealed memfd a list. It would take a descriptor of the
-//! program's, and an answer that it may be closed, and save the waiting only of lists that long, whose reads take minutes.
+//! A list of any length arrives whole and in order. It goes through the ring like all else, 255
+//! segments a record, which is 7 ns a segment. A list of 110,000 finds room at once; a longer one
+//! waits for the supervisor, which needs 0.4 to 0.6 us for each segment: half a second for a
+//! million. The alternative was a sealed memfd a list. It would take a descriptor of the program's,
+//! and an answer that it may be closed, and save the waiting only of lists that long, whose reads
+//! take minutes.
 
 use core::ffi::{c_char, c_int};
 use core::slice;
@@ -16,8 +19,8 @@ use crate::state;
 /// Segments that one record has room for.
 const SEGMENTS_AT_ONCE: usize = PATH_BYTES_MAX / SEGMENT_BYTES;
 
-/// `struct hints_listener` in `bindings/c/foresee.c`. A change is a new name, and the old one stays. The functions return 0 or an
-/// errno.
+/// `struct hints_listener` in `bindings/c/foresee.c`. A change is a new name, and the old one
+/// stays. The functions return 0 or an errno.
 #[repr(C)]
 pub(crate) struct Hints {
     is_active: extern "C" fn() -> c_int,

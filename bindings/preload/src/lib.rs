@@ -1,16 +1,20 @@
-//! The library that `foresee run` loads into programs (`LD_PRELOAD`) to learn what they open, list and read.
+//! The library that `foresee run` loads into programs (`LD_PRELOAD`) to learn what they open, list
+//! and read.
 //!
-//! It stands in front of libc's functions, calls them, and posts what they did to the ring shared with the supervisor
-//! (`foresee-ring`; `FORESEE_RING` names the memory). What must hold, whatever the program does:
+//! It stands in front of libc's functions, calls them, and posts what they did to the ring shared
+//! with the supervisor (`foresee-ring`; `FORESEE_RING` names the memory). What must hold, whatever
+//! the program does:
 //!
-//! 1. **Results and errno are libc's.** Our own system calls go past libc (`sys.rs`), so errno is never touched.
-//! 2. **No hook waits.** No lock, no allocation, no symbol bound at first use: everything is found when the library is
-//!    loaded (`next.rs`), so hooks may run in signal handlers, after fork, and in cancelled threads.
-//! 3. **Without a supervisor it is not there.** No variable, no memory, another version: each hook is one test and a
-//!    call.
+//! 1. **Results and errno are libc's.** Our own system calls go past libc (`sys.rs`), so errno is
+//!    never touched.
+//! 2. **No hook waits.** No lock, no allocation, no symbol bound at first use: everything is found
+//!    when the library is loaded (`next.rs`), so hooks may run in signal handlers, after fork, and
+//!    in cancelled threads.
+//! 3. **Without a supervisor it is not there.** No variable, no memory, another version: each hook
+//!    is one test and a call.
 //! 4. **No descriptor is kept**, so programs that close or count all of theirs see nothing of us.
-//! 5. **Only the process that loaded it speaks.** A child of `vfork` runs in our memory with descriptors of its own;
-//!    what it closes must not be taken for closed here.
+//! 5. **Only the process that loaded it speaks.** A child of `vfork` runs in our memory with
+//!    descriptors of its own; what it closes must not be taken for closed here.
 //!
 //! ```text
 //! start.rs    the constructor: tells of the program, patches
@@ -25,10 +29,11 @@
 //! sites/      from where in the program a read or a write is made
 //! ```
 //!
-//! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a destructor lives in
-//! them: the unwinder finds frames to pop and nothing to run.
+//! Functions that a cancelled thread unwinds through are `extern "C-unwind"`, and no value with a
+//! destructor lives in them: the unwinder finds frames to pop and nothing to run.
 //!
-//! It is built without std where panics abort (the release profile), which is 300 KiB less to load into every program.
+//! It is built without std where panics abort (the release profile), which is 300 KiB less to load
+//! into every program.
 #![cfg_attr(panic = "abort", no_std)]
 
 mod advice;
@@ -51,8 +56,9 @@ mod state;
 mod sys;
 mod thread;
 
-// It says itself that it needs libc: the `libc` crate leaves that to `std` where another crate of the same build has that feature on, and
-// then the dynamic linker may prepare us before libc, whose `memcpy` it cannot choose yet.
+// It says itself that it needs libc: the `libc` crate leaves that to `std` where another crate of
+// the same build has that feature on, and then the dynamic linker may prepare us before libc, whose
+// `memcpy` it cannot choose yet.
 #[link(name = "c")]
 unsafe extern "C" {}
 

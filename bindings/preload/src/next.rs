@@ -1,7 +1,8 @@
 //! The functions we stand in front of, and how a hook is written.
 //!
-//! Each hook has a [`Next`] in a linker section of their own, which makes them one array: the constructor finds them
-//! all. (`#[used]`, or the optimiser would take them apart.) A hook that is called before (another library's constructor) finds its own.
+//! Each hook has a [`Next`] in a linker section of their own, which makes them one array: the
+//! constructor finds them all. (`#[used]`, or the optimiser would take them apart.) A hook that is
+//! called before (another library's constructor) finds its own.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;
@@ -77,8 +78,9 @@ macro_rules! missing {
 missing!(c_int = -1, isize = -1, i64 = -1, *mut c_void = null_mut());
 
 /// Stands in front of one function, or of several that differ in name only:
-/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself. With `sited` before the names
-/// it is a function whose callers are looked for: where its frame begins is noted as it is entered (`sites/entry.rs`).
+/// `hook! { [names](arguments) -> result, next => { body } }`, where `next` is the function itself.
+/// With `sited` before the names it is a function whose callers are looked for: where its frame
+/// begins is noted as it is entered (`sites/entry.rs`).
 macro_rules! hook {
     (sited [$($name:ident),+]$arguments:tt -> $result:ty, $next:ident => $body:block) => {
         $(
@@ -122,8 +124,9 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
-/// What a function does that must be jumped to, since it looks at who called it, or may have any arguments: it calls `{before}`, with
-/// its own arguments kept, and jumps to where that says. For `naked_asm!`.
+/// What a function does that must be jumped to, since it looks at who called it, or may have any
+/// arguments: it calls `{before}`, with its own arguments kept, and jumps to where that says. For
+/// `naked_asm!`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! call_before_and_jump {
     () => {

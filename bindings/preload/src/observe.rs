@@ -13,8 +13,8 @@ pub(crate) fn read(fd: c_int, offset: u64, asked: usize, call: impl FnOnce() -> 
     read_found(fd, || (call(), offset, asked))
 }
 
-/// The same for a call that shows only when it is done where it read, and how much it was asked to: it says what it
-/// got, the offset, and the bytes asked.
+/// The same for a call that shows only when it is done where it read, and how much it was asked to:
+/// it says what it got, the offset, and the bytes asked.
 #[inline(always)]
 pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) -> isize {
     let Some(region) = state::region() else { return call().0 };
@@ -48,7 +48,8 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     {
         process.count_stall(counter(), took);
     }
-    // Nobody learns from a file's end or an error; where small files are read whole, they are half of all reads.
+    // Nobody learns from a file's end or an error; where small files are read whole, they are half of
+    // all reads.
     if let Ok(bytes @ 1..) = u64::try_from(got) {
         if (attention != Attention::Every || untold.is_some()) && offset == OFFSET_CURRENT {
             locate(region, fd, file, bytes);
@@ -64,7 +65,8 @@ fn is_far(region: &Region, took: u64, got: isize) -> bool {
     took >= far(region, got)
 }
 
-/// What a read or an open takes at least that was for a device. What is copied takes a hundredth of a stall a page.
+/// What a read or an open takes at least that was for a device. What is copied takes a hundredth of
+/// a stall a page.
 #[inline(always)]
 fn far(region: &Region, got: isize) -> u64 {
     let (stall, pages) = (region.stall_ticks_min(), got.max(0) as u64 >> 12);
@@ -187,7 +189,8 @@ pub(crate) unsafe fn open(dirfd: c_int, path: *const c_char, flags: c_int, call:
     fd
 }
 
-/// Whether an open with these flags is of a file that is to be read, and that there is. Directories are what paths are relative to.
+/// Whether an open with these flags is of a file that is to be read, and that there is. Directories
+/// are what paths are relative to.
 #[inline(always)]
 fn is_to_read(flags: c_int) -> bool {
     const MORE: c_int = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_PATH;
@@ -260,7 +263,8 @@ pub(crate) unsafe fn stated(ok: bool, dirfd: c_int, path: *const c_char) {
     }
 }
 
-/// The errno of a failed call says that the kernel looked for the path, and so that the path can be read.
+/// The errno of a failed call says that the kernel looked for the path, and so that the path can be
+/// read.
 fn has_read_path() -> bool {
     matches!(sys::errno(), libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::EEXIST | libc::EISDIR | libc::ELOOP)
 }
@@ -286,7 +290,8 @@ pub(crate) fn closed_since(fd: c_int, was: Option<Use>) {
     if was.is_untold() {
         // Also if a child of vfork did: then it is adopted here at its next read.
         let _ = fds::closed_since(fd, was);
-    // Asked first, as it is free: programs that close all the numbers there are shall not pay for it.
+    // Asked first, as it is free: programs that close all the numbers there are shall not pay for
+    // it.
     } else if was.is_told()
         && let Some(region) = state::region_of_this_process()
         && let Some(record) = fds::closed_since(fd, was)

@@ -1,10 +1,11 @@
 //! Jumps from libc's own `read`, `write`, `lseek` and `execve` to here (x86-64).
 //!
-//! stdio calls the first three by a private way, which no preloaded library stands in; `sort`, `sed` and `md5sum` would not be
-//! seen. All that executes a program ends in the last: `execvp`, `posix_spawn`, `system`, `popen`. The first 14 bytes of each
-//! become a jump to a function that makes the system call itself, as libc does, so
-//! nothing of the old code is ever run again, and nothing has to be decoded. It is done once, in the constructor, before
-//! there are threads; and only where the code is that of a glibc we know. Otherwise interposition is all there is.
+//! stdio calls the first three by a private way, which no preloaded library stands in; `sort`,
+//! `sed` and `md5sum` would not be seen. All that executes a program ends in the last: `execvp`,
+//! `posix_spawn`, `system`, `popen`. The first 14 bytes of each become a jump to a function that
+//! makes the system call itself, as libc does, so nothing of the old code is ever run again, and
+//! nothing has to be decoded. It is done once, in the constructor, before there are threads; and
+//! only where the code is that of a glibc we know. Otherwise interposition is all there is.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -29,7 +30,8 @@ const CMP_SINGLE: &[i16] = &[0x80, 0x3d, ANY, ANY, ANY, ANY, 0x00, 0x74, ANY];
 /// `mov %fs:0x18,%eax; test %eax,%eax; jne` (glibc 2.27 to 2.35).
 const TEST_MULTIPLE: &[i16] = &[0x64, 0x8b, 0x04, 0x25, 0x18, 0, 0, 0, 0x85, 0xc0, 0x75, ANY];
 
-/// The number of the system call, the call, and the comparison of its result. Without that, the jump could reach beyond the function.
+/// The number of the system call, the call, and the comparison of its result. Without that, the
+/// jump could reach beyond the function.
 const READ_CALL: &[i16] = &[0x31, 0xc0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff];
 const WRITE_CALL: &[i16] = &[0xb8, 1, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff];
 const LSEEK_CALL: &[i16] = &[0xb8, 8, 0, 0, 0, 0x0f, 0x05, 0x48, 0x3d, ANY, 0xf0, 0xff, 0xff, ANY];
@@ -127,8 +129,9 @@ fn result(raw: isize) -> isize {
     raw
 }
 
-/// Makes a system call in which the thread may be cancelled, the way libc does: where there are other threads, one of
-/// them may cancel this one, and it must then not stay blocked; the unwinder starts from the system call itself.
+/// Makes a system call in which the thread may be cancelled, the way libc does: where there are
+/// other threads, one of them may cancel this one, and it must then not stay blocked; the unwinder
+/// starts from the system call itself.
 ///
 /// # Safety
 /// That of the system call.
@@ -190,7 +193,8 @@ fn find(libc: *mut c_void, entry: &entry::Entry) -> Option<*mut u8> {
         return None;
     }
     // Byte by byte: none is looked at beyond the first that differs, so none beyond the function.
-    // SAFETY: as long as all bytes before are those of the pattern, which does not end in a function's end, this one is there.
+    // SAFETY: as long as all bytes before are those of the pattern, which does not end in a function's
+    // end, this one is there.
     let byte = |at: usize| i16::from(unsafe { *code.add(at) });
     let skipped =
         if ENDBR64.iter().enumerate().all(|(at, &wanted)| byte(at) == i16::from(wanted)) { ENDBR64.len() } else { 0 };
@@ -201,7 +205,8 @@ fn find(libc: *mut c_void, entry: &entry::Entry) -> Option<*mut u8> {
     entry.beginnings.iter().any(is_known).then_some(code)
 }
 
-/// Writes the jump, by `/proc/self/mem` if it is open, which may write to code without making it writable; or else by making it so.
+/// Writes the jump, by `/proc/self/mem` if it is open, which may write to code without making it
+/// writable; or else by making it so.
 fn replace(memory: Option<c_int>, code: *mut u8, to: usize) -> bool {
     let mut patch = [0; PATCH_BYTES];
     patch[..JUMP.len()].copy_from_slice(&JUMP);

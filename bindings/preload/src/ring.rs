@@ -1,9 +1,10 @@
-//! Where the ring is: `FORESEE_RING` is `/proc/PID/fd/N:NAME`, a descriptor of the supervisor's and what the memory behind it is
-//! called.
+//! Where the ring is: `FORESEE_RING` is `/proc/PID/fd/N:NAME`, a descriptor of the supervisor's and
+//! what the memory behind it is called.
 //!
-//! In another PID namespace the path leads to a stranger's descriptor, which may be anything: to open a FIFO lets its writer
-//! through. So nothing is opened whose link does not say the name, which no other memory has. Where the kernel does not show us the
-//! link, [`handover`] asks for the ring.
+//! In another PID namespace the path leads to a stranger's descriptor, which may be anything: to
+//! open a FIFO lets its writer through. So nothing is opened whose link does not say the name,
+//! which no other memory has. Where the kernel does not show us the link, [`handover`] asks for the
+//! ring.
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int};

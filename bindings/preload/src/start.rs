@@ -54,8 +54,8 @@ extern "C" fn end() {
     }
 }
 
-/// Has this called in each child of `fork`, as its only thread. glibc has the function's first name alone where it loads us into
-/// programs, other libcs the second.
+/// Has this called in each child of `fork`, as its only thread. glibc has the function's first name
+/// alone where it loads us into programs, other libcs the second.
 fn at_fork(in_child: unsafe extern "C" fn()) {
     type Handler = Option<unsafe extern "C" fn()>;
     type Register = unsafe extern "C" fn(Handler, Handler, Handler, *const c_void) -> c_int;
@@ -64,7 +64,8 @@ fn at_fork(in_child: unsafe extern "C" fn()) {
         [c"__register_atfork", c"pthread_atfork"].map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
     let register = if own.is_null() { common } else { own };
     if !register.is_null() {
-        // SAFETY: of this type; the second takes no fourth argument, and does not look at it. We stay loaded.
+        // SAFETY: of this type; the second takes no fourth argument, and does not look at it. We stay
+        // loaded.
         unsafe {
             core::mem::transmute::<*mut c_void, Register>(register)(None, None, Some(in_child), core::ptr::null())
         };
@@ -81,7 +82,8 @@ unsafe extern "C" fn forked() {
     }
 }
 
-/// What the process runs, as it was given to `exec`: of a script its own name, not its interpreter's.
+/// What the process runs, as it was given to `exec`: of a script its own name, not its
+/// interpreter's.
 fn executed() -> &'static [u8] {
     // SAFETY: takes a number.
     let name = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const libc::c_char;

@@ -17,7 +17,8 @@ struct State {
     process: AtomicPtr<Process>,
     /// libc's `__libc_single_threaded`, if it has one.
     single_threaded: AtomicUsize,
-    /// What this process is called where we speak of it: its number in the supervisor's PID namespace.
+    /// What this process is called where we speak of it: its number in the supervisor's PID
+    /// namespace.
     process_number: AtomicU32,
     /// Its number in its own.
     own_number: AtomicU32,
@@ -47,8 +48,9 @@ pub(crate) fn process() -> Option<&'static Process> {
     unsafe { STATE.process.load(Relaxed).as_ref() }
 }
 
-/// What the generations of this program image begin with, so that the supervisor's wish for a descriptor of the image
-/// that was here before (exec keeps the process slot) does not match one of ours.
+/// What the generations of this program image begin with, so that the supervisor's wish for a
+/// descriptor of the image that was here before (exec keeps the process slot) does not match one of
+/// ours.
 #[inline(always)]
 pub(crate) fn seed() -> u32 {
     STATE.seed.load(Relaxed)
@@ -68,7 +70,8 @@ pub(crate) fn find_single_threaded() {
     STATE.single_threaded.store(flag.expose_provenance(), Relaxed);
 }
 
-/// Begins to speak, as the process this is. Returns its slot; nothing if the supervisor could not know who speaks.
+/// Begins to speak, as the process this is. Returns its slot; nothing if the supervisor could not
+/// know who speaks.
 pub(crate) fn enter(region: &'static Region) -> Option<u32> {
     STATE.seed.store((ticks() >> 8) as u32, Relaxed);
     let slot = become_this_process(region)?;
@@ -76,13 +79,14 @@ pub(crate) fn enter(region: &'static Region) -> Option<u32> {
     Some(slot)
 }
 
-/// Takes the identity of the process we find ourselves in, and a slot of its own. Returns the slot; nothing if we cannot tell what
-/// the supervisor calls it.
+/// Takes the identity of the process we find ourselves in, and a slot of its own. Returns the slot;
+/// nothing if we cannot tell what the supervisor calls it.
 pub(crate) fn become_this_process(region: &'static Region) -> Option<u32> {
     let own = sys::getpid();
     let was_in_its_namespace = process_number() == STATE.own_number.load(Relaxed);
-    // The ring was found in this `/proc`, so the supervisor's numbers are in it. It may be out of sight by now (chroot). Then a
-    // child is in its parent's namespace, unless it is the first of its own.
+    // The ring was found in this `/proc`, so the supervisor's numbers are in it. It may be out of sight
+    // by now (chroot). Then a child is in its parent's namespace, unless it is the first of its
+    // own.
     let number = sys::number_in_proc().or((was_in_its_namespace && own != 1).then_some(own))?;
     STATE.process_number.store(number, Relaxed);
     STATE.own_number.store(own, Relaxed);
@@ -131,8 +135,8 @@ pub(crate) fn process_number() -> u32 {
     STATE.process_number.load(Relaxed)
 }
 
-/// The ring, if we are also the process we think we are: not a child of vfork, which runs in our memory with
-/// descriptors of its own. One system call, so not for reads.
+/// The ring, if we are also the process we think we are: not a child of vfork, which runs in our
+/// memory with descriptors of its own. One system call, so not for reads.
 pub(crate) fn region_of_this_process() -> Option<&'static Region> {
     region().filter(|region| !region.is_closing() && sys::getpid() == STATE.own_number.load(Relaxed))
 }

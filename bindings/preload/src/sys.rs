@@ -1,4 +1,5 @@
-//! System calls of our own. They go past libc: they leave errno alone, are no cancellation points, and are not hooked.
+//! System calls of our own. They go past libc: they leave errno alone, are no cancellation points,
+//! and are not hooked.
 
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
@@ -99,7 +100,8 @@ pub(crate) fn close(fd: c_int) {
 
 pub(crate) fn fstat(fd: c_int) -> Option<libc::stat> {
     let mut found = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the buffer is one `struct stat`, which libc and the kernel lay out alike on 64-bit machines.
+    // SAFETY: the buffer is one `struct stat`, which libc and the kernel lay out alike on 64-bit
+    // machines.
     let result = unsafe { call(libc::SYS_fstat, [fd as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0]) };
     // SAFETY: the kernel filled it.
     (result == 0).then(|| unsafe { found.assume_init() })
@@ -132,9 +134,9 @@ pub(crate) unsafe fn stat_raw(path: *const c_char) -> Option<libc::stat> {
     (result == 0).then(|| unsafe { found.assume_init() })
 }
 
-/// Whether a program that this process executes may read a file, as far as that follows from users. Rights that this process holds
-/// apart from its user's are gone by then, and the call asks without them; where real and effective user differ, the dynamic
-/// linker loads nothing in any case.
+/// Whether a program that this process executes may read a file, as far as that follows from users.
+/// Rights that this process holds apart from its user's are gone by then, and the call asks without
+/// them; where real and effective user differ, the dynamic linker loads nothing in any case.
 pub(crate) fn is_readable_after_exec(path: &CStr) -> bool {
     let (path, mode) = (path.as_ptr() as usize, libc::R_OK as usize);
     #[cfg(target_arch = "x86_64")]
@@ -178,7 +180,8 @@ pub(crate) fn readlink<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
     buffer.get(..got.max(0) as usize).unwrap_or_default()
 }
 
-/// This process's number in the PID namespace of the `/proc` that is mounted here, if there is one that shows it.
+/// This process's number in the PID namespace of the `/proc` that is mounted here, if there is one
+/// that shows it.
 pub(crate) fn number_in_proc() -> Option<u32> {
     let mut target = [0; 16];
     let digits = readlink(c"/proc/self", &mut target);

@@ -1,7 +1,8 @@
-//! What is kept for each thread: its number, asked of the kernel once; whether it waited; and whose turn it is to be timed.
+//! What is kept for each thread: its number, asked of the kernel once; whether it waited; and whose
+//! turn it is to be timed.
 //!
-//! It is kept in thread-local variables of the kind that needs no call to find (initial-exec): a preloaded library may
-//! have those, and std's are of the other kind.
+//! It is kept in thread-local variables of the kind that needs no call to find (initial-exec): a
+//! preloaded library may have those, and std's are of the other kind.
 
 /// One of the variables, all of them 0 at first: where it lies among them, in bytes.
 #[derive(Clone, Copy)]
@@ -78,8 +79,9 @@ pub(crate) fn forget() {
     NUMBER.set(0);
 }
 
-/// Whether the thread gave its processor up by itself since it was last asked. If not, what took long waited for no device: another
-/// program had the processor meanwhile. Who was not asked before may have.
+/// Whether the thread gave its processor up by itself since it was last asked. If not, what took
+/// long waited for no device: another program had the processor meanwhile. Who was not asked before
+/// may have.
 #[cold]
 pub(crate) fn has_waited() -> bool {
     let Some(waits) = crate::sys::voluntary_switches() else { return true };
@@ -88,8 +90,8 @@ pub(crate) fn has_waited() -> bool {
     before != now
 }
 
-/// While the run is quiet, one open or read in so many is timed: the clock is most of what we cost then. A prime, so that no order in
-/// which a program opens and reads leaves one of the two out.
+/// While the run is quiet, one open or read in so many is timed: the clock is most of what we cost
+/// then. A prime, so that no order in which a program opens and reads leaves one of the two out.
 const TIMED_EVERY: u32 = 7;
 
 /// Whether this one's turn has come.

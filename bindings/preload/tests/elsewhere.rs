@@ -1,5 +1,6 @@
-//! Programs that the library cannot be loaded into, or that run where the ring cannot be reached, run as they would without it: with
-//! nothing on standard error, and the supervisor is told of them.
+//! Programs that the library cannot be loaded into, or that run where the ring cannot be reached,
+//! run as they would without it: with nothing on standard error, and the supervisor is told of
+//! them.
 
 mod common;
 
@@ -36,7 +37,8 @@ fn is_root() -> bool {
     is_root
 }
 
-/// Runs a command, whose output with the library must be what it is without. Returns that, and what was said.
+/// Runs a command, whose output with the library must be what it is without. Returns that, and what
+/// was said.
 fn alike(directory: &Path, words: &[&str]) -> (String, Vec<Said>) {
     let mut ring = Ring::new();
     let outcome = |output: Output| {
@@ -201,7 +203,8 @@ fn a_strangers_descriptor_is_not_opened() {
     }
 }
 
-/// Processes of several PID namespaces have different numbers, those that their supervisor knows them by.
+/// Processes of several PID namespaces have different numbers, those that their supervisor knows
+/// them by.
 #[test]
 fn processes_of_other_pid_namespaces_are_told_apart() {
     let usable = |it: &Output| it.status.success();

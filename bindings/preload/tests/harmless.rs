@@ -226,8 +226,9 @@ fn it_starts_with_few_calls() {
     assert!(watched < plain + 60, "{watched} system calls, {plain} without");
 }
 
-/// The optimiser proves it: in the library that ships there is no call of ours to the panic machinery, which would say where in our
-/// sources it was. (The unwinder of exact signatures can panic; it is there to be asked for.)
+/// The optimiser proves it: in the library that ships there is no call of ours to the panic
+/// machinery, which would say where in our sources it was. (The unwinder of exact signatures can
+/// panic; it is there to be asked for.)
 #[test]
 fn nothing_of_ours_can_panic() {
     let Some(library) = shipped() else {

@@ -1,4 +1,5 @@
-//! What programs say through the hint library arrives whole and in order, or the program is told that it did not.
+//! What programs say through the hint library arrives whole and in order, or the program is told
+//! that it did not.
 
 mod common;
 
@@ -113,7 +114,8 @@ fn who_is_not_heard_is_told_so_and_waits_once() {
     let mut said = String::new();
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     let waits = waits(child);
-    // Each of the two threads waits in vain once, by 10,000 waits; for each of its lists it would be 800,000.
+    // Each of the two threads waits in vain once, by 10,000 waits; for each of its lists it would be
+    // 800,000.
     assert!((10_000..30_000).contains(&waits), "{waits} waits");
     let failed = said.strip_prefix("active 1\nfailed ").and_then(|rest| rest.strip_suffix(", errno 11, slow 0\n"));
     // Of the 80 lists of 79 records each, five find room.

@@ -310,8 +310,9 @@ fn children_speak_for_themselves() {
     }
 }
 
-/// Runs a program that opens files, says so by its output, and waits. Wishes this of each file, and lets it go on. Returns the
-/// uses of descriptors that the files are, what is said from then on, and what was counted.
+/// Runs a program that opens files, says so by its output, and waits. Wishes this of each file, and
+/// lets it go on. Returns the uses of descriptors that the files are, what is said from then on,
+/// and what was counted.
 fn attended(
     program: &Path,
     directory: &Path,
@@ -390,8 +391,9 @@ fn files_read_in_turn_are_each_sampled() {
     assert_eq!(uses.iter().map(|&of| told(&said, of)).collect::<Vec<_>>(), [100, 100]);
 }
 
-/// Runs a program that waits for a sign, beside a supervisor that needs not know what is read, and has it wait for a device from
-/// there on if it is to. Returns the ring, and what was said before and after.
+/// Runs a program that waits for a sign, beside a supervisor that needs not know what is read, and
+/// has it wait for a device from there on if it is to. Returns the ring, and what was said before
+/// and after.
 fn quietly(directory: &Path, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
     let program = compile("quiet", directory, &[]);
     let mut ring = Ring::new();

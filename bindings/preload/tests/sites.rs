@@ -1,4 +1,5 @@
-//! Call-site signatures: the same in every run, different for different ways through the program, and harmless on any stack.
+//! Call-site signatures: the same in every run, different for different ways through the program,
+//! and harmless on any stack.
 
 mod common;
 
@@ -45,8 +46,8 @@ fn run(program: &Path, arguments: &[&str], mode: &str, directory: &Path) -> BTre
     sites(&said)
 }
 
-/// Five ways through one wrapper, and two to write, in two orders, at other addresses each time; with frame pointers, without,
-/// and without a build id.
+/// Five ways through one wrapper, and two to write, in two orders, at other addresses each time;
+/// with frame pointers, without, and without a build id.
 #[test]
 fn signatures_tell_ways_apart_and_outlive_the_run() {
     let directory = with_data();
@@ -72,7 +73,8 @@ fn signatures_tell_ways_apart_and_outlive_the_run() {
     }
 }
 
-/// Of each site what lies there is told, about once: the place in the program, not in libc, through which some of it reads.
+/// Of each site what lies there is told, about once: the place in the program, not in libc, through
+/// which some of it reads.
 #[test]
 fn what_lies_at_a_site_is_told_where_somebody_wants_it() {
     let directory = with_data();
@@ -97,7 +99,8 @@ fn what_lies_at_a_site_is_told_where_somebody_wants_it() {
         assert!((different..2 * different).contains(&met.len()), "{mode}: {different} sites, told {met:?}");
         assert!(met.iter().all(|(_, (object, _))| *object == program), "{mode}: {met:?}");
         let places: BTreeMap<u32, u64> = met.into_iter().map(|(site, (_, offset))| (site, offset)).collect();
-        // Ways 1 to 5 read in one function, way 6 writes in another. Way 7 is libc's: what earlier calls left may be taken for its caller.
+        // Ways 1 to 5 read in one function, way 6 writes in another. Way 7 is libc's: what earlier calls
+        // left may be taken for its caller.
         let of =
             |ways: &[u32]| ways.iter().flat_map(|way| &sites[way]).map(|site| places[site]).collect::<BTreeSet<_>>();
         let (reads, writes) = (of(&[1, 2, 3, 4, 5]), of(&[6]));

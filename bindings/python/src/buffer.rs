@@ -32,7 +32,8 @@ impl Lent {
     /// Fills it from a place on, which lies within it.
     pub fn fill(&self, _py: Python<'_>, at: usize, bytes: &[u8]) {
         assert!(self.is_writable() && at + bytes.len() <= self.len(), "what does not fit");
-        // SAFETY: it lies within the buffer, which is contiguous and writable, and nobody else of Python runs meanwhile.
+        // SAFETY: it lies within the buffer, which is contiguous and writable, and nobody else of Python
+        // runs meanwhile.
         unsafe { std::ptr::copy(bytes.as_ptr(), self.0.buf_ptr().cast::<u8>().add(at), bytes.len()) };
     }
 
@@ -43,7 +44,8 @@ impl Lent {
         // A buffer of no bytes may lie nowhere.
         let buffer = match len {
             0 => &mut [],
-            // SAFETY: so long is the buffer, which is contiguous and writable, and nobody else of Python runs meanwhile.
+            // SAFETY: so long is the buffer, which is contiguous and writable, and nobody else of Python runs
+            // meanwhile.
             _ => unsafe { std::slice::from_raw_parts_mut(begin, len) },
         };
         fill(buffer)
@@ -54,7 +56,8 @@ impl Lent {
         let mut copied = 0;
         for piece in pieces {
             let count = piece.len().min(self.len() - copied);
-            // SAFETY: so many bytes are left in the buffer, which is contiguous, and nobody of Python runs meanwhile.
+            // SAFETY: so many bytes are left in the buffer, which is contiguous, and nobody of Python runs
+            // meanwhile.
             unsafe { std::ptr::copy(self.0.buf_ptr().cast::<u8>().add(copied), piece.as_mut_ptr(), count) };
             copied += count;
         }

@@ -1,4 +1,5 @@
-//! Clients of services, and what a store in Python opens by them: it knows names, sizes and versions, and Python has no part in the bytes.
+//! Clients of services, and what a store in Python opens by them: it knows names, sizes and
+//! versions, and Python has no part in the bytes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ impl Client {
         Ok(Client(Own::new(service(scheme, settings)?)))
     }
 
-    /// An object of which the size and the entity tag are known already; nobody is asked. What is read of it is of that tag, or an error.
+    /// An object of which the size and the entity tag are known already; nobody is asked. What is
+    /// read of it is of that tag, or an error.
     fn object(&self, py: Python<'_>, name: String, size: u64, tag: &str) -> PyResult<Object> {
         let store = self.0.get()?;
         // Of what has a tag, nobody asks when it was changed.

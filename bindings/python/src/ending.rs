@@ -1,8 +1,9 @@
 //! How the interpreter ends while the cache's threads run Python code.
 //!
-//! A thread that wants the interpreter's lock back by then is ended by the interpreter, which unwinds it through our frames: the process
-//! aborts. So before the interpreter ends, nobody enters Python any more, and those who are there are waited for; but not for long, as
-//! a store may never answer.
+//! A thread that wants the interpreter's lock back by then is ended by the interpreter, which
+//! unwinds it through our frames: the process aborts. So before the interpreter ends, nobody enters
+//! Python any more, and those who are there are waited for; but not for long, as a store may never
+//! answer.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicIsize};

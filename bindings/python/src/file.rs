@@ -14,7 +14,8 @@ use crate::waiting::{begin, wait};
 /// A part of a buffer that is filled at a time: what comes is copied once more, from here.
 const PART: usize = 16 << 20;
 
-/// A file of the crate's. Where `done` is given, a method returns at once and calls it with what came and what went wrong.
+/// A file of the crate's. Where `done` is given, a method returns at once and calls it with what
+/// came and what went wrong.
 #[pyclass(frozen, module = "foresee._foresee")]
 pub struct File(Own<foresee::File>);
 
@@ -43,7 +44,8 @@ fn within(file: &foresee::File, offset: u64, size: usize) -> usize {
     size.min(usize::try_from(file.len().saturating_sub(offset)).unwrap_or(usize::MAX))
 }
 
-/// Waits for what a read still lacks, and hands it over with its place in the read. How many bytes the read has then.
+/// Waits for what a read still lacks, and hands it over with its place in the read. How many bytes
+/// the read has then.
 fn wait_for_rest(
     py: Python<'_>,
     file: &foresee::File,
@@ -84,7 +86,8 @@ impl File {
         Ok(self.get()?.version().to_string())
     }
 
-    /// What is in memory of these bytes, up to the first that is not. Who reads on begins there: what was read twice would count twice.
+    /// What is in memory of these bytes, up to the first that is not. Who reads on begins there:
+    /// what was read twice would count twice.
     fn read_now<'py>(&self, py: Python<'py>, offset: u64, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.get()?;
         let mut came = 0;

@@ -1,7 +1,8 @@
 //! What belongs to one process.
 //!
-//! A forked child has the memory of its parent and none of the threads. A lock that one of those held stays held, so the child may not
-//! even drop what it inherited: it is left as it is, and an error says so to whoever uses it.
+//! A forked child has the memory of its parent and none of the threads. A lock that one of those
+//! held stays held, so the child may not even drop what it inherited: it is left as it is, and an
+//! error says so to whoever uses it.
 
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicU64;

@@ -1,10 +1,13 @@
-//! The module `foresee._foresee`: the crate `foresee` for Python, as plainly as it goes. What users import is the package beside it
-//! (`bindings/python/foresee`), which adds what is said more shortly in Python: files with a position, coroutines, pickles.
+//! The module `foresee._foresee`: the crate `foresee` for Python, as plainly as it goes. What users
+//! import is the package beside it (`bindings/python/foresee`), which adds what is said more
+//! shortly in Python: files with a position, coroutines, pickles.
 //!
 //! # What holds
-//! - Nobody waits with the interpreter's lock, and whoever waits in the main thread can be interrupted (`waiting.rs`).
+//! - Nobody waits with the interpreter's lock, and whoever waits in the main thread can be
+//!   interrupted (`waiting.rs`).
 //! - What a process inherited by a fork is neither used nor dropped by it (`inherited.rs`).
-//! - What Python code does for a cache, as a store or as a generator, it does in the cache's threads (`store.rs`, `plan.rs`).
+//! - What Python code does for a cache, as a store or as a generator, it does in the cache's
+//!   threads (`store.rs`, `plan.rs`).
 
 mod buffer;
 mod cache;

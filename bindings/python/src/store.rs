@@ -1,8 +1,9 @@
 //! A store that is Python code.
 //!
-//! It has `open(name)`, which gives an object with `size`, `version` and `read(offset, size)`, and may have `list(prefix)`, which gives
-//! names with their sizes, and `depth`. The cache's threads call it, as many at once as it says. What it opens may also be a client's
-//! object (`client.rs`), which is read without Python.
+//! It has `open(name)`, which gives an object with `size`, `version` and `read(offset, size)`, and
+//! may have `list(prefix)`, which gives names with their sizes, and `depth`. The cache's threads
+//! call it, as many at once as it says. What it opens may also be a client's object (`client.rs`),
+//! which is read without Python.
 
 use std::io::{self, IoSliceMut};
 use std::sync::Arc;

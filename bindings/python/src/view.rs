@@ -14,7 +14,8 @@ struct Viewed {
     _file: foresee::File,
 }
 
-/// Bytes of a file as they are in the cache's memory, without a copy; they stay there for as long as the view is used.
+/// Bytes of a file as they are in the cache's memory, without a copy; they stay there for as long
+/// as the view is used.
 #[pyclass(frozen, weakref, module = "foresee")]
 pub struct View {
     viewed: Own<Viewed>,
@@ -27,7 +28,8 @@ impl View {
     /// A view of a file's bytes.
     pub fn new(file: &foresee::File, bytes: foresee::View<'_>) -> Self {
         let (address, len) = (bytes.as_ptr() as usize, bytes.len());
-        // SAFETY: a view lives for as long as the pool that it refers to, which the file keeps; the file is dropped after it.
+        // SAFETY: a view lives for as long as the pool that it refers to, which the file keeps; the file is
+        // dropped after it.
         let bytes = unsafe { std::mem::transmute::<foresee::View<'_>, foresee::View<'static>>(bytes) };
         View { viewed: Own::new(Viewed { bytes, _file: file.clone() }), address, len }
     }

@@ -1,8 +1,9 @@
 //! Calls that wait for a store.
 //!
-//! The interpreter's main thread is where signals are heard of, so it does not wait itself: another thread does, and the main thread looks
-//! now and then whether it was interrupted. What was interrupted goes on in its thread, and nobody is told what came of it. Coroutines
-//! have the same threads do what they wait for.
+//! The interpreter's main thread is where signals are heard of, so it does not wait itself: another
+//! thread does, and the main thread looks now and then whether it was interrupted. What was
+//! interrupted goes on in its thread, and nobody is told what came of it. Coroutines have the same
+//! threads do what they wait for.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -42,7 +43,8 @@ struct Threads {
 static THREADS: Mutex<Option<(u64, Arc<Threads>)>> = Mutex::new(None);
 
 fn threads() -> Arc<Threads> {
-    // Held by whoever has the interpreter's lock alone, which a fork has as well: never by a thread that a child lacks.
+    // Held by whoever has the interpreter's lock alone, which a fork has as well: never by a thread
+    // that a child lacks.
     let mut known = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     match &*known {
         Some((of, threads)) if *of == process() => Arc::clone(threads),
@@ -119,7 +121,8 @@ pub fn wait<T: Send + 'static>(
     }
 }
 
-/// As [`wait`], but by another thread: it calls `done(value, error)` with what came of it, one of them None.
+/// As [`wait`], but by another thread: it calls `done(value, error)` with what came of it, one of
+/// them None.
 pub fn begin<T: Send + 'static>(
     done: Py<PyAny>,
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,

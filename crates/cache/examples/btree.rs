@@ -1,9 +1,11 @@
-//! Look-ups in a B-tree over a store: its inner pages stay, and leaves that are known to be needed are read together.
+//! Look-ups in a B-tree over a store: its inner pages stay, and leaves that are known to be needed
+//! are read together.
 //!
 //! `cargo run --release -p foresee --example btree`: over a store of 5 ms, in memory.
 //!
-//! `cargo run --release -p foresee --example btree -- --make tree` writes the tree, 164 MB, to a file. With that at hand:
-//! `... --example btree -- tree`, or, copied to a bucket, `... --features s3 --example btree -- s3://bucket/tree`.
+//! `cargo run --release -p foresee --example btree -- --make tree` writes the tree, 164 MB, to a
+//! file. With that at hand: `... --example btree -- tree`, or, copied to a bucket, `... --features
+//! s3 --example btree -- s3://bucket/tree`.
 
 use std::env;
 use std::fs;
@@ -18,7 +20,8 @@ const PAGE: u64 = 4096;
 const FANOUT: u64 = PAGE / 8;
 const LEAVES: u64 = 40_000;
 
-/// The root, the inner pages, the leaves. A page's entries are the numbers of its children; a leaf's, keys.
+/// The root, the inner pages, the leaves. A page's entries are the numbers of its children; a
+/// leaf's, keys.
 fn tree() -> Vec<u8> {
     let inner = LEAVES.div_ceil(FANOUT);
     let entries = |first: u64| (0..FANOUT).flat_map(move |at| (first + at).to_le_bytes());

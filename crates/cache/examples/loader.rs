@@ -1,4 +1,5 @@
-//! A loader that reads records in another random order in each epoch, over a store of 5 ms: without a plan, and with one.
+//! A loader that reads records in another random order in each epoch, over a store of 5 ms: without
+//! a plan, and with one.
 //!
 //! `cargo run --release -p foresee --example loader`
 

@@ -17,7 +17,8 @@ use crate::pool::{Memory, Pool, held_max};
 use crate::stores;
 use crate::tier::{Layout, Tier};
 
-/// 16 KiB: a request to any store takes longer than to bring so much, and what lies beside what is read is often read too.
+/// 16 KiB: a request to any store takes longer than to bring so much, and what lies beside what is
+/// read is often read too.
 const BLOCK_BYTES: usize = 16 << 10;
 const BLOCK_BYTES_RANGE: std::ops::RangeInclusive<usize> = (4 << 10)..=(1 << 20);
 /// A quarter of a GiB.
@@ -26,15 +27,18 @@ const MEMORY: usize = 256 << 20;
 const BLOCKS_MIN: usize = 4;
 /// One request ahead brings so much at most: it amortises a request on every store we met.
 const REQUEST_BYTES: u64 = 1 << 20;
-/// In the order of the plans: what is read next does not wait for a sweep. A disk with an arm would be quicker by one, but which
-/// has one is not known. Records in random order over a store of 5 ms: 3.9 s in sweeps, 2.3 s so, 21 s without a plan.
+/// In the order of the plans: what is read next does not wait for a sweep. A disk with an arm would
+/// be quicker by one, but which has one is not known. Records in random order over a store of 5 ms:
+/// 3.9 s in sweeps, 2.3 s so, 21 s without a plan.
 const SORTED_BLOCKS: u64 = 1;
 /// What a plan may have unread before any of it came true: 4 MiB in blocks of the default size.
 const TRUSTED_BLOCKS: u64 = 256;
-/// Plans, runs and loops are read ahead and kept in one currency: ARCHITECTURE.md, The default policy.
+/// Plans, runs and loops are read ahead and kept in one currency: ARCHITECTURE.md, The default
+/// policy.
 const POLICY: &str = "informed";
 /// A run is read ahead by so much at most, whatever the blocks' size. In 2,048 blocks, as policies
-/// have it, of 16 KiB that is 32 MiB, a quarter of a memory of 128: it took the place of what is kept.
+/// have it, of 16 KiB that is 32 MiB, a quarter of a memory of 128: it took the place of what is
+/// kept.
 const RUN_BYTES: u64 = 8 << 20;
 const RUN_PARAMETER: &str = "degree_max";
 
@@ -77,28 +81,31 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// All the memory the cache may take, in bytes: 256 MiB unless said. The crate's documentation says what comes on top.
+    /// All the memory the cache may take, in bytes: 256 MiB unless said. The crate's documentation
+    /// says what comes on top.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Bytes of a block, the least that is read and kept: a power of two from 4 KiB to 1 MiB, 16 KiB unless said.
+    /// Bytes of a block, the least that is read and kept: a power of two from 4 KiB to 1 MiB, 16
+    /// KiB unless said.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.block_bytes = bytes;
         self
     }
 
-    /// What decides what is read ahead and what stays: a name that `foresee sim --list` has, with its parameters, as in
-    /// `tip2:burst_margin=2`. `informed` unless said; `readahead:keep=arc` takes less of the processor, for stores as fast as a local disk
+    /// What decides what is read ahead and what stays: a name that `foresee sim --list` has, with
+    /// its parameters, as in `tip2:burst_margin=2`. `informed` unless said;
+    /// `readahead:keep=arc` takes less of the processor, for stores as fast as a local disk
     /// where nothing is read in cycles.
     pub fn policy(mut self, policy: &str) -> Self {
         policy.clone_into(&mut self.policy);
         self
     }
 
-    /// Objects whose addresses begin with `scheme://` are this store's; what follows is their name. `file` is what names without a
-    /// scheme lead to.
+    /// Objects whose addresses begin with `scheme://` are this store's; what follows is their name.
+    /// `file` is what names without a scheme lead to.
     pub fn store(mut self, scheme: &str, store: Arc<dyn Store>) -> Self {
         match self.stores.iter_mut().find(|(it, _)| it == scheme) {
             Some((_, before)) => *before = store,
@@ -107,29 +114,33 @@ impl Builder {
         self
     }
 
-    /// Keeps what memory gives up and will be wanted again in this file, on a disk of this machine's that is quicker than the stores:
-    /// so many bytes at most, all that belongs to it included. It outlives the cache: the next one that is given the same file, with
-    /// blocks and bytes of the same number, finds there what it left, if it was killed too. One cache at a time writes it; others that are
-    /// given it, with the same numbers, read what that one keeps, and one of them takes its place once it is gone.
+    /// Keeps what memory gives up and will be wanted again in this file, on a disk of this
+    /// machine's that is quicker than the stores: so many bytes at most, all that belongs to it
+    /// included. It outlives the cache: the next one that is given the same file, with
+    /// blocks and bytes of the same number, finds there what it left, if it was killed too. One
+    /// cache at a time writes it; others that are given it, with the same numbers, read what
+    /// that one keeps, and one of them takes its place once it is gone.
     ///
-    /// What is read from it is checked, and of the version that its reader opened; so of two stores of one scheme that use one file, one
-    /// after the other, equal names and versions must mean the same bytes. Where a store says that its versions do not last
+    /// What is read from it is checked, and of the version that its reader opened; so of two stores
+    /// of one scheme that use one file, one after the other, equal names and versions must mean
+    /// the same bytes. Where a store says that its versions do not last
     /// ([`foresee_store::Store::versions_last`]), nothing of it is kept there.
     pub fn disk(mut self, path: impl Into<PathBuf>, bytes: u64) -> Self {
         self.disk = Some((path.into(), bytes));
         self
     }
 
-    /// An object is not asked about again that was opened, or looked up because a plan names it, so short a time ago: it is opened in the
-    /// version that it had then. None unless said: each opening asks the store, and waits for it. Who reads many small objects by a
-    /// plan wants some seconds.
+    /// An object is not asked about again that was opened, or looked up because a plan names it, so
+    /// short a time ago: it is opened in the version that it had then. None unless said: each
+    /// opening asks the store, and waits for it. Who reads many small objects by a plan wants
+    /// some seconds.
     pub fn max_age(mut self, age: Duration) -> Self {
         self.max_age = age;
         self
     }
 
-    /// Writes all that the cache is told and decides to this file, for `foresee replay` and `foresee explain`. It costs some
-    /// microseconds a decision.
+    /// Writes all that the cache is told and decides to this file, for `foresee replay` and
+    /// `foresee explain`. It costs some microseconds a decision.
     pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
         self.log = Some(path.into());
         self

@@ -15,7 +15,8 @@ use crate::reader::Reader;
 use crate::statistics::Statistics;
 use crate::store::{Folder, Listed, Upload};
 
-/// A cache over files and other stores. A clone is another handle of the same cache and the same reader; it is cheap.
+/// A cache over files and other stores. A clone is another handle of the same cache and the same
+/// reader; it is cheap.
 #[derive(Clone)]
 pub struct Cache {
     pool: Arc<Pool>,
@@ -35,16 +36,16 @@ impl Cache {
         Cache { pool, reader, max_age }
     }
 
-    /// The same cache, for another reader: what it reads and plans is told apart. Threads that go through different data, each in an
-    /// order of its own, should each be one.
+    /// The same cache, for another reader: what it reads and plans is told apart. Threads that go
+    /// through different data, each in an order of its own, should each be one.
     #[must_use]
     pub fn reader(&self) -> Cache {
         Cache { reader: Reader::new(Arc::clone(&self.pool)), ..self.clone() }
     }
 
-    /// Opens what an address, or the path of a file, names, in the version it has now, or had [`Builder::max_age`] ago at most. Costs
-    /// one call of its store; a file that was changed within the last moment is waited for (20 ms at most), so that later changes
-    /// show.
+    /// Opens what an address, or the path of a file, names, in the version it has now, or had
+    /// [`Builder::max_age`] ago at most. Costs one call of its store; a file that was changed
+    /// within the last moment is waited for (20 ms at most), so that later changes show.
     ///
     /// # Errors
     /// If it is not there or cannot be opened.
@@ -56,8 +57,8 @@ impl Cache {
         }
     }
 
-    /// As [`Cache::open`], as a future of any executor: threads of the store's wait. Nothing is asked before it is first polled. See
-    /// [`File::read_at_async`] for an example.
+    /// As [`Cache::open`], as a future of any executor: threads of the store's wait. Nothing is
+    /// asked before it is first polled. See [`File::read_at_async`] for an example.
     ///
     /// # Errors
     /// As [`Cache::open`].
@@ -70,8 +71,9 @@ impl Cache {
         self.opened(address, place, opened)
     }
 
-    /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of an object store nothing is asked: if
-    /// it has another version by now, that is an error when it is read.
+    /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of
+    /// an object store nothing is asked: if it has another version by now, that is an error
+    /// when it is read.
     ///
     /// # Errors
     /// As [`Cache::open`].
@@ -111,8 +113,8 @@ impl Cache {
         Ok(listed)
     }
 
-    /// A page of what [`Cache::list`] has, what lies below a further slash put together as a folder: the first page, or the one that the
-    /// word of the page before leads to.
+    /// A page of what [`Cache::list`] has, what lies below a further slash put together as a
+    /// folder: the first page, or the one that the word of the page before leads to.
     ///
     /// # Errors
     /// If it cannot be listed.
@@ -124,7 +126,8 @@ impl Cache {
         Ok(folder)
     }
 
-    /// Begins an object at this address. What is there stays until the new one is finished, and who has it open keeps reading it.
+    /// Begins an object at this address. What is there stays until the new one is finished, and who
+    /// has it open keeps reading it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -152,7 +155,8 @@ impl Cache {
         })
     }
 
-    /// What the store of an address comes to that is asked so, by the name there. If it panics, it has failed.
+    /// What the store of an address comes to that is asked so, by the name there. If it panics, it
+    /// has failed.
     fn asked<T>(&self, address: &str, ask: impl FnOnce(&dyn Store, &str) -> Result<T, StoreError>) -> Result<T, Error> {
         let (store, name) = self.whereabouts(address)?;
         caught(|| ask(self.pool.store(store), name)).map_err(|error| Error::Store { name: Arc::from(address), error })
@@ -164,8 +168,9 @@ impl Cache {
         Plan::new(self.clone())
     }
 
-    /// Which of this reader's blocks go first among those of files of one priority ([`File::set_priority`]): those read longest ago, or
-    /// those read last, as suits what is read in a cycle.
+    /// Which of this reader's blocks go first among those of files of one priority
+    /// ([`File::set_priority`]): those read longest ago, or those read last, as suits what is
+    /// read in a cycle.
     ///
     /// # Errors
     /// If the policy takes no advice (`lru-sp` does), or not this.

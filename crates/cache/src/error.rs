@@ -9,7 +9,8 @@ use foresee_manager::Refusal;
 
 use crate::stores::feature_of;
 
-/// Why something was not done. Each error reaches who asked, and nobody else; one that many waited for is cloned.
+/// Why something was not done. Each error reaches who asked, and nobody else; one that many waited
+/// for is cloned.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,7 +18,8 @@ pub enum Error {
     Store {
         /// The address of what was opened or read.
         name: Arc<str>,
-        /// What the store says. [`foresee_store::Error::Changed`]: open it again to read what is there now.
+        /// What the store says. [`foresee_store::Error::Changed`]: open it again to read what is
+        /// there now.
         error: foresee_store::Error,
     },
     /// No store was given for what an address begins with.
@@ -42,7 +44,8 @@ pub enum Error {
     BlockBytes(usize),
     /// The system has no memory or threads, or does not let a log be written.
     System(Arc<io::Error>),
-    /// More versions of objects than can be told apart in the life of a cache: 16,777,216. Another one begins anew.
+    /// More versions of objects than can be told apart in the life of a cache: 16,777,216. Another
+    /// one begins anew.
     TooManyFiles,
     /// An object longer than 2^40 blocks.
     TooLarge,

@@ -53,7 +53,8 @@ impl File {
         File { reader: Arc::clone(reader.own_reader()), opened: Arc::clone(&self.opened) }
     }
 
-    /// Reads from `offset` on. Returns how many bytes came: fewer than the buffer holds only at the end of the file.
+    /// Reads from `offset` on. Returns how many bytes came: fewer than the buffer holds only at the
+    /// end of the file.
     ///
     /// # Errors
     /// If a part of it could not be read; then anything may stand in the buffer.
@@ -66,8 +67,9 @@ impl File {
         Ok(count)
     }
 
-    /// As [`File::read_at`], as a future of any executor: up to `len` bytes, in memory of their own. Nothing is asked for before it is
-    /// first polled. Dropped before it is ready, it is given up, and wakes nobody any more; what was on its way comes into the cache.
+    /// As [`File::read_at`], as a future of any executor: up to `len` bytes, in memory of their
+    /// own. Nothing is asked for before it is first polled. Dropped before it is ready, it is
+    /// given up, and wakes nobody any more; what was on its way comes into the cache.
     ///
     /// ```
     /// # use std::{pin::pin, sync::Arc, task::{Context, Poll, Wake}, thread::{self, Thread}};
@@ -109,7 +111,8 @@ impl File {
         pool.read_async(self.reader.who(), *id, offset, buffer).await.map_err(|error| self.failed(error))
     }
 
-    /// As [`File::read_at`], without waiting: copies what is in memory, up to the first byte that is not. Returns how many bytes.
+    /// As [`File::read_at`], without waiting: copies what is in memory, up to the first byte that
+    /// is not. Returns how many bytes.
     pub fn read_now(&self, buffer: &mut [u8], offset: u64) -> usize {
         let Opened { pool, id, size, .. } = &*self.opened;
         match (buffer.len() as u64).min(size.saturating_sub(offset)) as usize {
@@ -118,8 +121,9 @@ impl File {
         }
     }
 
-    /// The bytes from `offset` on, without a copy: up to `len`, up to the end of the block they are in and to the end of the file. They
-    /// stay as they are, and in memory, for as long as the view is there.
+    /// The bytes from `offset` on, without a copy: up to `len`, up to the end of the block they are
+    /// in and to the end of the file. They stay as they are, and in memory, for as long as the
+    /// view is there.
     ///
     /// # Errors
     /// If they could not be read, or if views have half of the memory.
@@ -130,7 +134,8 @@ impl File {
         Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
     }
 
-    /// As [`File::view`], as a future of any executor; see [`File::read_at_async`]. That it came counts as a view, looked at or not.
+    /// As [`File::view`], as a future of any executor; see [`File::read_at_async`]. That it came
+    /// counts as a view, looked at or not.
     ///
     /// # Errors
     /// As [`File::view`].
@@ -155,7 +160,8 @@ impl File {
         }
     }
 
-    /// The block in which bytes begin, and which of its bytes they are as far as they lie in it and in the file; None if there are none.
+    /// The block in which bytes begin, and which of its bytes they are as far as they lie in it and
+    /// in the file; None if there are none.
     fn within_block(&self, offset: u64, len: usize) -> Option<(Block, Range<usize>)> {
         let Opened { pool, id, size, .. } = &*self.opened;
         let block_bytes = pool.memory().frame_bytes() as u64;
@@ -189,7 +195,8 @@ impl File {
         &self.opened.address[self.opened.name_at..]
     }
 
-    /// Of this reader's blocks, those of files of lower priority go first; 0 is every file's at first.
+    /// Of this reader's blocks, those of files of lower priority go first; 0 is every file's at
+    /// first.
     ///
     /// # Errors
     /// If the policy takes no advice (`lru-sp` does), or not this.

@@ -28,42 +28,53 @@
 //! ```
 //!
 //! # What holds, whatever is read by how many threads
-//! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what is known of it included. On top come
-//!   what plans have unread, some 240 bytes a range, a million at most; the names of what was opened, some 300 bytes for each version of
-//!   each object, kept until the cache goes, 2^24 at most; the stacks of its threads; and with object stores, their connections and 8 MiB
-//!   at most, all together, for the first bytes of small objects.
-//! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its store has another by now, what is
-//!   in memory can still be read, and the rest is an error; to open it again is to have the new one. A version is looked at after each
-//!   request.
-//! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request for several blocks that failed, those
-//!   that somebody waits for are asked for once more, one by one; nothing else is tried again by itself.
-//! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one costs time.
-//! - **Disk**, if it has one ([`Builder::disk`]): no more bytes than it was given; what lies there is checked when it is read, and what is
-//!   damaged comes from its store. It is never waited for to take something, and a disk that fails, is full or slower than the store is
-//!   left alone, and tried now and then. No more is written than it holds, than was read from it, and an eighth of what stores brought.
-//! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens a cache of its own.
+//! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what
+//!   is known of it included. On top come what plans have unread, some 240 bytes a range, a million
+//!   at most; the names of what was opened, some 300 bytes for each version of each object, kept
+//!   until the cache goes, 2^24 at most; the stacks of its threads; and with object stores, their
+//!   connections and 8 MiB at most, all together, for the first bytes of small objects.
+//! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its
+//!   store has another by now, what is in memory can still be read, and the rest is an error; to
+//!   open it again is to have the new one. A version is looked at after each request.
+//! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request
+//!   for several blocks that failed, those that somebody waits for are asked for once more, one by
+//!   one; nothing else is tried again by itself.
+//! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one
+//!   costs time.
+//! - **Disk**, if it has one ([`Builder::disk`]): no more bytes than it was given; what lies there
+//!   is checked when it is read, and what is damaged comes from its store. It is never waited for
+//!   to take something, and a disk that fails, is full or slower than the store is left alone, and
+//!   tried now and then. No more is written than it holds, than was read from it, and an eighth of
+//!   what stores brought.
+//! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens
+//!   a cache of its own.
 //!
 //! # What it costs
-//! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 650 bytes beside each, most of them what the policy knows of it. A read of what is in memory is a look into a
-//! table and a copy, without a lock that readers share; a view is the same without the copy. What is missed waits for one request to its
-//! store, together with all its neighbours that the same read wants. Threads: for each store that looks
-//! names up, and for each of its places (buckets, file systems) that is read, up to one for each request that it serves side by side, and
-//! up to 16 for generators, started as they are needed. A miss is read by the thread that misses, where one more request may be out.
+//! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 650 bytes beside each, most of
+//! them what the policy knows of it. A read of what is in memory is a look into a table and a copy,
+//! without a lock that readers share; a view is the same without the copy. What is missed waits for
+//! one request to its store, together with all its neighbours that the same read wants. Threads:
+//! for each store that looks names up, and for each of its places (buckets, file systems) that is
+//! read, up to one for each request that it serves side by side, and up to 16 for generators,
+//! started as they are needed. A miss is read by the thread that misses, where one more request may
+//! be out.
 //!
 //! # Without a thread for each wait
-//! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no executor in particular. Thousands may wait at
-//! once: each takes the bytes that it is to bring, and no thread.
+//! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no
+//! executor in particular. Thousands may wait at once: each takes the bytes that it is to bring,
+//! and no thread.
 //!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.
 //!
-//! With the features `s3`, `gcs`, `azure` and `http`, `s3://bucket/key`, `gs://bucket/key`, `az://container/key` and
-//! `http(s)://host/path` are opened just so. Credentials and endpoints are the environment's, as the crate
-//! [`foresee-object`](../foresee_object/index.html) has it. They are not on unless said: what they need takes minutes
-//! to compile.
+//! With the features `s3`, `gcs`, `azure` and `http`, `s3://bucket/key`, `gs://bucket/key`,
+//! `az://container/key` and `http(s)://host/path` are opened just so. Credentials and endpoints are
+//! the environment's, as the crate [`foresee-object`](../foresee_object/index.html) has it. They
+//! are not on unless said: what they need takes minutes to compile.
 //!
-//! Other addresses are those of stores that the builder was given ([`Builder::store`]), and so are these where the builder was given
-//! another store for them; [`foresee_store::Store`] is what they implement.
+//! Other addresses are those of stores that the builder was given ([`Builder::store`]), and so are
+//! these where the builder was given another store for them; [`foresee_store::Store`] is what they
+//! implement.
 
 mod builder;
 mod cache;

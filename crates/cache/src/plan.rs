@@ -11,12 +11,15 @@ use crate::error::Error;
 use crate::file::File;
 use crate::reader::Reader;
 
-/// What a reader will read, in this order. It can be added to at any time; all plans of a reader are one, in the order in which they
-/// were added to. What is in it and has not been read is withdrawn when the last of them is dropped.
+/// What a reader will read, in this order. It can be added to at any time; all plans of a reader
+/// are one, in the order in which they were added to. What is in it and has not been read is
+/// withdrawn when the last of them is dropped.
 ///
-/// A plan is no order: what it names is read ahead as far as the policy finds it worth the memory, and a reader that reads something else
-/// reads the right bytes all the same. What a range names is whole blocks. Some 240 bytes each, until they are read; a million at most
-/// over all readers: what is too much is not read ahead. For more, or for what is not known in advance, there is [`Plan::generate`].
+/// A plan is no order: what it names is read ahead as far as the policy finds it worth the memory,
+/// and a reader that reads something else reads the right bytes all the same. What a range names is
+/// whole blocks. Some 240 bytes each, until they are read; a million at most over all readers: what
+/// is too much is not read ahead. For more, or for what is not known in advance, there is
+/// [`Plan::generate`].
 pub struct Plan {
     cache: Cache,
 }
@@ -78,8 +81,9 @@ impl Plan {
         self
     }
 
-    /// What this iterator gives comes after all that is in the plan, and is asked for as it is needed, some hundred at a time, by a
-    /// thread of the cache's. In place of the iterator before, if there was one.
+    /// What this iterator gives comes after all that is in the plan, and is asked for as it is
+    /// needed, some hundred at a time, by a thread of the cache's. In place of the iterator
+    /// before, if there was one.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;

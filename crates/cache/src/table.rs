@@ -1,8 +1,10 @@
-//! From a block to the frame, or the slot on the disk, that may hold it, without a lock for who only looks.
+//! From a block to the frame, or the slot on the disk, that may hold it, without a lock for who
+//! only looks.
 //!
-//! Open addressing with linear probing. Each place is one word: a part of the key's hash, and the frame. One side changes it, under the
-//! driver's lock; readers look at any time, and may overlook an entry that is being moved: then they ask the driver, which knows. What
-//! they find is a guess, which the frame itself confirms (`pool/frame.rs`).
+//! Open addressing with linear probing. Each place is one word: a part of the key's hash, and the
+//! frame. One side changes it, under the driver's lock; readers look at any time, and may overlook
+//! an entry that is being moved: then they ask the driver, which knows. What they find is a guess,
+//! which the frame itself confirms (`pool/frame.rs`).
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -32,7 +34,8 @@ fn tag_in(word: u64) -> u32 {
 }
 
 impl Table {
-    /// A table for so many frames: at most half of it is ever in use. Frames are numbered below 2^31.
+    /// A table for so many frames: at most half of it is ever in use. Frames are numbered below
+    /// 2^31.
     pub fn new(frames: usize) -> Self {
         let slots = (frames.max(1) * 2).next_power_of_two();
         Table { slots: (0..slots).map(|_| AtomicU64::new(EMPTY)).collect(), mask: slots - 1 }

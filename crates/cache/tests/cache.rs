@@ -277,7 +277,8 @@ fn a_generator_is_asked_as_its_plan_is_read() {
         (of.clone(), block * BLOCK..(block + 1) * BLOCK)
     }));
     for at in 0..2000 {
-        // Who is quicker than the generator reads what has not been said yet: once the next one is asked for, it has.
+        // Who is quicker than the generator reads what has not been said yet: once the next one is asked
+        // for, it has.
         while asked.load(Relaxed) < at + 2 {
             thread::yield_now();
         }

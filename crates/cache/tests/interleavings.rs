@@ -1,4 +1,5 @@
-//! Whatever many readers do at once, over a store that misbehaves: no wrong byte, no mixed versions, each error at its own reader.
+//! Whatever many readers do at once, over a store that misbehaves: no wrong byte, no mixed
+//! versions, each error at its own reader.
 //!
 //! `FORESEE_SEEDS=10000` tries more; `FORESEE_SEED=17` one again.
 

@@ -1,7 +1,9 @@
-//! The memory is bounded, as the system counts it. In a process of its own, which nothing else takes memory of.
+//! The memory is bounded, as the system counts it. In a process of its own, which nothing else
+//! takes memory of.
 //!
-//! The system counts the program's own code as well, once it has run. So a small cache does beforehand what the one that is measured does:
-//! with all object stores linked, 4 MB of code come to be in memory by that.
+//! The system counts the program's own code as well, once it has run. So a small cache does
+//! beforehand what the one that is measured does: with all object stores linked, 4 MB of code come
+//! to be in memory by that.
 
 #[path = "common/random.rs"]
 mod random;

@@ -1,4 +1,5 @@
-//! Disks that are small file systems of their own: one that gets full, and one that cannot be written to. As root; else it says so.
+//! Disks that are small file systems of their own: one that gets full, and one that cannot be
+//! written to. As root; else it says so.
 
 #[path = "common/bytes.rs"]
 mod bytes;

@@ -57,7 +57,8 @@ impl Drop for Disk {
     }
 }
 
-/// A cache with some blocks of memory and of disk, over an object `a` of some blocks; each process has the same.
+/// A cache with some blocks of memory and of disk, over an object `a` of some blocks; each process
+/// has the same.
 fn over(path: &Path, memory: u64, disk: u64, object: u64) -> Cache {
     over_late(path, memory, disk, object, 0)
 }
@@ -82,7 +83,8 @@ fn read_all(file: &File) {
     }
 }
 
-/// Reads all again and again, until so many passes in a row wrote nothing; what was to be written may take its time.
+/// Reads all again and again, until so many passes in a row wrote nothing; what was to be written
+/// may take its time.
 fn read_until_nothing_is_written(cache: &Cache, file: &File) -> Statistics {
     loop {
         let before = cache.statistics();
@@ -114,8 +116,8 @@ fn what_is_missed_again_comes_from_the_disk() {
     let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
     let file = cache.open("test://a").unwrap();
     let mut before = read_until_nothing_is_written(&cache, &file);
-    // All of it lies on the disk. Where a busy machine once made that slower than the store, one request in 64 finds out that it no
-    // longer is.
+    // All of it lies on the disk. Where a busy machine once made that slower than the store, one
+    // request in 64 finds out that it no longer is.
     let mut comes_from_the_disk = |_| {
         read_all(&file);
         let after = cache.statistics();

@@ -29,8 +29,9 @@ pub(crate) const GRID: Colour = Colour::new("grid", [229, 229, 229], [56, 58, 60
 pub(crate) const AXIS: Colour = Colour::new("axis", [150, 150, 150], [130, 130, 130]);
 pub(crate) const PAPER: Colour = Colour::new("paper", [255, 255, 255], [24, 26, 27]);
 
-/// Paul Tol's bright scheme, which the colour-blind can tell apart as well; its yellow darker, to be seen on white, and what is dark
-/// in it lighter on a dark page. Grey is the last, for what is left over.
+/// Paul Tol's bright scheme, which the colour-blind can tell apart as well; its yellow darker, to
+/// be seen on white, and what is dark in it lighter on a dark page. Grey is the last, for what is
+/// left over.
 const SERIES: [Colour; 7] = [
     Colour::new("blue", [68, 119, 170], [102, 160, 220]),
     Colour::new("red", [238, 102, 119], [238, 102, 119]),

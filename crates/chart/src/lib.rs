@@ -1,7 +1,7 @@
 //! Charts as data, drawn alike as SVG, in a page that needs no other file, and as PNG.
 //!
-//! A [`Plot`] says what is shown; `layout.rs` decides where it stands; `canvas.rs` names the few things a picture is made of,
-//! which `svg.rs` writes and `png.rs` paints.
+//! A [`Plot`] says what is shown; `layout.rs` decides where it stands; `canvas.rs` names the few
+//! things a picture is made of, which `svg.rs` writes and `png.rs` paints.
 //!
 //! # One example
 //! ```

@@ -22,7 +22,8 @@ pub struct Page {
     parts: Vec<Part>,
 }
 
-/// What is wider than the reader's screen is moved by itself, so that its letters stay large enough to be read.
+/// What is wider than the reader's screen is moved by itself, so that its letters stay large enough
+/// to be read.
 const STYLE: &str = "body { font-family: system-ui, 'DejaVu Sans', sans-serif; color: var(--text); background: var(--paper); \
     max-width: 900px; margin: 2em auto; padding: 0 1em; line-height: 1.45; overflow-wrap: anywhere; } \
     .wide { overflow-x: auto; margin: 1.2em 0; } svg { display: block; max-width: 100%; min-width: 660px; height: auto; } \
@@ -99,7 +100,8 @@ impl Page {
         html
     }
 
-    /// The plots alone, one below the other, as a picture of the format PNG, twice as fine as on a screen.
+    /// The plots alone, one below the other, as a picture of the format PNG, twice as fine as on a
+    /// screen.
     ///
     /// # Errors
     /// If this machine has no font to write with, or the picture is too large.

@@ -11,7 +11,8 @@ pub enum Shape {
     Bars,
     /// Areas, each on top of the one before. All of them have the same x.
     Area,
-    /// A rectangle around each point, so wide and so high, in the units of the axes: for more points than can be seen apart.
+    /// A rectangle around each point, so wide and so high, in the units of the axes: for more
+    /// points than can be seen apart.
     Cells {
         /// Along x.
         width: f64,
@@ -20,8 +21,8 @@ pub enum Shape {
     },
 }
 
-/// One series. Published and ours are two series of one name: they get one colour, and the published one is drawn paler or
-/// dashed.
+/// One series. Published and ours are two series of one name: they get one colour, and the
+/// published one is drawn paler or dashed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// As in the legend.

@@ -13,7 +13,8 @@ use crate::colour::{Colour, PAPER};
 /// Pixels painted for one of the layout's.
 const FINENESS: f32 = 2.0;
 
-/// Where fonts are kept, and which are looked for: plain and bold of families that most systems have one of.
+/// Where fonts are kept, and which are looked for: plain and bold of families that most systems
+/// have one of.
 const FOLDERS: [&str; 4] =
     ["/usr/share/fonts", "/usr/local/share/fonts", "/usr/share/texmf/fonts", "/System/Library/Fonts"];
 const FAMILIES: [(&str, &str); 6] = [

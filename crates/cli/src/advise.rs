@@ -1,4 +1,5 @@
-//! `foresee advise`: whether foresee would help a program, by a trace of it: what to run, how much faster that is, what it costs.
+//! `foresee advise`: whether foresee would help a program, by a trace of it: what to run, how much
+//! faster that is, what it costs.
 
 mod answer;
 mod memory;
@@ -35,16 +36,17 @@ use storage::Storage;
 #[derive(Args)]
 #[command(mut_arg("sample", |it| it.hide(true)))]
 pub struct Options {
-    /// The trace (- for standard input), as 'foresee record -o TRACE -- CMD' writes it, or of another format
+    /// The trace (- for standard input), as 'foresee record -o TRACE -- CMD' writes it, or of
+    /// another format
     trace: PathBuf,
 
-    /// The memory there is for what is read: bytes (512MiB), or a share of all the trace reads (10%) [default: what is
-    /// available here, of the control group or the machine]
+    /// The memory there is for what is read: bytes (512MiB), or a share of all the trace reads
+    /// (10%) [default: what is available here, of the control group or the machine]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory: Option<Size>,
 
-    /// The storage all files lie on, as for 'foresee sim' [default: network storage, a hard disk, a local SSD, one after the
-    /// other]
+    /// The storage all files lie on, as for 'foresee sim' [default: network storage, a hard disk, a
+    /// local SSD, one after the other]
     #[arg(long, value_name = "DEVICE")]
     device: Option<device::Choice>,
 

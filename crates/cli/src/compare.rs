@@ -1,7 +1,8 @@
-//! `foresee run --compare`: the same command with and without foresee, in turn, each time on a cold cache.
+//! `foresee run --compare`: the same command with and without foresee, in turn, each time on a cold
+//! cache.
 //!
-//! Each arm is a process of its own, timed from its start to its end: what foresee takes to start, to look its profile up
-//! and to keep it counts against it.
+//! Each arm is a process of its own, timed from its start to its end: what foresee takes to start,
+//! to look its profile up and to keep it counts against it.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};

@@ -1,7 +1,7 @@
 //! Damaged traces that the Parquet reader panics on: an error like any other.
 //!
-//! The optimised build ends at a panic and cannot catch it, but it can still say what was being read, and exit as for any
-//! broken input.
+//! The optimised build ends at a panic and cannot catch it, but it can still say what was being
+//! read, and exit as for any broken input.
 
 use std::panic;
 use std::path::Path;

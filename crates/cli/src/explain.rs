@@ -25,14 +25,16 @@ use crate::text::{count, many, time};
 /// Options of `foresee explain`.
 #[derive(Args)]
 pub struct Options {
-    /// A trace (- for standard input), to be run as told below; or a log written by 'foresee run --log', which says itself how it was run
+    /// A trace (- for standard input), to be run as told below; or a log written by 'foresee run
+    /// --log', which says itself how it was run
     trace: PathBuf,
 
     /// The policy, with parameters if need be
     #[arg(long, short, value_name = "P", default_value = "lru")]
     policy: Choice,
 
-    /// The cache's size: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)
+    /// The cache's size: blocks (1000), bytes (64MiB), or a share of the trace's different blocks
+    /// (10%)
     #[arg(long, short, value_name = "SIZE", default_value = "10%")]
     cache: Size,
 
@@ -40,7 +42,8 @@ pub struct Options {
     #[arg(long, value_name = "FILE:INDEX")]
     block: Option<String>,
 
-    /// All that happened to this file, and why it was fetched or not: a name, the end of one, or a number
+    /// All that happened to this file, and why it was fetched or not: a name, the end of one, or a
+    /// number
     #[arg(long, value_name = "FILE", conflicts_with = "block")]
     file: Option<String>,
 
@@ -52,7 +55,8 @@ pub struct Options {
     #[arg(long, value_name = "DEVICE")]
     device: Option<device::Choice>,
 
-    /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
+    /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or
+    /// a time as 50us
     #[arg(long, value_name = "TIME", default_value = "traced", value_parser = think, requires = "device")]
     think: Think,
 
@@ -211,7 +215,8 @@ impl<'a> Asked<'a> {
         format!("'{}': '{}' is {one} as well as {another}; name more of it", self.text, self.file)
     }
 
-    /// The question, of the file of this name, or of the end of it that only one has, or of this number.
+    /// The question, of the file of this name, or of the end of it that only one has, or of this
+    /// number.
     fn among(&self, names: &[String]) -> Result<Question, String> {
         let of = |number: usize| Ok(self.of(FileId(number as u32)));
         if let Some(question) = self.question {

@@ -1,4 +1,5 @@
-//! The `foresee` command, as a library so that its man pages and completions are made of the words it takes (`dist/pages`).
+//! The `foresee` command, as a library so that its man pages and completions are made of the words
+//! it takes (`dist/pages`).
 
 // A full disk or a closed pipe behind standard output is no reason to panic: `say` prints.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -35,7 +36,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Runs programs with their reads foreseen: what they will read is read ahead, in parallel, just early enough.
+/// Runs programs with their reads foreseen: what they will read is read ahead, in parallel, just
+/// early enough.
 #[derive(Parser)]
 #[command(name = "foresee", version, propagate_version = true)]
 struct Cli {
@@ -51,9 +53,11 @@ enum Verb {
     Record(record::Options),
     /// Run policies on a trace: what hits, what misses
     Sim(sim::Options),
-    /// Say why a block was fetched, kept or given up, in a run of a trace or in the log of a real one
+    /// Say why a block was fetched, kept or given up, in a run of a trace or in the log of a real
+    /// one
     Explain(explain::Options),
-    /// Say whether foresee would help a program, by a trace of it: with what command, by how much, at what cost
+    /// Say whether foresee would help a program, by a trace of it: with what command, by how much,
+    /// at what cost
     Advise(advise::Options),
     /// Draw a trace: references, patterns, miss ratios, in one page or picture
     Plot(plot::Options),
@@ -62,7 +66,8 @@ enum Verb {
     Trace(trace::Action),
     /// Replay the log of a run through the simulator, which must decide the same
     Replay(replay::Options),
-    /// Show the runs of this user that are under way: what waits, what is read ahead, by program and file
+    /// Show the runs of this user that are under way: what waits, what is read ahead, by program
+    /// and file
     Top(top::Options),
     /// List, show, carry or forget what earlier runs read
     #[command(subcommand)]

@@ -1,5 +1,5 @@
-//! `foresee mount` and `foresee unmount`: done by a program of its own, for what speaks with object stores takes longer to compile than all
-//! else.
+//! `foresee mount` and `foresee unmount`: done by a program of its own, for what speaks with object
+//! stores takes longer to compile than all else.
 
 use std::env;
 use std::ffi::OsString;

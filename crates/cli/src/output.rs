@@ -1,7 +1,8 @@
 //! Files that options name to be written: looked at before the work, whole or not there at all.
 //!
-//! What is written lies beside its place under another name until it is whole, and is gone if it does not become so: after an
-//! error, on a full disk, after Ctrl-C. Standard output (`-`), devices and pipes have no such place: they take what comes.
+//! What is written lies beside its place under another name until it is whole, and is gone if it
+//! does not become so: after an error, on a full disk, after Ctrl-C. Standard output (`-`), devices
+//! and pipes have no such place: they take what comes.
 
 use std::ffi::{CString, c_char};
 use std::fs::{self, File};
@@ -83,7 +84,8 @@ impl Output {
         Ok(Unfinished { output: Output::new(self.option, &self.path), file, beside })
     }
 
-    /// Makes a file beside the place. One that is there must be one that could be written; its mode stays.
+    /// Makes a file beside the place. One that is there must be one that could be written; its mode
+    /// stays.
     fn beside(&self) -> io::Result<(File, Beside)> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let whole = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());

@@ -1,7 +1,8 @@
 //! `foresee plot`: a trace in pictures.
 //!
-//! References over time, coloured by who made them and by their pattern (004's Figures 1 and 2); miss-ratio curves (Figure 11);
-//! how few files and call sites make most references (Figures 7 and 8); a cache's partitions over time, under each policy that has some.
+//! References over time, coloured by who made them and by their pattern (004's Figures 1 and 2);
+//! miss-ratio curves (Figure 11); how few files and call sites make most references (Figures 7 and
+//! 8); a cache's partitions over time, under each policy that has some.
 
 mod curves;
 mod groups;
@@ -46,7 +47,8 @@ pub struct Options {
     #[arg(long, short, value_name = "P,Q", default_value = "lru,arc,lirs,ubm,pcc,opt")]
     policy: String,
 
-    /// The cache whose partitions are shown: blocks (1000), bytes (64MiB), or a share of the trace's different blocks (10%)
+    /// The cache whose partitions are shown: blocks (1000), bytes (64MiB), or a share of the
+    /// trace's different blocks (10%)
     #[arg(long, short, value_name = "SIZE", default_value = "10%")]
     cache: Size,
 

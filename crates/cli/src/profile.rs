@@ -25,8 +25,8 @@ pub enum Action {
         /// A name from 'foresee profile list'
         name: String,
     },
-    /// Write what commands read to standard output, for 'foresee profile import' or 'foresee run --profile' elsewhere; of several, what
-    /// each of them read, as of the first one's command
+    /// Write what commands read to standard output, for 'foresee profile import' or 'foresee run
+    /// --profile' elsewhere; of several, what each of them read, as of the first one's command
     Export {
         /// Names from 'foresee profile list'
         #[arg(required = true)]
@@ -38,7 +38,8 @@ pub enum Action {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Write what several exported profiles say to standard output, as one of the first one's command
+    /// Write what several exported profiles say to standard output, as one of the first one's
+    /// command
     Merge {
         /// Files that 'foresee profile export' wrote
         #[arg(required = true)]

@@ -21,14 +21,16 @@ pub struct Options {
     #[arg(long, short, value_name = "TRACE")]
     output: PathBuf,
 
-    /// Record these processes and all they start, until they have ended or Ctrl-C; what they open from now on, by whatever means
-    /// they read it. Root, Linux 6.14, files on ext4, XFS or btrfs. Each read on these file systems, whosever it is, waits
-    /// some microseconds longer meanwhile. Call sites and durations are not known, places are rounded to pages, and a mapping counts
-    /// as one read of all that is mapped (docs/record.md)
+    /// Record these processes and all they start, until they have ended or Ctrl-C; what they open
+    /// from now on, by whatever means they read it. Root, Linux 6.14, files on ext4, XFS or
+    /// btrfs. Each read on these file systems, whosever it is, waits some microseconds longer
+    /// meanwhile. Call sites and durations are not known, places are rounded to pages, and a
+    /// mapping counts as one read of all that is mapped (docs/record.md)
     #[arg(long, value_name = "PID", num_args = 1.., conflicts_with_all = OF_COMMANDS)]
     pid: Vec<u32>,
 
-    /// Record every process until Ctrl-C, on the file systems that hold these paths, or on all local ones; else as --pid
+    /// Record every process until Ctrl-C, on the file systems that hold these paths, or on all
+    /// local ones; else as --pid
     #[arg(long, value_name = "PATH", num_args = 0.., conflicts_with_all = OF_COMMANDS)]
     system: Option<Vec<PathBuf>>,
 

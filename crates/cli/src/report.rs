@@ -79,11 +79,13 @@ pub fn lines(account: &Account) -> Vec<String> {
     lines
 }
 
-/// A run that waits for less of its time than this has little to gain, and one of fewer seconds is over too soon to speak of.
+/// A run that waits for less of its time than this has little to gain, and one of fewer seconds is
+/// over too soon to speak of.
 const STALL_SHARE: f64 = 0.05;
 const LONG: Duration = Duration::from_secs(1);
 
-/// Why a run gained nothing, in a line; None if it gained something, or nothing is to be said of it.
+/// Why a run gained nothing, in a line; None if it gained something, or nothing is to be said of
+/// it.
 fn why_nothing(account: &Account) -> Option<String> {
     let ahead = [account.statistics.ahead_of(true), account.statistics.ahead_of(false)];
     let of = |what: fn(&Outcomes) -> u64| ahead.iter().map(what).sum::<u64>();

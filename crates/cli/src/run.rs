@@ -36,18 +36,21 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Run the command N times with and N times without foresee, in turn, each on a cold cache, and print medians and
-    /// their ratio. Standard input of each run is /dev/null, or from its beginning the file it comes from; profiles are
-    /// kept apart, and one run comes first and is not measured
+    /// Run the command N times with and N times without foresee, in turn, each on a cold cache, and
+    /// print medians and their ratio. Standard input of each run is /dev/null, or from its
+    /// beginning the file it comes from; profiles are kept apart, and one run comes first and
+    /// is not measured
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "log")]
     compare: Option<u32>,
 
-    /// Share memory with this user's other runs of the same NAME, as policy lru-sp divides it between their programs. Such runs
-    /// learn nothing and take no hints; the first of them settles --policy and --memory
+    /// Share memory with this user's other runs of the same NAME, as policy lru-sp divides it
+    /// between their programs. Such runs learn nothing and take no hints; the first of them
+    /// settles --policy and --memory
     #[arg(long, value_name = "NAME", conflicts_with_all = ["compare", "log"])]
     join: Option<String>,
 
-    /// Write every event the manager takes in and every action it answers to this file, for 'foresee replay'
+    /// Write every event the manager takes in and every action it answers to this file, for
+    /// 'foresee replay'
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -110,7 +113,8 @@ pub fn failed(failure: Failure) -> u8 {
     status
 }
 
-/// Keeps the profile and tells the account; returns the exit status to end with if the command's own is 0.
+/// Keeps the profile and tells the account; returns the exit status to end with if the command's
+/// own is 0.
 pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Output>) -> u8 {
     let mut account = ran.account.clone();
     account.warnings.extend(keep(ran, store).err());
@@ -126,8 +130,8 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
     if unwritten.is_some() { OWN_FAILURE } else { 0 }
 }
 
-/// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by lost records, or, where an earlier run
-/// read more, by whatever made the command fail.
+/// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by
+/// lost records, or, where an earlier run read more, by whatever made the command fail.
 fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let Some(store) = store else { return Ok(()) };
     let profile = &ran.profile;

@@ -22,8 +22,9 @@ pub struct Running {
     #[arg(long)]
     pub no_learn: bool,
 
-    /// Go by what this file says that runs elsewhere read, as 'foresee profile export' wrote it, where no run of this command here is
-    /// known: paths in a tree that is elsewhere here are found by the command's words and directory
+    /// Go by what this file says that runs elsewhere read, as 'foresee profile export' wrote it,
+    /// where no run of this command here is known: paths in a tree that is elsewhere here are
+    /// found by the command's words and directory
     #[arg(long, value_name = "FILE", value_parser = crate::profile::read)]
     pub profile: Option<Given>,
 
@@ -35,18 +36,20 @@ pub struct Running {
     #[arg(long)]
     pub no_listings: bool,
 
-    /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the machine has
+    /// Reckon with so much page cache (as in 512MiB), in place of what the control group or the
+    /// machine has
     #[arg(long, value_name = "BYTES", value_parser = crate::sizes::bytes)]
     pub memory: Option<u64>,
 
-    /// The policy that decides what is fetched ahead and what is dropped, with its parameters if need
-    /// be, as in readahead:keep=pcc,keep.onward=0; 'foresee sim --list' shows them [default:
-    /// informed, or informed:keep=lru-sp with --advice or --join]
+    /// The policy that decides what is fetched ahead and what is dropped, with its parameters if
+    /// need be, as in readahead:keep=pcc,keep.onward=0; 'foresee sim --list' shows them
+    /// [default: informed, or informed:keep=lru-sp with --advice or --join]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
-    /// Give the command's programs the advice in this file, which of their own pages go first: lines 'file PATTERN PRIORITY' (lowest
-    /// priority goes first), 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp
+    /// Give the command's programs the advice in this file, which of their own pages go first:
+    /// lines 'file PATTERN PRIORITY' (lowest priority goes first), 'once PATTERN' and 'level
+    /// PRIORITY lru|mru'; for policies that take advice, as lru-sp
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     pub advice: Option<Advised>,
 }
@@ -56,8 +59,8 @@ pub fn may_use_uring() -> bool {
     std::env::var_os("FORESEE_IO").is_none_or(|value| value != "threads")
 }
 
-/// The policy of a run that does not say which: what is known of its future is read ahead, and what its call sites show, or its programs
-/// say of what they can spare, decides what stays.
+/// The policy of a run that does not say which: what is known of its future is read ahead, and what
+/// its call sites show, or its programs say of what they can spare, decides what stays.
 pub fn default_policy(advised: bool) -> Choice {
     let name = if advised { "informed:keep=lru-sp" } else { "informed" };
     name.parse().unwrap_or_else(|error| unreachable!("{error}"))

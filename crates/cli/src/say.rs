@@ -15,7 +15,8 @@ pub fn clear() {
     let _ = write!(io::stderr(), "\r\x1b[K");
 }
 
-/// Prints what `write` writes. A reader who closed the pipe has had enough; anything else that cannot be printed is an error.
+/// Prints what `write` writes. A reader who closed the pipe has had enough; anything else that
+/// cannot be printed is an error.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {

@@ -30,7 +30,8 @@ pub use timed::{disclosure, refuse_offline, think};
 /// Options of `foresee sim`.
 #[derive(Args)]
 pub struct Options {
-    /// The trace (- for standard input); with a clock several, which are run side by side in one memory
+    /// The trace (- for standard input); with a clock several, which are run side by side in one
+    /// memory
     #[arg(value_name = "TRACE", required_unless_present = "list")]
     traces: Vec<PathBuf>,
 
@@ -48,16 +49,18 @@ pub struct Options {
     #[command(flatten)]
     source: Source,
 
-    /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY' (lowest priority goes first),
-    /// 'once PATTERN' and 'level PRIORITY lru|mru'; for policies that take advice, as lru-sp. Given more than once: of each trace its
-    /// own (/dev/null advises nothing)
+    /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY'
+    /// (lowest priority goes first), 'once PATTERN' and 'level PRIORITY lru|mru'; for policies
+    /// that take advice, as lru-sp. Given more than once: of each trace its own (/dev/null
+    /// advises nothing)
     #[arg(long, value_name = "FILE", value_parser = crate::advice::read)]
     advice: Vec<Advised>,
 
     #[arg(long, value_name = "DEVICE", help = device_help(), conflicts_with = "sample")]
     device: Option<device::Choice>,
 
-    /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or a time as 50us
+    /// With a clock: how long a thread thinks before each read: traced (as in the trace), none, or
+    /// a time as 50us
     #[arg(long, value_name = "TIME", default_value = "traced", value_parser = think, requires = "device")]
     think: Think,
 
@@ -65,14 +68,16 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256), requires = "device")]
     disks: u16,
 
-    /// With a clock: what is known beforehand, for policies that fetch ahead, as tip1 and tip2. told: each process discloses
-    /// when it begins all it will read; recorded: what an earlier run read, trusted as it comes true; told:20%, recorded:20%: as many
-    /// of its requests were others; none. Of several traces the same, or of each its own: told,none
+    /// With a clock: what is known beforehand, for policies that fetch ahead, as tip1 and tip2.
+    /// told: each process discloses when it begins all it will read; recorded: what an earlier
+    /// run read, trusted as it comes true; told:20%, recorded:20%: as many of its requests were
+    /// others; none. Of several traces the same, or of each its own: told,none
     #[arg(long, value_name = "HOW,HOW", num_args = 0..=1, require_equals = true, default_missing_value = "told",
           value_parser = disclosures, requires = "device")]
     disclose: Option<Disclosures>,
 
-    /// With a clock: beside each elapsed time, the least that the device, the memory and the program's own work allow, whatever the policy
+    /// With a clock: beside each elapsed time, the least that the device, the memory and the
+    /// program's own work allow, whatever the policy
     #[arg(long, requires = "device")]
     bound: bool,
 
@@ -97,7 +102,8 @@ fn device_help() -> String {
     )
 }
 
-/// Splits `a,b:x=1,y=2,c` at the commas before names: a piece without a name of its own sets one more parameter.
+/// Splits `a,b:x=1,y=2,c` at the commas before names: a piece without a name of its own sets one
+/// more parameter.
 pub fn policies(text: &str) -> Result<Vec<Choice>, String> {
     let mut choices: Vec<String> = Vec::new();
     for piece in text.split(',') {

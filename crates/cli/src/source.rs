@@ -18,7 +18,8 @@ pub struct Reading {
     #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = sizes::bytes)]
     pub block_size: u64,
 
-    /// The longest request there may be: a longer one is taken for damage, unless it is a large mapping that was recorded
+    /// The longest request there may be: a longer one is taken for damage, unless it is a large
+    /// mapping that was recorded
     #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = sizes::bytes)]
     max_request: u64,
 }
@@ -40,7 +41,8 @@ impl Reading {
     }
 }
 
-/// What a trace may take of the memory: a third of what is free, for a table that doubles needs twice its own room beside itself.
+/// What a trace may take of the memory: a third of what is free, for a table that doubles needs
+/// twice its own room beside itself.
 fn memory_bytes() -> u64 {
     let mut address_space = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: it fills in the structure, or leaves it as it is.
@@ -62,12 +64,13 @@ pub struct Source {
     #[arg(long)]
     reads_only: bool,
 
-    /// Take each request as one block whatever its size, known by where it begins, as libCacheSim does
+    /// Take each request as one block whatever its size, known by where it begins, as libCacheSim
+    /// does
     #[arg(long)]
     whole_requests: bool,
 
-    /// Take a share of the blocks (1%), chosen by a hash, and scale the caches: for traces too large. Results come with their
-    /// error
+    /// Take a share of the blocks (1%), chosen by a hash, and scale the caches: for traces too
+    /// large. Results come with their error
     #[arg(long, value_name = "SHARE", value_parser = share)]
     sample: Option<f64>,
 }
@@ -85,7 +88,8 @@ impl Source {
         self.load_from(self.reading.input(path)?, reads_only)
     }
 
-    /// Refuses a sample, of which a clock would tell nothing: what is left out takes its time as well.
+    /// Refuses a sample, of which a clock would tell nothing: what is left out takes its time as
+    /// well.
     pub fn refuse_sample(&self) -> Result<(), String> {
         match self.sample {
             None => Ok(()),

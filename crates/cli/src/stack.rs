@@ -1,4 +1,5 @@
-//! Room to work in, where whoever started us allows little stack ('ulimit -s'): reading the command line takes some of it.
+//! Room to work in, where whoever started us allows little stack ('ulimit -s'): reading the command
+//! line takes some of it.
 
 use std::thread;
 

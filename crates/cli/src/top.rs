@@ -21,7 +21,8 @@ pub struct Options {
     #[arg(long)]
     once: bool,
 
-    /// Print each look as one line of JSON: a list of runs, each as its account with its command, process and files
+    /// Print each look as one line of JSON: a list of runs, each as its account with its command,
+    /// process and files
     #[arg(long)]
     json: bool,
 

@@ -32,12 +32,14 @@ fn a_file_of_advice_keeps_part_of_a_loop() {
     place.write_blocks("f", 2048);
     place.write("advice", "# read again and again\nfile f 3\nlevel 3 mru\n");
     assert_eq!(missed(&place, &[]), 5 * 2048);
-    // 1,024 pages, of which the last of a pass makes room: N - C a pass, but for a read's blocks at the ends.
+    // 1,024 pages, of which the last of a pass makes room: N - C a pass, but for a read's blocks at the
+    // ends.
     let advised = missed(&place, &["--advice", "advice"]);
     assert!((6 * 1024..6 * 1024 + 5 * 64).contains(&advised), "{advised}");
 }
 
-/// What is read once goes before what another file's priority keeps, and before what was read earlier.
+/// What is read once goes before what another file's priority keeps, and before what was read
+/// earlier.
 #[test]
 fn what_is_read_once_makes_room() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! What a user is told of a program by its trace: whether foresee helps, by which command, by how much, at what cost.
+//! What a user is told of a program by its trace: whether foresee helps, by which command, by how
+//! much, at what cost.
 
 mod support;
 

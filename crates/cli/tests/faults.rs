@@ -22,8 +22,8 @@ fn a_broken_place_is_the_same_to_all() {
     let words = device.words(&["cat"], &NAMES);
     let whole = device.plain(&words).with(0);
     assert_eq!(device.foreseen(&[], &words).0, whole);
-    // At multiples of 128 KiB: the page cache's units are never larger and never cross them. Elsewhere the kernel fails
-    // a whole unit, and how large it made that one differs from run to run.
+    // At multiples of 128 KiB: the page cache's units are never larger and never cross them. Elsewhere
+    // the kernel fails a whole unit, and how large it made that one differs from run to run.
     for (name, page, sectors) in [("f2", 32, 1), ("f0", 0, 8), ("f5", 64, 24), ("f3", 32, 300)] {
         let sector = device.sector(name, page);
         device.tell(&format!("bad first={sector} count={sectors} times=0"));
@@ -47,7 +47,8 @@ fn a_broken_place_is_the_same_to_all() {
     assert_eq!(device.foreseen(&[], &words).0, whole);
 }
 
-/// A program that reads a file when it is told to, and not before. What foresee knows, it has read ahead by then.
+/// A program that reads a file when it is told to, and not before. What foresee knows, it has read
+/// ahead by then.
 fn read_when_told(device: &Device, io: &str, meanwhile: impl Fn()) -> Ended {
     let script = "echo ready; until [ -e go ]; do sleep 0.02; done; exec cat \"$1\"";
     let words = device.words(&["sh", "-c", script, "sh"], &["f4"]);

@@ -1,4 +1,5 @@
-//! Programs that disclose what they will read, through the hint library: in C and in Python, with foresee and without.
+//! Programs that disclose what they will read, through the hint library: in C and in Python, with
+//! foresee and without.
 
 mod support;
 
@@ -15,8 +16,9 @@ fn blocks_of(account: &Value, source: &str, outcome: &str) -> u64 {
     account["prefetched"]["by_source"][source][outcome].as_u64().unwrap()
 }
 
-/// What was disclosed through the library was read ahead, and was read. How much of it was there in time is the machine's to
-/// say: where the program was faster than the queue, it counts as cancelled.
+/// What was disclosed through the library was read ahead, and was read. How much of it was there in
+/// time is the machine's to say: where the program was faster than the queue, it counts as
+/// cancelled.
 #[track_caller]
 fn assert_told(account: &Value) {
     let of = |outcome| blocks_of(account, "library", outcome);
@@ -24,7 +26,8 @@ fn assert_told(account: &Value) {
     assert_eq!((&account["manager"]["refused"], &account["records_lost"]), (&0.into(), &0.into()), "{account:#}");
 }
 
-/// Runs these words with their log; returns its events, without their times, and its actions, which begin with a blank.
+/// Runs these words with their log; returns its events, without their times, and its actions, which
+/// begin with a blank.
 fn logged(place: &Place, words: &[&str]) -> Vec<String> {
     let log = place.aside("log").display().to_string();
     end(place.run(&["--no-learn", "--log", &log], words), b"").with(0);
@@ -111,7 +114,8 @@ fn each_process_speaks_for_itself() {
     assert_eq!(count(&log, "hint reader=2 source=library"), 1000);
     // The child reads what its parent disclosed: its reads are the parent's then.
     assert!(count(&log, "reference reader=1 ") >= 1000);
-    // Each child went, and what it said with it: the first, the thirty, then their parent, and the run as a whole.
+    // Each child went, and what it said with it: the first, the thirty, then their parent, and the run
+    // as a whole.
     assert_eq!(count(&log, "reader-exited "), 1 + 30 + 2);
 }
 
@@ -132,7 +136,8 @@ int main(void) {
 }
 "#;
 
-/// The words of a program that foresee does not know are guesses: they are forgotten when it speaks for itself.
+/// The words of a program that foresee does not know are guesses: they are forgotten when it speaks
+/// for itself.
 #[test]
 fn who_speaks_is_not_guessed_at() {
     let Some(place) = compiled("random_reads", RANDOM_READS) else { return };

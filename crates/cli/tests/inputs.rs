@@ -1,4 +1,5 @@
-//! Traces that are damaged, empty, endless, or say much in few bytes: an error that tells what is wrong and where, in little memory.
+//! Traces that are damaged, empty, endless, or say much in few bytes: an error that tells what is
+//! wrong and where, in little memory.
 
 mod support;
 

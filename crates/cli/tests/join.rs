@@ -1,4 +1,5 @@
-//! Runs that share a supervisor: one decides whose page goes, each gets its own account, and nothing stays behind.
+//! Runs that share a supervisor: one decides whose page goes, each gets its own account, and
+//! nothing stays behind.
 
 mod support;
 

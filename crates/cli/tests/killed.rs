@@ -78,7 +78,8 @@ fn foresee_ends_with_a_killed_program() {
 fn a_program_killed_again_and_again_at_any_moment() {
     let place = Place::new();
     place.write_lines(12, 300);
-    // Children die in the middle of what they tell foresee; the run goes on, and so does what is learned from it.
+    // Children die in the middle of what they tell foresee; the run goes on, and so does what is
+    // learned from it.
     let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
             (while :; do cat d/f$((i % 12)); done >/dev/null 2>&1) & p=$!; sleep 0.0$i; kill -9 $p; wait $p 2>/dev/null
         done 2>/dev/null; cat d/*";
@@ -128,7 +129,8 @@ fn threads_that_outlive_a_fork_and_an_exec() {
     }
     let place = Place::new();
     place.write_lines(6, 2000);
-    // Threads read all the time; meanwhile children are forked, and at last another program takes its place.
+    // Threads read all the time; meanwhile children are forked, and at last another program takes its
+    // place.
     let program = "
 import os, threading
 def read(n):

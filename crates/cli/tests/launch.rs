@@ -1,4 +1,5 @@
-//! Who starts a program under foresee cannot tell it from the program: not by job control, signals, descriptors, limits or status.
+//! Who starts a program under foresee cannot tell it from the program: not by job control, signals,
+//! descriptors, limits or status.
 
 mod support;
 
@@ -10,8 +11,9 @@ use std::process::Stdio;
 
 use support::{Place, Under, end, have, is_root, kill, processes, wait_until};
 
-/// A terminal with an interactive bash, to which lines are typed. Each line of the script is a mark and what to type; a mark is waited
-/// for, as a line of its own, before the next is typed. ^Z and ^D stand for themselves, \n ends a line.
+/// A terminal with an interactive bash, to which lines are typed. Each line of the script is a mark
+/// and what to type; a mark is waited for, as a line of its own, before the next is typed. ^Z and
+/// ^D stand for themselves, \n ends a line.
 const TERMINAL: &str = r#"
 import os, pty, re, signal, sys
 signal.alarm(50)
@@ -122,7 +124,8 @@ fn whichever_of_the_two_is_stopped_both_are() {
         stands,
         runs,
     );
-    // The one that the shell started, or the program itself; where they are two, nothing tells the one of the other.
+    // The one that the shell started, or the program itself; where they are two, nothing tells the one
+    // of the other.
     for whom in ["$!", "$(cat pid)"] {
         type_in(&[
             ("counts", &counts),
@@ -184,7 +187,8 @@ fn each_signal_comes_once_whoever_is_sent_it() {
                 kill(whom, number);
                 sent += &format!("{name}\n");
                 under.read_line();
-                // Signals of one kind do not queue, and some void others: each is to be taken by all before the next one.
+                // Signals of one kind do not queue, and some void others: each is to be taken by all before the
+                // next one.
                 let pending = || place.processes().into_iter().any(processes::has_pending_signals);
                 wait_until("all have taken it", || !pending());
                 assert_eq!(under.said, format!("ready\n{sent}"), "joined: {joined}, round {round}");
@@ -245,7 +249,8 @@ fn a_lock_ends_with_its_owner() {
     }
     let place = Place::new();
     let name = place.work().display().to_string().replace('/', "-");
-    // The program lets go of a lock that foresee has inherited as well; then foresee ends, and another run keeps the supervisor.
+    // The program lets go of a lock that foresee has inherited as well; then foresee ends, and another
+    // run keeps the supervisor.
     let foresee = support::binary().display();
     let script = format!(
         "exec 9>lock; flock 9; exec {foresee} run --join {name} -- sh -c 'exec 9>&-; echo; until test -e one; do sleep 0.02; done'"

@@ -1,4 +1,5 @@
-//! Programs that say nothing and read the files of a directory in its order: what comes next is read ahead, as guessed.
+//! Programs that say nothing and read the files of a directory in its order: what comes next is
+//! read ahead, as guessed.
 
 mod support;
 
@@ -11,7 +12,8 @@ const UNTOLD: [&str; 2] = ["--no-learn", "--no-words"];
 /// Each file by a process of its own, in the order of names.
 const CATS: &str = "for f in d/*; do cat $f; done";
 
-/// A slow device with as many files in `d`, half of them of another kind than the others, and as many in ten folders of `t`.
+/// A slow device with as many files in `d`, half of them of another kind than the others, and as
+/// many in ten folders of `t`.
 fn device() -> Option<Device> {
     let files = |place: &Place| {
         for file in 0..FILES {
@@ -92,8 +94,8 @@ fn files_in_no_order() {
     assert!(listing(&account, "fetched") <= 6 * BLOCKS, "a run by chance tells of six files: {account:#}");
 }
 
-/// Reads so many of the files that match a pattern, each once, in an order that looks like none, by several processes that share the
-/// work; says how often they waited.
+/// Reads so many of the files that match a pattern, each once, in an order that looks like none, by
+/// several processes that share the work; says how often they waited.
 const LOADER: &str = r"
 import glob, multiprocessing, random, resource, sys, zlib
 def load(name):

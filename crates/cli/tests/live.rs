@@ -1,4 +1,5 @@
-//! Recording processes that run already, and everybody: with root, on a kernel and file systems that tell what is read.
+//! Recording processes that run already, and everybody: with root, on a kernel and file systems
+//! that tell what is read.
 
 mod support;
 
@@ -59,14 +60,15 @@ impl Drop for Live {
     }
 }
 
-/// Recorders are seen by each other: a file that is opened under one is told to all that come later. So one test at a time.
+/// Recorders are seen by each other: a file that is opened under one is told to all that come
+/// later. So one test at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place with a file `data` of 300 blocks and 100 bytes, and `reader`, which is static. None, saying why, where that cannot be
-/// built, or reading it cannot be recorded.
+/// A place with a file `data` of 300 blocks and 100 bytes, and `reader`, which is static. None,
+/// saying why, where that cannot be built, or reading it cannot be recorded.
 fn place() -> Option<Place> {
     let place = Place::new();
     if !is_root() || !have("gcc") {
@@ -114,7 +116,8 @@ fn reader(place: &Place, words: &[&str]) -> Command {
     command
 }
 
-/// What a trace says of the file of this name: whether a process's number is that of the first row, write, offset, length.
+/// What a trace says of the file of this name: whether a process's number is that of the first row,
+/// write, offset, length.
 fn rows(place: &Place, trace: &str, name: &str) -> Vec<(bool, bool, u64, u64)> {
     let mut reader = open(&place.path(trace), None, 4096).unwrap();
     let mut found: Vec<Request> = Vec::new();
@@ -145,7 +148,8 @@ fn everybodys_reads_writes_and_mappings_are_recorded_until_ctrl_c() {
     let _alone = alone();
     let Some(place) = place() else { return };
     let live = Live::start(&place, &["--system", ".", "-o", "t"]);
-    // Twice the same: what is in memory is asked about as well. A read finds the end, one begins beyond it.
+    // Twice the same: what is in memory is asked about as well. A read finds the end, one begins beyond
+    // it.
     let words = ["./data", "p5000:100", "p5000:100", "p4000:8192", "m8192:12288", "r10", "r4096"];
     let more = ["p1228700:4096", "p1228900:4096", "p4096000:1", "w20480:100", "f", "p40960:1"];
     let recorded = end(reader(&place, &[&words[..], &more].concat()), b"").with(0);
@@ -211,7 +215,8 @@ fn processes_are_followed_with_their_children_until_all_have_ended() {
     assert_eq!(rows(&place, "t", "d/f0"), [(true, false, 0, lines_of(0, 10).len() as u64)]);
 }
 
-/// No call sites, no durations, mappings as one read: what is simulated says so, and nothing else is made of it.
+/// No call sites, no durations, mappings as one read: what is simulated says so, and nothing else
+/// is made of it.
 #[test]
 fn what_is_not_known_of_a_live_trace_is_said() {
     let _alone = alone();

@@ -1,4 +1,5 @@
-//! Files that are read through mappings: what is touched is seen, and read ahead as what is read by calls.
+//! Files that are read through mappings: what is touched is seen, and read ahead as what is read by
+//! calls.
 
 mod support;
 
@@ -8,7 +9,8 @@ use support::{Device, have, in_time};
 const PAGES: usize = 8192;
 const TOUCHES: usize = 1000;
 
-/// Touches a file's pages in order, or some of them in an order that looks like none, and says how often it waited for one.
+/// Touches a file's pages in order, or some of them in an order that looks like none, and says how
+/// often it waited for one.
 const TOUCHER: &str = r"
 import mmap, random, resource, sys
 with open(sys.argv[2], 'rb') as file:

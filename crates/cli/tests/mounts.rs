@@ -1,4 +1,5 @@
-//! Mounts, and files that are removed, replaced or guarded while foresee reads ahead: nothing fails that does not fail without.
+//! Mounts, and files that are removed, replaced or guarded while foresee reads ahead: nothing fails
+//! that does not fail without.
 
 mod support;
 
@@ -62,7 +63,8 @@ fn one_file_system_after_the_other_at_the_same_place() {
     }
 }
 
-/// A daemon renames a file that is open when it is removed, and its directory cannot be removed then.
+/// A daemon renames a file that is open when it is removed, and its directory cannot be removed
+/// then.
 #[test]
 fn what_was_read_through_a_daemon_can_be_removed_at_once() {
     let place = Place::new();
@@ -125,7 +127,8 @@ fn what_was_found_of_a_mount_is_remembered() {
     assert_eq!(fs::read(place.path("out1")).unwrap(), fs::read(place.path("out4")).unwrap());
 }
 
-/// Nothing is asked of such a mount before the program names something; what it has passed by then, the `c`, holds nothing up.
+/// Nothing is asked of such a mount before the program names something; what it has passed by then,
+/// the `c`, holds nothing up.
 #[test]
 fn a_walk_goes_on_past_a_word_that_is_no_name() {
     let place = Place::new();
@@ -137,7 +140,8 @@ fn a_walk_goes_on_past_a_word_that_is_no_name() {
         place.write(format!("d/tree/{}/{file}", file % 20), "x");
     }
     fs::create_dir_all(place.path("m")).unwrap();
-    // A pipe holds a third of the archive: tar waits there, however quick the machine is, until the walk had its time.
+    // A pipe holds a third of the archive: tar waits there, however quick the machine is, until the
+    // walk had its time.
     let script = "bindfs d m || exit 77; cd m; RUN tar c tree | (sleep 1; cat) > ../out; cd ..; umount m; tar tf out | grep -c '/.*/.'";
     let account = place.path("account");
     let ended = in_namespace(&place, &format!("--no-learn --json {}", account.display()), script);

@@ -1,4 +1,5 @@
-//! Programs of another user than foresee's: handed the ring if they are of the run, and nobody else is.
+//! Programs of another user than foresee's: handed the ring if they are of the run, and nobody else
+//! is.
 
 mod support;
 
@@ -14,7 +15,8 @@ use support::{Ended, Place, Under, binary, end, have, is_root, lines_of, wait_un
 
 const NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/// A place where anybody may write, with foresee where anybody may read it; None where we cannot act as another user.
+/// A place where anybody may write, with foresee where anybody may read it; None where we cannot
+/// act as another user.
 fn place() -> Option<Place> {
     if !is_root() || !have("setpriv") {
         return None;

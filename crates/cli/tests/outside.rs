@@ -1,4 +1,5 @@
-//! Programs that do not tell of themselves, or not of all that they read: what is seen of them from outside, and what comes of it.
+//! Programs that do not tell of themselves, or not of all that they read: what is seen of them from
+//! outside, and what comes of it.
 
 mod support;
 
@@ -12,8 +13,8 @@ const FILES: u64 = 200;
 const BLOCKS_A_FILE: u64 = 2;
 const BIG_PAGES: u64 = 4096;
 
-/// A slow device with as many small files in `d`, as many in ten folders of `t`, a `big` one, and beside it the reader, linked so; None
-/// where there is no such device or linking.
+/// A slow device with as many small files in `d`, as many in ten folders of `t`, a `big` one, and
+/// beside it the reader, linked so; None where there is no such device or linking.
 fn device(options: &[&str]) -> Option<Device> {
     if !have("gcc") {
         return None;
@@ -49,7 +50,8 @@ fn result(ended: Ended) -> (String, u64) {
     (ended.out(), ended.err().trim().lines().last().unwrap().parse().unwrap())
 }
 
-/// Whether this reads quicker: how often it waits plainly, in a first run and in a second, and the second run's account.
+/// Whether this reads quicker: how often it waits plainly, in a first run and in a second, and the
+/// second run's account.
 #[track_caller]
 fn compare(device: &Device, options: &[&str], words: &[String]) -> ([u64; 3], Value) {
     let (printed, plain) = result(device.plain(words));
@@ -136,8 +138,8 @@ fn nobody(words: &[&str]) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// That a profile brought most of the big file before it was read. How often its reader waits all the same depends on how busy the
-/// machine is.
+/// That a profile brought most of the big file before it was read. How often its reader waits all
+/// the same depends on how busy the machine is.
 #[track_caller]
 fn the_big_file_was_ahead(account: &Value) {
     assert!(account["prefetched"]["by_source"]["profile"]["fetched"].as_u64().unwrap() > BIG_PAGES / 2, "{account:#}");

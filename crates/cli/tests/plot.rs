@@ -10,8 +10,8 @@ use foresee_sim::trace::{Format, Request, Span, Target, create};
 use support::library::gcc;
 use support::{Place, end, have, is_root};
 
-/// A program that loops over one file from one call site, reads another once from a second one, at first much of it, and jumps
-/// about in a third.
+/// A program that loops over one file from one call site, reads another once from a second one, at
+/// first much of it, and jumps about in a third.
 fn trace(path: &Path) {
     const MUCH: u64 = 120_000;
     let format: &'static Format = "recorded".parse().unwrap();
@@ -41,7 +41,8 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
     let plot = |words: &[&str]| end(place.foresee(&[&["plot", "t.parquet"], words].concat()), b"");
     plot(&[]).with(0);
     let page = fs::read_to_string(place.path("t.parquet.html")).unwrap();
-    // Of the policies drawn by default, four divide the cache; the part of lirs that is not LIR is too thin to be seen.
+    // Of the policies drawn by default, four divide the cache; the part of lirs that is not LIR is too
+    // thin to be seen.
     assert_eq!((page.matches("<svg").count(), page.matches("its partitions").count()), (7, 3));
     assert!(!page.contains("under lirs: its partitions"));
     for text in [
@@ -100,7 +101,8 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
 #[test]
 fn pictures_that_say_nothing_are_left_out() {
     let place = Place::new();
-    // Each block once, in no order: no cache saves anything, there is no pattern, and one part holds all of a cache.
+    // Each block once, in no order: no cache saves anything, there is no pattern, and one part holds
+    // all of a cache.
     place.write("once.trc", (0..600_u64).map(|at| format!("{}\n", at * 7_919 % 10_007)).collect::<String>());
     let words = ["plot", "once.trc", "--format", "blocks", "-p", "lru,arc,ubm"];
     end(place.foresee(&words), b"").with(0);

@@ -1,4 +1,5 @@
-//! What is printed where nobody takes it, and what is written where it cannot be: no command panics, and no file is half there.
+//! What is printed where nobody takes it, and what is written where it cannot be: no command
+//! panics, and no file is half there.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Profiles: kept, found again, shown and forgotten; and no harm where they cannot be, or are not what they should be.
+//! Profiles: kept, found again, shown and forgotten; and no harm where they cannot be, or are not
+//! what they should be.
 
 mod support;
 
@@ -48,8 +49,8 @@ fn the_second_run_knows_what_the_first_read() {
     assert_eq!(place.stored().len(), 3);
 }
 
-/// What a policy learned of call sites is told the next run's manager before all else (004 section 4.3), and outlives a run under a
-/// policy that learns nothing.
+/// What a policy learned of call sites is told the next run's manager before all else (004 section
+/// 4.3), and outlives a run under a policy that learns nothing.
 #[test]
 fn the_second_run_starts_with_what_was_learned() {
     let place = place();
@@ -236,7 +237,8 @@ fn no_place_for_profiles() {
     let mut command = place.foresee(&["profile", "list"]);
     command.env("XDG_CACHE_HOME", "").env_remove("HOME");
     assert!(end(command, b"").with(2).err().contains("HOME"));
-    // Where a directory should be there is a file, or a device. That is told with the account, in one line.
+    // Where a directory should be there is a file, or a device. That is told with the account, in one
+    // line.
     for cache in [place.path("d/f0"), PathBuf::from("/dev/null"), PathBuf::from("/proc/self")] {
         for (option, lines) in [("-q", 0), ("--no-words", 0), ("--report", 1)] {
             let mut command = place.run(&[option], &CAT);

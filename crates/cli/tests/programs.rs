@@ -1,4 +1,5 @@
-//! Programs of every day, with and without foresee: the same bytes, the same errors, the same status.
+//! Programs of every day, with and without foresee: the same bytes, the same errors, the same
+//! status.
 
 mod support;
 

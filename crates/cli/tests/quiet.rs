@@ -1,4 +1,5 @@
-//! Programs that find in memory all they read: most of it need not be told, and what follows is none the worse for it.
+//! Programs that find in memory all they read: most of it need not be told, and what follows is
+//! none the worse for it.
 
 mod support;
 
@@ -20,8 +21,8 @@ const COLD_MISSED_MAX: usize = MANY_FOLDERS * FILES / 4;
 const WARM_FOLDERS: usize = 66;
 const FILES: usize = 100;
 
-/// Reads all files of the directories in the last argument, as the file system lists them. Rests now and then, so that foresee has
-/// heard by then what was told.
+/// Reads all files of the directories in the last argument, as the file system lists them. Rests
+/// now and then, so that foresee has heard by then what was told.
 const READER: &str = r"#!/usr/bin/env python3
 import os, sys, time
 rests = int(sys.argv[1])
@@ -43,7 +44,8 @@ fn write(place: &Place, folders: usize) {
     }
 }
 
-/// Words that read the tree under a name that foresee knows, with so many files before it rests no more.
+/// Words that read the tree under a name that foresee knows, with so many files before it rests no
+/// more.
 fn words(place: &Place, rests: usize, tree: &str) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
     // To foresee it is ag, which walks: `rests` is its pattern.
@@ -118,8 +120,9 @@ fn who_loses_the_processor_did_not_wait() {
     assert!(told(&log) < FOLDERS * FILES, "{account:#}");
 }
 
-/// The account of a run that finds two thirds of the tree in memory and must wait for the rest, with these options. Where much else
-/// runs, a program that rests may wait for a processor again and again, and all of it be told.
+/// The account of a run that finds two thirds of the tree in memory and must wait for the rest,
+/// with these options. Where much else runs, a program that rests may wait for a processor again
+/// and again, and all of it be told.
 fn account_of_one_third_cold(device: &Device, options: &[&str]) -> Value {
     device.tell("network latency=1ms jitter=0% servers=0");
     let tree = device.mount.join("tree");
@@ -135,7 +138,8 @@ fn account_of_one_third_cold(device: &Device, options: &[&str]) -> Value {
             fs::read(file.unwrap().path()).unwrap();
         }
     }
-    // What the reader itself consists of is in memory as well: else all that is disclosed is due at once.
+    // What the reader itself consists of is in memory as well: else all that is disclosed is due at
+    // once.
     end(device.place.plain(&itself), b"").with(0);
     let (ended, account) = device.place.account(&options, &words);
     ended.with(0);

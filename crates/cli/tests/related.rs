@@ -1,4 +1,5 @@
-//! Runs that never were: what the runs most like them read is read ahead, with their own words and directories in its place.
+//! Runs that never were: what the runs most like them read is read ahead, with their own words and
+//! directories in its place.
 
 mod support;
 
@@ -10,7 +11,8 @@ use support::{Device, Place, end, have, in_time};
 
 const FILES: usize = 150;
 const BLOCKS: usize = 2;
-/// Reads all files of some directories, in an order that its first word settles, and says what it read and how often it waited.
+/// Reads all files of some directories, in an order that its first word settles, and says what it
+/// read and how often it waited.
 const READER: &str = r"
 import hashlib, os, random, resource, sys
 before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
@@ -45,7 +47,8 @@ fn device() -> Option<Device> {
     Some(device)
 }
 
-/// The interpreter itself: what is called `python3` may be a script that reads much before it comes to that.
+/// The interpreter itself: what is called `python3` may be a script that reads much before it comes
+/// to that.
 fn python(place: &Place) -> String {
     let named = place.plain(&["python3", "-c", "import sys; print(sys.executable)"]);
     end(named, b"").with(0).out().trim().to_owned()

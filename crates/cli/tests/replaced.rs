@@ -1,4 +1,5 @@
-//! Files that become others under their readers, and what else a review found: each of these once hung foresee or misled it.
+//! Files that become others under their readers, and what else a review found: each of these once
+//! hung foresee or misled it.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! Recording what a program reads, and what the simulator makes of it; and of files that are no traces.
+//! Recording what a program reads, and what the simulator makes of it; and of files that are no
+//! traces.
 
 mod support;
 
@@ -32,7 +33,8 @@ fn a_recording_tells_what_was_read() {
     let place = recorded();
     let info = json(foresee(&place, &["trace", "info", "trace.parquet", "--json"]));
     assert_eq!((&info["format"], &info["block_bytes"]), (&"recorded".into(), &4096.into()));
-    // Forty files were read once, eleven of them and two others twice, besides what the programs themselves consist of.
+    // Forty files were read once, eleven of them and two others twice, besides what the programs
+    // themselves consist of.
     let read: usize = (0..40).map(|it| support::lines_of(it, 600).len()).sum();
     assert!(info["files"].as_u64().unwrap() >= 40 && info["bytes"].as_u64().unwrap() >= read as u64, "{info:#}");
     assert!(info["processes"].as_u64().unwrap() >= 3 && info["reread_share"].as_f64().unwrap() > 0.1, "{info:#}");
@@ -131,7 +133,8 @@ fn traces_run_side_by_side() {
     };
     let both = ["trace.parquet", "other.parquet"];
     let seconds = |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
-    // With room for both, on a device that serves any number, each is alone; but for the blocks that are another's by now.
+    // With room for both, on a device that serves any number, each is alone; but for the blocks that
+    // are another's by now.
     let (one, two) = (sim(&both[..1], &["-c", "100%"]), sim(&both, &["-c", "100%"]));
     for (one, two) in one.iter().zip(&two) {
         assert!(
@@ -149,7 +152,8 @@ fn traces_run_side_by_side() {
     // A fifth of it wrong: nothing is believed beyond what comes true.
     let partly = sim(&both, &["-c", "100%", "--disclose=none,told:20%"]);
     assert!(seconds(&partly[1], "elapsed_s_2") < seconds(&partly[1], "elapsed_s_1"), "{partly:#?}");
-    // Advised to give up what was read last, a loop keeps a part of its blocks; who is not advised keeps nothing.
+    // Advised to give up what was read last, a loop keeps a part of its blocks; who is not advised
+    // keeps nothing.
     place.write("loop.txt", (0..300).map(|at| format!("{}\n", at % 100)).collect::<String>());
     place.write("advice", "level 0 mru\n");
     let words = ["sim", "loop.txt", "loop.txt", "-p", "lru-sp", "-c", "100", "--device", "latency_us=1000"];
@@ -284,7 +288,8 @@ fn advice_is_given_for_programs_that_give_none() {
     let policies = ["--policy", "lru,lru-sp"];
     let [lru, oblivious, ..] = misses(&policies)[..] else { panic!() };
     assert_eq!(lru, oblivious, "nobody advises");
-    // Each pass is a process of its own, which reads each file once: what it has read is not worth keeping.
+    // Each pass is a process of its own, which reads each file once: what it has read is not worth
+    // keeping.
     place.write("advice", "# once\nfile f* -1\nlevel -1 mru\n");
     let [lru_again, advised, ..] = misses(&[&policies[..], &["--advice", "advice"]].concat())[..] else { panic!() };
     assert_eq!(lru_again, lru, "LRU takes no advice");

@@ -1,4 +1,5 @@
-//! `foresee stripe`: the file is there, whole, for any program, foreseen or not; and gone afterwards.
+//! `foresee stripe`: the file is there, whole, for any program, foreseen or not; and gone
+//! afterwards.
 
 mod support;
 

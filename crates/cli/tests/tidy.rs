@@ -1,4 +1,5 @@
-//! The house is kept: no file too long, no path of somebody's machine, no crate without its header, no document behind the code.
+//! The house is kept: no file too long, no path of somebody's machine, no crate without its header,
+//! no document behind the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,8 @@ use std::fs;
 
 use support::{Ended, Place, end, have};
 
-/// Runs a command with its log, twice: as it comes, then with a profile. The logs are in `log0` and `log1`.
+/// Runs a command with its log, twice: as it comes, then with a profile. The logs are in `log0` and
+/// `log1`.
 fn log(place: &Place, options: &[&str], words: &[&str]) -> Vec<String> {
     let logs: Vec<String> = (0..2).map(|round| place.aside(&format!("log{round}")).display().to_string()).collect();
     let plain = end(place.plain(words), b"");

@@ -1,4 +1,5 @@
-//! Programs of which nothing is known: what they read in runs is read ahead, and what they read again and again stays.
+//! Programs of which nothing is known: what they read in runs is read ahead, and what they read
+//! again and again stays.
 
 mod support;
 
@@ -37,7 +38,8 @@ fn a_run_is_read_ahead() {
     let (ended, account) = device.foreseen(&["--no-words", "--no-learn"], &words);
     ended.with(0);
     let (manager, ahead) = (&account["manager"], &account["prefetched"]["by_source"]["readahead"]);
-    // Three requests until it is known as a run; then it is for the reader to be quicker than what is fetched for it.
+    // Three requests until it is known as a run; then it is for the reader to be quicker than what is
+    // fetched for it.
     assert!(count(manager, "misses") < 500 && count(ahead, "fetched") > 1500, "{account:#}");
     assert_eq!(count(ahead, "wasted"), 0, "{account:#}");
 }

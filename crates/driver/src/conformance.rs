@@ -1,7 +1,8 @@
-//! What every host is held to: orders are carried out as [`Host`] says, whatever the manager asks for.
+//! What every host is held to: orders are carried out as [`Host`] says, whatever the manager asks
+//! for.
 //!
-//! A host passes by calling [`check`] in a test of its own, with a [`Stand`] that sets it up. Failures panic and say what was
-//! not so.
+//! A host passes by calling [`check`] in a test of its own, with a [`Stand`] that sets it up.
+//! Failures panic and say what was not so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +27,9 @@ pub trait Stand: Sized {
     /// So long it has to do what it was asked for.
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// A driver over a host that has these files, by number: of so many blocks, none of them in memory; None, at the end, where there
-    /// is no such file. `spoiled`: names can be looked up, and no fetch succeeds.
+    /// A driver over a host that has these files, by number: of so many blocks, none of them in
+    /// memory; None, at the end, where there is no such file. `spoiled`: names can be looked
+    /// up, and no fetch succeeds.
     fn new(files: &[Option<u64>], spoiled: bool, config: &Config, tap: Box<Tap<'static>>) -> Self;
 
     /// The driver.

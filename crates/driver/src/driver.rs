@@ -4,7 +4,8 @@ use foresee_manager::{Action, Config, Counted, Event, Manager, Reply, Time, With
 
 use crate::host::Host;
 
-/// Is told of every event, with the actions it led to, when the manager has taken it in and before they are carried out.
+/// Is told of every event, with the actions it led to, when the manager has taken it in and before
+/// they are carried out.
 pub type Tap<'a> = dyn FnMut(Time, Event, &[Action], &Manager) + Send + 'a;
 
 /// Owns the manager and the host.
@@ -33,8 +34,9 @@ impl<'a, H: Host> Driver<'a, H> {
         self.manager.withdrawn()
     }
 
-    /// Tells the manager what happened, after what the host has to tell of devices. Orders go to the host; each reply goes, in the
-    /// order of the actions, to `hear`, with the host at its side. Returns what the event came to.
+    /// Tells the manager what happened, after what the host has to tell of devices. Orders go to
+    /// the host; each reply goes, in the order of the actions, to `hear`, with the host at its
+    /// side. Returns what the event came to.
     pub fn tell(&mut self, event: Event, mut hear: impl FnMut(&mut H, Reply)) -> Counted {
         while let Some(news) = self.host.news() {
             self.tell_alone(news, &mut hear);

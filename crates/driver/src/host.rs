@@ -12,13 +12,14 @@ use foresee_manager::{Event, Order, Time};
 /// | `Fetch` | `FetchDone` when all its blocks are here, or `FetchFailed` |
 /// | `Drop` | none; a later `Fetch` of these blocks is carried out after it |
 ///
-/// An order is begun in [`Host::carry_out`] or later, never finished there: its event is told after the event that led to it.
+/// An order is begun in [`Host::carry_out`] or later, never finished there: its event is told after
+/// the event that led to it.
 pub trait Host {
     /// The time of what happens now. It never goes back.
     fn now(&self) -> Time;
 
-    /// What the manager must hear before anything else, if there is something: `Caution` and `ReadaheadWindow` of a device, ahead
-    /// of the first `FileKnown` of a file on it.
+    /// What the manager must hear before anything else, if there is something: `Caution` and
+    /// `ReadaheadWindow` of a device, ahead of the first `FileKnown` of a file on it.
     fn news(&mut self) -> Option<Event> {
         None
     }

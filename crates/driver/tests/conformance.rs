@@ -1,4 +1,5 @@
-//! The suite of all hosts notices what they do wrong: a small host passes it, and fails it with each of these slips.
+//! The suite of all hosts notices what they do wrong: a small host passes it, and fails it with
+//! each of these slips.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -15,8 +15,8 @@ pub use logger::{Log, To, log_file};
 pub use mounted::{Mounted, NOT_ANSWERED, Shown, unmount};
 pub use process::Process;
 
-/// Waits with it mounted: for the command's end, or without one, after `greet`, until somebody ends it. Returns the exit status, unless it
-/// is the command's, as which this process then ends.
+/// Waits with it mounted: for the command's end, or without one, after `greet`, until somebody ends
+/// it. Returns the exit status, unless it is the command's, as which this process then ends.
 ///
 /// # Errors
 /// Why it was not mounted, or not to the end, where there is no command.

@@ -18,7 +18,8 @@ use fuser::{Config, Filesystem, MountOption, Session, SessionACL, SessionUnmount
 
 use crate::Process;
 
-/// How long what is just ending may keep files in use: the kernel gives a dead program's reads up a little later.
+/// How long what is just ending may keep files in use: the kernel gives a dead program's reads up a
+/// little later.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What a place says whose file system has nobody to answer.
 pub const NOT_ANSWERED: i32 = libc::ENOTCONN;
@@ -105,7 +106,8 @@ impl Mounted {
         }
     }
 
-    /// Lets the kernel read so far ahead of a sequential reader. Only root may; the kernel's 128 KiB are no error.
+    /// Lets the kernel read so far ahead of a sequential reader. Only root may; the kernel's 128
+    /// KiB are no error.
     pub fn read_ahead(&self, bytes: u64) {
         let Ok(metadata) = fs::metadata(&self.path) else { return };
         let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
@@ -166,7 +168,8 @@ fn detach(path: &Path, flags: i32) -> i32 {
     if done == 0 { 0 } else { io::Error::last_os_error().raw_os_error().unwrap_or(0) }
 }
 
-/// Unmounts what somebody mounted there, alive or not; not what is in use, unless nobody answers there.
+/// Unmounts what somebody mounted there, alive or not; not what is in use, unless nobody answers
+/// there.
 ///
 /// # Errors
 /// Why it is still there.

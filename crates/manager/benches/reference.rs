@@ -1,9 +1,10 @@
 //! What one reference costs, in time and in memory.
 //!
-//! Each row: a million blocks are read in, then several rounds of references, of the processor's time: the median, the least (what
-//! a busy machine distorts least), and how many times what `lru` took, the median of rounds made one after the other. `--json`
-//! prints one object a row; names of policies have those measured alone. A cache's cost is that of the memory it touches: `sequential`
-//! shows the instructions, `uniform` the misses.
+//! Each row: a million blocks are read in, then several rounds of references, of the processor's
+//! time: the median, the least (what a busy machine distorts least), and how many times what `lru`
+//! took, the median of rounds made one after the other. `--json` prints one object a row; names of
+//! policies have those measured alone. A cache's cost is that of the memory it touches:
+//! `sequential` shows the instructions, `uniform` the misses.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;

@@ -1,7 +1,8 @@
-//! Advice: which of its own pages a program would give up first (002 section 3). Whose page goes is never its to say.
+//! Advice: which of its own pages a program would give up first (002 section 3). Whose page goes is
+//! never its to say.
 //!
-//! The paper's calls are [`Advice`]; a reader's advice comes as an [`Event`] each, and what it asked is answered by an action
-//! of the same event.
+//! The paper's calls are [`Advice`]; a reader's advice comes as an [`Event`] each, and what it
+//! asked is answered by an action of the same event.
 //!
 //! ```text
 //! the paper's call                                  event
@@ -21,9 +22,11 @@ use crate::ids::{FileId, ReaderId};
 
 pub use file::AdviceFile;
 
-/// Readers that may advise at once. An eviction asks one of them; their levels take some kilobytes each.
+/// Readers that may advise at once. An eviction asks one of them; their levels take some kilobytes
+/// each.
 pub const MANAGERS_MAX: usize = 64;
-/// Priorities of one reader that are in use: each has a list, and a decision may look at all that are empty.
+/// Priorities of one reader that are in use: each has a list, and a decision may look at all that
+/// are empty.
 pub const LEVELS_MAX: usize = 32;
 /// Files of one reader whose priority is not 0. All readers together: 25 MB at most.
 pub const FILE_RECORDS_MAX: usize = 1 << 14;

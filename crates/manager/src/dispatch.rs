@@ -1,9 +1,11 @@
-//! Which fetch goes to which device when: demand at once, then hinted, then guessed; neighbours merged; a limit on what
-//! is outstanding. It belongs to the manager because the simulator would otherwise test another system.
+//! Which fetch goes to which device when: demand at once, then hinted, then guessed; neighbours
+//! merged; a limit on what is outstanding. It belongs to the manager because the simulator would
+//! otherwise test another system.
 //!
-//! A device's waiting blocks are sorted by place within batches of `sort_blocks`: 1 is first come, first served; more is
-//! a one-way sweep (C-SCAN) over each batch in turn, so that a block is never passed over for longer than one batch. One-way
-//! because the start of a cyclic reader's next pass would otherwise be served backwards, on the way down.
+//! A device's waiting blocks are sorted by place within batches of `sort_blocks`: 1 is first come,
+//! first served; more is a one-way sweep (C-SCAN) over each batch in turn, so that a block is never
+//! passed over for longer than one batch. One-way because the start of a cyclic reader's next pass
+//! would otherwise be served backwards, on the way down.
 
 mod depth;
 mod governor;
@@ -31,23 +33,27 @@ use sweep::Sweep;
 /// What one device is given.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceLimits {
-    /// Requests at the device beyond which nothing is fetched ahead. Demand ignores it but counts (000 section 4.8).
+    /// Requests at the device beyond which nothing is fetched ahead. Demand ignores it but counts
+    /// (000 section 4.8).
     pub outstanding_max: u32,
     /// Blocks one fetch ahead may span.
     pub cluster_blocks_max: u64,
     /// Blocks sorted by place together.
     pub sort_blocks: u64,
-    /// Blocks that may wait here; beyond it hints wait in their own queue, where they cost no memory.
+    /// Blocks that may wait here; beyond it hints wait in their own queue, where they cost no
+    /// memory.
     pub queued_blocks_max: u64,
-    /// Blocks of one disclosed run fetched ahead on a quick device. Where the reader's own system reads ahead in runs, as
-    /// the kernel does, it keeps up with such a device by itself, for less than we take.
+    /// Blocks of one disclosed run fetched ahead on a quick device. Where the reader's own system
+    /// reads ahead in runs, as the kernel does, it keeps up with such a device by itself, for
+    /// less than we take.
     pub quick_run_blocks_max: u64,
 }
 
 impl Default for DeviceLimits {
-    /// 128 is what Linux block devices take at once (`nr_requests`); 1 MiB amortises a request on every device we met;
-    /// 16,384 blocks of 4 KiB are one sweep of half a second on a disk of 150 MB/s: with 2,048, a database read in random
-    /// order took 12.1 s on such a disk, with 16,384 it took 3.4 s. Nothing is known here of the readers' own system.
+    /// 128 is what Linux block devices take at once (`nr_requests`); 1 MiB amortises a request on
+    /// every device we met; 16,384 blocks of 4 KiB are one sweep of half a second on a disk of
+    /// 150 MB/s: with 2,048, a database read in random order took 12.1 s on such a disk, with
+    /// 16,384 it took 3.4 s. Nothing is known here of the readers' own system.
     fn default() -> Self {
         DeviceLimits {
             outstanding_max: 128,
@@ -59,23 +65,28 @@ impl Default for DeviceLimits {
     }
 }
 
-/// Requests for the rest of a run that wait or are out at a device of which it is not known whether it is quick.
+/// Requests for the rest of a run that wait or are out at a device of which it is not known whether
+/// it is quick.
 const UNDECIDED_REQUESTS: u64 = 2;
-/// What may come true or not waits or is out at a device of which it is not known whether it serves requests one by one: two rounds
-/// of those that show it (`Overlap`).
+/// What may come true or not waits or is out at a device of which it is not known whether it serves
+/// requests one by one: two rounds of those that show it (`Overlap`).
 const UNDECIDED_AT_ONCE: u64 = 16;
-/// What arrives sooner was in some cache, and says nothing of the device: a system call, and a copy of each block.
+/// What arrives sooner was in some cache, and says nothing of the device: a system call, and a copy
+/// of each block.
 const CACHED_NS: u64 = 30_000;
 const CACHED_NS_PER_BLOCK: u64 = 600;
 
-/// What a device gets on which reading ahead may cost more than it gains: requests that are not merged beyond what one
-/// round trip brings, in the order of disclosure, and no more at once than a program with some threads would send.
+/// What a device gets on which reading ahead may cost more than it gains: requests that are not
+/// merged beyond what one round trip brings, in the order of disclosure, and no more at once than a
+/// program with some threads would send.
 const CAUTIOUS_CLUSTER_BLOCKS: u64 = 32;
 const CAUTIOUS_OUTSTANDING_MAX: u32 = 64;
-/// Blocks of files that have as many requests as they may, passed over to find another file's: sixteen small files' worth.
+/// Blocks of files that have as many requests as they may, passed over to find another file's:
+/// sixteen small files' worth.
 const CAUTIOUS_PASSED_OVER_MAX: usize = 1024;
 
-/// A shorter request may have been on its way for its reader already: so much, twice its usual 128 KiB, the kernel reads ahead.
+/// A shorter request may have been on its way for its reader already: so much, twice its usual 128
+/// KiB, the kernel reads ahead.
 const OWN_BLOCKS: u64 = 64;
 
 /// A device on which reading ahead may cost more than it gains.
@@ -177,8 +188,9 @@ struct Device {
 type Turn = (u64, u64, u64);
 
 impl Device {
-    /// Whether what is sent first may matter to an arm: behind a network or a daemon requests wait for one another for other reasons.
-    /// Where requests are shaped, some are answered by what an earlier one brought, beside which others look as if they waited.
+    /// Whether what is sent first may matter to an arm: behind a network or a daemon requests wait
+    /// for one another for other reasons. Where requests are shaped, some are answered by what
+    /// an earlier one brought, beside which others look as if they waited.
     fn may_have_arm(&self) -> bool {
         self.caution.is_none() && self.shape.is_none()
     }
@@ -193,7 +205,8 @@ impl Device {
         u64::from(self.limits.outstanding_max.saturating_sub(self.outstanding))
     }
 
-    /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes over them in any case.
+    /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
+    /// over them in any case.
     fn gap_blocks(&self) -> u64 {
         let best = self.pipe.blocks.best();
         match self.shape {
@@ -214,8 +227,8 @@ impl Device {
         self.may_have_arm() && self.sweep.is_one_by_one() == Some(true)
     }
 
-    /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may be are out; under caution a file
-    /// that has as many requests as it may is passed over.
+    /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may
+    /// be are out; under caution a file that has as many requests as it may is passed over.
     fn next_turn(&self) -> Option<(usize, Turn)> {
         let runs_wait = self.runs.as_ref().is_some_and(|runs| self.out_for_runs >= runs.overlap.requests());
         (0..if runs_wait { OF_RUNS } else { RANKS }).find_map(|rank| {
@@ -236,7 +249,8 @@ impl Device {
     }
 }
 
-/// What is sent first: hinted, guessed, and of the guessed last what is read ahead of runs that nobody disclosed.
+/// What is sent first: hinted, guessed, and of the guessed last what is read ahead of runs that
+/// nobody disclosed.
 const RANKS: usize = 3;
 const OF_RUNS: usize = 2;
 
@@ -334,8 +348,8 @@ impl Dispatch {
         self.disks(id).map(|it| u64::from(it.outstanding) + it.waits()).sum()
     }
 
-    /// Whether one more block would be sent at once, to this device or, of an array that begins with it, to its disks in the mean;
-    /// or would be sorted among those that wait for an arm.
+    /// Whether one more block would be sent at once, to this device or, of an array that begins
+    /// with it, to its disks in the mean; or would be sorted among those that wait for an arm.
     pub fn takes_request(&self, id: DeviceId) -> bool {
         let not_met = usize::from(self.stripe.disks.max(1)) - self.disks(id).count();
         let met: u64 = self.disks(id).map(|it| u64::from(it.limits.outstanding_max)).sum();
@@ -354,13 +368,15 @@ impl Dispatch {
         self.devices.iter().skip(usize::from(first.0)).take(usize::from(self.stripe.disks.max(1)))
     }
 
-    /// Blocks a nanosecond that this device delivers at best, or the array that begins with it; None if that was not measured yet.
+    /// Blocks a nanosecond that this device delivers at best, or the array that begins with it;
+    /// None if that was not measured yet.
     pub fn blocks_a_ns(&self, id: DeviceId) -> Option<f64> {
         self.disks(id).filter_map(|it| it.pipe.blocks.best()).reduce(|one, other| one + other)
     }
 
-    /// How long a request of its own keeps this device busy, or a disk of the array that begins with it; None until it is known how it
-    /// serves several. Side by side, that is at most half of what one takes; how much less shows when many were out.
+    /// How long a request of its own keeps this device busy, or a disk of the array that begins
+    /// with it; None until it is known how it serves several. Side by side, that is at most
+    /// half of what one takes; how much less shows when many were out.
     pub fn request_ns(&self, id: DeviceId) -> Option<f64> {
         self.disks(id).find_map(|it| match it.sweep.is_one_by_one()? && it.may_have_arm() {
             true => it.access_ns,
@@ -368,8 +384,9 @@ impl Dispatch {
         })
     }
 
-    /// Whether so much is fetched ahead from this device that one more block would only wait there. Of an array that is not said:
-    /// one disk may have nothing to do while another has more than it can.
+    /// Whether so much is fetched ahead from this device that one more block would only wait there.
+    /// Of an array that is not said: one disk may have nothing to do while another has more
+    /// than it can.
     pub fn is_pipe_full(&self, id: DeviceId) -> bool {
         let Some(device) = self.devices.get(usize::from(id.0)).filter(|_| self.stripe.disks <= 1) else { return false };
         let waiting = device.waits();
@@ -398,8 +415,8 @@ impl Dispatch {
         }
     }
 
-    /// Whether the rest of a run, from this many blocks after its start, is left to the reader's own system: of a file of so many
-    /// blocks, disclosed by this source.
+    /// Whether the rest of a run, from this many blocks after its start, is left to the reader's
+    /// own system: of a file of so many blocks, disclosed by this source.
     pub fn leaves_run(&mut self, home: Home, block: Block, blocks: u64, source: Source, file_blocks: u64) -> bool {
         let device = self.disk(home, block);
         let is_quick = device.quick.is_so() && blocks >= device.limits.quick_run_blocks_max;
@@ -417,7 +434,8 @@ impl Dispatch {
         device.limits.cluster_blocks_max = device.limits.cluster_blocks_max.min(CAUTIOUS_CLUSTER_BLOCKS);
     }
 
-    /// This device is given so many requests at once, each of so many blocks; `shaped`: as long as what was measured of it says.
+    /// This device is given so many requests at once, each of so many blocks; `shaped`: as long as
+    /// what was measured of it says.
     pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
         let device = self.device(id);
         (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
@@ -429,7 +447,8 @@ impl Dispatch {
         self.device(id).quick.set_window(blocks);
     }
 
-    /// Whether runs that nobody disclosed are read ahead here now. What would wait for long is as well left to its reader.
+    /// Whether runs that nobody disclosed are read ahead here now. What would wait for long is as
+    /// well left to its reader.
     pub fn reads_runs(&self, id: DeviceId) -> bool {
         let Some(device) = self.devices.get(usize::from(id.0)) else { return true };
         let waits = device.waiting[OF_RUNS].len() as u64;
@@ -455,7 +474,8 @@ impl Dispatch {
         runs.governor.referenced(now, referenced, requests)
     }
 
-    /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many fetches that are.
+    /// Sends what a reader waits for, at once (I4, I5), each disk its part. Returns how many
+    /// fetches that are.
     pub fn demand(&mut self, now: Time, home: Home, first: Block, count: u64, out: &mut Vec<Action>) -> u64 {
         let (mut index, end, mut fetches) = (first.index, first.index + count, 0);
         let piece = self.disk(home, first).piece_blocks(count);
@@ -501,7 +521,8 @@ impl Dispatch {
         }
     }
 
-    /// Takes the next run of waiting neighbours that the device may be sent now, while so many names are being looked up.
+    /// Takes the next run of waiting neighbours that the device may be sent now, while so many
+    /// names are being looked up.
     pub fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
         let stripe = self.stripe;
         let device = self.device(id);
@@ -539,7 +560,8 @@ impl Dispatch {
         Some(flight)
     }
 
-    /// Where requests go by what was measured, neighbours go in one wherever they wait, as long as it may be.
+    /// Where requests go by what was measured, neighbours go in one wherever they wait, as long as
+    /// it may be.
     fn take_neighbours(&mut self, flight: &mut Flight) {
         let longest = self.longest(flight);
         while flight.count < longest && self.waits_beside(flight, 0) {
@@ -548,7 +570,8 @@ impl Dispatch {
         }
     }
 
-    /// Blocks that this request may have; none are added where requests do not go by what was measured, but for an arm.
+    /// Blocks that this request may have; none are added where requests do not go by what was
+    /// measured, but for an arm.
     fn longest(&mut self, flight: &Flight) -> u64 {
         let of_unit = self.stripe.rest_of_unit(flight.place + flight.first.index);
         let device = self.device(flight.device);
@@ -564,7 +587,8 @@ impl Dispatch {
         waits.is_some_and(|&(device, rank, _)| (device, rank) == (flight.device, flight.rank))
     }
 
-    /// The blocks behind this request that are cheaper read over than the waiting ones behind them are asked for by themselves.
+    /// The blocks behind this request that are cheaper read over than the waiting ones behind them
+    /// are asked for by themselves.
     pub fn gap_behind(&mut self, flight: &Flight) -> Option<u64> {
         let room = self.longest(flight).saturating_sub(flight.count + 1);
         let gap_max = self.device(flight.device).gap_blocks().min(room);

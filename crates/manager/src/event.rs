@@ -1,7 +1,8 @@
 //! What the manager is told (events) and what it asks for (actions), and the one text form of both.
 //!
-//! The text form is a line: a word, then `field=value` for each field in order. A log of a real run is such lines, and
-//! replaying it must give the same actions byte for byte (invariant I8; the twin test).
+//! The text form is a line: a word, then `field=value` for each field in order. A log of a real run
+//! is such lines, and replaying it must give the same actions byte for byte (invariant I8; the twin
+//! test).
 
 use std::fmt;
 use std::str::FromStr;
@@ -215,7 +216,8 @@ impl FromStr for Action {
     }
 }
 
-/// Blocks of one reference. Linux moves at most 2 GiB in one read, which are 524,288 blocks of 4 KiB.
+/// Blocks of one reference. Linux moves at most 2 GiB in one read, which are 524,288 blocks of 4
+/// KiB.
 pub const REFERENCE_BLOCKS_MAX: u64 = 1 << 19;
 
 /// Places lie below 2^62, so that no sum of a place and an index overflows.
@@ -234,9 +236,10 @@ pub(crate) fn reads_within(file: FileId, first: u64, count: u64) -> bool {
 }
 
 impl Event {
-    /// The part of the event that lies within the limits; None if nothing of it does. Events come from strangers'
-    /// programs, over shared memory: no number in them may make the manager panic, spin or fill the memory. A file out of
-    /// range is nobody's, an index out of range ends its range, and a reader who waits is never cut short but refused.
+    /// The part of the event that lies within the limits; None if nothing of it does. Events come
+    /// from strangers' programs, over shared memory: no number in them may make the manager
+    /// panic, spin or fill the memory. A file out of range is nobody's, an index out of range
+    /// ends its range, and a reader who waits is never cut short but refused.
     pub(crate) fn within_limits(mut self) -> Option<Event> {
         let cut = |first: u64, count: &mut u64, max: u64| {
             *count = (*count).min(max).min(Block::INDEX_LIMIT.saturating_sub(first));
@@ -412,7 +415,8 @@ words! {
 }
 
 impl Source {
-    /// The class of the fetches this source leads to: told (hinted) and learned (guessed) are kept apart to the end.
+    /// The class of the fetches this source leads to: told (hinted) and learned (guessed) are kept
+    /// apart to the end.
     pub fn class(self) -> Class {
         match self {
             Source::Command | Source::Arguments | Source::Advice | Source::Library => Class::Hinted,
@@ -422,9 +426,10 @@ impl Source {
         }
     }
 
-    /// What it may have out before any of it came true, where the first window is `initial`. A hard disk needs many requests
-    /// at once to gain anything, so a known program's words begin with more. What may be anything begins when the program
-    /// reads the first of it: nothing could come sooner than that read, and on a hard disk each wrong look-up costs a seek.
+    /// What it may have out before any of it came true, where the first window is `initial`. A hard
+    /// disk needs many requests at once to gain anything, so a known program's words begin with
+    /// more. What may be anything begins when the program reads the first of it: nothing could
+    /// come sooner than that read, and on a hard disk each wrong look-up costs a seek.
     pub(crate) fn first_window(self, initial: u64) -> u64 {
         match self {
             Source::Command => initial.saturating_mul(4),
@@ -435,7 +440,8 @@ impl Source {
         }
     }
 
-    /// Whether what it discloses is read in that order, more or less: then what a reader has passed over will not be read.
+    /// Whether what it discloses is read in that order, more or less: then what a reader has passed
+    /// over will not be read.
     pub(crate) fn is_ordered(self) -> bool {
         !matches!(self, Source::Related | Source::Unordered)
     }
@@ -449,8 +455,8 @@ impl Source {
 /// Whether the host serves the reader or only watches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
-    /// The program reads by itself (page cache), or nothing takes time (a trace without a clock): an absent block
-    /// becomes resident by the read itself.
+    /// The program reads by itself (page cache), or nothing takes time (a trace without a clock):
+    /// an absent block becomes resident by the read itself.
     Observed,
     /// The same, and the host saw when the program's own read was over, and whether it had to wait.
     Timed {

@@ -3,7 +3,8 @@
 use crate::ids::Block;
 use crate::table::FastMap;
 
-/// No further reference. Numbers have 32 bits, to spare memory: a trace of 2^32 references fills 16 GiB here.
+/// No further reference. Numbers have 32 bits, to spare memory: a trace of 2^32 references fills 16
+/// GiB here.
 const NEVER: u32 = u32::MAX;
 
 /// For each reference of a trace, the number of the next one to the same block.

@@ -1,12 +1,13 @@
-//! The way from a block to its page: an open hash table of 8 bytes a slot, made for one access to memory a look-up.
+//! The way from a block to its page: an open hash table of 8 bytes a slot, made for one access to
+//! memory a look-up.
 //!
-//! A slot holds a page and a 32-bit tag, the hash of its block. The tag alone gives the slot where it belongs; what finds
-//! that taken goes into the next free one. A look-up compares tags, and asks the caller about the few pages whose tag
-//! agrees.
+//! A slot holds a page and a 32-bit tag, the hash of its block. The tag alone gives the slot where
+//! it belongs; what finds that taken goes into the next free one. A look-up compares tags, and asks
+//! the caller about the few pages whose tag agrees.
 //!
-//! Tried instead: neighbours of one file side by side, eight to a cache line. A file read in order costs less then (on a
-//! quiet machine 27 ns a block for 32, on a busy one 29 for 52), but collisions come in runs of eight, and a Zipf-like order
-//! costs more (95 for 75, 122 for 88).
+//! Tried instead: neighbours of one file side by side, eight to a cache line. A file read in order
+//! costs less then (on a quiet machine 27 ns a block for 32, on a busy one 29 for 52), but
+//! collisions come in runs of eight, and a Zipf-like order costs more (95 for 75, 122 for 88).
 
 use crate::ids::Page;
 
@@ -17,11 +18,13 @@ struct Slot {
 }
 
 const EMPTY: Page = Page::MAX;
-/// The least and the greatest number of slots, as powers of two: a slot's number is a part of the tag.
+/// The least and the greatest number of slots, as powers of two: a slot's number is a part of the
+/// tag.
 const BITS_MIN: u32 = 6;
 const BITS_MAX: u32 = u32::BITS;
-/// How much of the slots is taken at most. What goes past its slot costs branches that no processor foresees: with 2/3 in place of
-/// 3/8, 1,000 pages under LRU took 64 ns a reference, not 53, and 35,000 under ARC 175, not 140.
+/// How much of the slots is taken at most. What goes past its slot costs branches that no processor
+/// foresees: with 2/3 in place of 3/8, 1,000 pages under LRU took 64 ns a reference, not 53, and
+/// 35,000 under ARC 175, not 140.
 const FILLED_MAX: (u64, u64) = (3, 8);
 /// Pages the index leads to at most.
 pub(crate) const PAGES_MAX: u64 = (1 << BITS_MAX) / FILLED_MAX.1 * FILLED_MAX.0;
@@ -104,7 +107,8 @@ impl Index {
         self.len += 1;
     }
 
-    /// Takes the key of this page, which is there, out; what went past its slot for want of place moves back.
+    /// Takes the key of this page, which is there, out; what went past its slot for want of place
+    /// moves back.
     pub fn remove(&mut self, key: u64, page: Page) {
         let mut hole = self.home(tag_of(key));
         while self.slots[hole].page != page {
@@ -117,7 +121,8 @@ impl Index {
             if slot.page == EMPTY {
                 break;
             }
-            // How far it lies from where it belongs, and how far from the hole: it may move if the hole is not before home.
+            // How far it lies from where it belongs, and how far from the hole: it may move if the hole is not
+            // before home.
             let mask = self.slots.len() - 1;
             if (at.wrapping_sub(self.home(slot.tag)) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.slots[hole] = slot;
@@ -141,7 +146,8 @@ mod tests {
         assert!(is_full(crate::PAGES_MAX, BITS_MAX));
     }
 
-    /// Random insertions and removals against a map of the standard library, with keys that lie close and far.
+    /// Random insertions and removals against a map of the standard library, with keys that lie
+    /// close and far.
     #[test]
     fn as_a_map() {
         let (mut index, mut keys) = (Index::default(), BTreeMap::new());

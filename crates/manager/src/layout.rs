@@ -1,7 +1,8 @@
 //! Where blocks lie: on which disk of an array, and how far up on it.
 //!
-//! An array of `disks` deals its blocks out in stripe units: unit 0 to the first disk, unit 1 to the second, and so on, in
-//! turns (000 section 3.1: 64 KB a unit, a cluster of eight blocks of 8 KB).
+//! An array of `disks` deals its blocks out in stripe units: unit 0 to the first disk, unit 1 to
+//! the second, and so on, in turns (000 section 3.1: 64 KB a unit, a cluster of eight blocks of 8
+//! KB).
 //!
 //! Worked example: three disks, units of two blocks.
 //!
@@ -11,13 +12,15 @@
 //! place on that disk    0 1 | 0 1 | 0 1 | 2 3 | 2 3
 //! ```
 //!
-//! Files that are really spread over disks (`stripe` of crates/run) are dealt out by the same arithmetic, in blocks of one byte.
+//! Files that are really spread over disks (`stripe` of crates/run) are dealt out by the same
+//! arithmetic, in blocks of one byte.
 
 use std::cmp::Ordering;
 
 use crate::ids::DeviceId;
 
-/// How files are spread over disks. A file's device is the first of the array's, which are numbered one after the other.
+/// How files are spread over disks. A file's device is the first of the array's, which are numbered
+/// one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripe {
     /// Disks of each array; 1: none is striped.

@@ -1,9 +1,10 @@
-//! Every decision foresee makes about memory: what to fetch ahead, what to keep, whose page goes, what a device is asked
-//! next.
+//! Every decision foresee makes about memory: what to fetch ahead, what to keep, whose page goes,
+//! what a device is asked next.
 //!
-//! The manager does no I/O, has no clock, no threads and no randomness: [`Event`]s go in, [`Action`]s come out, and time is
-//! an argument. An action is an [`Order`] to the host or a [`Reply`] to a reader. A host carries the orders out: the page cache
-//! for real programs, a machine on a virtual clock in simulations (`crates/driver` stands between). What is simulated is
+//! The manager does no I/O, has no clock, no threads and no randomness: [`Event`]s go in,
+//! [`Action`]s come out, and time is an argument. An action is an [`Order`] to the host or a
+//! [`Reply`] to a reader. A host carries the orders out: the page cache for real programs, a
+//! machine on a virtual clock in simulations (`crates/driver` stands between). What is simulated is
 //! therefore what runs, and a log of a real run, replayed, gives the same actions byte for byte.
 //!
 //! # One example
@@ -31,31 +32,35 @@
 //! # What is always true
 //! The numbers are cited by the asserts and the tests.
 //!
-//! - **I1** Every page frame is exactly one of: free, demand, hinted, guessed, cached, pinned. The ledger's sum is the
-//!   capacity.
-//! - **I2** Resident and in-flight pages never exceed the capacity. (When the capacity itself shrinks, what is in flight or
-//!   pinned goes as soon as it can, and nothing new comes before.)
-//! - **I3** A block is fetched by at most one in-flight fetch. A second reader waits on the first: a late hit, not a miss.
-//! - **I4** A demand fetch never waits behind a fetch ahead of ours on the same device, nor for a frame that fetches ahead
-//!   hold: one more frame than they and the views hold is always left to it.
+//! - **I1** Every page frame is exactly one of: free, demand, hinted, guessed, cached, pinned. The
+//!   ledger's sum is the capacity.
+//! - **I2** Resident and in-flight pages never exceed the capacity. (When the capacity itself
+//!   shrinks, what is in flight or pinned goes as soon as it can, and nothing new comes before.)
+//! - **I3** A block is fetched by at most one in-flight fetch. A second reader waits on the first:
+//!   a late hit, not a miss.
+//! - **I4** A demand fetch never waits behind a fetch ahead of ours on the same device, nor for a
+//!   frame that fetches ahead hold: one more frame than they and the views hold is always left to
+//!   it.
 //! - **I5** Progress: with every limit at its smallest, one demand fetch can still be made.
-//! - **I6** Bytes handed to a reader are bytes the device returned for that file version, whole. The manager's part: what
-//!   was in flight when its file changed is never kept or counted as present.
-//! - **I7** An I/O error reaches exactly the readers of that block: of a failed fetch of several blocks, each that is waited
-//!   for is fetched again alone. A failed fetch ahead is forgotten; a reader that already waits for it gets a demand fetch
-//!   of its own.
+//! - **I6** Bytes handed to a reader are bytes the device returned for that file version, whole.
+//!   The manager's part: what was in flight when its file changed is never kept or counted as
+//!   present.
+//! - **I7** An I/O error reaches exactly the readers of that block: of a failed fetch of several
+//!   blocks, each that is waited for is fetched again alone. A failed fetch ahead is forgotten; a
+//!   reader that already waits for it gets a demand fetch of its own.
 //! - **I8** Same events, same actions.
 //! - **I9** Every block fetched ahead ends in exactly one of: timely, late, wasted, cancelled.
-//! - **I10** Who gives wrong hints or bad advice cannot make another reader miss more than it would under plain LRU, beyond a
-//!   bound. Beside bad advice the bound is nought, for the same references in the same order, while the capacity stays and
-//!   no file changes.
-//! - **I11** Under a policy that takes advice each page of a program that advises is on exactly one of its levels, and a
-//!   placeholder names a page that is here, for a block that is not.
+//! - **I10** Who gives wrong hints or bad advice cannot make another reader miss more than it would
+//!   under plain LRU, beyond a bound. Beside bad advice the bound is nought, for the same
+//!   references in the same order, while the capacity stays and no file changes.
+//! - **I11** Under a policy that takes advice each page of a program that advises is on exactly one
+//!   of its levels, and a placeholder names a page that is here, for a block that is not.
 //!
 //! # Words
-//! A *reference* is one block read by one *reader*. A *hint* is a *disclosure*: file, range, order, never an order to the
-//! cache. *Advice* says which of its own pages a reader can spare. *Demand* is what a reader waits for. A *late hit* found its
-//! block on its way. *Told* blocks were disclosed by the program; *guessed* ones by whoever watched it.
+//! A *reference* is one block read by one *reader*. A *hint* is a *disclosure*: file, range, order,
+//! never an order to the cache. *Advice* says which of its own pages a reader can spare. *Demand*
+//! is what a reader waits for. A *late hit* found its block on its way. *Told* blocks were
+//! disclosed by the program; *guessed* ones by whoever watched it.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,9 @@
-//! The event log: what a manager was told and what it asked for, as text that a person can read and a program can replay.
+//! The event log: what a manager was told and what it asked for, as text that a person can read and
+//! a program can replay.
 //!
-//! The first line says how the manager was set up; then each event stands on a line of its own, and below it, indented,
-//! the actions it led to. Replaying the events must give the same actions byte for byte (I8).
+//! The first line says how the manager was set up; then each event stands on a line of its own, and
+//! below it, indented, the actions it led to. Replaying the events must give the same actions byte
+//! for byte (I8).
 //!
 //! ```text
 //! foresee-log 4 capacity=600 policy=lru outstanding_max=128 ... trust=earned:256
@@ -12,8 +14,8 @@
 //!   wake waiter=1 outcome=ready
 //! ```
 //!
-//! A line that begins with `#` is a remark, for people and for `foresee explain`: `# file=0 /data/t.db` says what a file is called
-//! ([`write_name`]).
+//! A line that begins with `#` is a remark, for people and for `foresee explain`: `# file=0
+//! /data/t.db` says what a file is called ([`write_name`]).
 //!
 //! The manager does no I/O: lines are made and taken apart here, and written and read elsewhere.
 

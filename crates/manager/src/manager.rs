@@ -26,10 +26,12 @@ use crate::policy::{
 use crate::statistics::{Counted, Outcomes, Statistics};
 use crate::table::{FastMap, NO_SEQUENCE, Phase, State, Table};
 
-/// Pages there may be, whatever the capacity says: as many as the index leads to. 6 TiB of 4 KiB pages.
+/// Pages there may be, whatever the capacity says: as many as the index leads to. 6 TiB of 4 KiB
+/// pages.
 pub const PAGES_MAX: u64 = crate::index::PAGES_MAX;
-/// Steps along the hints at one event. Each fetches a block, finds one here, or asks for a name; four queues of the default
-/// length (see [`DeviceLimits`]), and still but a millisecond. What is left is taken at the next event.
+/// Steps along the hints at one event. Each fetches a block, finds one here, or asks for a name;
+/// four queues of the default length (see [`DeviceLimits`]), and still but a millisecond. What is
+/// left is taken at the next event.
 const STEPS_MAX: u64 = 1 << 14;
 
 /// What the policy may look at. A macro, so that the policy itself can be borrowed beside it.
@@ -62,7 +64,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A manager of so many pages, under this policy; devices as they come, each on its own, and hints that are true.
+    /// A manager of so many pages, under this policy; devices as they come, each on its own, and
+    /// hints that are true.
     pub fn new(capacity: u64, policy: Choice) -> Self {
         Config { capacity, policy, device: DeviceLimits::default(), stripe: Stripe::default(), trust: Trust::Full }
     }
@@ -116,7 +119,8 @@ pub struct Manager {
     weighed: Vec<Weighed>,
     /// Who lost control by the event at hand.
     revoked: Vec<ReaderId>,
-    /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host took them or not (I8).
+    /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host
+    /// took them or not (I8).
     begun: usize,
 }
 
@@ -152,14 +156,15 @@ impl Manager {
         }
     }
 
-    /// A manager that knows which references are to come: its n-th one must be the n-th of `future`.
+    /// A manager that knows which references are to come: its n-th one must be the n-th of
+    /// `future`.
     pub fn foreseeing(config: &Config, future: Arc<Future>) -> Self {
         Manager { future: Some(future), ..Manager::new(config) }
     }
 
-    /// Takes one event in and appends what is to be done to `out`. Whatever numbers an event holds, it is taken as far as
-    /// it lies within the limits; the rest is counted as refused. A waiting reader whose request does not is told so. Returns what
-    /// it came to.
+    /// Takes one event in and appends what is to be done to `out`. Whatever numbers an event holds,
+    /// it is taken as far as it lies within the limits; the rest is counted as refused. A
+    /// waiting reader whose request does not is told so. Returns what it came to.
     #[inline]
     pub fn handle(&mut self, now: Time, event: Event, out: &mut Vec<Action>) -> Counted {
         let before = self.statistics.counted();
@@ -168,7 +173,8 @@ impl Manager {
         drop(self.hints.take_cleared());
         self.now = now;
         match event {
-            // By far the most events are these. They are taken apart at once: to copy them costs more than to find a page.
+            // By far the most events are these. They are taken apart at once: to copy them costs more than to find a
+            // page.
             Event::Reference { reader, site, file, first, count, demand }
                 if event::reads_within(file, first, count) =>
             {
@@ -270,7 +276,8 @@ impl Manager {
         taken
     }
 
-    /// What was withdrawn by the last event. Unless it is taken, the next event waits until it is freed.
+    /// What was withdrawn by the last event. Unless it is taken, the next event waits until it is
+    /// freed.
     pub fn withdrawn(&mut self) -> Withdrawn {
         self.hints.take_cleared()
     }
@@ -280,12 +287,14 @@ impl Manager {
         &self.statistics
     }
 
-    /// Whether the policy takes advice; then the reader of a reference is the program whose page it becomes.
+    /// Whether the policy takes advice; then the reader of a reference is the program whose page it
+    /// becomes.
     pub fn takes_advice(&self) -> bool {
         self.takes_advice
     }
 
-    /// Whether the policy goes by where in a program reads come from; then what is read again matters as much as what is missed.
+    /// Whether the policy goes by where in a program reads come from; then what is read again
+    /// matters as much as what is missed.
     pub fn uses_sites(&self) -> bool {
         self.uses_sites
     }
@@ -310,7 +319,8 @@ impl Manager {
         self.page_of(block).is_some_and(|page| self.table.frame(page).phase == Phase::Present)
     }
 
-    /// Whether somebody has read a block since it came here: what was only brought ahead has not been.
+    /// Whether somebody has read a block since it came here: what was only brought ahead has not
+    /// been.
     pub fn was_read(&self, block: Block) -> bool {
         self.page_of(block).is_some_and(|page| self.table.frame(page).read)
     }
@@ -373,7 +383,8 @@ impl Manager {
         self.hints.standing(block, self.files.of(block.file))
     }
 
-    /// Blocks disclosed through this source that were read, and that were passed over: (consumed, skipped), all readers'.
+    /// Blocks disclosed through this source that were read, and that were passed over: (consumed,
+    /// skipped), all readers'.
     pub fn accuracy(&self, source: Source) -> (u64, u64) {
         self.hints.accuracy(source)
     }

@@ -87,7 +87,8 @@ impl Statistics {
     }
 }
 
-/// What became of blocks fetched ahead (invariant I9: the four add up to `fetched`, less what is still out).
+/// What became of blocks fetched ahead (invariant I9: the four add up to `fetched`, less what is
+/// still out).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Blocks a fetch ahead was queued for.
@@ -98,7 +99,8 @@ pub struct Outcomes {
     pub late: u64,
     /// Given up unread.
     pub wasted: u64,
-    /// Withdrawn before a device was asked (their reader was faster, or nobody wants them any more), or never brought.
+    /// Withdrawn before a device was asked (their reader was faster, or nobody wants them any
+    /// more), or never brought.
     pub cancelled: u64,
 }
 

@@ -1,4 +1,5 @@
-//! The pages: which block each frame holds, what state it is in, and the way from a block to its page.
+//! The pages: which block each frame holds, what state it is in, and the way from a block to its
+//! page.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -76,8 +77,8 @@ pub(crate) struct Frame {
 /// The key of a frame that holds no page: no block's.
 const FREE: u64 = u64::MAX;
 
-/// Multiplies and folds: block keys are dense small integers, and a table that a reference goes through every time
-/// cannot afford a keyed hash.
+/// Multiplies and folds: block keys are dense small integers, and a table that a reference goes
+/// through every time cannot afford a keyed hash.
 #[derive(Default)]
 pub struct KeyHasher(u64);
 
@@ -116,7 +117,8 @@ pub struct Table {
     frames: Vec<Frame>,
     free: Vec<Page>,
     counts: [u64; 5],
-    /// For each file, a bound above the indices of its pages: what a changed file costs to look through.
+    /// For each file, a bound above the indices of its pages: what a changed file costs to look
+    /// through.
     ends: Vec<u64>,
     /// The pages of each hint sequence.
     of_sequence: Vec<Chain>,

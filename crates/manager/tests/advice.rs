@@ -1,7 +1,8 @@
-//! Advice (002): `lru-sp`, `lru-s` and `alloc-lru` against a reference model, and the three criteria of section 2.
+//! Advice (002): `lru-sp`, `lru-s` and `alloc-lru` against a reference model, and the three
+//! criteria of section 2.
 //!
-//! The model is lists searched from end to end, nothing clever. The criteria are stated for the same references in the same
-//! order, each program reading files of its own, as in the paper.
+//! The model is lists searched from end to end, nothing clever. The criteria are stated for the
+//! same references in the same order, each program reading files of its own, as in the paper.
 
 mod support;
 
@@ -57,7 +58,8 @@ fn advice(reader: u32) -> impl Strategy<Value = Advice> {
     ]
 }
 
-/// Any program but the first advises whatever comes to its mind. With `shared`, it may read the others' files as well.
+/// Any program but the first advises whatever comes to its mind. With `shared`, it may read the
+/// others' files as well.
 fn op(shared: bool) -> impl Strategy<Value = Op> {
     let whose = if shared { 0..READERS } else { 0..1 };
     let read = (0..READERS, whose, 0..FILES, 0..BLOCKS).prop_map(move |(reader, whose, file, index)| {
@@ -488,7 +490,8 @@ proptest! {
     }
 }
 
-/// A worked example of each policy: a smart cycle beside a program whose pages all fit. Numbers by hand.
+/// A worked example of each policy: a smart cycle beside a program whose pages all fit. Numbers by
+/// hand.
 #[test]
 fn a_cycle_keeps_what_fits() {
     let read = |reader, index| Op::Read { reader, block: Block { file: own(reader, 0), index } };
@@ -496,8 +499,8 @@ fn a_cycle_keeps_what_fits() {
     for _ in 0..10 {
         ops.extend((0..8).flat_map(|index| [read(SMART, index), read(OBLIVIOUS, index % 2)]));
     }
-    // Six pages: two of the oblivious program's, four of the cycle's eight. A pass of the cycle misses four, and one in three
-    // passes one more, as the page that goes is the one that came last.
+    // Six pages: two of the oblivious program's, four of the cycle's eight. A pass of the cycle misses
+    // four, and one in three passes one more, as the page that goes is the one that came last.
     let of = |policy| misses(policy, 6, &ops)[..2].to_vec();
     assert_eq!(of("lru"), [2, 80]);
     assert_eq!(of(LRU_SP)[0], 2);
@@ -543,8 +546,8 @@ impl World {
     }
 }
 
-/// What reads ahead may decline the page that another policy chose, for a block that is read after it in one stretch: nothing of the
-/// choice may stay behind.
+/// What reads ahead may decline the page that another policy chose, for a block that is read after
+/// it in one stretch: nothing of the choice may stay behind.
 #[test]
 fn a_choice_that_is_declined_leaves_no_trace() {
     let mut world = World::new("readahead:keep=lru-sp", 7);
@@ -630,7 +633,8 @@ fn calls_beyond_a_limit_change_nothing() {
     assert_eq!(world.advise(1, set(FileId::LIMIT, 1)), refused(1, Refusal::Range));
 }
 
-/// A program that keeps what it does not read and gives up what it does loses control, is told so once, and is LRU again.
+/// A program that keeps what it does not read and gives up what it does loses control, is told so
+/// once, and is LRU again.
 #[test]
 fn bad_advisers_lose_control() {
     let run = |policy: &str| {
@@ -679,8 +683,9 @@ fn the_pages_of_those_who_advise_are_told_apart() {
     assert_eq!(parts(&world), [("not advised".to_owned(), 5)]);
 }
 
-/// Who gives control up may take it back, with the record it had: only who lost it is barred. A record may be bad enough before
-/// control is lost, as that is looked at when another mistake shows.
+/// Who gives control up may take it back, with the record it had: only who lost it is barred. A
+/// record may be bad enough before control is lost, as that is looked at when another mistake
+/// shows.
 #[test]
 fn control_given_up_is_not_lost() {
     let mut world = World::new("lru-sp:revoke_share=0.25,revoke_after=4", 4);
@@ -713,7 +718,8 @@ fn good_advisers_keep_control() {
     assert!(kept > 19 * 95, "{kept} hits");
 }
 
-/// Pages that move go where they are replaced later: behind the others under LRU, and under MRU too.
+/// Pages that move go where they are replaced later: behind the others under LRU, and under MRU
+/// too.
 #[test]
 fn moved_pages_are_replaced_later() {
     for (order, expected) in [(LevelOrder::Lru, [0, 1, 2, 3]), (LevelOrder::Mru, [1, 0, 3, 2])] {

@@ -145,7 +145,8 @@ fn the_only_page_goes() {
     }
 }
 
-/// I1: what a policy tells of its partitions holds every page, where all that is read was missed by who reads it.
+/// I1: what a policy tells of its partitions holds every page, where all that is read was missed by
+/// who reads it.
 #[test]
 fn partitions_hold_every_page() {
     for policy in choices() {
@@ -161,7 +162,8 @@ fn partitions_hold_every_page() {
     }
 }
 
-/// I4: the device and its queue are full of fetches ahead, as far as the policy goes; demand is sent all the same.
+/// I4: the device and its queue are full of fetches ahead, as far as the policy goes; demand is
+/// sent all the same.
 #[test]
 fn demand_does_not_queue() {
     for policy in choices() {
@@ -180,7 +182,8 @@ fn demand_does_not_queue() {
     }
 }
 
-/// I7: a failed fetch ahead is forgotten; who waits for it gets a fetch of its own, and its error only.
+/// I7: a failed fetch ahead is forgotten; who waits for it gets a fetch of its own, and its error
+/// only.
 #[test]
 fn failures_reach_their_readers_only() {
     for policy in choices() {
@@ -198,7 +201,8 @@ fn failures_reach_their_readers_only() {
             driver.drain();
             assert_eq!(driver.woken, [(WaiterId(1), Outcome::Ready)]);
 
-            // Three blocks in one fetch, a second reader on the last: the fetch fails, then the first block alone.
+            // Three blocks in one fetch, a second reader on the last: the fetch fails, then the first block
+            // alone.
             driver.serve(1, 0, 6, 3);
             driver.serve(2, 0, 8, 1);
             let &fetch = driver.flights.iter().find(|(_, it)| it.count == 3).expect("one fetch of three").0;
@@ -214,7 +218,8 @@ fn failures_reach_their_readers_only() {
     }
 }
 
-/// I6: what was in flight when its file changed never counts as present, and its reader gets the new bytes.
+/// I6: what was in flight when its file changed never counts as present, and its reader gets the
+/// new bytes.
 #[test]
 fn changed_files_are_fetched_again() {
     for policy in choices() {
@@ -262,8 +267,8 @@ fn pins_hold_until_released() {
     }
 }
 
-/// The views of a block whose file changed are nobody's any more: a view of the new bytes is the only one. When the old ones are
-/// given back, the new one still holds its page.
+/// The views of a block whose file changed are nobody's any more: a view of the new bytes is the
+/// only one. When the old ones are given back, the new one still holds its page.
 #[test]
 fn views_of_old_bytes_do_not_count() {
     for policy in choices().into_iter().filter(|policy| policy.build().nature().keeps) {
@@ -316,7 +321,8 @@ fn hostile_numbers() {
                         Event::SetPriority { reader, file, priority: i32::MIN },
                         Event::SetTemporaryPriority { reader, file, first: a, count: b, priority: i32::MAX },
                     ] {
-                        // A read is cut to half a million blocks, which takes a moment in a debug build: once is enough.
+                        // A read is cut to half a million blocks, which takes a moment in a debug build: once is
+                        // enough.
                         let long = matches!(event, Event::Reference { .. }) && b > 1 && a < Block::INDEX_LIMIT - 1;
                         if !long || (a == 1 && b == u64::MAX && file == FileId(0)) {
                             manager.handle(Time(a), event, &mut out);

@@ -35,7 +35,8 @@ fn disclose_passes(driver: &mut Driver, blocks: u64) {
     driver.arrive();
 }
 
-/// A loop over more than there is memory: part of it stays, and what does not is fetched ahead (section 4.8).
+/// A loop over more than there is memory: part of it stays, and what does not is fetched ahead
+/// (section 4.8).
 #[test]
 fn a_loop_is_kept_in_part() {
     let (capacity, blocks) = (400, 500);
@@ -63,8 +64,8 @@ fn a_ceiling_keeps_nothing_of_a_loop() {
     assert!(driver.manager.statistics().ahead_of(true).fetched - fetched > 480);
 }
 
-/// A reader that discloses nothing and uses what it reads again keeps its memory beside a loop that does not fit; one that
-/// never does gives it up (section 6.2).
+/// A reader that discloses nothing and uses what it reads again keeps its memory beside a loop that
+/// does not fit; one that never does gives it up (section 6.2).
 #[test]
 fn memory_goes_where_it_saves_time() {
     let resident_of_other = |working_set: u64| {
@@ -81,7 +82,8 @@ fn memory_goes_where_it_saves_time() {
     assert!(resident_of_other(5000) < 40, "nothing of it is read again in time");
 }
 
-/// Of one sequence, what lies on a far device is fetched earlier than what lies on a near one (section 4.9).
+/// Of one sequence, what lies on a far device is fetched earlier than what lies on a near one
+/// (section 4.9).
 #[test]
 fn far_before_near() {
     let mut driver = driver("tip2:t_hit_us=1000", 1000);
@@ -100,8 +102,8 @@ fn far_before_near() {
     assert!((3..=12).contains(&wanted(0)), "{}: four references of the near device, and what joins them", wanted(0));
 }
 
-/// I10: who discloses what it never reads makes no references, so its hints weigh next to nothing against a reader's working
-/// set, however much it discloses.
+/// I10: who discloses what it never reads makes no references, so its hints weigh next to nothing
+/// against a reader's working set, however much it discloses.
 #[test]
 fn hints_that_are_never_read_take_nothing_from_others() {
     let trusts = [Trust::Full, Trust::Earned { initial_blocks: 64 }];
@@ -119,14 +121,15 @@ fn hints_that_are_never_read_take_nothing_from_others() {
             driver.manager.statistics().misses - before
         };
         misses(&mut driver);
-        // The working set, but for what the disclosed blocks next in line are worth: no more than a page or two a pass.
+        // The working set, but for what the disclosed blocks next in line are worth: no more than a page or
+        // two a pass.
         let again = misses(&mut driver);
         assert!(again <= 20, "{again} of 1000, {policy}, {trust:?}");
     }
 }
 
-/// What one event gives up goes in as few drops as there are runs of it, in whatever order the policy gave it up, and before
-/// what the event fetches.
+/// What one event gives up goes in as few drops as there are runs of it, in whatever order the
+/// policy gave it up, and before what the event fetches.
 #[test]
 fn what_is_given_up_goes_together() {
     let mut driver = driver(TESTBED, 100);
@@ -141,7 +144,8 @@ fn what_is_given_up_goes_together() {
     assert!(drops <= 3, "{actions:?}");
 }
 
-/// Words of a command that may fetch nothing yet, for nobody has read what they name, hold nothing either.
+/// Words of a command that may fetch nothing yet, for nobody has read what they name, hold nothing
+/// either.
 #[test]
 fn what_may_fetch_nothing_holds_nothing() {
     let config =

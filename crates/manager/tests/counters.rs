@@ -38,7 +38,8 @@ fn every_counter_moves() {
     }
 }
 
-/// Requests of 20 ms, of one and of many blocks, at a device that takes one; then two of which the second is not far behind.
+/// Requests of 20 ms, of one and of many blocks, at a device that takes one; then two of which the
+/// second is not far behind.
 fn a_gap_is_read_over() -> Driver {
     let mut driver = Driver::simple("tip1:unread_share=1", 1000, Trust::Full);
     driver.handle(Event::DeviceLimits { device: DeviceId(0), requests: 1, blocks: 64, shaped: true });
@@ -54,7 +55,8 @@ fn a_gap_is_read_over() -> Driver {
     driver
 }
 
-/// One run, a read each millisecond whether it is read ahead or not; of what was brought the system gives up some once.
+/// One run, a read each millisecond whether it is read ahead or not; of what was brought the system
+/// gives up some once.
 fn runs_as_fast_without() -> Driver {
     let mut driver = Driver::simple("sarc", 1000, Trust::Full);
     driver.known(0, 1 << 20);

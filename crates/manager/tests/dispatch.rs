@@ -1,4 +1,5 @@
-//! Which fetch goes when: order, merging, batches, limits, and what becomes of a waiting fetch ahead.
+//! Which fetch goes when: order, merging, batches, limits, and what becomes of a waiting fetch
+//! ahead.
 
 mod support;
 
@@ -80,7 +81,8 @@ fn a_file_ends_a_run() {
     assert_eq!(order(&mut driver), [(Hinted, 0, last, 1), (Hinted, 1, 0, 1)]);
 }
 
-/// A device with an arm: it is known by its requests, which wait for one another. Then blocks wait for names.
+/// A device with an arm: it is known by its requests, which wait for one another. Then blocks wait
+/// for names.
 #[test]
 fn names_go_first_where_requests_are_served_one_by_one() {
     let hold = |one_by_one: bool| {
@@ -112,8 +114,8 @@ fn names_go_first_where_requests_are_served_one_by_one() {
     assert_eq!(hold(false), (100, 80, 100));
 }
 
-/// `informed`, told of blocks of their own by a source that proved nothing yet: how many are asked for at first, and by how much more
-/// after they came, one by one or together.
+/// `informed`, told of blocks of their own by a source that proved nothing yet: how many are asked
+/// for at first, and by how much more after they came, one by one or together.
 fn asked_for(one_by_one: bool) -> (usize, usize) {
     let mut driver = Driver::simple("informed", 10_000, Trust::Earned { initial_blocks: 400 });
     driver.known(0, 1 << 20);
@@ -231,7 +233,8 @@ fn withdrawn_fetches_are_not_sent() {
     assert_eq!(driver.manager.statistics().ahead_of(true).cancelled, 2);
 }
 
-/// With every frame taken, demand takes that of the fetch ahead that would go last: a guess before what was told.
+/// With every frame taken, demand takes that of the fetch ahead that would go last: a guess before
+/// what was told.
 #[test]
 fn demand_takes_the_frame_of_what_would_go_last() {
     let mut driver = occupied(1);
@@ -257,7 +260,8 @@ fn a_late_reader_waits_for_the_fetch_ahead() {
     assert_eq!((statistics.late_hits, statistics.ahead_of(true).late), (2, 1));
 }
 
-/// Lone requests that took this long each, then a run of 16 blocks: how many of them are fetched ahead?
+/// Lone requests that took this long each, then a run of 16 blocks: how many of them are fetched
+/// ahead?
 fn fetched_of_run(took_ns: &[u64]) -> usize {
     let mut driver = driver(DeviceLimits { quick_run_blocks_max: 4, ..DeviceLimits::default() });
     for (&took_ns, first) in took_ns.iter().zip(0..) {

@@ -1,4 +1,5 @@
-//! `experts`: never worse than LRU beyond its bound, whatever is read; near the best of its experts where one of them is right.
+//! `experts`: never worse than LRU beyond its bound, whatever is read; near the best of its experts
+//! where one of them is right.
 
 mod support;
 
@@ -87,8 +88,8 @@ proptest! {
     }
 }
 
-/// Of a loop that does not fit a part is kept; passes there and back again are LRU's; a memory of thousands of pages looks at a
-/// sample, and does as well.
+/// Of a loop that does not fit a part is kept; passes there and back again are LRU's; a memory of
+/// thousands of pages looks at a sample, and does as well.
 #[test]
 fn who_is_right_is_followed() {
     for scale in [1, 20] {
@@ -114,8 +115,8 @@ fn what_is_followed_changes_with_the_program() {
     assert!(own < lirs.min(lru) * 9 / 10, "{own}, LIRS {lirs}, LRU {lru}");
 }
 
-/// Where runs are read ahead, half of a loop twice as large as the memory is kept, and the other half comes in runs: PCC keeps as much,
-/// and each block that it misses comes alone.
+/// Where runs are read ahead, half of a loop twice as large as the memory is kept, and the other
+/// half comes in runs: PCC keeps as much, and each block that it misses comes alone.
 #[test]
 fn what_is_missing_of_a_loop_is_read_ahead() {
     let references = 20_000;

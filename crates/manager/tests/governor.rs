@@ -1,8 +1,10 @@
-//! Runs read ahead beside the readers' own system, which reads ahead as well: what does not pay there is given up, what pays is kept.
+//! Runs read ahead beside the readers' own system, which reads ahead as well: what does not pay
+//! there is given up, what pays is kept.
 //!
-//! The machine: readers of one file each, 16 blocks at a time; a kernel that asks for the next window of 32 blocks when its last one
-//! begins to be read, and lets a reader wait for what is not here; a device, which either is one arm, that stays where it is as long
-//! as something waits there and else goes on to the next place that is wanted (8 ms), at 150 MB/s, or a network of 5 ms.
+//! The machine: readers of one file each, 16 blocks at a time; a kernel that asks for the next
+//! window of 32 blocks when its last one begins to be read, and lets a reader wait for what is not
+//! here; a device, which either is one arm, that stays where it is as long as something waits there
+//! and else goes on to the next place that is wanted (8 ms), at 150 MB/s, or a network of 5 ms.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
@@ -39,7 +41,8 @@ struct Load {
     blocks: u64,
     /// How long a reader thinks between two reads.
     think_ns: u64,
-    /// Whether there is one more reader, of records of 4 blocks at random, nine in ten of a hot eighth.
+    /// Whether there is one more reader, of records of 4 blocks at random, nine in ten of a hot
+    /// eighth.
     beside: bool,
 }
 

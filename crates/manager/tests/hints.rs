@@ -76,7 +76,8 @@ fn a_far_read_consumes_one_entry_alone() {
     assert_eq!(accuracy(&driver), (200, 0), "the far one is not consumed twice, and nothing is skipped");
 }
 
-/// Of a source that leaves out much of what is read, what is found far ahead is a later read of the same block.
+/// Of a source that leaves out much of what is read, what is found far ahead is a later read of the
+/// same block.
 #[test]
 fn far_reads_of_what_is_known_to_be_flawed_consume_nothing() {
     let mut driver = Driver::simple("tip1:unread_share=0", 100_000, Trust::Earned { initial_blocks: 4 });
@@ -94,7 +95,8 @@ fn far_reads_of_what_is_known_to_be_flawed_consume_nothing() {
     assert_eq!(accuracy(&driver), (202, 50), "it is flawed");
 }
 
-/// Where several read together, entries are passed over when many more were read; of long ones a flaw shows before that.
+/// Where several read together, entries are passed over when many more were read; of long ones a
+/// flaw shows before that.
 #[test]
 fn what_the_foremost_left_out_earns_less_than_what_is_flawless() {
     let brought = |left_out: u64| {
@@ -215,8 +217,8 @@ fn another_readers_reads_move_no_cursor() {
     assert_eq!(accuracy(&driver), (4, 0));
 }
 
-/// Segments of one file, each hinted alone, in an order of their own: reads in that order, and in another, find theirs in
-/// constant time. Scanning would take 10^10 steps here.
+/// Segments of one file, each hinted alone, in an order of their own: reads in that order, and in
+/// another, find theirs in constant time. Scanning would take 10^10 steps here.
 #[test]
 fn many_small_segments() {
     let count: u64 = 200_000;
@@ -269,7 +271,8 @@ fn names_are_looked_up_when_the_walk_comes_by() {
     }
     let asked = driver.lookups.len();
     assert!((2..1000).contains(&asked), "many at once, but not all: {asked}");
-    // They are resolved in any order, once each; 50 files of 2 blocks fill the memory, and the walk rests.
+    // They are resolved in any order, once each; 50 files of 2 blocks fill the memory, and the walk
+    // rests.
     while let Some(&file) = driver.lookups.last() {
         driver.known(file.0, 2);
     }
@@ -426,7 +429,8 @@ fn the_window_grows_and_shrinks() {
     driver.arrive();
     driver.read(1, 0, 0, 50);
     assert_eq!(unread(&driver), 900, "sixteen more for each that came true");
-    // The next thing disclosed comes 64 blocks early: the rest of the file is passed over, and that is the end of trust.
+    // The next thing disclosed comes 64 blocks early: the rest of the file is passed over, and that is
+    // the end of trust.
     driver.known(1, 10_000);
     driver.hint(1, 1, Want::All);
     driver.arrive();
@@ -529,7 +533,8 @@ fn what_is_read_before_it_is_looked_up_earns_nothing_of_what_is_in_no_order() {
     driver.manager.check();
 }
 
-/// Two sources of one reader disclose the same: each has its own cursor, and one's jump is not the other's.
+/// Two sources of one reader disclose the same: each has its own cursor, and one's jump is not the
+/// other's.
 #[test]
 fn two_sources_two_cursors() {
     let mut driver = driver();
@@ -585,7 +590,8 @@ fn a_reader_that_exits_takes_its_hints_along_but_not_its_record() {
     driver.manager.check();
 }
 
-/// The numbers of sequences are used again: who is gone is not taken for who came after, and leaves nothing behind.
+/// The numbers of sequences are used again: who is gone is not taken for who came after, and leaves
+/// nothing behind.
 #[test]
 fn who_came_after_disclosed_nothing_of_it() {
     let mut driver = driver();
@@ -688,7 +694,8 @@ fn a_generator_is_asked_for_more() {
     assert_eq!(asked(&driver.read(1, 0, 0, 1)), 0);
 }
 
-/// Under cost and benefit, of two sources that disclose at once the one that says it is often wrong waits for memory.
+/// Under cost and benefit, of two sources that disclose at once the one that says it is often wrong
+/// waits for memory.
 #[test]
 fn confidence_scales_what_is_worth_memory() {
     let mut driver = Driver::simple("tip2", 40, Trust::Full);
@@ -702,8 +709,8 @@ fn confidence_scales_what_is_worth_memory() {
     assert!(here(0) < 8 && here(1) > 30, "{} {}", here(0), here(1));
 }
 
-/// A reader that takes a millisecond a block needs five blocks of a device of 5 ms ahead, not 12,500; with a margin of four,
-/// twenty.
+/// A reader that takes a millisecond a block needs five blocks of a device of 5 ms ahead, not
+/// 12,500; with a margin of four, twenty.
 #[test]
 fn the_horizon_follows_the_readers_pace() {
     let ahead_with = |policy: &str| {

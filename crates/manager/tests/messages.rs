@@ -1,4 +1,5 @@
-//! The text form of events and actions: what is written reads back the same, and what is no message says why.
+//! The text form of events and actions: what is written reads back the same, and what is no message
+//! says why.
 
 use foresee_manager::*;
 use proptest::prelude::*;

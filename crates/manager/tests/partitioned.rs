@@ -1,5 +1,5 @@
-//! `pcc` and `ubm` (004) against a reference model: one list of pages searched from end to end, tables searched from end to
-//! end, depths counted one by one.
+//! `pcc` and `ubm` (004) against a reference model: one list of pages searched from end to end,
+//! tables searched from end to end, depths counted one by one.
 
 use foresee_manager::*;
 use proptest::prelude::*;
@@ -442,8 +442,8 @@ fn other_pages_are_left_to_another_policy() {
     assert!(error.contains("'best' is no value of pcc's other") && error.contains("lru"), "{error}");
 }
 
-/// What one run learned of call sites, the next knows from its first reference on (004 section 4.3): a loop loses nothing to
-/// its first passes.
+/// What one run learned of call sites, the next knows from its first reference on (004 section
+/// 4.3): a loop loses nothing to its first passes.
 #[test]
 fn a_second_run_starts_classified() {
     let run = |learned: &[Event]| {
@@ -490,8 +490,9 @@ fn a_loop_ends_with_its_file() {
     assert_eq!(gone[2..5], [last - 1, last, 3], "{gone:?}");
 }
 
-/// A loop larger than the memory is over; a reader of a hot set is left, and waits 5 ms for each block that is not here. By the references
-/// it makes meanwhile the loop would hold its pages long; by the clock it is over at once.
+/// A loop larger than the memory is over; a reader of a hot set is left, and waits 5 ms for each
+/// block that is not here. By the references it makes meanwhile the loop would hold its pages long;
+/// by the clock it is over at once.
 #[test]
 fn a_loop_that_stands_still_gives_way() {
     const BLOCKS: u64 = 560;

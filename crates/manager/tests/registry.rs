@@ -1,4 +1,5 @@
-//! Adding a policy takes one file and one line: a copy of this crate gets both, and passes the conformance suite.
+//! Adding a policy takes one file and one line: a copy of this crate gets both, and passes the
+//! conformance suite.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

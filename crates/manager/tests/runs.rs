@@ -1,4 +1,5 @@
-//! Runs under cost and benefit: an estimator of their own beside those of hints and of the LRU queue.
+//! Runs under cost and benefit: an estimator of their own beside those of hints and of the LRU
+//! queue.
 
 mod support;
 
@@ -31,7 +32,8 @@ fn read(driver: &mut Driver, index: u64) {
     driver.arrive();
 }
 
-/// Misses as 003 has them, of so many references: random reads that missed, and runs that had to wait.
+/// Misses as 003 has them, of so many references: random reads that missed, and runs that had to
+/// wait.
 fn misses(driver: &mut Driver, references: u64, mut step: impl FnMut(&mut Driver) -> bool) -> u64 {
     let (mut random, before) = (0, driver.manager.statistics().sequential_misses);
     for _ in 0..references {
@@ -43,7 +45,8 @@ fn misses(driver: &mut Driver, references: u64, mut step: impl FnMut(&mut Driver
     random + driver.manager.statistics().sequential_misses - before
 }
 
-/// Figure 1's stream, after some time: of eleven reads one goes on, the others are of blocks that are read once.
+/// Figure 1's stream, after some time: of eleven reads one goes on, the others are of blocks that
+/// are read once.
 fn stream(policy: &str, capacity: u64) -> u64 {
     let mut driver = driver(policy, capacity, Trust::Full);
     let mut at = 0;
@@ -56,8 +59,8 @@ fn stream(policy: &str, capacity: u64) -> u64 {
     misses(&mut driver, 40_000, step)
 }
 
-/// Requests as those of SPC-1: of 40 reads 11 go on one of 8 runs, and 29 are of hot spots, whose pages are as often read as their rank
-/// says (the first x of 5,000 have x^0.62 of the reads).
+/// Requests as those of SPC-1: of 40 reads 11 go on one of 8 runs, and 29 are of hot spots, whose
+/// pages are as often read as their rank says (the first x of 5,000 have x^0.62 of the reads).
 fn hot_spots_and_runs(policy: &str, capacity: u64) -> u64 {
     let mut driver = driver(policy, capacity, Trust::Full);
     let (mut random, mut next) = (Random(1), [0; 8]);
@@ -92,9 +95,10 @@ fn many_runs(policy: &str, capacity: u64) -> u64 {
     misses(&mut driver, 40_000, step)
 }
 
-/// SARC's rule is that of cost and benefit with two estimators: nowhere are there 2 % more misses. There are fewer where SARC's border
-/// has far to go from where it began, half a page for each page that goes and none without hits that tell the way (the stream, many
-/// runs), or swings about its place (hot spots: in small memories single hits move it far).
+/// SARC's rule is that of cost and benefit with two estimators: nowhere are there 2 % more misses.
+/// There are fewer where SARC's border has far to go from where it began, half a page for each page
+/// that goes and none without hits that tell the way (the stream, many runs), or swings about its
+/// place (hot spots: in small memories single hits move it far).
 #[test]
 fn sarc_is_the_arbitrator_with_two_estimators() {
     type Workload = fn(&str, u64) -> u64;
@@ -113,8 +117,8 @@ fn sarc_is_the_arbitrator_with_two_estimators() {
     }
 }
 
-/// With pages for nothing but a hot set, or not even for that, there are hardly more misses than under LRU; and however small the
-/// memory is, a run that begins is found.
+/// With pages for nothing but a hot set, or not even for that, there are hardly more misses than
+/// under LRU; and however small the memory is, a run that begins is found.
 #[test]
 fn small_memories_are_not_wasted() {
     for capacity in [2, 3, 5, 8, 12, 20, 40, 60] {
@@ -171,8 +175,8 @@ fn wrong_hints_do_not_hide_a_run() {
     }
 }
 
-/// What is disclosed is fetched once, for the hint, and counts there only: a program that discloses what it reads in order has
-/// nothing read ahead besides.
+/// What is disclosed is fetched once, for the hint, and counts there only: a program that discloses
+/// what it reads in order has nothing read ahead besides.
 #[test]
 fn what_is_disclosed_is_not_read_ahead() {
     for policy in POLICIES {
@@ -188,7 +192,8 @@ fn what_is_disclosed_is_not_read_ahead() {
     }
 }
 
-/// A run into what is disclosed already: nothing of it is brought twice, and what was told counts as told.
+/// A run into what is disclosed already: nothing of it is brought twice, and what was told counts
+/// as told.
 #[test]
 fn a_stretch_brings_nothing_twice() {
     for policy in POLICIES {

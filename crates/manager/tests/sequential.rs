@@ -35,7 +35,8 @@ fn misses_of_stream(policy: &str, capacity: u64, between: u64) -> u64 {
     misses
 }
 
-/// 003 Figure 1: 3 misses, and then one for every 24 blocks; with a trigger the 4 until the run is known.
+/// 003 Figure 1: 3 misses, and then one for every 24 blocks; with a trigger the 4 until the run is
+/// known.
 #[test]
 fn one_stream() {
     for policy in ["lru-top", "lru-bottom", "sarc"] {
@@ -54,7 +55,8 @@ fn the_anomaly_and_its_remedy() {
     let rises = |curve: &[u64]| curve.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or(0);
     let (anomalous, remedied) = (curve("lru-top:anomaly=1"), curve("lru-top"));
     assert!(rises(&anomalous) > 100, "no bump: {anomalous:?}");
-    // Stretches end at multiples of six: with one size of memory they happen to fit better than with the next.
+    // Stretches end at multiples of six: with one size of memory they happen to fit better than with
+    // the next.
     assert!(rises(&remedied) < 30, "{remedied:?}");
     assert_eq!((anomalous.last(), remedied.last()), (Some(&4), Some(&4)));
 }
@@ -70,7 +72,8 @@ fn interleaved_streams_are_all_found() {
     assert_eq!((statistics.misses, statistics.sequential_misses), (4000, 1000));
 }
 
-/// A request of many blocks that goes on a run is one sequential miss, and nothing of it is fetched twice.
+/// A request of many blocks that goes on a run is one sequential miss, and nothing of it is fetched
+/// twice.
 #[test]
 fn a_large_read_is_one_miss_of_its_run() {
     let mut driver = driver("sarc", 1000);
@@ -84,7 +87,8 @@ fn a_large_read_is_one_miss_of_its_run() {
     assert_eq!(driver.manager.statistics().sequential_misses, 1, "it goes on by its trigger");
 }
 
-/// `sarc-amp` counts requests: records of several blocks read at random are no run, however much of their file is here.
+/// `sarc-amp` counts requests: records of several blocks read at random are no run, however much of
+/// their file is here.
 #[test]
 fn records_at_random_are_no_run() {
     let ahead = |policy: &str| {
@@ -169,7 +173,8 @@ impl Model {
     fn is_in_bottom(&self, list: &[(u64, u64)], x: u64) -> bool {
         let stamp = list.iter().find(|it| it.0 == x).unwrap().1;
         let (lru, mru) = (list[0].1, list[list.len() - 1].1);
-        // Multiplied, not divided: a page exactly at the border must be on the same side of it as in the policy.
+        // Multiplied, not divided: a page exactly at the border must be on the same side of it as in the
+        // policy.
         (stamp - lru) as f64 * list.len() as f64 <= self.bottom() * (mru - lru) as f64
     }
 
@@ -392,7 +397,8 @@ fn a_stream_that_is_pushed_out_shrinks() {
     assert!(amp_misses <= fixed_misses, "{amp_misses} and {fixed_misses}");
 }
 
-/// `sarc-amp`: a hundred streams with eight pages each are found, though an eighth of the memory is read between two of their reads.
+/// `sarc-amp`: a hundred streams with eight pages each are found, though an eighth of the memory is
+/// read between two of their reads.
 #[test]
 fn many_streams_are_found_in_a_small_memory() {
     for policy in ["sarc-amp", "readahead", "tip2-amp"] {
@@ -405,7 +411,8 @@ fn many_streams_are_found_in_a_small_memory() {
     }
 }
 
-/// `sarc-amp`: a lone stream does not fill the memory with what it will read, and so loses nothing of it.
+/// `sarc-amp`: a lone stream does not fill the memory with what it will read, and so loses nothing
+/// of it.
 #[test]
 fn a_stream_leaves_room_for_itself() {
     let mut driver = driver("sarc-amp", 128);
@@ -418,7 +425,8 @@ fn a_stream_leaves_room_for_itself() {
 fn a_block_that_is_late_moves_the_trigger() {
     let begins = |late: bool| {
         let mut driver = driver("sarc-amp", 10_000);
-        // The first stretch is 4 ..= 27; its trigger, 24, has 28 ..= 75 fetched. Who reads on at once finds 28 on its way.
+        // The first stretch is 4 ..= 27; its trigger, 24, has 28 ..= 75 fetched. Who reads on at once finds
+        // 28 on its way.
         (0..24).for_each(|index| read(&mut driver, index));
         (24..=28).for_each(|index| drop(driver.read(1, 0, index, 1)));
         if !late {
@@ -440,7 +448,8 @@ fn a_block_that_is_late_moves_the_trigger() {
     assert!(late[1] < in_time[1], "{late:?} and {in_time:?}");
 }
 
-/// `readahead`: of a loop larger than the memory `pcc` gives up what was read last, and a run is no less a run for that.
+/// `readahead`: of a loop larger than the memory `pcc` gives up what was read last, and a run is no
+/// less a run for that.
 #[test]
 fn a_run_is_followed_behind_what_is_given_up_at_once() {
     let mut driver = driver("readahead:keep=pcc", 240);
@@ -452,7 +461,8 @@ fn a_run_is_followed_behind_what_is_given_up_at_once() {
     }
 }
 
-/// In long requests, too: what the request that has a stretch wanted has read of it makes room for the rest.
+/// In long requests, too: what the request that has a stretch wanted has read of it makes room for
+/// the rest.
 #[test]
 fn a_loop_in_long_requests_is_read_ahead() {
     for policy in ["readahead:keep=pcc", "informed"] {

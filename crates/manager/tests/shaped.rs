@@ -1,4 +1,5 @@
-//! Requests that go by what was measured of their device: gaps that are read over, runs that are split, limits of each device's own.
+//! Requests that go by what was measured of their device: gaps that are read over, runs that are
+//! split, limits of each device's own.
 
 mod support;
 
@@ -17,8 +18,8 @@ fn hint_blocks(driver: &mut Driver, blocks: &[u64]) {
     }
 }
 
-/// A device of which the host says that it may shape requests, after lone requests that took 20 ms and a burst that shows 64 side by side:
-/// by the block, of which 3.2 arrive in a millisecond then.
+/// A device of which the host says that it may shape requests, after lone requests that took 20 ms
+/// and a burst that shows 64 side by side: by the block, of which 3.2 arrive in a millisecond then.
 fn shaped(requests: u32, capacity: u64) -> Driver {
     let policy = "tip1:unread_share=1".parse().expect("a policy");
     let device = DeviceLimits { sort_blocks: 1, ..DeviceLimits::default() };
@@ -42,7 +43,8 @@ fn shaped(requests: u32, capacity: u64) -> Driver {
     driver
 }
 
-/// What is sent of these blocks of file 0 once the device, which takes one request at a time, is free.
+/// What is sent of these blocks of file 0 once the device, which takes one request at a time, is
+/// free.
 fn sent_of(driver: &mut Driver, blocks: &[u64]) -> Vec<(u64, u64)> {
     driver.hint(8, 9, Want::Range { first: 4050, count: 1 });
     hint_blocks(driver, blocks);
@@ -53,7 +55,8 @@ fn sent_of(driver: &mut Driver, blocks: &[u64]) -> Vec<(u64, u64)> {
     sent.into_iter().map(|(_, _, first, count)| (first, count)).collect()
 }
 
-/// A device that serves one request after the other, each in 5 ms, and four blocks a millisecond; nobody says that requests may be shaped.
+/// A device that serves one request after the other, each in 5 ms, and four blocks a millisecond;
+/// nobody says that requests may be shaped.
 fn arm(capacity: u64) -> Driver {
     let policy = "tip1:unread_share=1".parse().expect("a policy");
     let device = DeviceLimits { sort_blocks: 1, ..DeviceLimits::default() };
@@ -78,7 +81,8 @@ fn arm(capacity: u64) -> Driver {
     driver
 }
 
-/// Four blocks a millisecond pass under it in any case: 20 of them while it would turn to the next request.
+/// Four blocks a millisecond pass under it in any case: 20 of them while it would turn to the next
+/// request.
 #[test]
 fn an_arm_reads_over_what_it_passes() {
     let mut driver = arm(4000);
@@ -136,7 +140,8 @@ fn each_device_has_limits_of_its_own() {
 #[test]
 fn a_long_request_is_split_where_its_bytes_take_longer_than_its_wait() {
     let mut driver = shaped(8, 4000);
-    // Alone, 20 ms and a third of one for each block: what waits as long as it brings bytes has 60 blocks.
+    // Alone, 20 ms and a third of one for each block: what waits as long as it brings bytes has 60
+    // blocks.
     let mut at = 1000;
     for count in [1, 120, 1, 120] {
         driver.now += 1_000_000_000;
@@ -176,7 +181,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Whatever is disclosed, read and lost: the invariants hold, all who wait are woken, and what is read over is bounded.
+/// Whatever is disclosed, read and lost: the invariants hold, all who wait are woken, and what is
+/// read over is bounded.
 #[test]
 fn requests_of_any_shape_keep_the_invariants() {
     let read_over = Cell::new(0);

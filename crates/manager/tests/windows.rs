@@ -1,4 +1,5 @@
-//! What a disclosed sequence may cost: the window of blocks that may be out, unread, as properties of what is fetched.
+//! What a disclosed sequence may cost: the window of blocks that may be out, unread, as properties
+//! of what is fetched.
 
 mod support;
 
@@ -6,7 +7,8 @@ use foresee_manager::*;
 use proptest::prelude::*;
 use support::{BLOCKS, Driver, block, config};
 
-/// Reads some of the disclosed blocks, in order, with others' reads between that age the unread ones out.
+/// Reads some of the disclosed blocks, in order, with others' reads between that age the unread
+/// ones out.
 fn run_window(initial_blocks: u64, disclosed: u64, truth: &[bool], noise: u64) -> (Driver, u64) {
     let mut driver = Driver::simple("tip1:unread_share=1", 10_000, Trust::Earned { initial_blocks });
     driver.known(0, BLOCKS);

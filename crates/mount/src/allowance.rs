@@ -1,4 +1,5 @@
-//! Bytes that may be taken together: the memory's bound holds however many answers are under way, and however many files are written.
+//! Bytes that may be taken together: the memory's bound holds however many answers are under way,
+//! and however many files are written.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

@@ -10,7 +10,8 @@ use foresee_run::say::say;
 pub struct Detached(PipeWriter);
 
 impl Detached {
-    /// Goes to the background. The process that was started waits there for [`Detached::told`], and ends.
+    /// Goes to the background. The process that was started waits there for [`Detached::told`], and
+    /// ends.
     ///
     /// # Errors
     /// What the system says.

@@ -1,7 +1,8 @@
 //! What programs say they will read: each process for itself, until it withdraws that or ends.
 //!
-//! A process that speaks is a reader of the cache of its own, with a plan. Whose a read of a file is that somebody spoke of: the process's
-//! own, if it did; else that of the process that began to speak last of those who did (a parent speaks, and its children read).
+//! A process that speaks is a reader of the cache of its own, with a plan. Whose a read of a file
+//! is that somebody spoke of: the process's own, if it did; else that of the process that began to
+//! speak last of those who did (a parent speaks, and its children read).
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -145,7 +146,8 @@ impl Disclosed {
         drop(ended);
     }
 
-    /// This thread's process will read these ranges of the file of this number, in this order, after all that it said before.
+    /// This thread's process will read these ranges of the file of this number, in this order,
+    /// after all that it said before.
     pub fn hint(self: &Arc<Self>, thread: u32, number: u64, file: &File, ranges: &[Range<u64>]) -> Result<(), Failure> {
         self.begin(thread)?.hint(number, file, ranges);
         Ok(())
@@ -163,7 +165,8 @@ impl Disclosed {
         speaker.into_iter().for_each(|speaker| speaker.withdraw());
     }
 
-    /// The file of this number, if anybody spoke of it, as the one whose read by this thread that is.
+    /// The file of this number, if anybody spoke of it, as the one whose read by this thread that
+    /// is.
     pub fn file(&self, thread: u32, number: u64) -> Option<File> {
         if !self.is_any.load(Relaxed) {
             return None;

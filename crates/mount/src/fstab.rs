@@ -1,6 +1,7 @@
 //! `mount -t foresee`: what mount(8) calls us with, as the words that people give.
 //!
-//! mount(8) looks for `mount.foresee`, which is a link to this program, and says `SOURCE DIR -o ro,memory=2GiB`.
+//! mount(8) looks for `mount.foresee`, which is a link to this program, and says `SOURCE DIR -o
+//! ro,memory=2GiB`.
 
 use std::ffi::OsStr;
 use std::path::Path;

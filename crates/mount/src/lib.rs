@@ -1,5 +1,5 @@
-//! `foresee mount` and `foresee unmount`: a program of its own, which the command starts, for what speaks with object stores takes longer
-//! to compile than all else.
+//! `foresee mount` and `foresee unmount`: a program of its own, which the command starts, for what
+//! speaks with object stores takes longer to compile than all else.
 
 mod account;
 mod ahead;

@@ -25,12 +25,15 @@ use crate::view::{REQUEST_BYTES_MAX, View};
 const THREADS: usize = 2;
 /// This part of the memory is for answers on their way to the kernel.
 const ANSWERS_PART: u64 = 16;
-/// What is written may take as much as this part of the memory beside it; enough for one upload at least.
+/// What is written may take as much as this part of the memory beside it; enough for one upload at
+/// least.
 const WRITTEN_PART: u64 = 4;
 const WRITTEN_BYTES_MIN: u64 = 48 << 20;
-/// How far the kernel reads ahead of a sequential reader, in several requests: what we have not read ahead yet is asked for in time.
+/// How far the kernel reads ahead of a sequential reader, in several requests: what we have not
+/// read ahead yet is asked for in time.
 const READ_AHEAD_BYTES: u64 = 4 << 20;
-/// What is longer is given back to the system when it is freed: each of the allocator's many heaps would keep what answers took.
+/// What is longer is given back to the system when it is freed: each of the allocator's many heaps
+/// would keep what answers took.
 const KEPT_ALLOCATION_MAX: i32 = 128 << 10;
 /// How often is looked whether somebody asks how it stands.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
@@ -102,7 +105,8 @@ fn check_place(dir: &Path) -> Result<(), String> {
     }
 }
 
-/// Whether what is mounted there, if anything is, is one of ours: to end one that lies above another would end both.
+/// Whether what is mounted there, if anything is, is one of ours: to end one that lies above
+/// another would end both.
 fn is_shown_at(path: &Path) -> bool {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut kinds = mounts.lines().rev().filter_map(|line| {
@@ -153,7 +157,8 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     Ok(mounted)
 }
 
-/// Asks a store, and says so if it takes long: a wrong address is most often one where nobody answers.
+/// Asks a store, and says so if it takes long: a wrong address is most often one where nobody
+/// answers.
 fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> T) -> T {
     let (answered, answer) = channel::<()>();
     thread::scope(|scope| {
@@ -169,7 +174,8 @@ fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> 
     })
 }
 
-/// Tells `foresee top` how it stands. Where that cannot be, the mount is not seen there, and otherwise as any.
+/// Tells `foresee top` how it stands. Where that cannot be, the mount is not seen there, and
+/// otherwise as any.
 fn answer_top(options: &Mount, reads: Arc<Reads>, cache: Cache) {
     let dir = options.dir.to_string_lossy().into_owned();
     let words = vec!["foresee".into(), "mount".into(), options.source.clone(), dir];

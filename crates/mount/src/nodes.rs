@@ -1,7 +1,8 @@
 //! What the kernel knows, by number.
 //!
-//! A number is one version of one file: what the kernel keeps of a file's bytes can then never be another version's, and is kept across
-//! opens for as long as the version is the same. A name that leads to another version leads to another number.
+//! A number is one version of one file: what the kernel keeps of a file's bytes can then never be
+//! another version's, and is kept across opens for as long as the version is the same. A name that
+//! leads to another version leads to another number.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What goes wrong, by a seed: what a request meets depends on the seed, its line, its range and how often it came.
+//! What goes wrong, by a seed: what a request meets depends on the seed, its line, its range and
+//! how often it came.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +14,8 @@ pub struct Faults {
     pub seed: u64,
     /// Answered with 503.
     pub busy: u64,
-    /// Connections that end within an answer; of what changes something before it, and whether that is done by then is drawn as well.
+    /// Connections that end within an answer; of what changes something before it, and whether that
+    /// is done by then is drawn as well.
     pub cut: u64,
     /// Answers that are shorter than was asked for, and say so in their length alone.
     pub short: u64,

@@ -1,5 +1,6 @@
-//! A server of objects that speaks as much of HTTP and S3 as reading and writing them takes, and misbehaves where it is told to. For tests:
-//! what it does not understand it panics at, in a thread of its own.
+//! A server of objects that speaks as much of HTTP and S3 as reading and writing them takes, and
+//! misbehaves where it is told to. For tests: what it does not understand it panics at, in a thread
+//! of its own.
 
 mod faults;
 mod list;
@@ -177,7 +178,8 @@ impl State {
     }
 
     fn serve(&self, connection: &TcpStream) {
-        // A head and its body are two writes: the second would wait for the first one's acknowledgement, 40 ms.
+        // A head and its body are two writes: the second would wait for the first one's acknowledgement, 40
+        // ms.
         let _ = connection.set_nodelay(true);
         let mut lines = BufReader::new(connection);
         while let Some(request) = Request::read(&mut lines) {

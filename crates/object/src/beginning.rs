@@ -1,17 +1,20 @@
 //! The first bytes of objects, which come with the answer that says what the object is.
 //!
-//! A small object is then read by one request where it took two. What came is kept until it is read, in a bounded memory; where that is
-//! taken, and after an object that was not small, it is asked first what the next one is.
+//! A small object is then read by one request where it took two. What came is kept until it is
+//! read, in a bounded memory; where that is taken, and after an object that was not small, it is
+//! asked first what the next one is.
 
 use std::io::IoSliceMut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An object of so many bytes is small: to bring them takes no longer than a request's answer on any link we met.
+/// An object of so many bytes is small: to bring them takes no longer than a request's answer on
+/// any link we met.
 pub(crate) const SMALL: u64 = 32 << 10;
-/// Bytes that may be kept, all buckets of a process together: of as many objects as plans look up ahead of their readers. They come
-/// beside the memory that a cache is given, so there must be one bound for them, however many buckets are read.
+/// Bytes that may be kept, all buckets of a process together: of as many objects as plans look up
+/// ahead of their readers. They come beside the memory that a cache is given, so there must be one
+/// bound for them, however many buckets are read.
 const KEPT_MAX: usize = 256 * SMALL as usize;
 
 /// Bytes that are kept or asked for.
@@ -80,7 +83,8 @@ impl Beginning {
         Beginning(Mutex::new((!bytes.is_empty()).then_some(Kept { _room: room, bytes, read: 0 })))
     }
 
-    /// Copies what is here from `offset` on, and how much that is. Once as much was read as there is, in whatever order, nothing is kept.
+    /// Copies what is here from `offset` on, and how much that is. Once as much was read as there
+    /// is, in whatever order, nothing is kept.
     pub fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> usize {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Kept { bytes, read, .. }) = &mut *kept else { return 0 };

@@ -25,7 +25,8 @@ use crate::upload::Written;
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
 const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
 
-/// Lists that cannot be read are asked for so often again: by then it is not by chance that they cannot.
+/// Lists that cannot be read are asked for so often again: by then it is not by chance that they
+/// cannot.
 const GARBLED_MAX: u32 = 8;
 
 /// One that is connected to.
@@ -278,8 +279,8 @@ impl Bucket {
     }
 }
 
-/// Whether a connection ended within an answer. The client tries that again itself, but not where the answer was a
-/// refusal: then what it said is lost.
+/// Whether a connection ended within an answer. The client tries that again itself, but not where
+/// the answer was a refusal: then what it said is lost.
 fn is_cut_off(error: &object_store::Error) -> bool {
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
     let kind = causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind);

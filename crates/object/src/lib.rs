@@ -1,7 +1,7 @@
 //! Objects of S3, Google Cloud Storage, Azure and plain HTTP servers.
 //!
-//! [`ObjectStore`] is a [`Store`](foresee_store::Store) of all buckets of one service. The cache `foresee` has
-//! one for each scheme whose feature is on, and addresses are opened as files are:
+//! [`ObjectStore`] is a [`Store`](foresee_store::Store) of all buckets of one service. The cache
+//! `foresee` has one for each scheme whose feature is on, and addresses are opened as files are:
 //!
 //! | feature | addresses | settings |
 //! | --- | --- | --- |
@@ -10,20 +10,24 @@
 //! | `azure` | `az://container/key` | `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`, ... |
 //! | `http` | `http://host/path`, `https://host/path` | none |
 //!
-//! The variables are those of the crate `object_store`, which speaks with the services. What they do not say of S3 is taken from the
-//! profile that `AWS_PROFILE` names, or else `default`, in `~/.aws/config` and `~/.aws/credentials` (`AWS_CONFIG_FILE` and
-//! `AWS_SHARED_CREDENTIALS_FILE` elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a role is
-//! asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before the environment.
+//! The variables are those of the crate `object_store`, which speaks with the services. What they
+//! do not say of S3 is taken from the profile that `AWS_PROFILE` names, or else `default`, in
+//! `~/.aws/config` and `~/.aws/credentials` (`AWS_CONFIG_FILE` and `AWS_SHARED_CREDENTIALS_FILE`
+//! elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a
+//! role is asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before
+//! the environment.
 //!
 //! # What holds
-//! - **Versions**: an object's is its entity tag, or else when it was changed last and its length. Each request
-//!   says which version it is for, and what comes is looked at: bytes of another are never handed over.
-//! - **Retries**: what was not answered, cut off, or answered with 5xx, 429 or 408 is tried again, after pauses
-//!   that grow and are drawn by chance, until the [deadline](ObjectStore::deadline). Other answers are errors at
-//!   once.
-//! - **Requests**: an object is opened by the request for its first 32 KiB, so that a small one takes one in all; after a larger one, it is
-//!   asked first what the next one is.
-//! - **Lengths**: an answer of more bytes than were asked for is an error; the rest of a shorter one is asked for.
+//! - **Versions**: an object's is its entity tag, or else when it was changed last and its length.
+//!   Each request says which version it is for, and what comes is looked at: bytes of another are
+//!   never handed over.
+//! - **Retries**: what was not answered, cut off, or answered with 5xx, 429 or 408 is tried again,
+//!   after pauses that grow and are drawn by chance, until the [deadline](ObjectStore::deadline).
+//!   Other answers are errors at once.
+//! - **Requests**: an object is opened by the request for its first 32 KiB, so that a small one
+//!   takes one in all; after a larger one, it is asked first what the next one is.
+//! - **Lengths**: an answer of more bytes than were asked for is an error; the rest of a shorter
+//!   one is asked for.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), foresee::Error> {

@@ -35,8 +35,8 @@ impl Open {
             Some(tag) if !is_weak(tag) => {
                 GetOptions { if_match: Some(format!("\"{}\"", bare(tag))), ..GetOptions::default() }
             }
-            // Not `If-Unmodified-Since`: headers have no fractions of seconds, and who knows them refuses the time that he said.
-            // What answers say themselves is compared.
+            // Not `If-Unmodified-Since`: headers have no fractions of seconds, and who knows them refuses the time that
+            // he said. What answers say themselves is compared.
             _ => GetOptions::default(),
         };
         Ok(Open { bucket, path, size: now.size, version, beginning, condition })

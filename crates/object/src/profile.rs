@@ -1,7 +1,8 @@
 //! What the files of Amazon's own tools say: `~/.aws/config` and `~/.aws/credentials`.
 //!
-//! A profile is a section of them: regions, endpoints and keys. One that has no keys says how to come by some that last for hours (a
-//! single sign-on, a role to be taken on). That is asked of the command that the profile names, or of `aws`, which knows all such ways.
+//! A profile is a section of them: regions, endpoints and keys. One that has no keys says how to
+//! come by some that last for hours (a single sign-on, a role to be taken on). That is asked of the
+//! command that the profile names, or of `aws`, which knows all such ways.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -102,14 +103,16 @@ fn in_use() -> Result<Option<Profile>, String> {
     }
 }
 
-/// A file as it is read; one that is not there says nothing, and neither does one that others keep to themselves.
+/// A file as it is read; one that is not there says nothing, and neither does one that others keep
+/// to themselves.
 fn read(path: &Path) -> Result<Ini, String> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(Ini::new()) };
     parse(&text).map_err(|why| format!("{}: {why}", path.display()))
 }
 
 fn parse(text: &str) -> Result<Ini, ini::ParseError> {
-    // Nothing is quoted or escaped in these files; what is set in is of the line above, and none of it is asked for here.
+    // Nothing is quoted or escaped in these files; what is set in is of the line above, and none of it
+    // is asked for here.
     let option = ParseOption { enabled_quote: false, enabled_escape: false, ..ParseOption::default() };
     Ini::load_from_str_opt(text, option)
 }

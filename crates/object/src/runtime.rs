@@ -18,8 +18,8 @@ impl Runtime {
         Ok(Runtime(Some(runtime.worker_threads(THREADS).thread_name("foresee-object").enable_all().build()?)))
     }
 
-    /// Waits for what the future comes to. Unlike the runtime's own way to wait, this may be called within
-    /// another one: a program may open a file wherever it may block.
+    /// Waits for what the future comes to. Unlike the runtime's own way to wait, this may be called
+    /// within another one: a program may open a file wherever it may block.
     pub fn wait_for<T>(&self, future: impl Future<Output = T>) -> T {
         let _entered = self.0.as_ref().map(tokio::runtime::Runtime::enter);
         futures_executor::block_on(future)

@@ -64,14 +64,15 @@ impl ObjectStore {
         Self::new(Service::Http("https"))
     }
 
-    /// Sets an option of the service, in place of what the environment has: the keys are those of `object_store`, as
-    /// in `set("region", "eu-west-1")`.
+    /// Sets an option of the service, in place of what the environment has: the keys are those of
+    /// `object_store`, as in `set("region", "eu-west-1")`.
     pub fn set(mut self, key: &str, value: &str) -> Self {
         self.settings.options.push((key.to_owned(), value.to_owned()));
         self
     }
 
-    /// How long an answer is waited for, attempts and the pauses between them together: two minutes unless said.
+    /// How long an answer is waited for, attempts and the pauses between them together: two minutes
+    /// unless said.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = deadline;
         self

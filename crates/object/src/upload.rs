@@ -80,7 +80,8 @@ impl Upload for Written {
 impl Drop for Written {
     fn drop(&mut self) {
         if let Some(parts) = self.parts.take() {
-            // Parts that stay behind cost money, and nobody sees them; but who drops it has an error of his own already.
+            // Parts that stay behind cost money, and nobody sees them; but who drops it has an error of his own
+            // already.
             let _ = self.bucket.ask(async { parts.abort().await.map_err(|error| self.bucket.explain(&error)) });
         }
     }

@@ -1,4 +1,5 @@
-//! The supervisor's side of the ring. It believes nothing: any bytes may stand in any word at any time.
+//! The supervisor's side of the ring. It believes nothing: any bytes may stand in any word at any
+//! time.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -26,7 +27,8 @@ pub enum Next<'a> {
     Record(Entry<'a>),
     /// Nothing at present.
     Empty,
-    /// A program reserved the slot at this position and has not committed it: it is about to, or is stopped, or dead.
+    /// A program reserved the slot at this position and has not committed it: it is about to, or is
+    /// stopped, or dead.
     Stalled {
         /// The same as last time: nothing moved.
         at: u64,
@@ -38,7 +40,8 @@ pub struct Consumer<'r> {
     region: &'r Region,
     /// The next position to read.
     head: u64,
-    /// The tail when the present stall was first seen: whatever is uncommitted below it is as old as the stall.
+    /// The tail when the present stall was first seen: whatever is uncommitted below it is as old
+    /// as the stall.
     stall_tail: u64,
     stalled_at: Option<u64>,
     /// Uncommitted slots below this position have had their time.
@@ -94,8 +97,9 @@ impl<'r> Consumer<'r> {
         }
     }
 
-    /// Gives up on what stalls the ring, and on everything that is uncommitted and as old. To be called when
-    /// [`Next::Stalled`] has said the same position for a grace period. A late commit then fails harmlessly.
+    /// Gives up on what stalls the ring, and on everything that is uncommitted and as old. To be
+    /// called when [`Next::Stalled`] has said the same position for a grace period. A late
+    /// commit then fails harmlessly.
     pub fn skip_hole(&mut self) {
         if self.stalled_at == Some(self.head) {
             self.skip_below = self.stall_tail;

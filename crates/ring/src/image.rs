@@ -1,6 +1,8 @@
-//! What a file is that is to be executed, by its first bytes: whether the dynamic linker would load this library into it.
+//! What a file is that is to be executed, by its first bytes: whether the dynamic linker would load
+//! this library into it.
 
-/// As many bytes of the file as should be looked at: its header, its program headers, a script's first line.
+/// As many bytes of the file as should be looked at: its header, its program headers, a script's
+/// first line.
 pub const IMAGE_BYTES: usize = 1024;
 
 /// What a file is.

@@ -1,16 +1,18 @@
 //! The memory that programs under `foresee run` share with their supervisor.
 //!
-//! A program posts what it opens, lists, seeks and reads, and what it hints; the supervisor learns from it. Three things
-//! hold throughout: the ring never makes a program wait (a full ring drops the record and counts it in `lost`), the
-//! supervisor trusts nothing it reads here (every field is validated, and a torn record is found by its checksum), and a
-//! program may die or stop at any instruction without stopping the others.
+//! A program posts what it opens, lists, seeks and reads, and what it hints; the supervisor learns
+//! from it. Three things hold throughout: the ring never makes a program wait (a full ring drops
+//! the record and counts it in `lost`), the supervisor trusts nothing it reads here (every field is
+//! validated, and a torn record is found by its checksum), and a program may die or stop at any
+//! instruction without stopping the others.
 //!
 //! ```text
 //! Region   header | tail | lost | claims [512] | processes [512] | slots [65,536 of 64 bytes]
 //! ```
 //!
-//! **The supervisor** makes a memfd of [`Region::layout_size`] bytes (sealed against shrinking, so that no program can
-//! be made to fault on it), maps it shared, and calls [`Region::initialise`] and [`Consumer::new`]. Then
+//! **The supervisor** makes a memfd of [`Region::layout_size`] bytes (sealed against shrinking, so
+//! that no program can be made to fault on it), maps it shared, and calls [`Region::initialise`]
+//! and [`Consumer::new`]. Then
 //!
 //! ```text
 //! loop { match consumer.next(&mut path_buffer) {
@@ -21,14 +23,15 @@
 //! } }
 //! ```
 //!
-//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]) and whether files that are opened are
-//! ([`Region::set_quiet`]), answers what a program asked
+//! It sets how often reads of a descriptor are posted ([`Process::set_attention`]) and whether
+//! files that are opened are ([`Region::set_quiet`]), answers what a program asked
 //! ([`Process::answer`]), reads the counters
-//! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what counts as a stall
-//! ([`Region::set_stall_ticks_min`]), and says when it leaves ([`Region::close`]).
+//! ([`Process::counters`]), gives back the slots of dead processes ([`Region::release`]), says what
+//! counts as a stall ([`Region::set_stall_ticks_min`]), and says when it leaves
+//! ([`Region::close`]).
 //!
-//! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`]; for what may wait,
-//! [`Region::is_half_free`] says when.
+//! **A program's library** calls [`Region::attach`], [`Region::claim`] and [`Region::post`]; for
+//! what may wait, [`Region::is_half_free`] says when.
 //!
 //! What both must know of a file before it is executed is in `image.rs`.
 //!
@@ -73,13 +76,15 @@ pub const PROCESS_SLOTS: usize = if cfg!(loom) {
 /// Descriptors with an attention word. Higher ones are always posted.
 pub const ATTENTION_FDS: usize = if cfg!(any(loom, miri)) { 8 } else { 1024 };
 
-/// While the run is quiet, what takes this part of a stall is taken to have come from a device: it may be one that answers sooner than
-/// a read counts as stalled, and one told for nothing costs little.
+/// While the run is quiet, what takes this part of a stall is taken to have come from a device: it
+/// may be one that answers sooner than a read counts as stalled, and one told for nothing costs
+/// little.
 pub const FAR_PART: u32 = 4;
 
-/// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page cache fills in
-/// about 20 ms if the supervisor does not run at all. Models and miri, to which a region of megabytes takes hours, have few: enough to go
-/// round, and under miri for the longest record.
+/// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page
+/// cache fills in about 20 ms if the supervisor does not run at all. Models and miri, to which a
+/// region of megabytes takes hours, have few: enough to go round, and under miri for the longest
+/// record.
 pub const SLOTS: usize = if cfg!(loom) {
     2
 } else if cfg!(miri) {

@@ -1,5 +1,6 @@
-//! Models of the ring for loom, which runs each in every order of its steps, and with every value that a relaxed load may give, up to
-//! so many switches between threads. A ring of two slots goes round at the third record. `make test-models`.
+//! Models of the ring for loom, which runs each in every order of its steps, and with every value
+//! that a relaxed load may give, up to so many switches between threads. A ring of two slots goes
+//! round at the third record. `make test-models`.
 
 use std::sync::Arc;
 

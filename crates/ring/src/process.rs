@@ -1,4 +1,5 @@
-//! Process slots: one program's counters, and what the supervisor wants to hear of each of its descriptors.
+//! Process slots: one program's counters, and what the supervisor wants to hear of each of its
+//! descriptors.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -15,7 +16,8 @@ pub enum Attention {
     Sampled = 1,
     /// None; they are only counted, and not timed.
     None = 2,
-    /// Each one, and where those at the descriptor's own position began: it was not followed for a while.
+    /// Each one, and where those at the descriptor's own position began: it was not followed for a
+    /// while.
     Located = 3,
 }
 
@@ -26,7 +28,8 @@ pub struct Counters {
     pub reads: u64,
     /// Bytes they gave.
     pub bytes: u64,
-    /// Ticks spent in those of them that were posted (only they are timed) and took at least [`Region::stall_ticks_min`].
+    /// Ticks spent in those of them that were posted (only they are timed) and took at least
+    /// [`Region::stall_ticks_min`].
     pub stall_ticks: u64,
 }
 
@@ -52,8 +55,8 @@ struct Tally {
     stall_ticks: AtomicU64,
 }
 
-/// A program's threads count apart, as far as these go: on one line, two threads that read from the cache all the time
-/// cost each other 30 ns a read.
+/// A program's threads count apart, as far as these go: on one line, two threads that read from the
+/// cache all the time cost each other 30 ns a read.
 const TALLIES: usize = 8;
 
 /// Generations count in the 30 bits that an attention word has left for them.
@@ -65,8 +68,8 @@ impl Process {
         &self.tallies[thread.unwrap_or(0) as usize % TALLIES].0
     }
 
-    /// A thread of the program counts a read: the one of this number, or the only one there is, which saves two locked
-    /// instructions of about 6 ns each.
+    /// A thread of the program counts a read: the one of this number, or the only one there is,
+    /// which saves two locked instructions of about 6 ns each.
     #[inline(always)]
     pub fn count_read(&self, thread: Option<u32>, bytes: u64) {
         let tally = self.tally(thread);
@@ -96,8 +99,9 @@ impl Process {
         }
     }
 
-    /// The supervisor's wish for this use (`generation`) of this descriptor number. It is forgotten by itself when the
-    /// number is used again. Descriptors of [`ATTENTION_FDS`] and beyond are always posted.
+    /// The supervisor's wish for this use (`generation`) of this descriptor number. It is forgotten
+    /// by itself when the number is used again. Descriptors of [`ATTENTION_FDS`] and beyond are
+    /// always posted.
     pub fn set_attention(&self, fd: i32, generation: u32, attention: Attention) {
         if let Some(word) = self.attention.0.get(fd as usize) {
             word.store((generation & GENERATION_MASK) << 2 | attention as u32, Relaxed);
@@ -127,8 +131,8 @@ impl Process {
         self.answer.store(word, Release);
     }
 
-    /// The answer to what was asked under this ticket, if it is the last one given. Of a ticket count 16 bits, which are
-    /// never all 0.
+    /// The answer to what was asked under this ticket, if it is the last one given. Of a ticket
+    /// count 16 bits, which are never all 0.
     pub fn answer_to(&self, ticket: u32) -> Option<Result<i32, u16>> {
         let word = self.answer.load(Acquire);
         (word >> 48 == u64::from(ticket as u16)).then_some(match (word >> 32) as u16 {
@@ -137,8 +141,9 @@ impl Process {
         })
     }
 
-    /// A ticket that no question asked in this slot before can have: half of all tickets away from the last answer. What a
-    /// program asked last before it became another one by exec may still be answered.
+    /// A ticket that no question asked in this slot before can have: half of all tickets away from
+    /// the last answer. What a program asked last before it became another one by exec may
+    /// still be answered.
     pub fn unasked_ticket(&self) -> u32 {
         (self.answer.load(Acquire) >> 48) as u32 + (1 << 15)
     }

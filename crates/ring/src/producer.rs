@@ -8,18 +8,20 @@ use crate::region::Region;
 use crate::slot::{Checksum, Head, PATH_BYTES_MAX, Words, round, span};
 use crate::wire::Packer;
 
-/// How far beyond its own record a program asks for the slot's cache line: far enough that the line has come over from
-/// the consumer's processor, which touched it last, when it is needed.
+/// How far beyond its own record a program asks for the slot's cache line: far enough that the line
+/// has come over from the consumer's processor, which touched it last, when it is needed.
 #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 const PREFETCH_SLOTS: u64 = 4;
 
 impl Region {
-    /// Posts one record. Where it cannot, it counts the record as lost and says `false`; it never waits.
+    /// Posts one record. Where it cannot, it counts the record as lost and says `false`; it never
+    /// waits.
     #[inline]
     pub fn post(&self, stamp: Stamp, record: &Record, path: &[u8]) -> bool {
         let mut fields = Packer::new();
         record.encode(&mut fields);
-        // Asked of the table and not of the packer: so the compiler knows it where the kind of record is known.
+        // Asked of the table and not of the packer: so the compiler knows it where the kind of record is
+        // known.
         let field_words = record.field_words();
         let span = span(field_words, path.len());
         let reserved = if path.len() <= PATH_BYTES_MAX { self.reserve(span) } else { None };
@@ -32,14 +34,16 @@ impl Region {
         self.commit(position)
     }
 
-    /// Whether half of the ring is free. Who can wait posts only then, and so takes no room from who cannot.
+    /// Whether half of the ring is free. Who can wait posts only then, and so takes no room from
+    /// who cannot.
     pub fn is_half_free(&self) -> bool {
         let ahead = self.tail.0.load(Relaxed).wrapping_add(SLOTS as u64 / 2);
         // Slots are freed in order: if this one is, so are those before it.
         self.slot(ahead).sequence.load(Acquire) == round(ahead)
     }
 
-    /// Takes `span` slots in a row, if the last of them is free: as they are freed in order, so are the others then.
+    /// Takes `span` slots in a row, if the last of them is free: as they are freed in order, so are
+    /// the others then.
     #[inline]
     pub(crate) fn reserve(&self, span: usize) -> Option<u64> {
         let tail = &self.tail.0;

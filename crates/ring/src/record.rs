@@ -15,11 +15,13 @@ pub struct Stamp {
     pub pid: u32,
     /// The thread, as its own PID namespace numbers it.
     pub tid: u32,
-    /// [`crate::ticks`] when the record's event was over; for [`Record::Read`], when the read began.
+    /// [`crate::ticks`] when the record's event was over; for [`Record::Read`], when the read
+    /// began.
     pub ticks: u64,
 }
 
-/// How long a read took. Kept in units of 16 ticks in 32 bits, which is enough for 30 s at 2.3 GHz; longer ones saturate.
+/// How long a read took. Kept in units of 16 ticks in 32 bits, which is enough for 30 s at 2.3 GHz;
+/// longer ones saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Took(u32);
 

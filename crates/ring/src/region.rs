@@ -30,7 +30,8 @@ struct Shape {
 #[cfg_attr(loom, derive(Default))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
-/// The memory shared by programs and their supervisor. Only atomics, because all of it changes under everyone's feet.
+/// The memory shared by programs and their supervisor. Only atomics, because all of it changes
+/// under everyone's feet.
 #[repr(C, align(64))]
 #[cfg_attr(loom, derive(Default))]
 pub struct Region {
@@ -42,7 +43,8 @@ pub struct Region {
     /// The next position to be reserved.
     pub(crate) tail: Alone<AtomicU64>,
     pub(crate) lost: Alone<AtomicU64>,
-    /// The process that owns each process slot, or 0. Apart from the slots, so that a search touches 2 KiB.
+    /// The process that owns each process slot, or 0. Apart from the slots, so that a search
+    /// touches 2 KiB.
     pub(crate) claims: Alone<[AtomicU32; PROCESS_SLOTS]>,
     pub(crate) processes: [Process; PROCESS_SLOTS],
     slots: [Slot; SLOTS],
@@ -68,10 +70,11 @@ impl Region {
     /// Makes a region of zeroed memory, all but the mark that lets programs attach last.
     ///
     /// # Safety
-    /// `memory` is valid for reads and writes of [`Region::layout_size`] bytes for `'a`, aligned to 64 bytes, and zero
-    /// (a fresh memfd is).
+    /// `memory` is valid for reads and writes of [`Region::layout_size`] bytes for `'a`, aligned to
+    /// 64 bytes, and zero (a fresh memfd is).
     pub unsafe fn initialise<'a>(memory: *mut u8) -> &'a Region {
-        // SAFETY: by the caller's promise; a Region is atomics only, for which zero is valid and sharing is sound.
+        // SAFETY: by the caller's promise; a Region is atomics only, for which zero is valid and sharing is
+        // sound.
         let region = unsafe { &*memory.cast::<Region>() };
         region.set_stall_ticks_min(u64::MAX);
         region.shape.version.store(VERSION, Relaxed);
@@ -116,7 +119,8 @@ impl Region {
         self.closing.load(Relaxed) != 0
     }
 
-    /// Somebody wants to know from where in a program its reads come. Programs look once, as they begin.
+    /// Somebody wants to know from where in a program its reads come. Programs look once, as they
+    /// begin.
     pub fn want_sites(&self) {
         self.sites.fetch_or(1, Relaxed);
     }

@@ -5,8 +5,9 @@
 //! further ones  sequence | 7 words: the rest of the fields, then the path
 //! ```
 //!
-//! Positions count slots since the beginning of time; position `p` lives in slot `p % SLOTS`, in round `r = p - p % SLOTS`.
-//! The sequence word of that slot says (after Vyukov's bounded queue, whose words count positions):
+//! Positions count slots since the beginning of time; position `p` lives in slot `p % SLOTS`, in
+//! round `r = p - p % SLOTS`. The sequence word of that slot says (after Vyukov's bounded queue,
+//! whose words count positions):
 //!
 //! ```text
 //! r          free for position p, or reserved (the tail is beyond p) and not yet committed
@@ -14,14 +15,15 @@
 //! r + SLOTS  consumed or skipped: free for the next round
 //! ```
 //!
-//! By rounds, because then memory that is all zero is an empty ring: a run that posts little touches little of it.
+//! By rounds, because then memory that is all zero is an empty ring: a run that posts little
+//! touches little of it.
 //!
-//! Only the first slot of a record is committed; the others keep `r`, so a dead program's record of any length is a run
-//! of uncommitted slots, skipped one by one without believing anything in them.
+//! Only the first slot of a record is committed; the others keep `r`, so a dead program's record of
+//! any length is a run of uncommitted slots, skipped one by one without believing anything in them.
 //!
-//! A program that was stopped so long that its reservation was skipped and used again may still write into the slots
-//! when it wakes. Its commit fails (the sequence has moved on), but its words may lie among another's: therefore the
-//! checksum, over the position and every word.
+//! A program that was stopped so long that its reservation was skipped and used again may still
+//! write into the slots when it wakes. Its commit fails (the sequence has moved on), but its words
+//! may lie among another's: therefore the checksum, over the position and every word.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -83,8 +85,9 @@ pub(crate) fn span(field_words: usize, path_bytes: usize) -> usize {
     1 + words.saturating_sub(WORDS_FIRST).div_ceil(WORDS_MORE)
 }
 
-/// Sums words times distinct odd numbers: the products do not wait for each other, so a record of one slot costs two or
-/// three nanoseconds. It is there against accidents, not against forgery: a program may lie in its own name anyway.
+/// Sums words times distinct odd numbers: the products do not wait for each other, so a record of
+/// one slot costs two or three nanoseconds. It is there against accidents, not against forgery: a
+/// program may lie in its own name anyway.
 pub(crate) struct Checksum {
     sum: u64,
     factor: u64,

@@ -1,5 +1,5 @@
-//! The ring against a model: random programs that post, stop, die and wake up late, and a supervisor that reads and
-//! skips. Then real threads.
+//! The ring against a model: random programs that post, stop, die and wake up late, and a
+//! supervisor that reads and skips. Then real threads.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::collections::{HashMap, HashSet};
@@ -174,8 +174,9 @@ fn path_of(id: u64, random: &mut Random) -> Vec<u8> {
     (0..bytes).map(|at| (at as u64 * 31 + id) as u8).collect()
 }
 
-/// What was committed comes out once, in order, unchanged; what was not committed comes out never. A late program that
-/// scribbles over a slot in its next use may destroy that record, but never alter it.
+/// What was committed comes out once, in order, unchanged; what was not committed comes out never.
+/// A late program that scribbles over a slot in its next use may destroy that record, but never
+/// alter it.
 fn programs_that_die_and_wake_late(seed: u64) {
     let region = region();
     let mut consumer = Consumer::new(region);

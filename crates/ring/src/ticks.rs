@@ -1,6 +1,7 @@
 //! The clock of the records: the cheapest one that all processors agree on.
 
-/// The time now, in ticks: the time-stamp counter on x86-64, nanoseconds of `CLOCK_MONOTONIC` elsewhere.
+/// The time now, in ticks: the time-stamp counter on x86-64, nanoseconds of `CLOCK_MONOTONIC`
+/// elsewhere.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn ticks() -> u64 {
@@ -8,7 +9,8 @@ pub fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The time now, in ticks: the time-stamp counter on x86-64, nanoseconds of `CLOCK_MONOTONIC` elsewhere.
+/// The time now, in ticks: the time-stamp counter on x86-64, nanoseconds of `CLOCK_MONOTONIC`
+/// elsewhere.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub fn ticks() -> u64 {

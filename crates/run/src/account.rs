@@ -1,4 +1,5 @@
-//! The account of a run: what was read, how long the program stood still for it, what was read ahead and what became of it.
+//! The account of a run: what was read, how long the program stood still for it, what was read
+//! ahead and what became of it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub struct ProgramAccount {
     pub bytes: u64,
     /// Time in those that had to wait.
     pub stall: Duration,
-    /// Blocks that, as far as foresee knew, were neither in memory nor on their way when they were read.
+    /// Blocks that, as far as foresee knew, were neither in memory nor on their way when they were
+    /// read.
     pub missed: u64,
 }
 
@@ -65,7 +67,8 @@ pub struct Account {
     pub bytes: u64,
     /// Time spent in reads that had to wait ([`crate::supervisor::STALL_MIN`] and longer).
     pub stall: Duration,
-    /// Programs that were watched, if only from outside. 0: the command could not be (one of another user).
+    /// Programs that were watched, if only from outside. 0: the command could not be (one of
+    /// another user).
     pub programs: u32,
     /// What each program read, in the order in which they appeared.
     pub by_program: Vec<ProgramAccount>,
@@ -77,8 +80,8 @@ pub struct Account {
     pub bytes_ahead: u64,
     /// How reads ahead were made: io_uring or threads.
     pub method: &'static str,
-    /// Whose runs the profile is of, if one was found: "own", the same command's, "alike", one nearly the
-    /// same, or "related", others like it.
+    /// Whose runs the profile is of, if one was found: "own", the same command's, "alike", one
+    /// nearly the same, or "related", others like it.
     pub profile_of: Option<&'static str>,
     /// The steps it has.
     pub profile_steps: Option<usize>,
@@ -99,8 +102,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// From what the supervisor counted, and what of the run itself only whoever started it knows. What it costs is what this
-    /// process has cost so far.
+    /// From what the supervisor counted, and what of the run itself only whoever started it knows.
+    /// What it costs is what this process has cost so far.
     pub fn new(tally: Tally, elapsed: Duration, ending: Ending, start_up: Duration) -> Self {
         let Tally {
             by_program,
@@ -140,8 +143,9 @@ impl Account {
         }
     }
 
-    /// Bytes that came from devices and were read in ways that were not seen, as far as can be told: what was seen may have been in
-    /// memory, and what was given may have come from a pipe. What io_uring gives is not counted as given; where it was used, pages of
+    /// Bytes that came from devices and were read in ways that were not seen, as far as can be
+    /// told: what was seen may have been in memory, and what was given may have come from a
+    /// pipe. What io_uring gives is not counted as given; where it was used, pages of
     /// mapped files are among these.
     pub fn bytes_unseen(&self) -> Option<u64> {
         let is_by_uring = self.unseen.iter().any(|it| it.why == Unseen::Uring);

@@ -1,4 +1,5 @@
-//! A program that is run for somebody: started as whoever started us would have, and sent the signals that are meant for it.
+//! A program that is run for somebody: started as whoever started us would have, and sent the
+//! signals that are meant for it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,14 +19,16 @@ const LEFT_TO_PROGRAM: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 #[derive(Clone, Copy)]
 pub struct Meant {
     blocked: libc::sigset_t,
-    /// What was to be done at a child's end. If that was to ignore it, nobody could wait for the program.
+    /// What was to be done at a child's end. If that was to ignore it, nobody could wait for the
+    /// program.
     child_ended: libc::sighandler_t,
 }
 
 impl Meant {
     /// As it is now.
     pub fn now() -> Self {
-        // SAFETY: nothing is changed; what is there is written to, or stays zero, which is nothing and the default.
+        // SAFETY: nothing is changed; what is there is written to, or stays zero, which is nothing and the
+        // default.
         unsafe {
             let (mut blocked, mut action): (_, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
             libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut blocked);
@@ -174,7 +177,8 @@ impl DescriptorLimit {
     }
 }
 
-/// A program that finds all as whoever started us meant it, with these variables added to its environment.
+/// A program that finds all as whoever started us meant it, with these variables added to its
+/// environment.
 ///
 /// # Panics
 /// Without a word: whoever takes commands asks for one.

@@ -65,7 +65,8 @@ fn between(one: Reading, other: Reading) -> f64 {
 mod tests {
     use super::*;
 
-    /// A clock of 2 ticks a nanosecond, read at this time by somebody who was kept waiting in between.
+    /// A clock of 2 ticks a nanosecond, read at this time by somebody who was kept waiting in
+    /// between.
     fn reading(begun: Instant, nanoseconds: u64, kept_waiting: u64) -> Reading {
         let time = begun + Duration::from_nanos(nanoseconds + kept_waiting);
         let width = 2 * (kept_waiting + 20);

@@ -1,12 +1,14 @@
-//! Hands the region to those of a run's programs that may not open it by its path: another user's, and those in a user namespace of
-//! their own, may not look at our descriptors.
+//! Hands the region to those of a run's programs that may not open it by its path: another user's,
+//! and those in a user namespace of their own, may not look at our descriptors.
 //!
-//! A datagram socket is called as the path is. Who sends it what the path's link says is sent the descriptor. The kernel shows that text
-//! to those alone who may trace one of the run's programs, and could have the region from that: it holds the region's random name,
-//! which is in the programs' environment and in `/proc`.
+//! A datagram socket is called as the path is. Who sends it what the path's link says is sent the
+//! descriptor. The kernel shows that text to those alone who may trace one of the run's programs,
+//! and could have the region from that: it holds the region's random name, which is in the
+//! programs' environment and in `/proc`.
 //!
-//! The socket's name is abstract: it lies in no directory, and is gone with us. A datagram is answered at once or not at all, so that
-//! whoever sends many takes up nothing but the kernel's short queue.
+//! The socket's name is abstract: it lies in no directory, and is gone with us. A datagram is
+//! answered at once or not at all, so that whoever sends many takes up nothing but the kernel's
+//! short queue.
 
 use std::cell::Cell;
 use std::io;
@@ -17,7 +19,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// Requests answered before the others of who waits for us have their turn.
 const AT_ONCE: usize = 16;
-/// Wrong words after which nobody is heard any more: programs of the run know the right one, so somebody guesses, or keeps us busy.
+/// Wrong words after which nobody is heard any more: programs of the run know the right one, so
+/// somebody guesses, or keeps us busy.
 const STRANGERS_MAX: u32 = 1000;
 /// Longer than any word of ours.
 const WORD_BYTES_MAX: usize = 64;
@@ -77,8 +80,8 @@ impl Handover {
         let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
         // A header, and a descriptor behind it.
         let mut control = [0u64; 3];
-        // SAFETY: zero is valid for all of it; what is pointed to lives through the call; the control message fits in its buffer,
-        // which is aligned for its header.
+        // SAFETY: zero is valid for all of it; what is pointed to lives through the call; the control
+        // message fits in its buffer, which is aligned for its header.
         unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_name = asker.address.as_ptr().cast_mut().cast();

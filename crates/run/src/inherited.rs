@@ -1,7 +1,8 @@
 //! What whoever started us meant for the program.
 //!
-//! Rust's runtime changes some of it before `main`: it opens standard descriptors that are closed, and ignores SIGPIPE. The program
-//! gets both as they were. And what the program has inherited is its own alone: what it closes must be closed.
+//! Rust's runtime changes some of it before `main`: it opens standard descriptors that are closed,
+//! and ignores SIGPIPE. The program gets both as they were. And what the program has inherited is
+//! its own alone: what it closes must be closed.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::RawFd;
@@ -23,7 +24,8 @@ const DESCRIPTORS_GUESSED: RawFd = 1024;
 static LOOK: extern "C" fn(c_int, *const *mut c_char) = look;
 
 extern "C" fn look(count: c_int, arguments: *const *mut c_char) {
-    // SAFETY: no new action is given, and the old one is filled in or stays zero, which is the default one.
+    // SAFETY: no new action is given, and the old one is filled in or stays zero, which is the default
+    // one.
     let pipe = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action);
@@ -35,7 +37,8 @@ extern "C" fn look(count: c_int, arguments: *const *mut c_char) {
         closed.store(unsafe { libc::fcntl(fd as i32, libc::F_GETFD) } < 0, Relaxed);
     }
     if cfg!(target_env = "gnu") && count > 0 {
-        // SAFETY: so many arguments are there, as strings, the first and the last among them; the kernel puts them in a row.
+        // SAFETY: so many arguments are there, as strings, the first and the last among them; the kernel
+        // puts them in a row.
         unsafe {
             let (first, last) = (*arguments, *arguments.add(count as usize - 1));
             let end = last.add(CStr::from_ptr(last).to_bytes().len());
@@ -59,9 +62,11 @@ pub fn restore() {
     }
 }
 
-/// Closes what was inherited, but for those of the first three that are kept: the others of these lead nowhere from now on.
+/// Closes what was inherited, but for those of the first three that are kept: the others of these
+/// lead nowhere from now on.
 pub fn let_go(kept: [bool; 3]) {
-    // SAFETY: a string, and no pointers otherwise. Nobody in this process uses what is closed: we opened none of it.
+    // SAFETY: a string, and no pointers otherwise. Nobody in this process uses what is closed: we
+    // opened none of it.
     unsafe {
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         for (fd, _) in kept.into_iter().enumerate().filter(|(_, kept)| !kept) {
@@ -90,7 +95,8 @@ fn open_descriptors() -> Vec<RawFd> {
     }
 }
 
-/// Marks what was inherited to be closed at exec. Makes no memory, for a child between fork and exec.
+/// Marks what was inherited to be closed at exec. Makes no memory, for a child between fork and
+/// exec.
 pub fn close_at_exec() {
     // SAFETY: no pointers. Not known before Linux 5.11, where the loop does.
     if unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) } == 0 {
@@ -102,15 +108,16 @@ pub fn close_at_exec() {
     }
 }
 
-/// Goes by another name than the launcher: who ends all processes of that name (`pkill foresee`) must not be taken for one who signals
-/// the group.
+/// Goes by another name than the launcher: who ends all processes of that name (`pkill foresee`)
+/// must not be taken for one who signals the group.
 pub fn rename(launcher: i32) {
     // SAFETY: a string.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"supervisor".as_ptr()) };
     let (place, bytes) = (ARGUMENTS.load(Relaxed), ARGUMENT_BYTES.load(Relaxed));
     let title = format!("supervisor of {launcher}");
     if !place.is_null() {
-        // SAFETY: so many bytes are the arguments' own, and writable; whoever wanted to know them has asked by now.
+        // SAFETY: so many bytes are the arguments' own, and writable; whoever wanted to know them has asked
+        // by now.
         let arguments = unsafe { std::slice::from_raw_parts_mut(place, bytes) };
         arguments.fill(0);
         let length = title.len().min(bytes);

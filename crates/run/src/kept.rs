@@ -1,4 +1,5 @@
-//! Files that are kept for later runs: written only where nobody else can meddle, read only if nobody else has.
+//! Files that are kept for later runs: written only where nobody else can meddle, read only if
+//! nobody else has.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
@@ -48,8 +49,9 @@ impl Directory {
             fd => unsafe { File::from_raw_fd(fd) },
         };
         let written = file.write_all(contents).and_then(|()| {
-            // ext4 writes out what replaces a file before this returns, which takes a millisecond. A crash may cost the file.
-            // SAFETY: both names are strings. That there is nothing to remove is no error.
+            // ext4 writes out what replaces a file before this returns, which takes a millisecond. A crash may
+            // cost the file. SAFETY: both names are strings. That there is nothing to remove is no
+            // error.
             let renamed = unsafe {
                 libc::unlinkat(at, name.as_ptr(), 0);
                 libc::renameat(at, unfinished.as_ptr(), at, name.as_ptr())
@@ -85,8 +87,8 @@ pub(crate) enum Unreadable {
     Damaged(String),
 }
 
-/// Reads what is a regular file of our own and not too long. Anything else may have been put there by somebody who wishes us ill: it
-/// is not followed, not waited for, and not read.
+/// Reads what is a regular file of our own and not too long. Anything else may have been put there
+/// by somebody who wishes us ill: it is not followed, not waited for, and not read.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(Vec<u8>, File), Unreadable> {
     let unreadable = |error: io::Error| match error.raw_os_error() {
         // That nothing can be kept here is told by who would keep it.

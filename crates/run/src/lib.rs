@@ -1,12 +1,12 @@
 //! foresee runs beside unmodified programs: it learns what they read, and reads ahead for them.
 //!
 //! [`run::Run`] is the way in: a command goes in, an [`account::Account`] comes out. In between,
-//! [`supervisor::Supervisor`] takes what the programs do ([`source`]), the manager decides, and the page-cache host
-//! ([`host`]) carries it out. Hints come from the command's words ([`hints`]), from a recorded run ([`profile`]), and from
-//! what the program tells the kernel.
+//! [`supervisor::Supervisor`] takes what the programs do ([`source`]), the manager decides, and the
+//! page-cache host ([`host`]) carries it out. Hints come from the command's words ([`hints`]), from
+//! a recorded run ([`profile`]), and from what the program tells the kernel.
 //!
-//! Two stand beside all that: [`stripe`], one file dealt out over several disks, and [`source::fanotify`], which records what any process
-//! reads.
+//! Two stand beside all that: [`stripe`], one file dealt out over several disks, and
+//! [`source::fanotify`], which records what any process reads.
 
 pub mod account;
 pub mod child;

@@ -1,8 +1,8 @@
 //! Files by name: the numbers under which the manager knows them.
 //!
-//! A path is a file here, even if two paths lead to one inode: inodes are used again as soon as they are free, and a
-//! program's temporary files would lend their names to whatever comes next. What is behind a path may change; then its
-//! inode tells.
+//! A path is a file here, even if two paths lead to one inode: inodes are used again as soon as
+//! they are free, and a program's temporary files would lend their names to whatever comes next.
+//! What is behind a path may change; then its inode tells.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,8 @@ use foresee_manager::FileId;
 /// What identifies a file whatever it is called, as long as it exists: device and inode.
 pub type Identity = (u64, u64);
 
-/// Names that are followed at most. Some 200 bytes each; a program that looks at more files is followed no further.
+/// Names that are followed at most. Some 200 bytes each; a program that looks at more files is
+/// followed no further.
 const NAMES_MAX: usize = 1 << 20;
 
 /// Bytes of names at most.
@@ -25,7 +26,8 @@ const NAMES_BYTES_MAX: usize = 1 << 27;
 #[derive(Default)]
 pub struct Names {
     paths: Vec<Arc<OsStr>>,
-    /// By their bytes: all are tidied ([`absolute`]), and to take one apart costs more than to compare it.
+    /// By their bytes: all are tidied ([`absolute`]), and to take one apart costs more than to
+    /// compare it.
     by_path: HashMap<Arc<OsStr>, FileId>,
     identities: HashMap<FileId, Identity>,
     bytes: usize,
@@ -70,7 +72,8 @@ impl Names {
     }
 }
 
-/// `path` as seen from `base`, without empty and `.` components. `..` stays: what it means depends on links.
+/// `path` as seen from `base`, without empty and `.` components. `..` stays: what it means depends
+/// on links.
 pub fn absolute(base: &Path, path: &[u8]) -> PathBuf {
     base.join(OsStr::from_bytes(path)).components().collect()
 }

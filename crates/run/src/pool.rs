@@ -1,5 +1,5 @@
-//! Threads for what may block: started as tasks come and wait, up to a limit, and told to end when the pool is dropped. A thread that
-//! is stuck in the kernel is not waited for.
+//! Threads for what may block: started as tasks come and wait, up to a limit, and told to end when
+//! the pool is dropped. A thread that is stuck in the kernel is not waited for.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +17,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A task of so long, in which its thread waited, shows that more threads help. Shorter waits are for one another.
+/// A task of so long, in which its thread waited, shows that more threads help. Shorter waits are
+/// for one another.
 const WAIT_MIN: Duration = Duration::from_micros(50);
 /// If no task was begun for so long, though there are some, threads may all wait.
 const STUCK_AFTER: Duration = Duration::from_micros(500);
@@ -49,8 +50,8 @@ pub struct Pool<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> Pool<T> {
-    /// A pool without threads. It gets one for each task that no other is free for, up to `unasked`; more only where tasks wait for
-    /// something, up to `threads_max`.
+    /// A pool without threads. It gets one for each task that no other is free for, up to
+    /// `unasked`; more only where tasks wait for something, up to `threads_max`.
     pub fn new(threads_max: usize, unasked: usize, work: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self::with_stacks(STACK_BYTES, threads_max, unasked, work)
     }
@@ -119,7 +120,8 @@ impl<T: Send + 'static> Pool<T> {
 }
 
 impl<T: Send + 'static> Shared<T> {
-    /// Starts so many threads more, as far as there are tasks for them. Those there are do it, if no more can be had.
+    /// Starts so many threads more, as far as there are tasks for them. Those there are do it, if
+    /// no more can be had.
     fn grow(self: &Arc<Self>, queue: &mut Queue<T>, more: usize) {
         let wanted = queue.tasks.len().saturating_sub(queue.idle);
         for _ in 0..more.min(wanted).min(self.threads_max.saturating_sub(queue.threads)) {

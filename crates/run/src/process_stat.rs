@@ -8,8 +8,8 @@ const STATE: usize = 0;
 const PARENT: usize = 1;
 const MAJOR_FAULTS: usize = 9;
 
-/// Its fields behind the name, which is in parentheses and may hold anything; None if there is none such. `of` is its place below
-/// `/proc`: a number, or `self/task/` and one.
+/// Its fields behind the name, which is in parentheses and may hold anything; None if there is none
+/// such. `of` is its place below `/proc`: a number, or `self/task/` and one.
 fn field(of: impl Display, number: usize) -> Option<String> {
     let stat = std::fs::read(format!("/proc/{of}/stat")).ok()?;
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
@@ -27,7 +27,8 @@ pub(crate) fn parent(of: impl Display) -> Option<u32> {
     field(of, PARENT)?.parse().ok().filter(|&parent| parent > 0)
 }
 
-/// Whether it stands still outside of a system call: it waits for a page of a file that it has mapped, unless somebody stopped it.
+/// Whether it stands still outside of a system call: it waits for a page of a file that it has
+/// mapped, unless somebody stopped it.
 pub(crate) fn is_in_fault(process: u32) -> bool {
     std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
         && state(process) == Some(b'D')
@@ -38,13 +39,14 @@ pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
     field(of, MAJOR_FAULTS)?.parse().ok()
 }
 
-/// What a process, and those of its children that it has waited for, were given by reads of any kind, and what of that, or ahead of it,
-/// the kernel read from devices for them.
+/// What a process, and those of its children that it has waited for, were given by reads of any
+/// kind, and what of that, or ahead of it, the kernel read from devices for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transfers {
     /// By reads of files, pipes, terminals and whatever else is read.
     pub given: u64,
-    /// For those reads, for the kernel's readahead, and for pages of mapped files; what foresee read ahead is not among it.
+    /// For those reads, for the kernel's readahead, and for pages of mapped files; what foresee
+    /// read ahead is not among it.
     pub from_devices: u64,
 }
 

@@ -1,8 +1,9 @@
-//! The programs of a run, as its user knows them: by name. What several processes of one program did is told together, and to
-//! a policy that takes advice they are one reader.
+//! The programs of a run, as its user knows them: by name. What several processes of one program
+//! did is told together, and to a policy that takes advice they are one reader.
 //!
-//! A process would be too little: a program that is started again and again (a compiler, `rg` in a loop) leaves pages that are
-//! nobody's each time it ends, and its advice would say nothing of them.
+//! A process would be too little: a program that is started again and again (a compiler, `rg` in a
+//! loop) leaves pages that are nobody's each time it ends, and its advice would say nothing of
+//! them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +37,8 @@ pub struct Program {
     pub counters: Counters,
     /// Blocks that its reads found absent, of the reads that were posted.
     pub missed: u64,
-    /// It did not tell of itself, and was seen from outside: so were its reads, as far as they are told.
+    /// It did not tell of itself, and was seen from outside: so were its reads, as far as they are
+    /// told.
     pub is_from_outside: bool,
 }
 

@@ -64,7 +64,8 @@ pub enum Failure {
     Command(io::Error, String),
     /// What was asked for cannot be.
     Wrong(String),
-    /// Something foresee needs is not there. The command has not been started, and may run without us.
+    /// Something foresee needs is not there. The command has not been started, and may run without
+    /// us.
     Unable(String),
     /// Whoever started us has killed the launcher, and nobody waits for us any more.
     Abandoned,
@@ -101,8 +102,9 @@ pub struct Ran {
 }
 
 impl Run<'_> {
-    /// Runs the command to its end. Two processes come back from where one went in: this returns in the one beside the program, and
-    /// the other ends as the program did as soon as this one has ended (see [`crate::launch`]).
+    /// Runs the command to its end. Two processes come back from where one went in: this returns in
+    /// the one beside the program, and the other ends as the program did as soon as this one
+    /// has ended (see [`crate::launch`]).
     ///
     /// There must be no other thread.
     pub fn go(self) -> Result<Ran, Failure> {
@@ -132,7 +134,8 @@ impl Run<'_> {
                 return unforeseen(&mut companion, &error);
             }
         };
-        // A directory may have been removed under us. Then there is nothing to know a run by, and it runs unforeseen.
+        // A directory may have been removed under us. Then there is nothing to know a run by, and it runs
+        // unforeseen.
         let directory = std::env::current_dir().ok();
         let words = directory.as_ref().filter(|_| self.words).map(|it| read_words(&self.command, it));
         let program = executed
@@ -203,8 +206,8 @@ struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// What earlier runs read that this one may read too, and why more is not to be known. Of a command whose words tell what it reads
-    /// (`is_told`) other runs say nothing.
+    /// What earlier runs read that this one may read too, and why more is not to be known. Of a
+    /// command whose words tell what it reads (`is_told`) other runs say nothing.
     fn look_up(&self, store: Option<&Store>, given: Option<Profile>, is_told: bool) -> (Earlier, Option<String>) {
         let &Command { words, directory, program } = self;
         let loaded = store.map(|store| store.load(words, directory, program)).transpose();
@@ -258,8 +261,9 @@ fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Fai
     }
 }
 
-/// Runs a command whose programs post to the region of this name: a supervisor that several runs share. Returns, beside the program as
-/// [`Run::go`] does, how it ended, how long it took, and what it took to start it.
+/// Runs a command whose programs post to the region of this name: a supervisor that several runs
+/// share. Returns, beside the program as [`Run::go`] does, how it ended, how long it took, and what
+/// it took to start it.
 pub fn run_beside(
     command: &[OsString],
     region_name: OsString,

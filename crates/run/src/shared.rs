@@ -1,4 +1,5 @@
-//! The region that a run's programs post to: memory with a name that only this process's descriptors have.
+//! The region that a run's programs post to: memory with a name that only this process's
+//! descriptors have.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -67,8 +68,8 @@ impl SharedRegion {
         unsafe { &*self.memory.cast::<Region>() }
     }
 
-    /// Where programs find it, which is gone with this process, and what they know it by: in another PID namespace the same path
-    /// leads to a stranger's file.
+    /// Where programs find it, which is gone with this process, and what they know it by: in
+    /// another PID namespace the same path leads to a stranger's file.
     pub fn path(&self) -> PathBuf {
         format!("{}:{}", path_of(&self.file), self.name).into()
     }

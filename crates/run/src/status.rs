@@ -1,7 +1,8 @@
 //! A run's state, told to whoever of the same user asks while it goes on: `foresee top`.
 //!
-//! The companion listens on an abstract socket that is named after the user and the process: nothing goes stale, and a run that was
-//! killed is not found. Who connects is sent the state as it is, and nothing is read from it.
+//! The companion listens on an abstract socket that is named after the user and the process:
+//! nothing goes stale, and a run that was killed is not found. Who connects is sent the state as it
+//! is, and nothing is read from it.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -74,7 +75,8 @@ fn peer(stream: &UnixStream) -> Option<u32> {
     (asked == 0).then_some(credentials.uid)
 }
 
-/// The states of this user's runs that are under way, in the order of their processes; root sees everybody's.
+/// The states of this user's runs that are under way, in the order of their processes; root sees
+/// everybody's.
 ///
 /// # Errors
 /// If it cannot be found which there are.

@@ -1,4 +1,5 @@
-//! Whether the command itself can be watched. Of what it starts, the preload library says the same (`bindings/preload/src/exec.rs`).
+//! Whether the command itself can be watched. Of what it starts, the preload library says the same
+//! (`bindings/preload/src/exec.rs`).
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};

@@ -1,4 +1,5 @@
-//! The page-cache host is a host as all are: on files of a real file system, by io_uring and by threads.
+//! The page-cache host is a host as all are: on files of a real file system, by io_uring and by
+//! threads.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -135,7 +136,8 @@ fn watched(path: &Path) -> impl FnMut() -> (usize, usize) + use<> {
     move || {
         let mut buffer = [0; 4096];
         while let Ok(bytes) = events.read(&mut buffer) {
-            // Of a file that is watched itself events have no names: each is four words, and the second is what happened.
+            // Of a file that is watched itself events have no names: each is four words, and the second is what
+            // happened.
             for event in buffer[..bytes].chunks_exact(16) {
                 let what = u32::from_ne_bytes(event[4..8].try_into().unwrap());
                 counts.0 += usize::from(what & libc::IN_OPEN != 0);

@@ -1,4 +1,5 @@
-//! Striped files: every byte comes back, whatever the sizes; what is wrong with a set is said; nothing is left of what failed.
+//! Striped files: every byte comes back, whatever the sizes; what is wrong with a set is said;
+//! nothing is left of what failed.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown};

@@ -1,5 +1,6 @@
-//! Requests a second through the manager, a run at a time on one thread: `cargo bench -p foresee-sim`, or with a trace,
-//! a policy and sizes: `cargo bench -p foresee-sim -- TRACE lru 1000 15000`.
+//! Requests a second through the manager, a run at a time on one thread: `cargo bench -p
+//! foresee-sim`, or with a trace, a policy and sizes: `cargo bench -p foresee-sim -- TRACE lru 1000
+//! 15000`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

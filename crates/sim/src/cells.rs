@@ -7,7 +7,8 @@ use std::thread;
 /// Is told, from any thread, how much of how much is done.
 pub type Progress<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
-/// What `run` makes of each cell, in their order. `run` must not depend on the order in which it is called.
+/// What `run` makes of each cell, in their order. `run` must not depend on the order in which it is
+/// called.
 pub fn map<C: Sync, R: Send + Sync>(cells: &[C], progress: &Progress<'_>, run: impl Fn(&C) -> R + Sync) -> Vec<R> {
     let results: Vec<OnceLock<R>> = cells.iter().map(|_| OnceLock::new()).collect();
     let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));

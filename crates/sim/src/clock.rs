@@ -1,4 +1,5 @@
-//! The virtual clock: what is to happen, in the order of (time, when it was put down). Nothing else moves time.
+//! The virtual clock: what is to happen, in the order of (time, when it was put down). Nothing else
+//! moves time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -8,7 +9,8 @@ use foresee_manager::Time;
 /// What is to happen, and the time it is now.
 pub(crate) struct Clock<T> {
     now: Time,
-    /// (time, sequence) of all that is to happen. The sequence settles ties, so that a run is the same every time.
+    /// (time, sequence) of all that is to happen. The sequence settles ties, so that a run is the
+    /// same every time.
     heap: BinaryHeap<Reverse<(Time, u64)>>,
     ahead: BTreeMap<u64, T>,
     sequence: u64,

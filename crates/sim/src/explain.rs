@@ -1,7 +1,8 @@
 //! Why a block was fetched, kept, given up: from what the manager was told and what it did.
 //!
-//! A [`Witness`] is shown every event of a run, of a trace or of a log, and tells what happened to one block or one file, or all that
-//! happened at one moment, in sentences. What the future brought stands there too: whether what was given up was read again.
+//! A [`Witness`] is shown every event of a run, of a trace or of a log, and tells what happened to
+//! one block or one file, or all that happened at one moment, in sentences. What the future brought
+//! stands there too: whether what was given up was read again.
 //!
 //! Worked example: block 3 under LRU, two pages, blocks 3 4 5 3 read:
 //!
@@ -69,14 +70,16 @@ pub struct Witness<'a> {
     read_last: HashMap<Block, u64>,
     /// The moment asked about, once it has come.
     moment: Option<Time>,
-    /// Of the block asked about: blocks read, and blocks given up, since it was read; when it was given up.
+    /// Of the block asked about: blocks read, and blocks given up, since it was read; when it was
+    /// given up.
     since: HashSet<Block>,
     others_given_up: u64,
     given_up_at: Option<u64>,
     was: Option<(State, bool)>,
     /// That it is worth less than any page is said once, until it is worth more.
     declined_told: bool,
-    /// How the first block of the file asked about stood before the event, and whether anything of it was fetched.
+    /// How the first block of the file asked about stood before the event, and whether anything of
+    /// it was fetched.
     stood: Standing,
     is_fetched: bool,
     /// What was found out.
@@ -86,8 +89,8 @@ pub struct Witness<'a> {
 }
 
 impl<'a> Witness<'a> {
-    /// A witness of a run under this policy; `names` are the files' names and `processes` the readers' process numbers, by their
-    /// numbers, as far as they are known.
+    /// A witness of a run under this policy; `names` are the files' names and `processes` the
+    /// readers' process numbers, by their numbers, as far as they are known.
     pub fn new(question: Question, policy: &'a str, names: Vec<String>, processes: &'a [i32]) -> Self {
         Witness {
             question,
@@ -352,7 +355,8 @@ impl<'a> Witness<'a> {
         self.say(now, format!("{why}: {facts}{price}"));
     }
 
-    /// What the page of a block that was just given up was worth, and what beat it, unless that is at any price.
+    /// What the page of a block that was just given up was worth, and what beat it, unless that is
+    /// at any price.
     fn price_of(&self, block: Block, manager: &Manager) -> String {
         let Some(weighed) = manager.weighed().iter().find(|it| it.goes && it.block == block) else {
             return String::new();

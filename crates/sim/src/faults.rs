@@ -1,4 +1,5 @@
-//! What goes wrong on purpose: fetches that fail, are delayed, or overtake one another. The same seed does the same harm.
+//! What goes wrong on purpose: fetches that fail, are delayed, or overtake one another. The same
+//! seed does the same harm.
 
 /// How much goes wrong. The shares are of all fetches, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,8 +41,8 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// True once in 1/share calls. Draws nothing where nothing can happen, so that a plan without a kind of fault is not
-    /// changed by its kind being there.
+    /// True once in 1/share calls. Draws nothing where nothing can happen, so that a plan without a
+    /// kind of fault is not changed by its kind being there.
     fn happens(&mut self, share: f64) -> bool {
         share > 0.0 && (self.next() >> 11) as f64 / (1_u64 << 53) as f64 <= share
     }

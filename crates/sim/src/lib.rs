@@ -2,14 +2,15 @@
 //!
 //! There are two ways to run one:
 //!
-//! - **[`untimed`]**: a trace through a policy, nothing takes time. It answers what hits and what misses, at tens of
-//!   millions of requests a second, for many policies and sizes at once.
-//! - **[`host`]**: the simulated host. Readers think, read and wait; devices take their time; things go wrong as planned.
-//!   It answers how long a program stalls. [`timed`] runs a trace on it.
+//! - **[`untimed`]**: a trace through a policy, nothing takes time. It answers what hits and what
+//!   misses, at tens of millions of requests a second, for many policies and sizes at once.
+//! - **[`host`]**: the simulated host. Readers think, read and wait; devices take their time;
+//!   things go wrong as planned. It answers how long a program stalls. [`timed`] runs a trace on
+//!   it.
 //!
-//! [`device`] holds the devices, among them models of the papers' disks, compared with measured ones by
-//! [`device::validate`]. [`trace`] reads and writes the formats, [`load`] holds a trace in memory, [`replay`] compares a log
-//! of any host with what the manager does today.
+//! [`device`] holds the devices, among them models of the papers' disks, compared with measured
+//! ones by [`device::validate`]. [`trace`] reads and writes the formats, [`load`] holds a trace in
+//! memory, [`replay`] compares a log of any host with what the manager does today.
 //!
 //! # One example
 //! ```

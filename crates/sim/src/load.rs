@@ -1,7 +1,7 @@
 //! A trace in memory, as compact as it comes, read once and shared by all runs.
 //!
-//! A request is its block's key, 8 bytes; what a trace does not vary (times of a block trace, the reader of a single
-//! process) takes nothing.
+//! A request is its block's key, 8 bytes; what a trace does not vary (times of a block trace, the
+//! reader of a single process) takes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -58,7 +58,8 @@ pub struct Taking {
     pub block_bytes: u64,
     /// Whether writes are left out.
     pub reads_only: bool,
-    /// Whether a request is one block whatever its size, known by where it begins, as libCacheSim takes it.
+    /// Whether a request is one block whatever its size, known by where it begins, as libCacheSim
+    /// takes it.
     pub whole_requests: bool,
     /// The share of the blocks that is taken, chosen by their names' hash; 1: all.
     pub share: f64,
@@ -81,7 +82,8 @@ pub struct Trace {
     pub files: Vec<TracedFile>,
     /// What lies at call sites, where the trace says it.
     pub sites_named: HashMap<Site, String>,
-    /// Blocks asked for, each as often as it was asked for; of a sampled trace, those in the sample.
+    /// Blocks asked for, each as often as it was asked for; of a sampled trace, those in the
+    /// sample.
     pub references: u64,
     keys: Vec<u64>,
     counts: Column<u32>,
@@ -96,10 +98,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a trace: all of it in blocks of so many bytes, or what of it is to be taken. Requests of no bytes are left out.
+    /// Reads a trace: all of it in blocks of so many bytes, or what of it is to be taken. Requests
+    /// of no bytes are left out.
     ///
     /// # Errors
-    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
+    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can
+    /// say.
     pub fn load(path: &Path, format: Option<&'static Format>, taking: impl Into<Taking>) -> Result<Trace, Error> {
         let taking = taking.into();
         Trace::read(path, trace::open(path, format, taking.block_bytes)?, taking)
@@ -108,7 +112,8 @@ impl Trace {
     /// The same from its reader. Errors name this path.
     ///
     /// # Errors
-    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can say.
+    /// If the trace cannot be read, or a number in it is beyond what the manager's block names can
+    /// say.
     pub fn read(path: &Path, mut reader: impl Reader, taking: impl Into<Taking>) -> Result<Trace, Error> {
         let mut loader = Loader::new(taking.into());
         while let Some(request) = reader.next()? {
@@ -168,8 +173,9 @@ impl Trace {
         (Time(time_ns), Event::Reference { reader, site, file: first.file, first: first.index, count, demand })
     }
 
-    /// Lets each reader give this advice: the policies of its levels before its first request, a file's priority before its first
-    /// request to that file; what is read once is done with after each.
+    /// Lets each reader give this advice: the policies of its levels before its first request, a
+    /// file's priority before its first request to that file; what is read once is done with
+    /// after each.
     pub fn advise(&mut self, advice: &AdviceFile) {
         let (mut readers, mut files) = (HashSet::new(), HashSet::new());
         let mut advised = Vec::new();
@@ -240,7 +246,8 @@ impl Trace {
         (0..self.len()).fold(0, |sum, at| sum.saturating_add(self.tooks.get(at)))
     }
 
-    /// How many different blocks there are; of a sampled trace, about how many. To count them takes longer than to read the trace.
+    /// How many different blocks there are; of a sampled trace, about how many. To count them takes
+    /// longer than to read the trace.
     pub fn distinct_blocks(&self) -> u64 {
         self.of_all(self.future().distinct_blocks())
     }

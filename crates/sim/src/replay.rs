@@ -1,5 +1,5 @@
-//! The twin test: a log's events, fed to a manager made from its header, must lead to the actions the log holds, byte for
-//! byte (I8). A log may be packed with gzip or zstd.
+//! The twin test: a log's events, fed to a manager made from its header, must lead to the actions
+//! the log holds, byte for byte (I8). A log may be packed with gzip or zstd.
 
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -83,8 +83,9 @@ pub fn replay(path: &Path) -> Result<Replay, Error> {
     Ok(twin.replay)
 }
 
-/// Makes a log's run again, and lets `watch` look at every event, what the manager did for it, and the manager; `name` hears what files
-/// are called, each before any event of it. What the log says was done is not looked at.
+/// Makes a log's run again, and lets `watch` look at every event, what the manager did for it, and
+/// the manager; `name` hears what files are called, each before any event of it. What the log says
+/// was done is not looked at.
 ///
 /// # Errors
 /// As [`replay`].

@@ -1,18 +1,21 @@
-//! A trace too large, sampled by its blocks (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, FAST '15).
+//! A trace too large, sampled by its blocks (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, FAST
+//! '15).
 //!
-//! A block is in the sample if the hash of its name says so: all of its references are, or none. A cache of C blocks is then as a
-//! cache of R C blocks under the sample of a share R, and each miss there stands for 1 / R. What the sample has too many or too few
-//! references of is taken for hits (the paper's SHARDS_adj): it is the most popular blocks that make the difference.
+//! A block is in the sample if the hash of its name says so: all of its references are, or none. A
+//! cache of C blocks is then as a cache of R C blocks under the sample of a share R, and each miss
+//! there stands for 1 / R. What the sample has too many or too few references of is taken for hits
+//! (the paper's SHARDS_adj): it is the most popular blocks that make the difference.
 //!
 //! ```text
 //! misses = sum of m_b / R                   over the sampled blocks b, each of which missed m_b times
 //! error  = 2 sqrt(sum of m_b^2 (1 - R)) / R     twice the standard error (Horvitz and Thompson, 1952)
 //! ```
 //!
-//! What the error leaves out is what does not scale. A small scaled cache is coarse: some hundred blocks of it are enough. Where
-//! newcomers have one page to themselves, however large the cache, as under `lfu`, they have a larger part of the scaled one; so it is
-//! with `sieve`, as long as the scaled cache is small. Policies that look at neighbours (sequences of blocks) see none in a sample.
-//! A policy says so itself (`Choice::unlike_a_part`).
+//! What the error leaves out is what does not scale. A small scaled cache is coarse: some hundred
+//! blocks of it are enough. Where newcomers have one page to themselves, however large the cache,
+//! as under `lfu`, they have a larger part of the scaled one; so it is with `sieve`, as long as the
+//! scaled cache is small. Policies that look at neighbours (sequences of blocks) see none in a
+//! sample. A policy says so itself (`Choice::unlike_a_part`).
 
 use std::collections::HashMap;
 

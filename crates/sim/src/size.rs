@@ -1,4 +1,5 @@
-//! A cache's size as a user writes it: `1000` blocks, `64MiB`, or `10%` of the trace's different blocks.
+//! A cache's size as a user writes it: `1000` blocks, `64MiB`, or `10%` of the trace's different
+//! blocks.
 
 use crate::load::Trace;
 

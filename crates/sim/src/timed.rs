@@ -1,8 +1,10 @@
-//! A trace on the simulated host: its requests become the steps of readers, one for each of its threads.
+//! A trace on the simulated host: its requests become the steps of readers, one for each of its
+//! threads.
 //!
-//! Each thread is a closed loop: it makes its next request when the one before is served, after the time it thought in
-//! between; and it begins when the thread before it has ended (`chains`). A machine faster or slower than the traced one
-//! therefore sees the same program, not the same moments.
+//! Each thread is a closed loop: it makes its next request when the one before is served, after the
+//! time it thought in between; and it begins when the thread before it has ended (`chains`). A
+//! machine faster or slower than the traced one therefore sees the same program, not the same
+//! moments.
 
 mod chains;
 mod disclosure;
@@ -29,7 +31,8 @@ const UNIT_BLOCKS: u64 = 16;
 pub enum Think {
     /// Not at all: the storage alone is measured.
     None,
-    /// As long as in the trace: from the end of its request before (or the trace's begin) to the begin of this one.
+    /// As long as in the trace: from the end of its request before (or the trace's begin) to the
+    /// begin of this one.
     Traced,
     /// Always so long, in nanoseconds.
     Fixed(u64),
@@ -50,8 +53,9 @@ pub struct Options {
     pub lookup_ns: u64,
 }
 
-/// Makes all runs of what `setup` makes of each configuration, as many at once as there are processors. Results come in the order of
-/// `cells`. `progress` is told how many of the runs are done.
+/// Makes all runs of what `setup` makes of each configuration, as many at once as there are
+/// processors. Results come in the order of `cells`. `progress` is told how many of the runs are
+/// done.
 pub fn sweep(
     setup: impl Fn(Config) -> Setup + Sync,
     cells: &[Cell],

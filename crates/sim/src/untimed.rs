@@ -1,6 +1,7 @@
 //! A trace through a policy without a clock: what hits, what misses. Every fetch arrives at once.
 //!
-//! The trace is loaded once and shared; each combination of policy and size is a run of its own, and runs go in parallel.
+//! The trace is loaded once and shared; each combination of policy and size is a run of its own,
+//! and runs go in parallel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +43,8 @@ pub struct Outcome {
     pub misses: u64,
     /// Of a sampled trace: twice the standard error of `misses`. 0 for a whole one.
     pub misses_error: u64,
-    /// Why a sample does not tell of this policy, and `misses_error` is too small; None where it does, or the trace is whole.
+    /// Why a sample does not tell of this policy, and `misses_error` is too small; None where it
+    /// does, or the trace is whole.
     pub untold: Option<&'static str>,
     /// How the policy classified references, if it does.
     pub patterns: Option<Patterns>,
@@ -61,8 +63,8 @@ impl Outcome {
     }
 }
 
-/// Makes all runs, as many at once as there are processors. Results come in the order of `cells`. `progress` is told, from
-/// any thread, how many requests of how many over all runs are done.
+/// Makes all runs, as many at once as there are processors. Results come in the order of `cells`.
+/// `progress` is told, from any thread, how many requests of how many over all runs are done.
 pub fn sweep(trace: &Trace, cells: &[Cell], progress: &(dyn Fn(u64, u64) + Sync)) -> Vec<Outcome> {
     if cells.iter().any(|cell| cell.policy.is_offline()) {
         trace.future();
@@ -91,8 +93,8 @@ pub fn run(trace: &Trace, cell: &Cell, advance: &dyn Fn(usize)) -> Outcome {
     Outcome { cache_blocks, requests, references, misses, hits: references - misses, misses_error, untold, ..of_sample }
 }
 
-/// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at each, at what the manager did for it and at
-/// the manager.
+/// Makes one run on the requests as they are loaded, sampled or not. `watch` looks at each, at what
+/// the manager did for it and at the manager.
 pub fn run_watched(
     trace: &Trace,
     cell: &Cell,

@@ -1,4 +1,5 @@
-//! No policy is quicker than the bound says, and where nothing stands in its way the bound is reached.
+//! No policy is quicker than the bound says, and where nothing stands in its way the bound is
+//! reached.
 
 use foresee_manager::policy::Registry;
 use foresee_manager::{Config, DeviceId, FileId, ReaderId, Site, Source, Want};
@@ -92,7 +93,8 @@ fn where_nothing_stands_in_the_way_it_is_reached() {
     assert_eq!(told(&scattered(0..6, 0), 100, "aggressive", "servers=2,latency_us=1000"), (3 * ms, 3 * ms));
     // Thought alone: all is here in time.
     assert_eq!(told(&scattered(0..6, 1000), 100, "aggressive", "servers=0,latency_us=1000"), (6 * ms, 6 * ms));
-    // The first block comes in the middle of the thought before it is read, and the rest of the thinking comes after it: 0.667 + ...
+    // The first block comes in the middle of the thought before it is read, and the rest of the
+    // thinking comes after it: 0.667 + ...
     let late = told(&scattered(0..5, 667), 100, "aggressive", "servers=0,latency_us=1000");
     assert_eq!(late, (ms + 4 * 667_000, ms + 4 * 667_000));
     // The link: 4,096 bytes at 1 MB/s, each block.
@@ -101,7 +103,8 @@ fn where_nothing_stands_in_the_way_it_is_reached() {
     assert_eq!(link, (20 * 4_096_000, 20 * 4_096_000));
 }
 
-/// A memory of two pages, three blocks in a cycle: one in two reads needs a fetch, and the link sends one after the other.
+/// A memory of two pages, three blocks in a cycle: one in two reads needs a fetch, and the link
+/// sends one after the other.
 #[test]
 fn what_must_be_fetched_again_counts() {
     let cycle = scattered((0..12).map(|at| at % 3), 0);

@@ -1,12 +1,13 @@
-//! What every device keeps to, whatever it is asked: each request is done once, within bounded time, and one disk moves one
-//! request's data at a time.
+//! What every device keeps to, whatever it is asked: each request is done once, within bounded
+//! time, and one disk moves one request's data at a time.
 
 use foresee_manager::Time;
 use foresee_sim::device::{Choice, Device, DeviceReport, Request, disk};
 use proptest::prelude::*;
 
 const BLOCK_BYTES: u64 = 8192;
-/// The worst a single request of 16 blocks can meet: its seek, a full turn at each track, the electronics.
+/// The worst a single request of 16 blocks can meet: its seek, a full turn at each track, the
+/// electronics.
 const SERVICE_NS_MAX: u64 = 400_000_000;
 
 /// One request: the time since the one before, its first block, blocks, whether it writes.
@@ -43,7 +44,8 @@ fn run(device: &mut dyn Device, asked: &[Asked]) -> Vec<(Request, Time, Time)> {
     }
 }
 
-/// The suite. `bus_bytes_per_s` is what one-at-a-time devices send at most; None: requests go side by side.
+/// The suite. `bus_bytes_per_s` is what one-at-a-time devices send at most; None: requests go side
+/// by side.
 fn conforms(text: &str, bus_bytes_per_s: Option<u64>, asked: &[Asked]) -> DeviceReport {
     let choice: Choice = text.parse().unwrap();
     assert_eq!(choice.to_string().parse(), Ok(choice), "{text}");
@@ -90,7 +92,8 @@ proptest! {
     }
 }
 
-/// Sixteen blocks at a time, one request after the other without a pause, from the beginning of the disk.
+/// Sixteen blocks at a time, one request after the other without a pause, from the beginning of the
+/// disk.
 fn sequential_mb_per_s(text: &str) -> f64 {
     let asked: Vec<Asked> = (0..200).map(|at| (u64::from(at == 0), at * 16, 16, false)).collect();
     let report = conforms(text, None, &asked);
@@ -99,7 +102,8 @@ fn sequential_mb_per_s(text: &str) -> f64 {
 
 #[test]
 fn a_drive_that_reads_ahead_streams_near_its_platter() {
-    // 96 and 57 sectors a turn of 11.1 ms are 4.4 and 2.6 MB/s, less what head switches and the last sectors of tracks take.
+    // 96 and 57 sectors a turn of 11.1 ms are 4.4 and 2.6 MB/s, less what head switches and the last
+    // sectors of tracks take.
     let (hp, rz26) = (sequential_mb_per_s("hp2247"), sequential_mb_per_s("rz26"));
     assert!((3.0..4.4).contains(&hp) && (1.2..2.6).contains(&rz26), "{hp} {rz26}");
     assert!(sequential_mb_per_s("hp2247:bus_kb_per_s=2000") < 2.0);

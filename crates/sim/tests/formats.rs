@@ -1,4 +1,5 @@
-//! What is written can be read back, in every format, packed or not; what is broken is an error that says where.
+//! What is written can be read back, in every format, packed or not; what is broken is an error
+//! that says where.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -344,7 +345,8 @@ fn recording() -> &'static Vec<u8> {
     })
 }
 
-/// As if another tool had written it: it has no checksum that counts, and its damage may go unnoticed.
+/// As if another tool had written it: it has no checksum that counts, and its damage may go
+/// unnoticed.
 fn foreign(recording: &[u8]) -> Vec<u8> {
     let mut bytes = recording.to_vec();
     let creator = bytes.windows(8).rposition(|window| window == b"foresee ").unwrap();

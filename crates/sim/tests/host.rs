@@ -86,7 +86,8 @@ fn one_reader(steps: Vec<Step>) -> Setup {
     setup
 }
 
-/// What is written is in memory without a fetch, and at the device behind its program's back; what is removed is in memory no more.
+/// What is written is in memory without a fetch, and at the device behind its program's back; what
+/// is removed is in memory no more.
 #[test]
 fn programs_write_and_remove() {
     let file = FileId(0);
@@ -135,7 +136,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What happens besides. A view that is taken is given back, or its page could never go and a reader might starve.
+/// What happens besides. A view that is taken is given back, or its page could never go and a
+/// reader might starve.
 fn besides() -> impl Strategy<Value = Vec<(Time, Event)>> {
     let file = || (0..3_u32).prop_map(FileId);
     let events = prop_oneof![

@@ -59,8 +59,8 @@ fn fall_short(percents: &[u64], holds: impl Fn(&Cell<'_>) -> bool + Sync) -> Vec
 }
 
 /// The cells that take longer, by 5.6 and 12 %, are known: a loop that nearly fits, fetched from a
-/// store where a request takes as long as 500 blocks on its link; and one where an arm's page is held
-/// for what a request of its own would cost, though it would have joined another.
+/// store where a request takes as long as 500 blocks on its link; and one where an arm's page is
+/// held for what a request of its own would cost, though it would have joined another.
 #[test]
 fn told_all_it_is_as_quick_as_the_fields_told_policies() {
     let short = fall_short(&[20, 50], |cell| {

@@ -1,5 +1,5 @@
-//! Miss counts that the papers and other simulators give for traces of real systems. The traces are not part of the
-//! repository: where they are absent, the tests say so and pass.
+//! Miss counts that the papers and other simulators give for traces of real systems. The traces are
+//! not part of the repository: where they are absent, the tests say so and pass.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,8 @@ fn trace_path(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// A trace, one block a request. Of the CloudPhysics trace (`version,time,op,size,lbn`), the block at each request's first sector.
+/// A trace, one block a request. Of the CloudPhysics trace (`version,time,op,size,lbn`), the block
+/// at each request's first sector.
 fn load(name: &str) -> Option<Trace> {
     let path = trace_path(name)?;
     if !name.ends_with(".csv.zst") {
@@ -35,7 +36,8 @@ fn misses(trace: &Trace, policy: &str, sizes: &[u64]) -> Vec<u64> {
     sweep(trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect()
 }
 
-/// Misses as libCacheSim 0.3.5 counts them, each object of size 1, with its default parameters. Equal to the request.
+/// Misses as libCacheSim 0.3.5 counts them, each object of size 1, with its default parameters.
+/// Equal to the request.
 const EXACT: &str = "
 cs.trc.gz
     blocks      50     200     600    1000
@@ -94,12 +96,15 @@ cloudPhysicsIO.full.csv.zst
     s3fifo   94559   92990   85689   75564   59311
 ";
 
-/// The same for policies whose papers leave something open, so that two programs may differ by a little:
+/// The same for policies whose papers leave something open, so that two programs may differ by a
+/// little:
 /// - `slru`: libCacheSim's segments are of whole pages, so that of 50 it uses 48.
-/// - `lirs`: libCacheSim's bound on the stack counts HIR pages that are here; ours does not, which makes most of the difference.
+/// - `lirs`: libCacheSim's bound on the stack counts HIR pages that are here; ours does not, which
+///   makes most of the difference.
 ///
-/// `w-tinylfu` is not among them. libCacheSim has no window where the memory is below 100 pages, and then misses always; and it
-/// counts a block twice that enters and leaves the window, but not its uses there, which no sketch of the paper does.
+/// `w-tinylfu` is not among them. libCacheSim has no window where the memory is below 100 pages,
+/// and then misses always; and it counts a block twice that enters and leaves the window, but not
+/// its uses there, which no sketch of the paper does.
 const NEAR: &str = "
 cs.trc.gz
     blocks      50     200     600    1000
@@ -163,7 +168,8 @@ fn misses_are_near_those_of_libcachesim() {
     });
 }
 
-/// Of a loop over more than the memory holds LRU keeps nothing, and these all that fits, but for the page that each miss takes.
+/// Of a loop over more than the memory holds LRU keeps nothing, and these all that fits, but for
+/// the page that each miss takes.
 #[test]
 fn of_a_loop_some_keep_what_fits() {
     let (blocks, pages, passes) = (100, 60, 50);
@@ -212,7 +218,8 @@ fn hit_ratios_of_oltp_are_those_of_arcs_paper() {
     {
         for (misses, percent) in misses(&trace, policy, &sizes).into_iter().zip(percents) {
             let found = 100.0 * (1.0 - misses as f64 / trace.references as f64);
-            // What is printed for ARC at 1,000 pages differs from what its rules give by two hundredths of a point.
+            // What is printed for ARC at 1,000 pages differs from what its rules give by two hundredths of a
+            // point.
             assert!((found - percent).abs() < 0.025, "{policy}: {found} of {percent} percent");
         }
     }

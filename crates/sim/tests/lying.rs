@@ -1,5 +1,5 @@
-//! I10 beside readers that lie: what another reader discloses and does not read takes at most half of the memory from who reads beside
-//! it. On a link, where nobody waits for the other's requests.
+//! I10 beside readers that lie: what another reader discloses and does not read takes at most half
+//! of the memory from who reads beside it. On a link, where nobody waits for the other's requests.
 
 use foresee_manager::{Config, DeviceId, FileId, ReaderId, Site, Source, Trust, Want};
 use foresee_sim::host::{self, HostFile, Reader, Setup, Step};
@@ -11,7 +11,8 @@ const READS: u64 = 2000;
 const BLOCKS: u64 = 1 << 20;
 const LATENCY_NS: u64 = 5_000_000;
 
-/// What a reader reads: so many blocks that lie apart, in turn or by chance, or one after the other.
+/// What a reader reads: so many blocks that lie apart, in turn or by chance, or one after the
+/// other.
 #[derive(Debug, Clone, Copy)]
 enum Reads {
     InTurn(u64),
@@ -36,7 +37,8 @@ impl Reads {
 struct Case {
     honest: Reads,
     liar: Reads,
-    /// Blocks the liar discloses before each of its reads, and of how many one is what it reads next.
+    /// Blocks the liar discloses before each of its reads, and of how many one is what it reads
+    /// next.
     told: u64,
     one_in: u64,
     pages: u64,
@@ -96,7 +98,8 @@ proptest! {
     }
 }
 
-/// Where there is room for all that both read over and over, what is brought in vain takes that room.
+/// Where there is room for all that both read over and over, what is brought in vain takes that
+/// room.
 #[test]
 fn what_is_brought_in_vain_goes_first() {
     for trust in [Trust::Full, Trust::Earned { initial_blocks: 64 }] {

@@ -1,5 +1,5 @@
-//! Parts of a machine that can be added to the simulated host: arrays of disks, one processor, a file system that reads
-//! ahead.
+//! Parts of a machine that can be added to the simulated host: arrays of disks, one processor, a
+//! file system that reads ahead.
 
 use foresee_manager::{Config, DeviceId, DeviceLimits, FileId, Site, Source, Stripe, Want};
 use foresee_sim::host::{Fault, HostFile, Processor, Readahead, Reader, Setup, Step, run};
@@ -8,7 +8,8 @@ use foresee_sim::timed::{self, Options, Think};
 
 const MS: u64 = 1_000_000;
 
-/// A reader of one file of so many blocks of 8 KB, on an array of these devices with units of 8 blocks.
+/// A reader of one file of so many blocks of 8 KB, on an array of these devices with units of 8
+/// blocks.
 fn array(disks: u16, device: &str, policy: &str, blocks: u64, steps: Vec<Step>) -> Setup {
     let stripe = Stripe { disks, unit_blocks: 8 };
     let device_limits = DeviceLimits { outstanding_max: 5, cluster_blocks_max: 8, ..DeviceLimits::default() };
@@ -36,7 +37,8 @@ fn scattered() -> impl Iterator<Item = u64> {
 
 #[test]
 fn a_read_is_dealt_out_to_the_disks_of_its_array() {
-    // Units 0 to 4 on disks 0, 1, 2, 0, 1: from the middle of unit 0 to the middle of unit 4, all at once.
+    // Units 0 to 4 on disks 0, 1, 2, 0, 1: from the middle of unit 0 to the middle of unit 4, all at
+    // once.
     let setup = array(3, "latency_us=1000", "lru", 40, vec![read(4, 32)]);
     let report = run(&setup).unwrap();
     let sent: Vec<_> = report.devices.iter().map(|device| (device.requests, device.bytes / 8192)).collect();
@@ -111,8 +113,9 @@ fn readers_share_the_processor_and_devices_are_asked_meanwhile() {
     setup.readers.push(Reader { id: foresee_manager::ReaderId(2), steps: thinks });
     setup.readers.push(Reader { id: foresee_manager::ReaderId(3), steps: vec![read(0, 1)] });
     let report = run(&setup).unwrap();
-    // The third reader's request interrupts the first's thinking. When it has its block, at 3 ms, the first has had 2 ms of the
-    // processor and the others nothing: the second goes on, as it came before, then the third.
+    // The third reader's request interrupts the first's thinking. When it has its block, at 3 ms, the
+    // first has had 2 ms of the processor and the others nothing: the second goes on, as it came
+    // before, then the third.
     assert_eq!(report.readers.iter().map(|it| it.finished.0 / MS).collect::<Vec<_>>(), [21, 13, 13]);
     assert_eq!(report.readers.iter().map(|it| it.queued_ns / MS).collect::<Vec<_>>(), [11, 3, 10]);
     assert_eq!((report.readers[2].stall_ns, report.processor.unwrap().idle_ns), (3 * MS, 0));
@@ -127,7 +130,8 @@ fn the_file_system_reads_ahead_by_itself() {
     };
     let (none, one_block, osf1) = (stall_ms(Readahead::None), stall_ms(Readahead::OneBlock), stall_ms(Readahead::Osf1));
     assert_eq!(none, 64 * 5);
-    // Blocks 0 and 1 are waited for. Then, of one block: what thinking does not hide, each time. Of clusters: the same for
-    // the second half of the first, and for the second; the others are far enough ahead.
+    // Blocks 0 and 1 are waited for. Then, of one block: what thinking does not hide, each time. Of
+    // clusters: the same for the second half of the first, and for the second; the others are far
+    // enough ahead.
     assert_eq!((one_block, osf1), (2 * 5 + 62 * 2, 2 * 5 + 2 * 2));
 }

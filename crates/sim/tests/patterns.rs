@@ -1,5 +1,6 @@
-//! `pcc` on traces of real systems (004), and what becomes of it where one call site does everything. The traces are not part of
-//! the repository: where they are absent, the tests say so and pass.
+//! `pcc` on traces of real systems (004), and what becomes of it where one call site does
+//! everything. The traces are not part of the repository: where they are absent, the tests say so
+//! and pass.
 
 use std::path::PathBuf;
 
@@ -22,7 +23,8 @@ fn misses(trace: &Trace, policy: &str, cache_blocks: u64) -> u64 {
     sweep(trace, &[Cell { policy: policy.parse().unwrap(), cache_blocks }], &|_, _| {})[0].misses
 }
 
-/// The loops of cscope, with one site for all of it: 4,257 misses are the least there can be, LRU has 6,657.
+/// The loops of cscope, with one site for all of it: 4,257 misses are the least there can be, LRU
+/// has 6,657.
 #[test]
 fn a_loop_is_nearly_optimal() {
     let Some(trace) = load("cs.trc.gz") else { return };
@@ -31,10 +33,11 @@ fn a_loop_is_nearly_optimal() {
     assert!(misses(&trace, "pcc", 600) < 4393, "a loop is seen sooner if samples are chosen by the block");
 }
 
-/// Two programs as one site: as in the paper it does worse than LRU by far. What is irregular is left to the
-/// policy of other pages: with LRU and ARC a small cache loses a little and larger ones gain; with S3-FIFO, which does better on
-/// such a mix than either, all but the largest lose up to 6.5 %, and that one 2: what such a site read in sequence turns with it
-/// (`follow=0`: nothing), which is what loops of few passes gain by.
+/// Two programs as one site: as in the paper it does worse than LRU by far. What is irregular is
+/// left to the policy of other pages: with LRU and ARC a small cache loses a little and larger ones
+/// gain; with S3-FIFO, which does better on such a mix than either, all but the largest lose up to
+/// 6.5 %, and that one 2: what such a site read in sequence turns with it (`follow=0`: nothing),
+/// which is what loops of few passes gain by.
 #[test]
 fn one_site_that_does_everything_falls_back() {
     let Some(trace) = load("multi1.trc.gz") else { return };

@@ -1,4 +1,5 @@
-//! The formats of others: each is recognised, and read to the byte; what is broken is named with its line. Samples are our own.
+//! The formats of others: each is recognised, and read to the byte; what is broken is named with
+//! its line. Samples are our own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -259,7 +260,8 @@ Events (syn): 9 entries
     );
 }
 
-/// Forks share positions, threads share tables, dup shares both; calls are interrupted by others and fail.
+/// Forks share positions, threads share tables, dup shares both; calls are interrupted by others
+/// and fail.
 #[test]
 fn strace_follows_descriptors() {
     let sample = r#"10 100.000000 openat(AT_FDCWD</root>, "f", O_RDONLY) = 3</d/f> <0.000010>

@@ -1,4 +1,5 @@
-//! The twin test on logs of the simulated host: the same events, the same actions; another action is found and named.
+//! The twin test on logs of the simulated host: the same events, the same actions; another action
+//! is found and named.
 
 use std::path::{Path, PathBuf};
 

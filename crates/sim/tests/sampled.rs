@@ -46,7 +46,8 @@ fn the_error_stated_is_the_error_made() {
     assert!(distinct < whole.distinct_blocks() / 50, "{distinct} blocks off");
 }
 
-/// Where it does not hold, that is said: newcomers of a small cache live longer than those of a large one.
+/// Where it does not hold, that is said: newcomers of a small cache live longer than those of a
+/// large one.
 #[test]
 fn what_a_sample_does_not_tell_is_named() {
     let (Some(whole), Some(sampled)) = (load(1.0), load(0.1)) else { return };
@@ -59,7 +60,8 @@ fn what_a_sample_does_not_tell_is_named() {
     }
 }
 
-/// Whatever reads ahead by itself follows sequences, of which a sample has none; so does what is made of such a policy.
+/// Whatever reads ahead by itself follows sequences, of which a sample has none; so does what is
+/// made of such a policy.
 #[test]
 fn no_policy_forgets_what_a_sample_does_not_tell() {
     let trace = Trace::of_blocks((0..4000).chain(0..4000), 4096);

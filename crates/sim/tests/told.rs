@@ -1,5 +1,6 @@
-//! Policies that are told all that will be read, against every schedule there is: on one disk that serves one request at a time,
-//! a reader that takes one unit of time a reference, and fetches of `fetch` units.
+//! Policies that are told all that will be read, against every schedule there is: on one disk that
+//! serves one request at a time, a reader that takes one unit of time a reference, and fetches of
+//! `fetch` units.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -204,19 +205,22 @@ proptest! {
     }
 }
 
-/// Ten blocks in a cycle in eight pages, and much to think about: each block must come in time, and no page go before it must.
+/// Ten blocks in a cycle in eight pages, and much to think about: each block must come in time, and
+/// no page go before it must.
 #[test]
 fn forestall_waits_and_aggressive_does_not() {
     let case = Case { reads: (0..400).map(|at| at % 10).collect(), pages: 8, fetch: 2 };
     let fetches: BTreeMap<&str, u64> =
         ["aggressive", "forestall"].into_iter().map(|policy| (policy, case.run(policy).devices[0].requests)).collect();
-    // Two pages are too few: two of nine reads need a fetch. Aggressive fetches whenever the disk is free, each two reads.
+    // Two pages are too few: two of nine reads need a fetch. Aggressive fetches whenever the disk is
+    // free, each two reads.
     assert!(fetches["forestall"] < 120 && fetches["aggressive"] > 190, "{fetches:?}");
     let [aggressive, forestall] = ["aggressive", "forestall"].map(|policy| case.run(policy).stall_ns());
     assert!(forestall <= aggressive + 2 * UNIT_NS, "{forestall} of {aggressive}");
 }
 
-/// Six fetches' time for a block, and a device that serves four at once: who knows that asks later, and waits no more for it.
+/// Six fetches' time for a block, and a device that serves four at once: who knows that asks later,
+/// and waits no more for it.
 #[test]
 fn forestall_goes_by_how_many_are_served_at_once() {
     let case = Case { reads: (0..400).map(|at| at % 40).collect(), pages: 32, fetch: 6 };
@@ -230,8 +234,9 @@ fn forestall_goes_by_how_many_are_served_at_once() {
     assert!(four.stall_ns() <= one.stall_ns(), "{four:?} {one:?}");
 }
 
-/// Blocks missing in 15, 25 and 30 references, where a fetch takes 10: no fetch is late by itself, but the third would be if the first
-/// began when only that is asked. What is far off waits, and comes in time as well.
+/// Blocks missing in 15, 25 and 30 references, where a fetch takes 10: no fetch is late by itself,
+/// but the third would be if the first began when only that is asked. What is far off waits, and
+/// comes in time as well.
 #[test]
 fn forestall_looks_at_all_that_is_missing() {
     for far in [0, 100] {
@@ -258,7 +263,8 @@ fn forestall_looks_at_all_that_is_missing() {
     }
 }
 
-/// Two readers, each of a disk of its own: neither waits for the other's, and together they take what the longer one takes alone.
+/// Two readers, each of a disk of its own: neither waits for the other's, and together they take
+/// what the longer one takes alone.
 #[test]
 fn readers_and_disks_go_side_by_side() {
     for policy in ["aggressive", "forestall", "informed"] {

@@ -1,4 +1,5 @@
-//! The models beside real drives. The traces are others' data: they are read where they lie, and not shipped.
+//! The models beside real drives. The traces are others' data: they are read where they lie, and
+//! not shipped.
 
 use std::path::{Path, PathBuf};
 

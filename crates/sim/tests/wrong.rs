@@ -1,5 +1,5 @@
-//! What is disclosed and partly wrong costs little more than what is not disclosed at all: a loop, and a recording of it of which a fifth
-//! are other blocks.
+//! What is disclosed and partly wrong costs little more than what is not disclosed at all: a loop,
+//! and a recording of it of which a fifth are other blocks.
 
 use foresee_manager::Config;
 use foresee_sim::host;
@@ -22,8 +22,9 @@ fn wrong_and_nothing(device: &str, pages: u64) -> (u64, u64) {
     (elapsed_ns(device, pages, Some(Disclosure::recorded(20, 64))), elapsed_ns(device, pages, None))
 }
 
-/// It takes two rounds of requests to find out that there is one arm; from then on what is not proven is left to the runs, and no page is
-/// held for it: each hole that such a page leaves in a run is a turn of the disk.
+/// It takes two rounds of requests to find out that there is one arm; from then on what is not
+/// proven is left to the runs, and no page is held for it: each hole that such a page leaves in a
+/// run is a turn of the disk.
 #[test]
 fn an_arm_is_left_to_the_runs() {
     for pages in [200, 500, 900] {
@@ -32,7 +33,8 @@ fn an_arm_is_left_to_the_runs() {
     }
 }
 
-/// A page that is about to be read by a run does not go because a use of it is disclosed for later; it still costs something.
+/// A page that is about to be read by a run does not go because a use of it is disclosed for later;
+/// it still costs something.
 #[test]
 fn runs_go_on_over_what_is_disclosed() {
     for pages in [200, 900] {

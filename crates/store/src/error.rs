@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// Why something could not be opened, listed or read. It goes to all who wait for the same bytes, so it can be cloned.
+/// Why something could not be opened, listed or read. It goes to all who wait for the same bytes,
+/// so it can be cloned.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {

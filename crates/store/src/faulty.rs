@@ -1,7 +1,7 @@
 //! Another store that misbehaves: by a seed, so that what went wrong once goes wrong again.
 //!
-//! What a request meets depends on the seed, the object's name, the offset and how often it was asked for before, and not on which
-//! thread asks first.
+//! What a request meets depends on the seed, the object's name, the offset and how often it was
+//! asked for before, and not on which thread asks first.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

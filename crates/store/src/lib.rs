@@ -1,8 +1,9 @@
 //! Where bytes come from.
 //!
-//! A [`Store`] names objects; an [`Object`] is one of them, opened: of one length and one [`Version`] for as long as it is open. What
-//! is read of it is handed over together with the version that it was read from, so that whoever asked can tell bytes of another
-//! version and never mixes the two.
+//! A [`Store`] names objects; an [`Object`] is one of them, opened: of one length and one
+//! [`Version`] for as long as it is open. What is read of it is handed over together with the
+//! version that it was read from, so that whoever asked can tell bytes of another version and never
+//! mixes the two.
 //!
 //! | store | of |
 //! | --- | --- |
@@ -10,7 +11,8 @@
 //! | [`Memory`] | byte strings, which can be replaced while they are read |
 //! | [`Faulty`] | another store, with errors, short reads, delays and changes by a seed: for tests |
 //!
-//! Calls block until they are done; a cache makes them from threads of its own, as many at once as [`Store::depth`] says.
+//! Calls block until they are done; a cache makes them from threads of its own, as many at once as
+//! [`Store::depth`] says.
 
 mod error;
 mod faulty;
@@ -38,8 +40,8 @@ pub trait Store: Send + Sync {
     /// [`Error::NotFound`] if there is none; what else kept it from being opened.
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error>;
 
-    /// Opens an object in the version in which it was listed, without asking anybody where the store can: if it has another by now, that
-    /// shows when it is read.
+    /// Opens an object in the version in which it was listed, without asking anybody where the
+    /// store can: if it has another by now, that shows when it is read.
     ///
     /// # Errors
     /// As [`Store::open`].
@@ -53,8 +55,8 @@ pub trait Store: Send + Sync {
     /// What kept them from being listed.
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error>;
 
-    /// A page of what [`Store::list`] has, what lies below a further slash put together as a folder; the first one, or the one that this
-    /// word of the page before leads to.
+    /// A page of what [`Store::list`] has, what lies below a further slash put together as a
+    /// folder; the first one, or the one that this word of the page before leads to.
     ///
     /// # Errors
     /// As [`Store::list`].
@@ -79,7 +81,8 @@ pub trait Store: Send + Sync {
         Err(io::Error::from(io::ErrorKind::Unsupported).into())
     }
 
-    /// Gives an object another name, in the place of what has that: it has at least one of the two at any time.
+    /// Gives an object another name, in the place of what has that: it has at least one of the two
+    /// at any time.
     ///
     /// # Errors
     /// If it has not the new one alone.
@@ -92,8 +95,8 @@ pub trait Store: Send + Sync {
         16
     }
 
-    /// Whether an object's version means the same bytes in another process, and in the next run. Only then is what is read kept on a
-    /// disk for it.
+    /// Whether an object's version means the same bytes in another process, and in the next run.
+    /// Only then is what is read kept on a disk for it.
     fn versions_last(&self) -> bool {
         true
     }
@@ -107,14 +110,15 @@ pub trait Object: Send + Sync {
     /// The version that was opened.
     fn version(&self) -> &Version;
 
-    /// Which of its store's places it lies at: a bucket, a file system. Each is as quick as it is, and serves as many requests side by
-    /// side as [`Store::depth`] says.
+    /// Which of its store's places it lies at: a bucket, a file system. Each is as quick as it is,
+    /// and serves as many requests side by side as [`Store::depth`] says.
     fn place(&self) -> String {
         String::new()
     }
 
-    /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came, which are fewer than the pieces hold
-    /// where the object ends, and may be fewer anywhere but never none before its end; and the version that they are of.
+    /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came,
+    /// which are fewer than the pieces hold where the object ends, and may be fewer anywhere
+    /// but never none before its end; and the version that they are of.
     ///
     /// # Errors
     /// What kept them from being read. Then anything may stand in the pieces.

@@ -1,9 +1,10 @@
 //! Files of this machine.
 //!
-//! A file's version is what the file system says of it: device, inode, size and times. It is looked at after each read: whoever writes
-//! to a file sets its times before its bytes, so that bytes of another version are never taken for these. A time stamp is as coarse as
-//! the system's clock ticks: a file that was changed within the last moment is waited for until a further change would show.
-//! What is written through a shared mapping shows when the system writes it back.
+//! A file's version is what the file system says of it: device, inode, size and times. It is looked
+//! at after each read: whoever writes to a file sets its times before its bytes, so that bytes of
+//! another version are never taken for these. A time stamp is as coarse as the system's clock
+//! ticks: a file that was changed within the last moment is waited for until a further change would
+//! show. What is written through a shared mapping shows when the system writes it back.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -20,25 +21,29 @@ use crate::{Error, Listed, Object, Store, Version};
 
 /// No system's clock ticks more coarsely: 100 ticks a second, and one of them may just have begun.
 const TICK_NS: u64 = 20_000_000;
-/// What reads past the system's own cache must be aligned to: a page, which no device's block is larger than.
+/// What reads past the system's own cache must be aligned to: a page, which no device's block is
+/// larger than.
 const ALIGNMENT: usize = 4096;
 /// Pieces of one call at most (IOV_MAX).
 const PIECES_MAX: usize = 1024;
 
-/// Files by their paths, absolute ones or of the working directory; paths that are not UTF-8 cannot be named.
+/// Files by their paths, absolute ones or of the working directory; paths that are not UTF-8 cannot
+/// be named.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Local {
     direct: bool,
 }
 
 impl Local {
-    /// Files, read through the system's page cache: what is there is read quickly, and what is read stays there as well.
+    /// Files, read through the system's page cache: what is there is read quickly, and what is read
+    /// stays there as well.
     pub fn new() -> Self {
         Local::default()
     }
 
-    /// Past the page cache (`O_DIRECT`), where the file system can: what is read is in memory once, and comes from the device. A
-    /// read whose place, length or memory is not of whole pages puts an end to that for its file.
+    /// Past the page cache (`O_DIRECT`), where the file system can: what is read is in memory once,
+    /// and comes from the device. A read whose place, length or memory is not of whole pages
+    /// puts an end to that for its file.
     pub fn direct() -> Self {
         Local { direct: true }
     }
@@ -151,7 +156,8 @@ impl Object for Open {
 fn read(file: &File, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
     loop {
-        // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write; there are no more of them than an int holds.
+        // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write; there are no more of them
+        // than an int holds.
         let came =
             unsafe { libc::preadv(file.as_raw_fd(), pieces.as_ptr().cast(), pieces.len() as libc::c_int, offset) };
         match usize::try_from(came) {
@@ -176,8 +182,9 @@ impl From<&Metadata> for Version {
     }
 }
 
-/// What the system says of a file, once any further change would show as another stamp. What hides behind this one was written before
-/// any byte is read; a file that is written to all the time is not waited for again, or it could never be opened.
+/// What the system says of a file, once any further change would show as another stamp. What hides
+/// behind this one was written before any byte is read; a file that is written to all the time is
+/// not waited for again, or it could never be opened.
 fn settled(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos() as u64);

@@ -66,7 +66,8 @@ impl Store for Memory {
     }
 }
 
-/// As an object store has it, whose requests name no version: what is read is of the object as it is by then.
+/// As an object store has it, whose requests name no version: what is read is of the object as it
+/// is by then.
 struct Open {
     store: Memory,
     name: String,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 /// Which bytes an object has: two reads of equal versions are of the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// What a file system says of a file: device, inode, size, and when its bytes and when its inode changed last, in nanoseconds.
+    /// What a file system says of a file: device, inode, size, and when its bytes and when its
+    /// inode changed last, in nanoseconds.
     Stamp([u64; 5]),
     /// What an object store says: an entity tag, or a generation.
     Tag(Arc<str>),

@@ -1,5 +1,5 @@
-//! Man pages and completions of foresee's programs, made of the words they take: `pages DIRECTORY` lays them out as they lie under a
-//! prefix's `share`.
+//! Man pages and completions of foresee's programs, made of the words they take: `pages DIRECTORY`
+//! lays them out as they lie under a prefix's `share`.
 
 use std::error::Error;
 use std::path::Path;

@@ -14,7 +14,8 @@ use proptest::prelude::ProptestConfig;
 #[global_allocator]
 static MEMORY: Counting = Counting;
 
-/// As many cases as are asked for, or else so many. A failing one prints its input, to be kept in the corpus.
+/// As many cases as are asked for, or else so many. A failing one prints its input, to be kept in
+/// the corpus.
 fn config(cases: u32) -> ProptestConfig {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     let default = ProptestConfig::default();
@@ -52,7 +53,8 @@ fn what_a_panic_says_of_itself_is_not_counted() {
     assert!(peak_bytes(|| work(true)).1 < 1 << 20);
 }
 
-/// Does this work with an input; it may hold `fixed` bytes, and `each` more for each byte of the input.
+/// Does this work with an input; it may hold `fixed` bytes, and `each` more for each byte of the
+/// input.
 fn bounded<T>(input: &[u8], (fixed, each): (u64, u64), work: impl FnOnce() -> T) -> T {
     let (done, held) = peak_bytes(work);
     let most = fixed + each * input.len() as u64;

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::{bounded, config};
 
-/// A step of some ten bytes takes 40, and a list of them twice that while it grows. What is packed may be longer by its packing's
-/// best, which is some 1,000 of repeated lines.
+/// A step of some ten bytes takes 40, and a list of them twice that while it grows. What is packed
+/// may be longer by its packing's best, which is some 1,000 of repeated lines.
 const MEMORY: (u64, u64) = (1 << 20, 64 << 10);
 
 fn read(folder: &str, bytes: &[u8]) -> bool {

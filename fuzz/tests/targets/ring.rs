@@ -1,7 +1,9 @@
-//! What programs put into the ring: their records, and whatever else they may write over the memory that they share.
+//! What programs put into the ring: their records, and whatever else they may write over the memory
+//! that they share.
 //!
-//! An input is records one after the other: the kind, the length of the path, [`FIELD_WORDS_MAX`] words, the path. So a mutated record
-//! is one that a stranger's program could post, checksum and all.
+//! An input is records one after the other: the kind, the length of the path, [`FIELD_WORDS_MAX`]
+//! words, the path. So a mutated record is one that a stranger's program could post, checksum and
+//! all.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +17,16 @@ use proptest::sample::Index;
 
 use super::{bounded, config};
 
-/// A record of some seventy bytes may name a process that was not known, or the highest descriptor of one.
+/// A record of some seventy bytes may name a process that was not known, or the highest descriptor
+/// of one.
 const MEMORY: (u64, u64) = (4 << 20, 64 << 10);
 const HEAD_BYTES: usize = 2 + 8 * FIELD_WORDS_MAX;
 
 /// A region of this thread's own, as words.
 fn region() -> (&'static Region, &'static [AtomicU64]) {
     let layout = Layout::from_size_align(Region::layout_size(), 4096).expect("a layout");
-    // SAFETY: fresh, zeroed, aligned memory, never freed. All of a region is atomic numbers, so any thread may write any word.
+    // SAFETY: fresh, zeroed, aligned memory, never freed. All of a region is atomic numbers, so any
+    // thread may write any word.
     unsafe {
         let memory = alloc_zeroed(layout);
         let words = std::slice::from_raw_parts(memory.cast::<AtomicU64>(), Region::layout_size() / 8);
@@ -47,7 +51,8 @@ fn records(mut bytes: &[u8]) -> Vec<(Stamp, Record, &[u8])> {
     records
 }
 
-/// Posts the records, lets a stranger write over the memory, and makes sense of what comes out; how many records did.
+/// Posts the records, lets a stranger write over the memory, and makes sense of what comes out; how
+/// many records did.
 fn consume(bytes: &[u8], damage: &[(Index, Index, u64)]) -> u64 {
     thread_local!(static REGION: (&'static Region, &'static [AtomicU64]) = region());
     let (_, words) = REGION.with(|region| *region);

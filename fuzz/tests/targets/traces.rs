@@ -8,8 +8,8 @@ use proptest::test_runner::{TestError, TestRunner};
 
 use super::{bounded, config, scratch};
 
-/// Buffers of 256 KiB, and of Parquet's nine columns a page of 2 MiB each; a line of some ten bytes may be a request that is held
-/// until all are sorted, or a name, and a byte of a page is 4 KiB.
+/// Buffers of 256 KiB, and of Parquet's nine columns a page of 2 MiB each; a line of some ten bytes
+/// may be a request that is held until all are sorted, or a name, and a byte of a page is 4 KiB.
 const MEMORY: (u64, u64) = (24 << 20, 4 << 10);
 /// Requests that a byte may be: what is packed, and runs of a column, are many for a few bytes.
 const REQUESTS_A_BYTE: u64 = 4096;

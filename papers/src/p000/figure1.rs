@@ -1,12 +1,13 @@
-//! Figure 1: agrep, FIFO against SCAN, and XDataSlice, on arrays of 1 to 15 disks; and the sequential read of section 3.1.
+//! Figure 1: agrep, FIFO against SCAN, and XDataSlice, on arrays of 1 to 15 disks; and the
+//! sequential read of section 3.1.
 
 use super::cells::{Cell, Results, Work, less};
 use super::machine::{Machine, System, array};
 use super::work::agrep::SEARCHES;
 use super::work::cat;
 use super::work::xds::Plane;
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
+use foresee_chart::{Plot, Shape};
 
 /// The arrays that are run.
 pub fn disks(effort: Effort) -> &'static [u16] {

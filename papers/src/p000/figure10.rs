@@ -3,8 +3,8 @@
 use super::cells::{Cell, Results, less};
 use super::figure3::DAVIDSON;
 use super::machine::{Machine, System, array};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
+use foresee_chart::{Plot, Shape};
 
 const SYSTEMS: [System; 3] = [System::Osf1, System::Tip1, System::Tip2];
 const BLOCKS_A_MB: u64 = 128;

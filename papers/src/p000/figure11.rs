@@ -1,14 +1,16 @@
-//! Figure 11: Davidson under TIP-2 beside a reader of 10 MB in a cycle that discloses nothing, by memory. The miss ratio is
-//! Davidson's until the other is through: blocks that came from disk, prefetched ones too, of blocks read.
+//! Figure 11: Davidson under TIP-2 beside a reader of 10 MB in a cycle that discloses nothing, by
+//! memory. The miss ratio is Davidson's until the other is through: blocks that came from disk,
+//! prefetched ones too, of blocks read.
 //!
-//! Until the cycle fits, the LRU queue is worth nothing and Davidson has the memory. Once it fits, it is worth more than anything
-//! else, and what is left to Davidson gives a ratio of (N - C + 1,280) / N, and the wave of prefetches.
+//! Until the cycle fits, the LRU queue is worth nothing and Davidson has the memory. Once it fits,
+//! it is worth more than anything else, and what is left to Davidson gives a ratio of (N - C +
+//! 1,280) / N, and the wave of prefetches.
 
 use super::cells::{Cell, Results, Work};
 use super::machine::{Machine, System};
 use super::work::{cat, davidson};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
+use foresee_chart::{Plot, Shape};
 
 const READINGS: [System; 2] = [System::Tip2, System::Tip2Point];
 const BLOCKS_A_MB: u64 = 128;

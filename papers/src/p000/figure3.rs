@@ -1,14 +1,15 @@
-//! Figures 2 and 3: all five programs, elapsed and stall time with hints against without, on arrays of 1 to 15 disks. *Up to*
-//! in the text is the array that shows most.
+//! Figures 2 and 3: all five programs, elapsed and stall time with hints against without, on arrays
+//! of 1 to 15 disks. *Up to* in the text is the array that shows most.
 
 use super::cells::{Cell, Results, Work, less};
 use super::figure1;
 use super::machine::{Machine, System};
 use super::work::postgres::Join;
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
+use foresee_chart::{Plot, Shape};
 
-/// Davidson: its first iteration reads all in any case, so as many iterations that it weighs little.
+/// Davidson: its first iteration reads all in any case, so as many iterations that it weighs
+/// little.
 pub const DAVIDSON: Work = Work::Davidson { passes: 10 };
 
 /// A program: what is run without hints, and with.

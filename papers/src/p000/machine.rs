@@ -1,4 +1,5 @@
-//! The testbed of 000 (sections 3.1 and 4.2; its times as the SOSP'95 version of the paper reports them).
+//! The testbed of 000 (sections 3.1 and 4.2; its times as the SOSP'95 version of the paper reports
+//! them).
 //!
 //! ```text
 //! DEC 3000/500, one processor    T_hit 243 us, T_driver 580 us, T_disk 15 ms, blocks of 8 KB, 1,536 buffers
@@ -6,7 +7,8 @@
 //! 1 to 15 HP 2247 disks          each sorts what it was given
 //! ```
 //!
-//! Worked example: a program that misses one block from time to time pays 243 us + 580 us + some 15 ms for it.
+//! Worked example: a program that misses one block from time to time pays 243 us + 580 us + some 15
+//! ms for it.
 
 use foresee_manager::{Action, Config, DeviceId, DeviceLimits, Event, FileId, Order, Stripe};
 use foresee_sim::device::Choice;
@@ -132,7 +134,8 @@ impl Machine {
     }
 }
 
-/// The first file's blocks that were read, and that came from disk, until the first reader is through.
+/// The first file's blocks that were read, and that came from disk, until the first reader is
+/// through.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Traffic {
     read: u64,
@@ -185,7 +188,8 @@ impl Outcome {
         self.report.devices.iter().map(|device| device.bytes / BLOCK_BYTES).sum()
     }
 
-    /// Of the first file's blocks that were read until the first reader was through, the part that came from disk.
+    /// Of the first file's blocks that were read until the first reader was through, the part that
+    /// came from disk.
     pub fn miss_ratio(&self) -> f64 {
         self.first_file.fetched as f64 / self.first_file.read.max(1) as f64
     }

@@ -1,4 +1,5 @@
-//! Paper 000: informed prefetching (TIP-1) and informed caching (TIP-2), on the authors' testbed and with their programs.
+//! Paper 000: informed prefetching (TIP-1) and informed caching (TIP-2), on the authors' testbed
+//! and with their programs.
 //!
 //! ```text
 //! machine     the testbed, and what a run on it gave
@@ -10,17 +11,22 @@
 //! figure11    Davidson beside a cyclic reader: who gets the buffers
 //! ```
 //!
-//! The paper's figures are not in its text; numbers published are those that the text gives of them.
+//! The paper's figures are not in its text; numbers published are those that the text gives of
+//! them.
 //!
 //! # Where ours falls short
-//! - agrep on one disk without sorting saves 19 %, not 31 %. Overlap is worth the processor's part of the time, 13 %. The rest
-//!   needs a drive that makes 13 ms a request 11 ms by sorting five: our drive, as DiskSim's, goes by cylinder, and within the few
-//!   that a directory takes up most of the time is the platter's turn.
-//! - The smallest search saves 74 %, not 80 %: its 183 blocks lie within three cylinders, and without hints there is little to save.
-//! - Postgres's precomputing saves 700 requests, not 900, and so 14 %, not 20 %. LRU gives 870 where the output is written
-//!   through the cache and another tenth of it is taken; here nothing is written.
+//! - agrep on one disk without sorting saves 19 %, not 31 %. Overlap is worth the processor's part
+//!   of the time, 13 %. The rest needs a drive that makes 13 ms a request 11 ms by sorting five:
+//!   our drive, as DiskSim's, goes by cylinder, and within the few that a directory takes up most
+//!   of the time is the platter's turn.
+//! - The smallest search saves 74 %, not 80 %: its 183 blocks lie within three cylinders, and
+//!   without hints there is little to save.
+//! - Postgres's precomputing saves 700 requests, not 900, and so 14 %, not 20 %. LRU gives 870
+//!   where the output is written through the cache and another tenth of it is taken; here nothing
+//!   is written.
 //! - A sequential read runs at 14 MB/s, not 18: see what is assumed.
-//! - Under the majorant Davidson's miss ratio jumps at 10 MB: hits at the very end of the queue are seen before the cycle fits.
+//! - Under the majorant Davidson's miss ratio jumps at 10 MB: hits at the very end of the queue are
+//!   seen before the cycle fits.
 
 mod cells;
 mod figure1;

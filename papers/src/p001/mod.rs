@@ -1,4 +1,5 @@
-//! 001: the TIP prototype. Its three tables: searches of small files, what they take of the processor, slices of a cube.
+//! 001: the TIP prototype. Its three tables: searches of small files, what they take of the
+//! processor, slices of a cube.
 
 mod search;
 mod slices;
@@ -6,8 +7,8 @@ mod testbed;
 
 use foresee_sim::host;
 
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Paper, Progress, Published, Report, Row, map};
+use foresee_chart::{Plot, Shape};
 use search::{SETS, Set};
 use slices::Plane;
 

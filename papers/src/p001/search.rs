@@ -5,13 +5,16 @@
 //! for each file:  open it, read all of it            with TIP: whenever a block is read, a disclosed name may be looked up
 //! ```
 //!
-//! **Metadata** are read by demand, and never ahead: one directory block, and an inode block for every 64 files, first when
-//! names are looked up, and again when files are opened, if they left the cache meanwhile.
+//! **Metadata** are read by demand, and never ahead: one directory block, and an inode block for
+//! every 64 files, first when names are looked up, and again when files are opened, if they left
+//! the cache meanwhile.
 //!
-//! **Names.** Looking a name up reads half of the entries of its directory on average; so a file costs more in a large one.
+//! **Names.** Looking a name up reads half of the entries of its directory on average; so a file
+//! costs more in a large one.
 //!
-//! **Layout.** Each directory is a cylinder group, as in 4.3BSD: inodes, the directory, files. Most files lie right behind
-//! the one before, as they were written one after the other; the others lie anywhere in the group.
+//! **Layout.** Each directory is a cylinder group, as in 4.3BSD: inodes, the directory, files. Most
+//! files lie right behind the one before, as they were written one after the other; the others lie
+//! anywhere in the group.
 
 use foresee_manager::{DeviceId, FileId, Want};
 use foresee_sim::host::{HostFile, Step};
@@ -97,7 +100,8 @@ fn lay_out(set: &Set, seed: u64) -> (Vec<HostFile>, Vec<Directory>) {
     (files, directories)
 }
 
-/// Where files of these lengths lie in so much room: runs of neighbours, in any order, with what is left spread between them.
+/// Where files of these lengths lie in so much room: runs of neighbours, in any order, with what is
+/// left spread between them.
 fn places(lengths: &[u64], room: u64, random: &mut Random) -> Vec<u64> {
     let mut runs: Vec<Vec<usize>> = Vec::new();
     for file in 0..lengths.len() {

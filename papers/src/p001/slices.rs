@@ -1,7 +1,8 @@
-//! XDataSlice: slices of a cube of 300 x 300 x 300 numbers, read block by block from one large file (section 3.2).
+//! XDataSlice: slices of a cube of 300 x 300 x 300 numbers, read block by block from one large file
+//! (section 3.2).
 //!
-//! A block of 8 KB holds 16 x 16 x 8 numbers, so that the cube has 19 x 19 x 38 blocks. They lie in row-major order, Z
-//! first: block (x, y, z) is number (x 19 + y) 38 + z. Hence
+//! A block of 8 KB holds 16 x 16 x 8 numbers, so that the cube has 19 x 19 x 38 blocks. They lie in
+//! row-major order, Z first: block (x, y, z) is number (x 19 + y) 38 + z. Hence
 //!
 //! ```text
 //! Y-Z slice    one x    19 x 38 = 722 blocks    19 columns, neighbours
@@ -11,11 +12,12 @@
 //!
 //! The program discloses the list of blocks it needs, loads them, and draws the slice.
 //!
-//! **Layout.** A file of 100 MB is not in one piece on a file system that is in use. Here each column of 38 blocks is, and up
-//! to a track of something else lies between it and the next. Were all strides the same, each block of an X-Y slice would
-//! wait the same part of a turn, and the drive's skew of cylinders, which is not known, decide: for skews of 0 to 17 sectors,
-//! speed-ups of 1.0 to 1.8 on one disk and 2.5 to 3.2 on two; so laid out, of 1.1 to 1.3 and 2.2 to 2.3. A column is a
-//! file of its own to the simulated host.
+//! **Layout.** A file of 100 MB is not in one piece on a file system that is in use. Here each
+//! column of 38 blocks is, and up to a track of something else lies between it and the next. Were
+//! all strides the same, each block of an X-Y slice would wait the same part of a turn, and the
+//! drive's skew of cylinders, which is not known, decide: for skews of 0 to 17 sectors,
+//! speed-ups of 1.0 to 1.8 on one disk and 2.5 to 3.2 on two; so laid out, of 1.1 to 1.3 and 2.2 to
+//! 2.3. A column is a file of its own to the simulated host.
 
 use foresee_manager::{DeviceId, FileId, Want};
 use foresee_sim::host::{HostFile, Step};
@@ -44,7 +46,8 @@ impl Plane {
 const EDGE: u64 = 300;
 const BLOCKS: (u64, u64, u64) = (19, 19, 38);
 const EDGES: (u64, u64, u64) = (16, 16, 8);
-/// Drawing a slice: what the times bound by the processor leave when 5.7 ms for each block are taken off.
+/// Drawing a slice: what the times bound by the processor leave when 5.7 ms for each block are
+/// taken off.
 const DRAW_NS: u64 = 160_000_000;
 /// Where the file begins on the array.
 const BEGIN: u64 = 1344;

@@ -1,7 +1,8 @@
-//! 001's machine: a DECstation 5000/200 under Mach 3.0 with the TIP prototype, a cache of 400 buffers of 8 KB, one to four IBM
-//! 0661 disks striped in units of 64 KB.
+//! 001's machine: a DECstation 5000/200 under Mach 3.0 with the TIP prototype, a cache of 400
+//! buffers of 8 KB, one to four IBM 0661 disks striped in units of 64 KB.
 //!
-//! **The processor.** What it takes is 001's own Table 2, shared out by what is bound by the processor in Tables 1 and 3:
+//! **The processor.** What it takes is 001's own Table 2, shared out by what is bound by the
+//! processor in Tables 1 and 3:
 //!
 //! ```text
 //!                        blocks   files   hints   published busy
@@ -11,14 +12,16 @@
 //! X-Y slice, 4 disks     361                      2.23 s     361 x 5.7 ms + 0.16 s                   = 2.22 s
 //! ```
 //!
-//! Of a file's 1.7 ms, 2 x 0.47 are its two look-ups in a directory of 158, and so are 0.47 of the 2.1 ms of TIP's own; that
-//! an entry takes 6 us is fitted to the man pages, whose directories are larger.
+//! Of a file's 1.7 ms, 2 x 0.47 are its two look-ups in a directory of 158, and so are 0.47 of the
+//! 2.1 ms of TIP's own; that an entry takes 6 us is fitted to the man pages, whose directories are
+//! larger.
 //!
-//! **The disks.** How the 5.7 ms of a block divide into asking a disk for it (UX, Striper, microkernel, interrupt) and
-//! handing it out (copies, system call, the program), and how fast the bus is, is fitted to two cells of Table 3. A disk
-//! is asked for one block at a time, and rests while the processor sees to that. So a block of the Y-Z slice on one disk
-//! takes `DRIVER_NS`, the command and the way over the bus, 7.3 ms (published 5.12 s / 722); a block of the X-Y slice on two
-//! disks takes a move and half a turn besides, 18 ms (published 2 x 3.33 s / 361).
+//! **The disks.** How the 5.7 ms of a block divide into asking a disk for it (UX, Striper,
+//! microkernel, interrupt) and handing it out (copies, system call, the program), and how fast the
+//! bus is, is fitted to two cells of Table 3. A disk is asked for one block at a time, and rests
+//! while the processor sees to that. So a block of the Y-Z slice on one disk takes `DRIVER_NS`, the
+//! command and the way over the bus, 7.3 ms (published 5.12 s / 722); a block of the X-Y slice on
+//! two disks takes a move and half a turn besides, 18 ms (published 2 x 3.33 s / 361).
 
 use foresee_manager::{Config, DeviceLimits, FileId, ReaderId, Site, Source, Stripe};
 use foresee_sim::faults::Faults;
@@ -46,7 +49,8 @@ pub const FILE_NS: u64 = 76 * MS / 100;
 pub const HINT_NS: u64 = MS;
 /// What the system does with a hint, besides the look-up.
 pub const RESOLVE_NS: u64 = 163 * MS / 100;
-/// Buffers of the cache, and how many of them may hold blocks prefetched and not yet read: 150 of 400 (section 2).
+/// Buffers of the cache, and how many of them may hold blocks prefetched and not yet read: 150 of
+/// 400 (section 2).
 const BUFFERS: u64 = 400;
 const TIP: &str = "tip1:unread_share=0.375,count_present=0";
 const BLOCK_BYTES: u64 = 8192;
@@ -58,7 +62,8 @@ const HIT_NS: u64 = 32 * MS / 10;
 /// The disk, on a bus that moves 1.9 MB/s.
 const DISK: &str = "ibm0661:bus_kb_per_s=1900";
 
-/// Runs a program on an array of so many disks, from a cold cache. The seed decides where in its turn each disk stands.
+/// Runs a program on an array of so many disks, from a cold cache. The seed decides where in its
+/// turn each disk stands.
 pub fn execute(disks: u16, program: Program, seed: u64) -> Result<Report, String> {
     // Not the numbers that the program drew from the same seed.
     let mut random = Random::new(!seed);

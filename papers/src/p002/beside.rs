@@ -1,12 +1,13 @@
-//! Smart applications beside Read300: what it costs them when Read300 is foolish (section 6.2, Table *foolish-time*), and what it
-//! costs Read300 that they are smart (Tables *obli-times*). The cache has 819 blocks.
+//! Smart applications beside Read300: what it costs them when Read300 is foolish (section 6.2,
+//! Table *foolish-time*), and what it costs Read300 that they are smart (Tables *obli-times*). The
+//! cache has 819 blocks.
 
 use super::machine::{CACHES, Cache, Fared, System, run};
 use super::points;
 use super::single::less;
 use super::work::{Application, Disk, Program, READ300_BLOCKS, readn};
-use foresee_chart::{Plot, Shape};
 use crate::{Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
 const CACHE: Cache = CACHES[0];
 const APPLICATIONS: [Application; 4] = [Application::Din, Application::Cs2, Application::Gli, Application::Ldk];
@@ -52,8 +53,14 @@ pub fn report(progress: &Progress<'_>, report: &mut Report) -> Result<(), String
     let cells: Vec<Cell> = APPLICATIONS
         .iter()
         .flat_map(|&application| {
-            [(true, false, false), (true, true, false), (false, false, false), (true, false, true), (false, false, true)]
-                .map(|(smart, foolish, two_disks)| Cell { application, smart, foolish, two_disks })
+            [
+                (true, false, false),
+                (true, true, false),
+                (false, false, false),
+                (true, false, true),
+                (false, false, true),
+            ]
+            .map(|(smart, foolish, two_disks)| Cell { application, smart, foolish, two_disks })
         })
         .collect();
     let made = map(&cells, progress, Cell::run).into_iter().collect::<Result<Vec<_>, String>>()?;

@@ -1,4 +1,5 @@
-//! The testbed of 002 (section 5.2): a DEC 5000/240 under Ultrix 4.3, an RZ56 and an RZ26 disk, blocks of 8 KB, no readahead.
+//! The testbed of 002 (section 5.2): a DEC 5000/240 under Ultrix 4.3, an RZ56 and an RZ26 disk,
+//! blocks of 8 KB, no readahead.
 //!
 //! ```text
 //! processor    one, shared: what a program computes, a block's way to it, and the asking of a disk
@@ -98,7 +99,8 @@ impl Outcome {
     }
 }
 
-/// Runs programs at once. `turned_percent` says where in their turn the disks begin: real runs differ in that at least.
+/// Runs programs at once. `turned_percent` says where in their turn the disks begin: real runs
+/// differ in that at least.
 ///
 /// # Errors
 /// If they do not fit the machine.
@@ -110,8 +112,10 @@ pub fn run(system: System, cache: Cache, programs: &[&Program], turned_percent: 
         let first_file = files.len() as u32;
         let device = program.disk as u16;
         let end = &mut ends[usize::from(device)];
-        files.extend(program.files.iter().map(|file| {
-            HostFile { device: DeviceId(device), blocks: file.blocks, place: *end + file.place }
+        files.extend(program.files.iter().map(|file| HostFile {
+            device: DeviceId(device),
+            blocks: file.blocks,
+            place: *end + file.place,
         }));
         owners.resize(files.len(), number as usize);
         *end += program.files.iter().map(|file| file.place + file.blocks).max().unwrap_or(0) + GAP_BLOCKS;

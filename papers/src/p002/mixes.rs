@@ -1,11 +1,12 @@
-//! Several applications at once, each with its advice (section 5.3): LRU-SP against the original kernel's LRU, and ALLOC-LRU
-//! against LRU-SP (section 6.1). The paper's figures are not in its text: it says what they show.
+//! Several applications at once, each with its advice (section 5.3): LRU-SP against the original
+//! kernel's LRU, and ALLOC-LRU against LRU-SP (section 6.1). The paper's figures are not in its
+//! text: it says what they show.
 
 use super::machine::{CACHES, Cache, Outcome, System, run};
 use super::points;
 use super::work::{Application, Program};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
 use Application::{Cs1, Cs2, Cs3, Din, Gli, Ldk, Pjn, Sort};
 
@@ -72,7 +73,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
         report.row("Mixes: elapsed", named(cell), outcome.elapsed_s(), "s");
     }
     // What is divided by what: the numerator, the denominator.
-    for (after, before) in [(System::LruSp, System::Lru), (System::AllocLru, System::LruSp), (System::AllocLru, System::Lru)] {
+    for (after, before) in
+        [(System::LruSp, System::Lru), (System::AllocLru, System::LruSp), (System::AllocLru, System::Lru)]
+    {
         for (what, part) in PARTS {
             let experiment = format!("Mixes: {what} under {} / under {}", after.name(), before.name());
             let mut mixes = Vec::new();
@@ -106,12 +109,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
     Ok(())
 }
 
-/// Applications that would have done better without advice, as the paper found some under ALLOC-LRU.
-fn worse_off<'a>(
-    report: &mut Report,
-    of: impl Fn(&[Application], Cache) -> Option<[&'a Outcome; 2]>,
-    effort: Effort,
-) {
+/// Applications that would have done better without advice, as the paper found some under
+/// ALLOC-LRU.
+fn worse_off<'a>(report: &mut Report, of: impl Fn(&[Application], Cache) -> Option<[&'a Outcome; 2]>, effort: Effort) {
     const EXPERIMENT: &str = "Mixes: applications worse off under ALLOC-LRU than under LRU";
     let (mut all, mut ios, mut elapsed) = (0_u32, 0_u32, 0_u32);
     for mix in MIXES {

@@ -1,4 +1,5 @@
-//! Paper 002: application-controlled file caching (LRU-SP), on the authors' testbed, with what today's programs do at their work.
+//! Paper 002: application-controlled file caching (LRU-SP), on the authors' testbed, with what
+//! today's programs do at their work.
 //!
 //! ```text
 //! machine     the testbed, and what a run on it gave
@@ -10,8 +11,8 @@
 //! mixes       several at once: against LRU, and against ALLOC-LRU
 //! ```
 //!
-//! Where today's programs do otherwise than the paper's is listed with the numbers. Nothing beyond `work` knows where a program's
-//! steps came from.
+//! Where today's programs do otherwise than the paper's is listed with the numbers. Nothing beyond
+//! `work` knows where a program's steps came from.
 
 mod beside;
 mod machine;
@@ -100,11 +101,7 @@ const SHORT: [&str; 8] = [
 type Points = Vec<(f64, f64)>;
 
 /// Ours and what was published of these cells of an experiment, at x = 0, 1, 2, ...
-fn points(
-    report: &Report,
-    experiment: &str,
-    cells: impl IntoIterator<Item = String>,
-) -> (Points, Points) {
+fn points(report: &Report, experiment: &str, cells: impl IntoIterator<Item = String>) -> (Points, Points) {
     let (mut ours, mut published) = (Vec::new(), Vec::new());
     for (cell, at) in cells.into_iter().zip(0_u32..) {
         let row = report.rows.iter().find(|row| row.experiment == experiment && row.cell == cell);

@@ -1,24 +1,27 @@
-//! ReadN beside Read300 (section 6.1, Table *wkset-times*): what a foolish program costs its neighbour, with placeholders and
-//! without. Read300 is oblivious or foolish (MRU), ReadN oblivious always, the cache has 819 blocks.
+//! ReadN beside Read300 (section 6.1, Table *wkset-times*): what a foolish program costs its
+//! neighbour, with placeholders and without. Read300 is oblivious or foolish (MRU), ReadN oblivious
+//! always, the cache has 819 blocks.
 //!
-//! Block I/Os depend on how the two programs' reads lie between each other. Here that is given, not the outcome of a clock:
-//! Read300 makes 0.64 reads for each of ReadN (only 0.64 to 0.67 fit the table). Without placeholders everything depends on
-//! chance, in the paper too, whose variance is 19 to 27 % there: so the pace is jittered, twenty times.
+//! Block I/Os depend on how the two programs' reads lie between each other. Here that is given, not
+//! the outcome of a clock: Read300 makes 0.64 reads for each of ReadN (only 0.64 to 0.67 fit the
+//! table). Without placeholders everything depends on chance, in the paper too, whose variance is
+//! 19 to 27 % there: so the pace is jittered, twenty times.
 
-use foresee_manager::{Advice, Config, Demand, Event, FileId, Manager, LevelOrder, ReaderId, Site, Time};
+use foresee_manager::{Advice, Config, Demand, Event, FileId, LevelOrder, Manager, ReaderId, Site, Time};
 
 use super::machine::{CACHES, Cache, System, run};
 use super::points;
 use super::work::{READ300_BLOCKS, READN_BLOCKS, readn, sequence};
-use foresee_chart::{Plot, Shape};
 use crate::{Progress, Random, Report, map};
+use foresee_chart::{Plot, Shape};
 
 const CACHE: Cache = CACHES[0];
 /// The values of N.
 pub const SIZES: [u64; 4] = [390, 400, 490, 500];
 /// Reads of Read300 for each of ReadN.
 const PACE: f64 = 0.64;
-/// With jitter, the pace is drawn anew each so many reads, from nought to twice what it is on average.
+/// With jitter, the pace is drawn anew each so many reads, from nought to twice what it is on
+/// average.
 const JITTERED_READS: u64 = 1000;
 const JITTERS: u64 = 20;
 /// Runs by the clock of which an elapsed time is the mean, as in the paper.

@@ -1,11 +1,12 @@
-//! Each application alone, under LRU-SP with its advice and under the original kernel's LRU, by the size of the cache (section
-//! 5.2). The paper's figure is not in its text, and neither are its appendix's numbers; it gives the ranges.
+//! Each application alone, under LRU-SP with its advice and under the original kernel's LRU, by the
+//! size of the cache (section 5.2). The paper's figure is not in its text, and neither are its
+//! appendix's numbers; it gives the ranges.
 
 use super::machine::{CACHES, Cache, System, run};
 use super::points;
 use super::work::Application;
-use foresee_chart::{Plot, Shape};
 use crate::{Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
 /// What an application gains less than this by is no gain: all of its data fit, or a disk's turn.
 const GAINS_PERCENT: f64 = 1.0;

@@ -1,12 +1,14 @@
-//! SARC's rule is the arbitrator's with two estimators: misses of all these workloads under `tip2-sarc`, whose list of runs quotes
-//! 2 s / L times what a miss costs, beside those under `sarc`, which moves a border until 2 s / L is what a page more is worth to the rest.
+//! SARC's rule is the arbitrator's with two estimators: misses of all these workloads under
+//! `tip2-sarc`, whose list of runs quotes 2 s / L times what a miss costs, beside those under
+//! `sarc`, which moves a border until 2 s / L is what a page more is worth to the rest.
 
 use super::machine::run;
 use super::spc1::{CONFIGURATIONS, machine, phase};
 use super::{figure1, streams};
 use crate::{Effort, Progress, Report, map};
 
-/// The same readahead under both, with the paper's parameters in tracks (Figure 1, many streams) and in pages (SPC-1).
+/// The same readahead under both, with the paper's parameters in tracks (Figure 1, many streams)
+/// and in pages (SPC-1).
 const BLOCKS: [&str; 2] = ["sarc", "tip2-sarc"];
 const TRACKS: [&str; 2] = [
     "sarc:degree=192,group=48,trigger_offset=24,threshold=24",
@@ -14,7 +16,8 @@ const TRACKS: [&str; 2] = [
 ];
 /// Memory for Figure 1's stream.
 const FIGURE_1_PAGES: [u64; 8] = [20, 30, 60, 90, 120, 180, 240, 600];
-/// Read caches, in gigabytes of the paper's, of which all are full well before the measurement begins.
+/// Read caches, in gigabytes of the paper's, of which all are full well before the measurement
+/// begins.
 const CACHES: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 /// Of the highest load, in percent.
 const LOAD: u64 = 80;
@@ -30,7 +33,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
     let mut cells = Vec::new();
     for (count, blocks) in streams::STREAMS {
         let blocks = if effort == Effort::Quick { blocks / 20 } else { blocks };
-        cells.extend(streams::PAGES.map(|pages| (format!("{count} streams; {pages} pages each"), ((count, blocks), pages))));
+        cells.extend(
+            streams::PAGES.map(|pages| (format!("{count} streams; {pages} pages each"), ((count, blocks), pages))),
+        );
     }
     compare("Many streams", &cells, progress, report, |policy, &(streams, pages)| {
         streams::run(BLOCKS[policy], streams, pages).map(|report| report.statistics.misses)
@@ -42,7 +47,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
     };
     let mut cells = Vec::new();
     for configuration in &CONFIGURATIONS {
-        cells.extend(caches.iter().map(|&cache| (format!("{}; {cache} GB", configuration.name), (configuration, cache))));
+        cells.extend(
+            caches.iter().map(|&cache| (format!("{}; {cache} GB", configuration.name), (configuration, cache))),
+        );
     }
     compare("SPC-1", &cells, progress, report, |policy, &(configuration, cache)| {
         let phases = [phase(configuration, LOAD, settles + seconds, settles)];
@@ -59,7 +66,8 @@ fn compare<C: Sync>(
     misses: impl Fn(usize, &C) -> Result<u64, String> + Sync,
 ) -> Result<(), String> {
     let both: Vec<(usize, &C)> = cells.iter().flat_map(|(_, cell)| [(0, cell), (1, cell)]).collect();
-    let made: Vec<u64> = map(&both, progress, |(policy, cell)| misses(*policy, cell)).into_iter().collect::<Result<_, _>>()?;
+    let made: Vec<u64> =
+        map(&both, progress, |(policy, cell)| misses(*policy, cell)).into_iter().collect::<Result<_, _>>()?;
     let experiment = format!("{workload}: misses under sarc and under tip2-sarc");
     for ((name, _), both) in cells.iter().zip(made.chunks(2)) {
         for (policy, misses) in BLOCKS.iter().zip(both) {

@@ -1,13 +1,15 @@
-//! Figure 1: one sequential stream of 3,000 blocks, and other traffic that ages the memory, ten reads of it for each of the stream's.
-//! Left: synchronous readahead alone, of several degrees. Right: with triggers as well, and the anomaly (section II-C).
+//! Figure 1: one sequential stream of 3,000 blocks, and other traffic that ages the memory, ten
+//! reads of it for each of the stream's. Left: synchronous readahead alone, of several degrees.
+//! Right: with triggers as well, and the anomaly (section II-C).
 //!
-//! The figure has no numbers on its axes. What it shows, and what ours is compared by: the hyperbola all degrees follow first; then
-//! a floor of 1 / degree, or of nothing with triggers; the bump, and that it is gone with the remedy.
+//! The figure has no numbers on its axes. What it shows, and what ours is compared by: the
+//! hyperbola all degrees follow first; then a floor of 1 / degree, or of nothing with triggers; the
+//! bump, and that it is gone with the remedy.
 
 use foresee_manager::{Action, Config, Demand, DeviceId, Event, FileId, Manager, Order, ReaderId, Site, Time};
 
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
 const STREAM_BLOCKS: u64 = 3000;
 /// Reads of others for each of the stream's: each block once, no two of them neighbours.
@@ -67,17 +69,24 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
 
     let mut plot = Plot::new(SYNCHRONOUS, "pages", "sequential misses");
     for degree in DEGREES {
-        // A stretch ends at a multiple of the group: of the degree itself, so that stretches are as long as it says.
+        // A stretch ends at a multiple of the group: of the degree itself, so that stretches are as long as
+        // it says.
         let made = curve(&format!("lru-top:degree={degree},group=1,trigger_offset={degree}"))?;
         report.row(SYNCHRONOUS, format!("degree {degree}; floor"), last(&made), "misses");
-        // Where a stretch does not last until it is read, misses times memory (but for what one step ages) is the same everywhere,
-        // but for whole numbers: below 180 pages, a few blocks of a stretch last.
+        // Where a stretch does not last until it is read, misses times memory (but for what one step ages)
+        // is the same everywhere, but for whole numbers: below 180 pages, a few blocks of a stretch
+        // last.
         let ages = |point: &&(f64, f64)| (180.0..(degree * OTHERS) as f64).contains(&point.0);
         let products: Vec<f64> = made.iter().filter(ages).map(|point| (point.0 - OTHERS as f64) * point.1).collect();
         if degree == DEGREES[3] {
             let mean = products.iter().sum::<f64>() / products.len() as f64;
             let worst = products.iter().map(|product| (product / mean - 1.0).abs()).fold(0.0, f64::max);
-            report.row(SYNCHRONOUS, format!("degree {degree}; farthest from a hyperbola before it"), 100.0 * worst, "%");
+            report.row(
+                SYNCHRONOUS,
+                format!("degree {degree}; farthest from a hyperbola before it"),
+                100.0 * worst,
+                "%",
+            );
         }
         plot.add(format!("degree {degree}"), Shape::Line, made, Vec::new());
     }

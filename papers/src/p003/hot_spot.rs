@@ -1,5 +1,5 @@
-//! Hot spots of SPC-1: *hierarchical reuse* (McNutt). The spot is a binary tree whose leaves are tracks; a stream walks about in it,
-//! mostly within the subtree it is in, now and then farther.
+//! Hot spots of SPC-1: *hierarchical reuse* (McNutt). The spot is a binary tree whose leaves are
+//! tracks; a stream walks about in it, mostly within the subtree it is in, now and then farther.
 //!
 //! ```text
 //! step    the subtree of 128 leaves around the last request; with 44 % the one twice as large, with 44 % again ...; any leaf of it
@@ -8,8 +8,9 @@
 //!         15 % of what is written is written once more, as the stream's next write
 //! ```
 //!
-//! As in the first version of the benchmark's generator: the tree is the largest power of two within the spot, each stream's lies
-//! somewhere in it, and turns are kept by the place in the tree.
+//! As in the first version of the benchmark's generator: the tree is the largest power of two
+//! within the spot, each stream's lies somewhere in it, and turns are kept by the place in the
+//! tree.
 
 use crate::Random;
 

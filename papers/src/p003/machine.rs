@@ -1,5 +1,6 @@
-//! The storage controller (sections IV-A, IV-B and IV-E): a read cache under the policy, a write cache, and RAID-5 arrays of six disks
-//! and parity. A quarter of the paper's machine: 4 of 16 arrays, a quarter of both caches, of the footprint and of the load.
+//! The storage controller (sections IV-A, IV-B and IV-E): a read cache under the policy, a write
+//! cache, and RAID-5 arrays of six disks and parity. A quarter of the paper's machine: 4 of 16
+//! arrays, a quarter of both caches, of the footprint and of the load.
 //!
 //! ```text
 //! host     a unit is striped over the 4 arrays, 512 KiB each in turn: each array sees its own, slower run
@@ -9,18 +10,18 @@
 //!          parity are read first, but for old data that the read cache has
 //! ```
 //!
-//! What is written lies in the non-volatile memory and in the cluster's own (section IV-B), until it is on disk. The read cache is
-//! therefore smaller than that memory by the write cache's size; reads find in the write cache what was written.
+//! What is written lies in the non-volatile memory and in the cluster's own (section IV-B), until
+//! it is on disk. The read cache is therefore smaller than that memory by the write cache's size;
+//! reads find in the write cache what was written.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use foresee_manager::{
-    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, Order, ReaderId, Reply, Site,
-    Statistics, Time,
-    WaiterId,
-};
 use foresee_manager::policy::Classes;
+use foresee_manager::{
+    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, Order, ReaderId, Reply,
+    Site, Statistics, Time, WaiterId,
+};
 use foresee_sim::device::{self, Device};
 
 use super::workload::{PAGE_BYTES, Request, Workload};
@@ -72,7 +73,8 @@ pub struct Measured {
     pub answered: [u64; 2],
     /// Summed, in nanoseconds.
     pub response_ns: [u64; 2],
-    /// Tracks brought from disk, or parts of them: a random read that misses stages a track of one page.
+    /// Tracks brought from disk, or parts of them: a random read that misses stages a track of one
+    /// page.
     pub staged_tracks: u64,
     /// Misses as the paper has them: random reads that missed, and runs that had to wait.
     pub misses: u64,
@@ -80,7 +82,8 @@ pub struct Measured {
     pub seconds: f64,
     /// What part of the memory sequential data have, in the mean.
     pub sequential_percent: f64,
-    /// 2 s delta L / L, from all sequential misses and all hits in the bottom of RANDOM of the phase.
+    /// 2 s delta L / L, from all sequential misses and all hits in the bottom of RANDOM of the
+    /// phase.
     pub ratio: f64,
 }
 
@@ -269,7 +272,8 @@ impl Controller {
     }
 
     fn classes(&self) -> Classes {
-        let none = Classes { sequential_pages: 0, random_pages: 0, bottom_pages: 0.0, bottom_hits: 0, desired_pages: None };
+        let none =
+            Classes { sequential_pages: 0, random_pages: 0, bottom_pages: 0.0, bottom_hits: 0, desired_pages: None };
         self.manager.classes().unwrap_or(none)
     }
 
@@ -370,7 +374,8 @@ impl Controller {
 
     /// Lets waiting writes into the write cache, and sees to it that it gets empty.
     fn take_writes(&mut self) {
-        while let Some(&(stream, request)) = self.blocked.front().filter(|(_, it)| self.write_cache.has_room(it.count)) {
+        while let Some(&(stream, request)) = self.blocked.front().filter(|(_, it)| self.write_cache.has_room(it.count))
+        {
             self.blocked.pop_front();
             for (array, first, count) in Self::parts(request) {
                 let place = self.places[request.unit] + first;

@@ -1,10 +1,12 @@
-//! Table II and Figures 6, 7 and 8: the controller under SPC-1-like load, at Table I's loads from the highest to the lowest.
+//! Table II and Figures 6, 7 and 8: the controller under SPC-1-like load, at Table I's loads from
+//! the highest to the lowest.
 
 use super::machine::{Machine, Measured, Phase, SCALE, run};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
-/// A back-end configuration: its name, its footprint in GB, and Table I's highest load for it, in scaled requests a second.
+/// A back-end configuration: its name, its footprint in GB, and Table I's highest load for it, in
+/// scaled requests a second.
 pub struct Configuration {
     /// Its name.
     pub name: &'static str,
@@ -19,11 +21,11 @@ pub const CONFIGURATIONS: [Configuration; 2] = [
     Configuration { name: "cache-sensitive", gigabytes: [45.0, 45.0, 10.0], highest: 25_000, level_ms: 6.0 },
     Configuration { name: "cache-insensitive", gigabytes: [1443.0, 1443.0, 320.0], highest: 11_364, level_ms: 10.0 },
 ];
-/// Table I's loads in percent of the highest: those of its requests a second, not of its line of percentages, which says 97.5 and 95
-/// for 95 and 90.
+/// Table I's loads in percent of the highest: those of its requests a second, not of its line of
+/// percentages, which says 97.5 and 95 for 95 and 90.
 const LOADS: [u64; 6] = [100, 95, 90, 80, 50, 10];
-/// A scaled request of the paper is so many of ours: it does not say how many of its own. Fitted: one number for both configurations,
-/// under which LRU-Top saturates at both highest loads.
+/// A scaled request of the paper is so many of ours: it does not say how many of its own. Fitted:
+/// one number for both configurations, under which LRU-Top saturates at both highest loads.
 const REQUESTS: f64 = 1.0;
 /// What is compared: its name and the policy. SARC is the last.
 pub const POLICIES: [(&str, &str); 3] = [
@@ -38,7 +40,8 @@ const MEMORY_GIGABYTES: f64 = 8.0;
 const WRITE_GIGABYTES: f64 = 2.0;
 /// What is left for the read cache.
 pub const CACHE_GIGABYTES: f64 = MEMORY_GIGABYTES - WRITE_GIGABYTES;
-/// Seconds of the warm-up: some three million requests in the cache-sensitive configuration, in which the cache fills several times.
+/// Seconds of the warm-up: some three million requests in the cache-sensitive configuration, in
+/// which the cache fills several times.
 pub const WARM_UP: u64 = 720;
 const PAGES_A_GIGABYTE: f64 = (1 << 18) as f64;
 
@@ -58,8 +61,8 @@ pub fn phase(configuration: &Configuration, load: u64, seconds: u64, settles: u6
     Phase { seconds, per_second: configuration.highest as f64 * load as f64 / 100.0 * REQUESTS * SCALE, settles }
 }
 
-/// Seconds of Table I's phases, of which the first is its warm-up; a tenth of each, at least what the specification's three minutes
-/// of thirty are, does not count.
+/// Seconds of Table I's phases, of which the first is its warm-up; a tenth of each, at least what
+/// the specification's three minutes of thirty are, does not count.
 fn phases(configuration: &Configuration, effort: Effort) -> Vec<Phase> {
     let (warm_up, measured) = if effort == Effort::Quick { (10, 5) } else { (WARM_UP, 60) };
     let phase = |load, seconds| phase(configuration, load, seconds, seconds / 10);
@@ -91,7 +94,8 @@ impl Made<'_> {
     }
 }
 
-/// What is plotted and tabulated of each load: experiment, unit, and how it comes from what was measured.
+/// What is plotted and tabulated of each load: experiment, unit, and how it comes from what was
+/// measured.
 type Metric = (&'static str, &'static str, fn(&Measured) -> f64);
 
 const METRICS: [Metric; 7] = [
@@ -123,7 +127,10 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
     let mut compared = Vec::new();
     for configuration in &CONFIGURATIONS {
         let of = |policy: usize| -> Made<'_> {
-            let its = cells.iter().zip(&made).filter(|(cell, _)| cell.configuration.name == configuration.name && cell.policy == policy);
+            let its = cells
+                .iter()
+                .zip(&made)
+                .filter(|(cell, _)| cell.configuration.name == configuration.name && cell.policy == policy);
             Made { runs: its.map(|(_, run)| &run[1..]).collect() }
         };
         let made: [Made<'_>; 3] = [of(0), of(1), of(2)];
@@ -186,7 +193,9 @@ fn compare(report: &mut Report, made: &[(&Configuration, [Made<'_>; 3])]) {
     }
     for (configuration, made) in made {
         for ((name, _), made) in POLICIES.iter().zip(made) {
-            let curve = (0..LOADS.len()).rev().map(|load| (scaled(configuration, load) as f64, made.mean(load, |it| it.response_ms(0))));
+            let curve = (0..LOADS.len())
+                .rev()
+                .map(|load| (scaled(configuration, load) as f64, made.mean(load, |it| it.response_ms(0))));
             if let Some(load) = reaches(&curve.collect::<Vec<_>>(), configuration.level_ms) {
                 let cell = format!("{}; {} ms; {name}", configuration.name, configuration.level_ms);
                 report.row(SUSTAINED, cell, load, "1/s");
@@ -197,7 +206,9 @@ fn compare(report: &mut Report, made: &[(&Configuration, [Made<'_>; 3])]) {
         for (configuration, [top, bottom, sarc]) in made {
             for load in (0..LOADS.len()).rev() {
                 let of = match experiment {
-                    BETTER => top.mean(load, overall).min(bottom.mean(load, overall)).recip() * sarc.mean(load, overall),
+                    BETTER => {
+                        top.mean(load, overall).min(bottom.mean(load, overall)).recip() * sarc.mean(load, overall)
+                    }
                     _ => sarc.noise(load, overall) / sarc.mean(load, overall),
                 };
                 report.row(experiment, format!("{}; {}", configuration.name, scaled(configuration, load)), of, "");

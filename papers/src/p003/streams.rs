@@ -1,5 +1,6 @@
-//! Many streams at once, which the paper speaks of and does not measure: how far should be read ahead? On one disk of the testbed,
-//! with memories from too small to ample, `sarc` with several fixed degrees beside `sarc-amp`.
+//! Many streams at once, which the paper speaks of and does not measure: how far should be read
+//! ahead? On one disk of the testbed, with memories from too small to ample, `sarc` with several
+//! fixed degrees beside `sarc-amp`.
 
 use foresee_manager::{Config, DeviceId, DeviceLimits, FileId, ReaderId, Site};
 use foresee_sim::faults::Faults;
@@ -12,7 +13,8 @@ pub const STREAMS: [(u64, u64); 4] = [(1, 20_000), (10, 5000), (100, 1000), (100
 /// Pages of memory for each stream.
 pub const PAGES: [u64; 4] = [8, 32, 128, 512];
 const DEGREES: [u64; 5] = [6, 24, 96, 192, 384];
-/// What a reader does with a block, on average; each stream has a pace of its own, from nought to twice that.
+/// What a reader does with a block, on average; each stream has a pace of its own, from nought to
+/// twice that.
 const THINK_NS: u64 = 400_000;
 /// Between two streams' files.
 const GAP_BLOCKS: u64 = 10_000;
@@ -23,7 +25,8 @@ const GAP_BLOCKS: u64 = 10_000;
 /// If the machine cannot be built.
 pub fn run(policy: &str, (streams, blocks): (u64, u64), pages: u64) -> Result<host::Report, String> {
     let mut random = Random::new(streams);
-    let files = (0..streams).map(|stream| HostFile { device: DeviceId(0), blocks, place: stream * (blocks + GAP_BLOCKS) });
+    let files =
+        (0..streams).map(|stream| HostFile { device: DeviceId(0), blocks, place: stream * (blocks + GAP_BLOCKS) });
     let reader = |stream: u64| {
         let think = Step::Think { ns: random.below(2 * THINK_NS) };
         let read = |first| Step::Read { file: FileId(stream as u32), first, count: 1, site: Site(0) };
@@ -55,7 +58,9 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
     const EXPERIMENT: &str = "Many streams: until the last is through";
     const BEST: &str = "Many streams: sarc-amp / the best fixed degree";
     let policies: Vec<(String, String)> = DEGREES
-        .map(|degree| (format!("degree {degree}"), format!("sarc:group=1,degree={degree},trigger_offset={}", degree / 4)))
+        .map(|degree| {
+            (format!("degree {degree}"), format!("sarc:group=1,degree={degree},trigger_offset={}", degree / 4))
+        })
         .into_iter()
         .chain([("sarc-amp".to_owned(), "sarc-amp".to_owned())])
         .collect();

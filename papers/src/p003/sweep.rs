@@ -1,10 +1,10 @@
-//! The highest load again, with other scales of a request: near saturation a little more load makes responses much longer, and how
-//! many requests a scaled one is, the paper does not say.
+//! The highest load again, with other scales of a request: near saturation a little more load makes
+//! responses much longer, and how many requests a scaled one is, the paper does not say.
 
 use super::machine::{Phase, run};
 use super::spc1::{CACHE_GIGABYTES, CONFIGURATIONS, Configuration, POLICIES, WARM_UP, machine, phase};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Progress, Report, map};
+use foresee_chart::{Plot, Shape};
 
 /// Requests that a scaled one is, in parts of what Table II is made with.
 const SCALES: [f64; 4] = [0.8, 0.9, 1.0, 1.1];
@@ -34,7 +34,8 @@ pub fn report(effort: Effort, progress: &Progress<'_>, report: &mut Report) -> R
         Ok(made.iter().map(|it| it.response_ms(0)).sum())
     });
     let made: Vec<f64> = made.into_iter().collect::<Result<_, _>>()?;
-    let means: Vec<f64> = made.chunks(seeds as usize).map(|runs| runs.iter().sum::<f64>() / runs.len() as f64).collect();
+    let means: Vec<f64> =
+        made.chunks(seeds as usize).map(|runs| runs.iter().sum::<f64>() / runs.len() as f64).collect();
     for (configuration, means) in CONFIGURATIONS.iter().zip(means.chunks(scales.len() * POLICIES.len())) {
         add(report, configuration, scales, means);
     }

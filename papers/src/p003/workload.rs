@@ -1,6 +1,7 @@
-//! SPC-1-like requests (section IV-C), from *streams*, each of which has one request outstanding at most: eight for each business
-//! scaling unit. Shares, places and sizes are those of the public SPC-1 specification, whose sums are the paper's matrix: of 100
-//! requests 29 are random reads, 32 random writes, 11 sequential reads and 28 sequential writes.
+//! SPC-1-like requests (section IV-C), from *streams*, each of which has one request outstanding at
+//! most: eight for each business scaling unit. Shares, places and sizes are those of the public
+//! SPC-1 specification, whose sums are the paper's matrix: of 100 requests 29 are random reads, 32
+//! random writes, 11 sequential reads and 28 sequential writes.
 //!
 //! ```text
 //! unit     stream        share   reads   where, in percent of the unit
@@ -27,7 +28,11 @@ enum Place {
     /// Within a hot spot that begins there.
     Walk(u64),
     /// One after the other, beginning somewhere between the first two, as far as the third.
-    Sequential { from: u64, to: u64, length: u64 },
+    Sequential {
+        from: u64,
+        to: u64,
+        length: u64,
+    },
 }
 
 /// A kind of stream.
@@ -117,7 +122,8 @@ impl Workload {
         self.streams.len()
     }
 
-    /// The time until a stream's next request begins, where its business scaling unit makes so many a second.
+    /// The time until a stream's next request begins, where its business scaling unit makes so many
+    /// a second.
     pub fn pause_ns(&mut self, stream: usize, per_second: f64) -> u64 {
         let Stream { kind, random, .. } = &mut self.streams[stream];
         let mean = 1e9 / (per_second * kind.share);
@@ -177,7 +183,11 @@ mod tests {
         let sum = |sequential: bool, write: bool| -> f64 {
             let of = |kind: &Kind| {
                 let part = if write { 100 - kind.reads } else { kind.reads };
-                if matches!(kind.place, Place::Sequential { .. }) == sequential { kind.share * part as f64 } else { 0.0 }
+                if matches!(kind.place, Place::Sequential { .. }) == sequential {
+                    kind.share * part as f64
+                } else {
+                    0.0
+                }
             };
             KINDS.iter().map(of).sum()
         };

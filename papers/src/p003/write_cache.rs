@@ -1,4 +1,5 @@
-//! The write cache, and how it gets empty: what was written longest ago goes to disk, with all that is dirty of its stripe.
+//! The write cache, and how it gets empty: what was written longest ago goes to disk, with all that
+//! is dirty of its stripe.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,8 +27,8 @@ impl Dirty {
         u64::from(self.pages.count_ones()) == STRIPE_PAGES
     }
 
-    /// What the disks of its array have to read or write: disk, page there, pages. What lies between two dirty pages of a track goes
-    /// along, and of the parity all that lies between.
+    /// What the disks of its array have to read or write: disk, page there, pages. What lies
+    /// between two dirty pages of a track goes along, and of the parity all that lies between.
     pub fn pieces(&self) -> Vec<(usize, u64, u64)> {
         let mut pieces = Vec::new();
         let mut hull: Option<(u64, u64)> = None;
@@ -41,7 +42,8 @@ impl Dirty {
             let (disk, place) = track_place(self.stripe * STRIPE_TRACKS + within);
             pieces.push((disk, place + first, end - first));
         }
-        let parity = hull.map(|(first, end)| (parity_disk(self.stripe), self.stripe * TRACK_PAGES + first, end - first));
+        let parity =
+            hull.map(|(first, end)| (parity_disk(self.stripe), self.stripe * TRACK_PAGES + first, end - first));
         pieces.into_iter().chain(parity).collect()
     }
 }
@@ -97,7 +99,8 @@ impl WriteCache {
         (beyond as f64 / (self.pages_max * (100 - DESTAGE_PERCENT)) as f64 * most as f64).ceil() as usize
     }
 
-    /// What an array is to write next, if there is need. It is out of reach of further writes, and holds its room until `written`.
+    /// What an array is to write next, if there is need. It is out of reach of further writes, and
+    /// holds its room until `written`.
     pub fn destage(&mut self, array: usize) -> Option<Dirty> {
         if self.used * 100 <= self.pages_max * DESTAGE_PERCENT {
             return None;

@@ -1,4 +1,5 @@
-//! Paper 004: program-counter-based classification (PCC), on recordings of today's programs at the paper's jobs.
+//! Paper 004: program-counter-based classification (PCC), on recordings of today's programs at the
+//! paper's jobs.
 //!
 //! ```text
 //! traces      what 'foresee record' saw, with call sites (papers/record/patterns.py makes them again)

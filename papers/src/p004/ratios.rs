@@ -1,8 +1,8 @@
 //! Figure 11: hit ratios by cache size.
 
 use super::{Application, PCC, Ran, UBM, hit_ratio};
-use foresee_chart::{Plot, Shape};
 use crate::{Effort, Report};
+use foresee_chart::{Plot, Shape};
 
 const EXPERIMENT: &str = "Figure 11: hit ratio";
 const POLICIES: [(&str, &str); 7] = [

@@ -1,4 +1,5 @@
-//! Section 5.3.1: what the sampling period and the threshold do to PCC's hit ratio, at a quarter of each application's data.
+//! Section 5.3.1: what the sampling period and the threshold do to PCC's hit ratio, at a quarter of
+//! each application's data.
 
 use super::{Application, PCC, Ran, hit_ratio};
 use crate::Report;
@@ -29,7 +30,8 @@ pub(super) fn report(all: &Ran<Settings>, report: &mut Report) {
     for (name, settings) in all {
         let by_20 = settings.periods[0] - settings.periods[2];
         let spread = |ratios: &[f64]| {
-            let (least, most) = ratios.iter().fold((f64::MAX, f64::MIN), |(least, most), &it| (least.min(it), most.max(it)));
+            let (least, most) =
+                ratios.iter().fold((f64::MAX, f64::MIN), |(least, most), &it| (least.min(it), most.max(it)));
             most - least
         };
         let moved = spread(&settings.thresholds);

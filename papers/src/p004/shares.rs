@@ -1,4 +1,5 @@
-//! Tables 1 and 2, and Figure 10: how many references are sequential, looping and other, by files and by call sites.
+//! Tables 1 and 2, and Figure 10: how many references are sequential, looping and other, by files
+//! and by call sites.
 
 use std::collections::HashSet;
 
@@ -36,7 +37,8 @@ pub(super) fn measure(application: &Application) -> Result<Shares, String> {
 }
 
 pub(super) fn report(all: &Ran<Shares>, report: &mut Report) {
-    for (what, (column, unit)) in ["references", "data", "files", "call sites"].iter().zip([(0, ""), (1, "MB"), (2, ""), (3, "")])
+    for (what, (column, unit)) in
+        ["references", "data", "files", "call sites"].iter().zip([(0, ""), (1, "MB"), (2, ""), (3, "")])
     {
         for (name, shares) in all {
             report.row(format!("Table 1: {what}"), *name, shares.table[column], unit);

@@ -1,4 +1,5 @@
-//! A client of mountpoint's crates for an S3 server by any name, with what `mount-s3` takes where it is not told otherwise.
+//! A client of mountpoint's crates for an S3 server by any name, with what `mount-s3` takes where
+//! it is not told otherwise.
 
 use anyhow::Result;
 use mountpoint_s3_client::S3CrtClient;

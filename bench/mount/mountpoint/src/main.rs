@@ -1,10 +1,11 @@
 //! Mounts a bucket with AWS's mountpoint for S3, read-only, for `bench/mount`.
 //!
-//! Its command `mount-s3` is in no registry, but the crates are that it consists of; this puts them together as it does, with its
-//! names of options and its defaults, but for its allocator, jemalloc. It stays in the foreground, and unmounts at SIGTERM and SIGINT.
+//! Its command `mount-s3` is in no registry, but the crates are that it consists of; this puts them
+//! together as it does, with its names of options and its defaults, but for its allocator,
+//! jemalloc. It stays in the foreground, and unmounts at SIGTERM and SIGINT.
 //!
-//! 242 crates are built with it and the C libraries of AWS, by cmake, a C compiler and libclang (Debian: cmake, gcc, libclang-dev): seven
-//! minutes of processor time.
+//! 242 crates are built with it and the C libraries of AWS, by cmake, a C compiler and libclang
+//! (Debian: cmake, gcc, libclang-dev): seven minutes of processor time.
 
 use std::path::PathBuf;
 use std::time::Duration;

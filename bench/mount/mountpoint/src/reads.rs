@@ -1,6 +1,8 @@
-//! Reads objects of an S3 server through mountpoint's prefetcher, without its mount, for `bench/serving`.
+//! Reads objects of an S3 server through mountpoint's prefetcher, without its mount, for
+//! `bench/serving`.
 //!
-//! Where the server is and with what keys is the environment's. The seconds that it took are printed.
+//! Where the server is and with what keys is the environment's. The seconds that it took are
+//! printed.
 
 #[path = "../../../serving/src/read.rs"]
 mod read;

@@ -9,9 +9,9 @@
 //!   one such buffer, not the several segments of a real drive, and a seek empties it.
 //! - Waiting requests are served in SCAN order: the arm goes on in its direction until nothing
 //!   waits there, then turns. On the way down a run of contiguous requests is served from its
-//!   start, as any elevator that merges requests would, and those of one track in the order in which
-//!   they pass under the head, as any drive with a queue would: the other way round each would cost a
-//!   whole rotation.
+//!   start, as any elevator that merges requests would, and those of one track in the order in
+//!   which they pass under the head, as any drive with a queue would: the other way round each
+//!   would cost a whole rotation.
 
 use super::{Done, Model, Nanos, Request};
 use std::collections::BTreeMap;
@@ -118,7 +118,8 @@ impl Disk {
         self.queue.remove(&key).map(|waiting| (key, waiting))
     }
 
-    /// The first request of the track that `key` is on, or of the contiguous ones that lead up to it; remembers where they end.
+    /// The first request of the track that `key` is on, or of the contiguous ones that lead up to
+    /// it; remembers where they end.
     fn start_of_run(&mut self, key: (u64, u64)) -> (u64, u64) {
         self.run_end = key.0 + self.queue[&key].len;
         let track = key.0 / self.track * self.track;

@@ -1,4 +1,5 @@
-//! A remote store: every request takes a latency whatever its place, and many are under way at once.
+//! A remote store: every request takes a latency whatever its place, and many are under way at
+//! once.
 
 use super::{Done, Model, Nanos, Request};
 use std::cmp::Reverse;

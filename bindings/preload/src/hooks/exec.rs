@@ -1,4 +1,5 @@
-//! Executing programs. Where libc's own entry is ours (`patch.rs`), it tells; else only those are seen who call `execve` itself.
+//! Executing programs. Where libc's own entry is ours (`patch.rs`), it tells; else only those are
+//! seen who call `execve` itself.
 
 use core::ffi::{c_char, c_int};
 

@@ -1,8 +1,9 @@
 //! Shared objects loaded while the program runs.
 //!
-//! The linker opens them by itself, and what it loads for a bare name depends on who calls `dlopen`: it looks at the
-//! return address. So nothing may stand between the two; the hook tells what is about to be loaded and jumps. (To ask
-//! the linker afterwards, from other hooks, would take its lock where the program does not expect it.)
+//! The linker opens them by itself, and what it loads for a bare name depends on who calls
+//! `dlopen`: it looks at the return address. So nothing may stand between the two; the hook tells
+//! what is about to be loaded and jumps. (To ask the linker afterwards, from other hooks, would
+//! take its lock where the program does not expect it.)
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {

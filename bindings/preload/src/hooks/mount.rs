@@ -1,4 +1,5 @@
-//! File systems unmounted: nobody may have a file open there, so foresee is asked to close what it has.
+//! File systems unmounted: nobody may have a file open there, so foresee is asked to close what it
+//! has.
 
 use core::ffi::{c_char, c_int};
 

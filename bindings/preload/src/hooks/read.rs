@@ -1,4 +1,5 @@
-//! Reading. `read` itself may be patched in libc (`patch.rs`); then libc's own entry tells, and its hooks here pass on.
+//! Reading. `read` itself may be patched in libc (`patch.rs`); then libc's own entry tells, and its
+//! hooks here pass on.
 
 use core::ffi::{c_int, c_void};
 

@@ -1,5 +1,6 @@
-//! Programs that give up what we need: system calls, of which ours are not on their lists, or the processor's time-stamp counter.
-//! One of ours would end the program: fall silent, and load nothing into what it executes, which inherits all that.
+//! Programs that give up what we need: system calls, of which ours are not on their lists, or the
+//! processor's time-stamp counter. One of ours would end the program: fall silent, and load nothing
+//! into what it executes, which inherits all that.
 
 use core::ffi::c_int;
 
@@ -25,7 +26,8 @@ fn before_prctl(option: c_int, argument: usize) {
     }
 }
 
-/// libc's `syscall`, by which libraries that make sandboxes ask for filters, as there is no function for it.
+/// libc's `syscall`, by which libraries that make sandboxes ask for filters, as there is no
+/// function for it.
 #[cfg(target_arch = "x86_64")]
 mod by_number {
     use core::ffi::{c_int, c_long, c_void};
@@ -37,7 +39,8 @@ mod by_number {
     #[unsafe(link_section = "foresee_next")]
     static NEXT: Next = Next::new(c"syscall");
 
-    // It jumps on, for nobody knows how many arguments there are, and system calls by number may be any: one that returns twice.
+    // It jumps on, for nobody knows how many arguments there are, and system calls by number may be
+    // any: one that returns twice.
     #[unsafe(naked)]
     #[unsafe(no_mangle)]
     unsafe extern "C" fn syscall(number: c_long) -> c_long {

@@ -1,4 +1,5 @@
-//! Streams. stdio opens and closes by entries of libc's own, so what it did is looked at afterwards.
+//! Streams. stdio opens and closes by entries of libc's own, so what it did is looked at
+//! afterwards.
 
 use core::ffi::{c_char, c_int};
 

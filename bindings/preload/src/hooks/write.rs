@@ -1,4 +1,5 @@
-//! Writing: where files grow, and positions move. `write` itself may be patched in libc, like `read`.
+//! Writing: where files grow, and positions move. `write` itself may be patched in libc, like
+//! `read`.
 
 use core::ffi::{c_int, c_void};
 

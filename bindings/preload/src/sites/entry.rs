@@ -1,9 +1,10 @@
-//! Where the stack stood when a hook was entered: there lies the address of whoever called it. Below are our own frames, whose
-//! unused parts hold what earlier calls left there, and would be taken for callers.
+//! Where the stack stood when a hook was entered: there lies the address of whoever called it.
+//! Below are our own frames, whose unused parts hold what earlier calls left there, and would be
+//! taken for callers.
 //!
-//! A hook that reads is entered by a few instructions that note the stack pointer in a variable of the thread's, of the kind that
-//! needs no call to find, and jump on. What a signal handler's hooks note lies below what they interrupt, and is not taken
-//! for it.
+//! A hook that reads is entered by a few instructions that note the stack pointer in a variable of
+//! the thread's, of the kind that needs no call to find, and jump on. What a signal handler's hooks
+//! note lies below what they interrupt, and is not taken for it.
 
 use core::arch::{asm, global_asm};
 
@@ -45,7 +46,8 @@ pub(crate) use enter;
 #[inline(always)]
 pub(super) fn stack_pointer() -> usize {
     let (entered, now): (usize, usize);
-    // SAFETY: reads this thread's own variable, which the linker has given a place relative to `fs`, and a register.
+    // SAFETY: reads this thread's own variable, which the linker has given a place relative to `fs`,
+    // and a register.
     unsafe {
         asm!("mov {at}, qword ptr [rip + foresee_entry@GOTTPOFF]", "mov {entered}, qword ptr fs:[{at}]", "mov {now}, rsp",
             at = out(reg) _, entered = lateout(reg) entered, now = lateout(reg) now, options(nostack, preserves_flags, readonly));

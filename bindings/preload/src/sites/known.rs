@@ -1,8 +1,10 @@
-//! Answers that were found before, for any number of threads and signal handlers, none of whom waits.
+//! Answers that were found before, for any number of threads and signal handlers, none of whom
+//! waits.
 //!
-//! A place holds one answer in two words, which two threads may write at once: the answer, and the question exclusive-or the answer
-//! (Hyatt and Mann, A Lock-less Transposition Table Implementation for Parallel Search, 2002). Words of different
-//! writers do not give the question that is asked, and it is asked anew.
+//! A place holds one answer in two words, which two threads may write at once: the answer, and the
+//! question exclusive-or the answer (Hyatt and Mann, A Lock-less Transposition Table Implementation
+//! for Parallel Search, 2002). Words of different writers do not give the question that is asked,
+//! and it is asked anew.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -1,6 +1,7 @@
-//! Objects loaded while the program runs, which may be unloaded at any time by another thread. Nothing of them is read: the linker is
-//! asked, which answers without a lock (`_dl_find_object`, glibc 2.35), and an object goes by the pages it takes up and
-//! the place of its unwind tables, which lie behind its code. Two objects that have these in common are one.
+//! Objects loaded while the program runs, which may be unloaded at any time by another thread.
+//! Nothing of them is read: the linker is asked, which answers without a lock (`_dl_find_object`,
+//! glibc 2.35), and an object goes by the pages it takes up and the place of its unwind tables,
+//! which lie behind its code. Two objects that have these in common are one.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{
@@ -17,7 +18,8 @@ use super::place_within;
 /// How often the program was about to load something, or has unloaded something.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// When it did so last. We do not see when loading has ended: it takes less than this, some seconds.
+/// When it did so last. We do not see when loading has ended: it takes less than this, some
+/// seconds.
 static CHANGED: AtomicU64 = AtomicU64::new(0);
 const LOADING_TICKS: u64 = 1 << 33;
 

@@ -1,7 +1,8 @@
 //! What lies at a site, for people to read: told of when the site is met first.
 //!
-//! That is the innermost caller outside of libc, by the path of its object and its place there. Objects that are loaded later may be gone
-//! at any moment, and are passed over: who called them stands for them.
+//! That is the innermost caller outside of libc, by the path of its object and its place there.
+//! Objects that are loaded later may be gone at any moment, and are passed over: who called them
+//! stands for them.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
@@ -10,7 +11,8 @@ use foresee_ring::{PATH_BYTES_MAX, Record, Region};
 use super::{entry, objects, stack};
 use crate::{state, sys};
 
-/// Sites met before, each in the one place where it may be: one that takes another's is told of again.
+/// Sites met before, each in the one place where it may be: one that takes another's is told of
+/// again.
 static MET: [AtomicU32; 4096] = [const { AtomicU32::new(0) }; 4096];
 /// So many are told of at most.
 const TOLD_MAX: u32 = 8192;
@@ -25,7 +27,8 @@ pub(super) fn begin() {
     IS_WANTED.store(true, Relaxed);
 }
 
-/// Tells what lies at the site of the call being served, if it was not met before. To be inlined into the hook.
+/// Tells what lies at the site of the call being served, if it was not met before. To be inlined
+/// into the hook.
 #[inline(always)]
 pub(crate) fn tell(region: &Region, site: u32) {
     let known = &MET[site as usize % MET.len()];

@@ -1,17 +1,20 @@
-//! Which place in the program a read or a write comes from: a *call-site signature* (004 section 4.3), 32 bits that are the same in every
-//! run of the program.
+//! Which place in the program a read or a write comes from: a *call-site signature* (004 section
+//! 4.3), 32 bits that are the same in every run of the program.
 //!
-//! The address that called `read` says next to nothing: programs read through wrappers. So the signature is made of the chain
-//! of calls that led there, each as the object it lies in (by its build id) and its place within, so that it does not matter
-//! where objects are loaded. Python's functions join it, which the interpreter's own chain does not show.
+//! The address that called `read` says next to nothing: programs read through wrappers. So the
+//! signature is made of the chain of calls that led there, each as the object it lies in (by its
+//! build id) and its place within, so that it does not matter where objects are loaded. Python's
+//! functions join it, which the interpreter's own chain does not show.
 //!
-//! It is found where somebody wants it: a recording, or a policy that learns by it; else signatures are 0, unknown, and cost
-//! nothing. `FORESEE_SITES` says how:
+//! It is found where somebody wants it: a recording, or a policy that learns by it; else signatures
+//! are 0, unknown, and cost nothing. `FORESEE_SITES` says how:
 //!
-//! - `scan` (default): words on the stack that look like return addresses (`scan.rs`), 35 to 70 ns. Values left over from earlier
-//!   calls are taken for callers, which tells apart what is the same; what differs is not mixed up.
-//! - `exact`: the stack is unwound by the objects' own tables (`unwind.rs`). That takes some 20 KB of stack, so on any but the main
-//!   thread's, of which nobody knows how much is left, it is a scan.
+//! - `scan` (default): words on the stack that look like return addresses (`scan.rs`), 35 to 70 ns.
+//!   Values left over from earlier calls are taken for callers, which tells apart what is the same;
+//!   what differs is not mixed up.
+//! - `exact`: the stack is unwound by the objects' own tables (`unwind.rs`). That takes some 20 KB
+//!   of stack, so on any but the main thread's, of which nobody knows how much is left, it is a
+//!   scan.
 //! - `0`: signatures are 0, unknown. So they are on Valgrind (`valgrind.rs`).
 //!
 //! ```text
@@ -75,7 +78,8 @@ fn place_within(within: u64, at: u64) -> u64 {
     (mixed as u64) ^ ((mixed >> 64) as u64)
 }
 
-/// A chain of calls becoming a signature. Places are well mixed, so that it is enough to tell their order.
+/// A chain of calls becoming a signature. Places are well mixed, so that it is enough to tell their
+/// order.
 #[derive(Clone, Copy)]
 struct Signature(u64);
 
@@ -123,7 +127,8 @@ pub(crate) fn objects_change() {
     objects::change();
 }
 
-/// The signature of the call being served, of which this is inlined into the hook; 0 if it is unknown.
+/// The signature of the call being served, of which this is inlined into the hook; 0 if it is
+/// unknown.
 #[inline(always)]
 pub(crate) fn signature() -> u32 {
     let mode = MODE.load(Relaxed);

@@ -1,7 +1,8 @@
 //! Where code lies, and what it is called from one run to the next.
 //!
-//! Objects that are there when the program begins stay to its end, so their code may be looked at: they are in a table, written
-//! once, and what was found of a word is true to the end. What is loaded later is another matter (`late.rs`).
+//! Objects that are there when the program begins stay to its end, so their code may be looked at:
+//! they are in a table, written once, and what was found of a word is true to the end. What is
+//! loaded later is another matter (`late.rs`).
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
@@ -23,7 +24,8 @@ const RANGES: usize = 256;
 struct Range {
     begin: usize,
     end: usize,
-    /// All its object takes up, what addresses within are counted from, and its name from run to run.
+    /// All its object takes up, what addresses within are counted from, and its name from run to
+    /// run.
     object: Span,
     base: usize,
     name: u64,
@@ -61,7 +63,8 @@ impl Span {
     }
 }
 
-/// Where code lies at all: the program's own, and that of libraries. Most words of a stack are passed over by this alone.
+/// Where code lies at all: the program's own, and that of libraries. Most words of a stack are
+/// passed over by this alone.
 struct Code {
     begin: AtomicUsize,
     bytes: AtomicUsize,
@@ -150,7 +153,8 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_
     let object_begin = base + loaded().map(|segment| segment.p_vaddr).min().unwrap_or(0) as usize;
     let object_end = base + loaded().map(|segment| segment.p_vaddr + segment.p_memsz).max().unwrap_or(0) as usize;
     let object = Span { begin: object_begin, bytes: object_end - object_begin };
-    // SAFETY: its segments are in memory, and the linker's name of it is there as long as it is: to the end.
+    // SAFETY: its segments are in memory, and the linker's name of it is there as long as it is: to the
+    // end.
     let (name, path) = unsafe { (name_of(info, segments), observe::bytes(info.dlpi_name)) };
     for segment in loaded() {
         let code = libc::PF_X | libc::PF_R;
@@ -212,8 +216,9 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// What was found of words: what stands for them in a signature; 0 if they are no return addresses. Those between the objects of the
-/// table are no object's as long as nothing was loaded later, so that words of these two times are different questions.
+/// What was found of words: what stands for them in a signature; 0 if they are no return addresses.
+/// Those between the objects of the table are no object's as long as nothing was loaded later, so
+/// that words of these two times are different questions.
 static PLACES: Known<1024> = Known::new();
 
 /// What stands for a word of the stack in a signature, if it is a return address.
@@ -241,7 +246,8 @@ fn meet(word: usize, question: u64) -> u64 {
     place
 }
 
-/// The object in whose code outside of libc this word of the stack is a return address, if it is, and the place there.
+/// The object in whose code outside of libc this word of the stack is a return address, if it is,
+/// and the place there.
 pub(super) fn lasting(word: usize) -> Option<(&'static [u8], u64)> {
     match find(word) {
         // SAFETY: it is code of an object that stays; of its first bytes nothing follows a call.

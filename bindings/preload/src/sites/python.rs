@@ -1,10 +1,10 @@
-//! The Python functions that are running in this thread: their code and where in it each stands. The interpreter runs them all in
-//! one function of C, so the stack does not tell them apart.
+//! The Python functions that are running in this thread: their code and where in it each stands.
+//! The interpreter runs them all in one function of C, so the stack does not tell them apart.
 //!
-//! What is read lies where it did in the versions named below, CPython's usual builds of 3.11 to 3.13 (others are left alone), and
-//! is the thread's own: it stands still while the thread is in a call of ours, with or without the interpreter's lock. The
-//! first time each pointer is checked before it is followed, and if it does not lead to what it should, Python is left alone
-//! for good.
+//! What is read lies where it did in the versions named below, CPython's usual builds of 3.11 to
+//! 3.13 (others are left alone), and is the thread's own: it stands still while the thread is in a
+//! call of ours, with or without the interpreter's lock. The first time each pointer is checked
+//! before it is followed, and if it does not lead to what it should, Python is left alone for good.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering::Relaxed};
@@ -18,7 +18,8 @@ const FRAMES_MAX: usize = 8;
 
 /// Where things lie, in bytes from the beginning of what they are in.
 struct Layout {
-    /// Of a thread state: what points to the current frame, or (`frame_at` is given) to what points to it there.
+    /// Of a thread state: what points to the current frame, or (`frame_at` is given) to what points
+    /// to it there.
     frame: usize,
     frame_at: Option<usize>,
     /// Of a frame.
@@ -80,7 +81,8 @@ pub(super) fn functions(signature: &mut Signature) -> bool {
 
 #[inline(never)]
 fn walk(layout: &Layout, signature: &mut Signature) -> bool {
-    // SAFETY: Python's function of this type, which takes no lock: it asks for a variable of the thread's.
+    // SAFETY: Python's function of this type, which takes no lock: it asks for a variable of the
+    // thread's.
     let state = unsafe {
         let function = core::ptr::with_exposed_provenance::<c_void>(THREAD_STATE.load(Relaxed));
         core::mem::transmute::<*const c_void, extern "C" fn() -> usize>(function)()

@@ -1,6 +1,8 @@
-//! Return addresses, by looking at each word of the stack: one that points into code, behind a call, is taken for one.
+//! Return addresses, by looking at each word of the stack: one that points into code, behind a
+//! call, is taken for one.
 //!
-//! Most words are passed over sixteen at a time (`sieve.rs`); those that are left were mostly met before (`known.rs`).
+//! Most words are passed over sixteen at a time (`sieve.rs`); those that are left were mostly met
+//! before (`known.rs`).
 
 use super::sieve::{BLOCK_BYTES, Sieve, WORD_BITS, WORD_BYTES};
 use super::{Signature, objects, stack};
@@ -71,7 +73,8 @@ pub(super) unsafe fn follows_a_call(address: usize) -> bool {
     // SAFETY: by the caller's promise.
     let code = unsafe { core::ptr::with_exposed_provenance::<[u8; 8]>(address - 8).read() };
     let [_, b7, b6, b5, b4, b3, b2, b1] = code;
-    // `call rel32`; else ff /2 by length: the second byte's middle bits are 2, its others say how long it is.
+    // `call rel32`; else ff /2 by length: the second byte's middle bits are 2, its others say how long
+    // it is.
     let indirect = |opcode: u8, modrm: u8| opcode == 0xff && modrm & 0b0011_1000 == 0b0001_0000;
     let is = |modrm: u8, mode: u8, sib: bool| modrm >> 6 == mode && (modrm & 7 == 4) == sib;
     b5 == 0xe8

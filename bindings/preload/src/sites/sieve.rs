@@ -1,4 +1,5 @@
-//! Passes over what is no address of code, sixteen words of the stack at a time: what is kept lies within 64 KiB of where code lies.
+//! Passes over what is no address of code, sixteen words of the stack at a time: what is kept lies
+//! within 64 KiB of where code lies.
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{
@@ -19,10 +20,12 @@ pub(super) const BLOCK_BYTES: usize = 16 * WORD_BYTES;
 /// What is said of a word, in the lowest bits: all of them or none.
 pub(super) const WORD_BITS: u32 = 0b11;
 
-/// Of an address 32 bits are looked at, from this one on. Those above are 0: few programs ask for more address space than that.
+/// Of an address 32 bits are looked at, from this one on. Those above are 0: few programs ask for
+/// more address space than that.
 const GRAIN_BITS: i32 = 16;
 
-/// Where code lies at all, by grains: the first of a span, and how many, in one word, so that they belong together.
+/// Where code lies at all, by grains: the first of a span, and how many, in one word, so that they
+/// belong together.
 static SPANS: [AtomicU64; 2] = [const { AtomicU64::new(Grains::NONE) }; 2];
 
 pub(super) fn set(spans: [Span; 2]) {
@@ -31,10 +34,12 @@ pub(super) fn set(spans: [Span; 2]) {
     }
 }
 
-/// Whether there are vectors of 32 bytes (AVX2): what libc found, for to ask the processor takes a trap in virtual machines.
+/// Whether there are vectors of 32 bytes (AVX2): what libc found, for to ask the processor takes a
+/// trap in virtual machines.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn is_wide() -> bool {
-    /// The bits of one `cpuid` leaf, in the order of the registers: the processor's, and those that may be used.
+    /// The bits of one `cpuid` leaf, in the order of the registers: the processor's, and those that
+    /// may be used.
     #[repr(C)]
     struct Leaf {
         stated: [u32; 4],
@@ -53,7 +58,8 @@ pub(super) fn is_wide() -> bool {
     ebx & AVX2 != 0
 }
 
-/// A span's grains. Numbers are moved by half of all there are, for vectors are compared as signed numbers.
+/// A span's grains. Numbers are moved by half of all there are, for vectors are compared as signed
+/// numbers.
 #[derive(Clone, Copy)]
 struct Grains {
     first: i32,
@@ -85,7 +91,8 @@ impl Sieve {
         )
     }
 
-    /// Which words of a block may be addresses of code: two bits ([`WORD_BITS`]) a word, from the lowest on.
+    /// Which words of a block may be addresses of code: two bits ([`WORD_BITS`]) a word, from the
+    /// lowest on.
     ///
     /// # Safety
     /// The block can be read. Where `WIDE`, so is the processor ([`is_wide`]).
@@ -152,7 +159,8 @@ impl Sieve {
         )
     }
 
-    /// Which words of a block may be addresses of code: two bits ([`WORD_BITS`]) a word, from the lowest on.
+    /// Which words of a block may be addresses of code: two bits ([`WORD_BITS`]) a word, from the
+    /// lowest on.
     ///
     /// # Safety
     /// The block can be read.

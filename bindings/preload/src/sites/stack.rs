@@ -1,12 +1,13 @@
-//! How far up the stack may be looked at. Programs have stacks of any kind and size: threads', signals', coroutines'. Nothing
-//! beyond one is touched unless it is known to be there.
+//! How far up the stack may be looked at. Programs have stacks of any kind and size: threads',
+//! signals', coroutines'. Nothing beyond one is touched unless it is known to be there.
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::sys;
 
 pub(super) const PAGE: usize = 4096;
-/// The kernel leaves at least 128 MiB below the main thread's stack to nobody else; more than 8 MiB of it are rarely used.
+/// The kernel leaves at least 128 MiB below the main thread's stack to nobody else; more than 8 MiB
+/// of it are rarely used.
 const MAIN_STACK_BYTES: usize = 8 << 20;
 
 /// The end of the main thread's stack: that of the page where the kernel puts the program's name.
@@ -39,7 +40,8 @@ pub(super) fn is_roomy(pointer: usize) -> bool {
     MAIN_STACK_END.load(Relaxed).wrapping_sub(pointer) < MAIN_STACK_BYTES / 2
 }
 
-/// Up to where the stack can be read from here without asking: to the end of the page, which is in use; of the main stack, to its end.
+/// Up to where the stack can be read from here without asking: to the end of the page, which is in
+/// use; of the main stack, to its end.
 #[inline(always)]
 pub(super) fn known_end(from: usize) -> usize {
     let main_end = MAIN_STACK_END.load(Relaxed);
@@ -52,9 +54,10 @@ pub(super) fn next_end(end: usize) -> usize {
     if is_readable(end) { end + PAGE } else { end }
 }
 
-/// Whether the page at this address can be read. The kernel looks at the signal set before it finds that it is not asked to do
-/// anything with it; so no signal is touched, and a bad address is an error and not the end. (To copy it by
-/// `process_vm_readv` takes longer, and sandboxes kill those who try.)
+/// Whether the page at this address can be read. The kernel looks at the signal set before it finds
+/// that it is not asked to do anything with it; so no signal is touched, and a bad address is an
+/// error and not the end. (To copy it by `process_vm_readv` takes longer, and sandboxes kill those
+/// who try.)
 pub(super) fn is_readable(address: usize) -> bool {
     const NO_SUCH_OPERATION: usize = usize::MAX;
     // SAFETY: nothing is changed.

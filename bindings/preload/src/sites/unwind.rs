@@ -1,12 +1,13 @@
-//! Return addresses, exactly: each frame's own unwind table says where the next one lies (x86-64; by `framehop`, which neither
-//! allocates nor waits while it does so).
+//! Return addresses, exactly: each frame's own unwind table says where the next one lies (x86-64;
+//! by `framehop`, which neither allocates nor waits while it does so).
 //!
-//! Tables are those of the objects that are there when the program begins. In an object loaded later the chain goes on by frame
-//! pointers, or ends. The stack is read with the same care as by a scan.
+//! Tables are those of the objects that are there when the program begins. In an object loaded
+//! later the chain goes on by frame pointers, or ends. The stack is read with the same care as by a
+//! scan.
 //!
-//! An unwinder remembers rules for the addresses it has met, in a cache that one call uses at a time: there are several, and a
-//! call that finds them all taken does without a signature. One whose thread never comes back (a signal handler that jumps away)
-//! stays taken.
+//! An unwinder remembers rules for the addresses it has met, in a cache that one call uses at a
+//! time: there are several, and a call that finds them all taken does without a signature. One
+//! whose thread never comes back (a signal handler that jumps away) stays taken.
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};

@@ -1,4 +1,5 @@
-//! A supervisor for tests: makes a ring, runs programs with the library loaded, and collects what they say.
+//! A supervisor for tests: makes a ring, runs programs with the library loaded, and collects what
+//! they say.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::ffi::{CString, OsStr};
@@ -89,8 +90,8 @@ pub fn shipped() -> Option<PathBuf> {
     std::env::var_os("FORESEE_TEST_LIBRARY").map(PathBuf::from)
 }
 
-/// The library: the one that ships, or that of the profile that this test is built in. Cargo does not build it for us: tests cannot
-/// link to it.
+/// The library: the one that ships, or that of the profile that this test is built in. Cargo does
+/// not build it for us: tests cannot link to it.
 pub fn library() -> PathBuf {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     let build = || {
@@ -138,8 +139,9 @@ pub fn compile(name: &str, into: &Path, options: &[&str]) -> PathBuf {
     program
 }
 
-/// Runs a program without the library, with it, and with it but unpatched: exit status, output and errno (which the
-/// programs print) must be the same. Returns what it said when patched, and when not.
+/// Runs a program without the library, with it, and with it but unpatched: exit status, output and
+/// errno (which the programs print) must be the same. Returns what it said when patched, and when
+/// not.
 pub fn alike(program: &Path, arguments: &[&str], directory: &Path) -> (Vec<Said>, Vec<Said>) {
     let mut ring = Ring::new();
     let mut run = |preload: bool, patch: &str| {

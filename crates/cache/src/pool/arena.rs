@@ -3,14 +3,16 @@
 use std::io::{self, IoSliceMut};
 use std::ptr::{self, NonNull};
 
-/// So many frames of so many bytes each, one after the other. The system gives them memory when they are first written to.
+/// So many frames of so many bytes each, one after the other. The system gives them memory when
+/// they are first written to.
 pub struct Arena {
     base: NonNull<u8>,
     frames: usize,
     frame_bytes: usize,
 }
 
-// SAFETY: it is memory, and nothing else; who may touch which frame is up to the callers of its unsafe methods.
+// SAFETY: it is memory, and nothing else; who may touch which frame is up to the callers of its
+// unsafe methods.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -25,8 +27,8 @@ impl Arena {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // Hits go anywhere in it: fewer pages are fewer to look up. Who does not give large ones gives small ones.
-        // SAFETY: of the mapping just made.
+        // Hits go anywhere in it: fewer pages are fewer to look up. Who does not give large ones gives
+        // small ones. SAFETY: of the mapping just made.
         unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Arena { base, frames, frame_bytes })

@@ -1,7 +1,8 @@
 //! Reads that no thread waits for.
 //!
-//! What comes is taken by whoever brought it, as soon as that has no lock any more: copied, or counted as a view. So a future that is not
-//! polled, for a while or ever again, keeps no frame from others.
+//! What comes is taken by whoever brought it, as soon as that has no lock any more: copied, or
+//! counted as a view. So a future that is not polled, for a while or ever again, keeps no frame
+//! from others.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -47,7 +48,8 @@ impl Taker {
         self.taking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the blocks that came, to be let go of by the caller: that may need the pool's lock. If it is over with them: how.
+    /// Takes the blocks that came, to be let go of by the caller: that may need the pool's lock. If
+    /// it is over with them: how.
     fn take<'p>(&self, pool: &'p Pool, wait: &Wait, came: &mut Vec<Held<'p>>) -> Option<(Taking, Result<(), Error>)> {
         let mut state = self.lock();
         let mut arrived = Vec::new();
@@ -130,7 +132,8 @@ impl Pool {
         }
     }
 
-    /// Asks for blocks, to be copied to a buffer that begins at an offset of the file, or to be viewed.
+    /// Asks for blocks, to be copied to a buffer that begins at an offset of the file, or to be
+    /// viewed.
     fn awaited(&self, who: Who, first: Block, count: u64, pin: Pin, (offset, buffer): (u64, Vec<u8>)) -> Awaited<'_> {
         let (promise, promised) = promise();
         let taking = Taking { buffer, offset, left: count, promise };

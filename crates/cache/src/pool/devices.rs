@@ -1,4 +1,5 @@
-//! Which device of the manager's each object lies on: each place of each store is one, with limits, measurements and threads of its own.
+//! Which device of the manager's each object lies on: each place of each store is one, with limits,
+//! measurements and threads of its own.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use super::workers::Workers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StoreId(pub u16);
 
-/// More places than so many have no threads of their own, but share those of one place of their store.
+/// More places than so many have no threads of their own, but share those of one place of their
+/// store.
 const PLACES_MAX: usize = 64;
 
 /// A store, and what is asked of it once.

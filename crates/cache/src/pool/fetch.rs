@@ -61,7 +61,8 @@ pub enum Done {
     Recalled(Recall, Vec<bool>, Duration),
     /// A frame was written to the second tier, or not.
     Kept(Keep, io::Result<Entry>),
-    /// Entries of the second tier were looked at, from this one on: what they say, and whether it is this cache's by now.
+    /// Entries of the second tier were looked at, from this one on: what they say, and whether it
+    /// is this cache's by now.
     Looked(u32, io::Result<Looked>),
     /// A reader is to be asked; by whoever knows it.
     Pull(ReaderId),

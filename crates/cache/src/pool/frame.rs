@@ -4,9 +4,10 @@
 //! free --fill--> present --doom--> doomed --reclaim, once nobody has it pinned--> free
 //! ```
 //!
-//! Only the driver's side makes these steps, under its lock. Readers pin and unpin at any time, without it. Who pins a frame that is not
-//! what it looked for unpins it again; so a frame of any state may have pins for a moment, and they say nothing unless the frame was
-//! present, and held the right block, when it was pinned.
+//! Only the driver's side makes these steps, under its lock. Readers pin and unpin at any time,
+//! without it. Who pins a frame that is not what it looked for unpins it again; so a frame of any
+//! state may have pins for a moment, and they say nothing unless the frame was present, and held
+//! the right block, when it was pinned.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -63,7 +64,8 @@ pub struct Taken {
 pub struct Uses {
     /// Anything.
     pub any: bool,
-    /// Something, an epoch or more after the first time: not just the next part of the same reading.
+    /// Something, an epoch or more after the first time: not just the next part of the same
+    /// reading.
     pub again: bool,
 }
 
@@ -86,7 +88,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Pins the frame in this epoch if it is present and holds the block of this key. If it is not, whether it is to be reclaimed.
+    /// Pins the frame in this epoch if it is present and holds the block of this key. If it is not,
+    /// whether it is to be reclaimed.
     #[inline]
     pub fn pin(&self, key: u64, pin: Pin, epoch: u64) -> Result<Taken, LetGo> {
         let mut before = self.state.fetch_add(Pin::Copy.weight(), Acquire);
@@ -141,7 +144,8 @@ impl Frame {
         self.state.fetch_and(!(PRESENT | UNREAD | AGAIN | EPOCH), Relaxed) & VIEWS != 0
     }
 
-    /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to try again.
+    /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to
+    /// try again.
     pub fn reclaim(&self) -> bool {
         let free = |state| (state & !TOLD == DOOMED).then_some(0);
         self.state.fetch_update(Acquire, Relaxed, free).is_ok()
@@ -152,8 +156,8 @@ impl Frame {
         (self.state.load(Acquire) & PRESENT != 0).then(|| self.key.load(Relaxed))
     }
 
-    /// The key of the block it holds, if there are views of it: the manager is told so, and whoever gives back the last of them learns
-    /// that it was.
+    /// The key of the block it holds, if there are views of it: the manager is told so, and whoever
+    /// gives back the last of them learns that it was.
     pub fn look_for_views(&self) -> Option<u64> {
         let viewed = |state| state & PRESENT != 0 && state & VIEWS != 0;
         let told = |state| Some(if viewed(state) { state | TOLD } else { state & !TOLD });

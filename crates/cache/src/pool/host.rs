@@ -1,4 +1,5 @@
-//! The host: carries the manager's orders out on frames of its own, and hands what comes to who waits for it.
+//! The host: carries the manager's orders out on frames of its own, and hands what comes to who
+//! waits for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
@@ -44,7 +45,8 @@ pub struct PoolHost {
     pub objects: Objects,
     free: Vec<u32>,
     fetches: HashMap<FetchId, Ordered>,
-    /// Fetches without frames: a frame that is given up is another's when the last of its readers has copied it.
+    /// Fetches without frames: a frame that is given up is another's when the last of its readers
+    /// has copied it.
     frameless: VecDeque<FetchId>,
     /// Fetches that will get none.
     unfilled: Vec<FetchId>,
@@ -60,7 +62,8 @@ pub struct PoolHost {
     kept_told: usize,
     /// Frames whose views the manager was told of.
     viewed: HashMap<u32, (ViewId, Block)>,
-    /// What was ordered last because a reader waits, and has not been handed to threads: its reader may do it itself.
+    /// What was ordered last because a reader waits, and has not been handed to threads: its reader
+    /// may do it itself.
     demanded: Option<(Arc<Workers>, Fetch)>,
     /// Bytes that came.
     bytes: u64,
@@ -181,8 +184,9 @@ impl PoolHost {
         self.second.as_ref()
     }
 
-    /// What was ordered gets frames, as far as there are any: demand first, and nothing goes before what waits. While views keep frames
-    /// there may never be enough for several blocks at once: the manager is told so, and asks for one by one what is waited for.
+    /// What was ordered gets frames, as far as there are any: demand first, and nothing goes before
+    /// what waits. While views keep frames there may never be enough for several blocks at
+    /// once: the manager is told so, and asks for one by one what is waited for.
     fn begin_fetches(&mut self) {
         while let Some(&fetch) = self.frameless.front()
             && let Some(ordered) = self.fetches.get_mut(&fetch)
@@ -201,7 +205,8 @@ impl PoolHost {
         }
     }
 
-    /// A fetch has its frames: what lies on the second tier comes from there, and each run of the rest from the store.
+    /// A fetch has its frames: what lies on the second tier comes from there, and each run of the
+    /// rest from the store.
     fn begin(&mut self, fetch: FetchId) {
         let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
         let Ordered { first, class, frames, .. } = ordered;
@@ -281,7 +286,8 @@ impl PoolHost {
         }
     }
 
-    /// What the manager must hear of the memory, if there is something: what views keep is not its to fill.
+    /// What the manager must hear of the memory, if there is something: what views keep is not its
+    /// to fill.
     pub fn correction(&mut self) -> Option<Event> {
         let kept = self.kept.len();
         match std::mem::replace(&mut self.kept_told, kept) == kept {
@@ -290,7 +296,8 @@ impl PoolHost {
         }
     }
 
-    /// What the manager is to hear of a frame's views: that the last one of what it held is gone, that there are some of what it holds.
+    /// What the manager is to hear of a frame's views: that the last one of what it held is gone,
+    /// that there are some of what it holds.
     pub fn viewed(&mut self, frame: u32) -> impl Iterator<Item = Event> + use<> {
         let held = self.memory.frame(frame).look_for_views();
         let before = self.viewed.get(&frame).copied();
@@ -313,7 +320,8 @@ impl PoolHost {
         self.numbers
     }
 
-    /// A reader waits for these blocks. Those that are here are handed over at once, for what follows may give them up.
+    /// A reader waits for these blocks. Those that are here are handed over at once, for what
+    /// follows may give them up.
     pub fn wait(&mut self, first: Block, count: u64, wait: &Arc<Wait>) -> WaiterId {
         for at in 0..count {
             let block = Block { index: first.index + at, ..first };

@@ -10,13 +10,16 @@ use super::arena::Arena;
 use super::frame::{Frame, LetGo, Pin, Taken};
 use crate::table::Table;
 
-/// Bytes that a frame takes beside its own: its state, its way in the table, and what the manager keeps of a page, of those that went
-/// lately and of what is disclosed of it. By `informed`, the default, that is 470 to 580 bytes, counted where they are allocated: most of
-/// it lies in vectors by page, which grow by doubling, so that it is most where there are just more pages than a power of two. `lru`
-/// takes 110 and `readahead:keep=arc` 220: under those a 40th of the memory or less is not used, in blocks of the default size.
+/// Bytes that a frame takes beside its own: its state, its way in the table, and what the manager
+/// keeps of a page, of those that went lately and of what is disclosed of it. By `informed`, the
+/// default, that is 470 to 580 bytes, counted where they are allocated: most of it lies in vectors
+/// by page, which grow by doubling, so that it is most where there are just more pages than a power
+/// of two. `lru` takes 110 and `readahead:keep=arc` 220: under those a 40th of the memory or less
+/// is not used, in blocks of the default size.
 const BESIDE: usize = size_of::<Frame>() + Table::BYTES_EACH + 600;
 
-/// While this part of the memory is given up, a block that is read several times is being read in pieces.
+/// While this part of the memory is given up, a block that is read several times is being read in
+/// pieces.
 const EPOCH_PART: u64 = 8;
 
 /// The memory.
@@ -69,8 +72,8 @@ impl Memory {
         offset >> self.frame_bytes().trailing_zeros()
     }
 
-    /// Pins the frame that holds a block, if one does, to be read from this byte on. `reclaim` is told of frames that prove to be free of
-    /// pins and doomed.
+    /// Pins the frame that holds a block, if one does, to be read from this byte on. `reclaim` is
+    /// told of frames that prove to be free of pins and doomed.
     #[inline]
     pub fn pin(&self, block: Block, pin: Pin, from: usize, mut reclaim: impl FnMut(u32)) -> Option<(u32, Taken)> {
         let key = key(block);
@@ -129,7 +132,8 @@ impl Memory {
         self.table.candidates(key).find(holds)
     }
 
-    /// A frame that was given out has been filled with this block. By the driver's side, as what follows.
+    /// A frame that was given out has been filled with this block. By the driver's side, as what
+    /// follows.
     pub fn fill(&self, frame: u32, block: Block, unread: bool) {
         self.frames[frame as usize].fill(key(block), unread, self.epoch.load(Relaxed));
         self.table.insert(key(block), frame);

@@ -10,8 +10,9 @@
 //!    +----------------------done-------------------------+
 //! ```
 //!
-//! Who misses, and who brings what was missed, speaks with the manager in a [`Session`], which is a lock; a hit never takes it unless it
-//! has a batch to hand over. No lock is held while a store, a reader's program or a copy is waited for.
+//! Who misses, and who brings what was missed, speaks with the manager in a [`Session`], which is a
+//! lock; a hit never takes it unless it has a batch to hand over. No lock is held while a store, a
+//! reader's program or a copy is waited for.
 
 mod arena;
 mod awaited;
@@ -58,7 +59,8 @@ pub use read::Who;
 pub use second::held_max;
 use workers::Workers;
 
-/// Asked by the pool for what a reader will read next, if anything of that file; None once that is all.
+/// Asked by the pool for what a reader will read next, if anything of that file; None once that is
+/// all.
 pub type Generator = Box<dyn FnMut() -> Option<(FileId, Option<Want>)> + Send>;
 
 /// Reads of the second tier at once: a solid-state disk serves so many side by side.
@@ -78,10 +80,12 @@ struct State {
 /// The pool.
 pub struct Pool {
     memory: Arc<Memory>,
-    /// What hits leave to be told; views may have half of the frames, so that the rest is always the manager's.
+    /// What hits leave to be told; views may have half of the frames, so that the rest is always
+    /// the manager's.
     posts: Posts,
     state: Mutex<State>,
-    /// Threads that are there from the beginning: each store's that look names up, those that wait for programs, and the disk's.
+    /// Threads that are there from the beginning: each store's that look names up, those that wait
+    /// for programs, and the disk's.
     workers: Vec<Arc<Workers>>,
     log: Option<Log<'static>>,
     /// By what their addresses begin with.
@@ -95,8 +99,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool over these stores, by what their addresses begin with. What the memory has more than the
-    /// manager is to know of is for a second tier.
+    /// A pool over these stores, by what their addresses begin with. What the memory has more than
+    /// the manager is to know of is for a second tier.
     ///
     /// # Errors
     /// If the system has no memory or no thread for it.

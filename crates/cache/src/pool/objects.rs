@@ -1,8 +1,9 @@
 //! Which object, in which version, each of the manager's files is.
 //!
-//! **A file of the manager's is one version of one object.** What is remembered of a version can never be taken for another's, and no
-//! event, page or hint needs to say which version it means. A name leads to the file of the version that was seen last; the one before
-//! stays for as long as somebody has it open, and is then forgotten with all its pages.
+//! **A file of the manager's is one version of one object.** What is remembered of a version can
+//! never be taken for another's, and no event, page or hint needs to say which version it means. A
+//! name leads to the file of the version that was seen last; the one before stays for as long as
+//! somebody has it open, and is then forgotten with all its pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -127,7 +128,8 @@ impl Objects {
         Ok((file, events))
     }
 
-    /// A reader opens what was asked for no longer ago than this: its file, with its length and version. None if it was not.
+    /// A reader opens what was asked for no longer ago than this: its file, with its length and
+    /// version. None if it was not.
     pub fn reopened(&mut self, store: StoreId, name: &str, max_age: Duration) -> Option<(FileId, u64, Version)> {
         let file = *self.by_name.get(&(store, Arc::from(name)))?;
         let entry = self.entry(file).filter(|entry| !entry.changed)?;
@@ -190,7 +192,8 @@ impl Objects {
         }
     }
 
-    /// A name was looked up ahead of its reader. What the manager must hear of it, unless a reader has opened it meanwhile.
+    /// A name was looked up ahead of its reader. What the manager must hear of it, unless a reader
+    /// has opened it meanwhile.
     pub fn looked_up(&mut self, file: FileId, opened: Result<Opened, StoreError>) -> Option<Event> {
         let block_bytes = self.block_bytes;
         let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use foresee_store::{Error, Object, Store, Version};
 
-/// One of them. What it says is asked once, when it is opened: it is a program's code, which may panic, and no lock is held then.
+/// One of them. What it says is asked once, when it is opened: it is a program's code, which may
+/// panic, and no lock is held then.
 #[derive(Clone)]
 pub struct Opened {
     /// The object.

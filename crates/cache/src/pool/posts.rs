@@ -1,4 +1,5 @@
-//! What hits leave for the manager: a batch for each thread, handed over when it is full or when somebody speaks with the manager anyway.
+//! What hits leave for the manager: a batch for each thread, handed over when it is full or when
+//! somebody speaks with the manager anyway.
 //!
 //! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who
 //! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten if the manager
@@ -9,7 +10,8 @@
 //! read ahead when it is told, and else when somebody waits for it. To tell it takes a small part
 //! of what it takes to copy it.
 //!
-//! Views are taken and given back here as well: a thread has an allowance of them, so that two threads need not count on the same line.
+//! Views are taken and given back here as well: a thread has an allowance of them, so that two
+//! threads need not count on the same line.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -24,7 +26,8 @@ const BATCH: usize = 64;
 const MUST_WEIGHT: usize = 8;
 /// A read of so many blocks is long, and fills a batch.
 const LONG: u64 = (BATCH / MUST_WEIGHT) as u64;
-/// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to have it.
+/// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
+/// have it.
 const SPARED: u64 = 128;
 /// Batches, a bit of a word each: threads share them if there are more.
 const BATCHES: usize = u64::BITS as usize;
@@ -181,7 +184,8 @@ impl Posts {
         })
     }
 
-    /// A view of a frame was taken: the frame's first one, perhaps. None if there may be no more views.
+    /// A view of a frame was taken: the frame's first one, perhaps. None if there may be no more
+    /// views.
     #[inline]
     pub fn view(&self, frame: u32, first: bool, hit: Option<Hit>) -> Option<Posted> {
         self.view_of_allowance(frame, first, hit).or_else(|| {
@@ -215,7 +219,8 @@ impl Posts {
         })
     }
 
-    /// A view of a frame was given back: the frame's last one, perhaps, of which the manager was told or not.
+    /// A view of a frame was given back: the frame's last one, perhaps, of which the manager was
+    /// told or not.
     #[inline]
     pub fn unview(&self, frame: u32, last: bool, told: bool) -> Posted {
         self.own(|batch| {

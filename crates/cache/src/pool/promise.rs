@@ -31,7 +31,8 @@ fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, State<T>> {
 }
 
 impl<T> Promise<T> {
-    /// The value is here. It is given back if nobody wants it any more. To wake is a program's code: not to be called with a lock held.
+    /// The value is here. It is given back if nobody wants it any more. To wake is a program's
+    /// code: not to be called with a lock held.
     pub fn keep(self, value: T) -> Result<(), T> {
         let mut state = lock(&self.0);
         let State::Expected(waker) = &mut *state else { return Err(value) };

@@ -100,8 +100,8 @@ impl Pool {
         (Block { file, index }, last + 1)
     }
 
-    /// Copies what is here of the blocks up to `end`, up to the first one that is not. What is to be waited for next: the first of some
-    /// blocks, and how many.
+    /// Copies what is here of the blocks up to `end`, up to the first one that is not. What is to
+    /// be waited for next: the first of some blocks, and how many.
     #[inline]
     pub(super) fn read_on(
         &self,
@@ -115,7 +115,8 @@ impl Pool {
         (index < end).then(|| (Block { index, ..first }, (end - index).min(REQUEST_BLOCKS_MAX)))
     }
 
-    /// Copies what is here of the blocks up to `end`, up to the first one that is not. Returns how many.
+    /// Copies what is here of the blocks up to `end`, up to the first one that is not. Returns how
+    /// many.
     #[inline]
     fn read_here(&self, who: Who, first: Block, end: u64, offset: u64, buffer: &mut [u8]) -> u64 {
         let frame_bytes = self.memory.frame_bytes() as u64;
@@ -169,8 +170,8 @@ impl Pool {
         }
         let mut arrived = Vec::new();
         let mut left = count;
-        // Not until the manager has done with the request: what came by another's request may not stay until then, and who waits holds
-        // nothing that others need.
+        // Not until the manager has done with the request: what came by another's request may not stay
+        // until then, and who waits holds nothing that others need.
         while left > 0 {
             let ended = wait.next(&mut arrived);
             if let Some(Err(_)) = &ended {
@@ -199,7 +200,8 @@ impl Pool {
         bytes.min(buffer.len() as u64) as usize
     }
 
-    /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`]. None if views hold as much as they may.
+    /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`].
+    /// None if views hold as much as they may.
     pub fn view(&self, who: Who, block: Block, from: usize) -> Result<Option<u32>, Error> {
         if let Some(frame) = self.view_now(who, block, from) {
             return Ok(frame);
@@ -271,7 +273,8 @@ impl Pool {
     }
 }
 
-/// Copies the part of a block's bytes that a read from `offset` on wants to where it belongs in the read's buffer.
+/// Copies the part of a block's bytes that a read from `offset` on wants to where it belongs in the
+/// read's buffer.
 #[inline]
 pub fn copy(bytes: &[u8], begins: u64, offset: u64, buffer: &mut [u8]) {
     let from = offset.saturating_sub(begins) as usize;

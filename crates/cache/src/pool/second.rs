@@ -1,7 +1,9 @@
-//! The second tier as the pool uses it: a fetch is split into what lies there and what does not, and what memory gives up may go there.
+//! The second tier as the pool uses it: a fetch is split into what lies there and what does not,
+//! and what memory gives up may go there.
 //!
-//! What is to be written stays in its frame, pinned, until it is: nothing is copied. There are some frames more than the manager knows of,
-//! as many as may be held so. If they are all held, what is given up next is not written: nobody ever waits for the disk to take something.
+//! What is to be written stays in its frame, pinned, until it is: nothing is copied. There are some
+//! frames more than the manager knows of, as many as may be held so. If they are all held, what is
+//! given up next is not written: nobody ever waits for the disk to take something.
 
 use std::io::IoSliceMut;
 use std::ops::Range;

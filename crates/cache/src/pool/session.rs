@@ -101,7 +101,8 @@ impl<'p> Session<'p> {
     }
 
     fn tell_hit(&mut self, Hit { reader, first, count, .. }: Hit) {
-        // What went meanwhile was a hit all the same; but told of it, the manager would take it for here again.
+        // What went meanwhile was a hit all the same; but told of it, the manager would take it for here
+        // again.
         let (mut index, end) = (first.index, first.index + count);
         while index < end {
             let is_here = |index: &u64| self.manager().is_present(Block { index: *index, ..first });

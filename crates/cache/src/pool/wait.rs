@@ -1,7 +1,8 @@
 //! A reader that waits for blocks.
 //!
-//! Each block is handed over as it comes, pinned, and is copied and let go at once, by the thread that waits or, for a future, by the one
-//! that brought it: nobody holds anything while waiting for the rest, so that no two readers can wait for frames that the other has.
+//! Each block is handed over as it comes, pinned, and is copied and let go at once, by the thread
+//! that waits or, for a future, by the one that brought it: nobody holds anything while waiting for
+//! the rest, so that no two readers can wait for frames that the other has.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -92,7 +93,8 @@ impl Wait {
         self.lock().outcome == Some(Outcome::Failed)
     }
 
-    /// Waits until something came or it is over, and takes what came. Once it is over: how, with what went wrong.
+    /// Waits until something came or it is over, and takes what came. Once it is over: how, with
+    /// what went wrong.
     pub fn next(&self, arrived: &mut Vec<Arrived>) -> Option<Result<(), Error>> {
         let is_same = |state: &mut State| {
             state.sleeps = state.arrived.is_empty() && state.outcome.is_none();

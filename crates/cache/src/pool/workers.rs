@@ -1,7 +1,8 @@
-//! Threads that may wait: for a store, as many as it serves side by side, or for what programs generate. Started as they are needed.
+//! Threads that may wait: for a store, as many as it serves side by side, or for what programs
+//! generate. Started as they are needed.
 //!
-//! Each store has its own, and so has what programs generate: whoever is slow holds up nobody else, and a generator that reads waits for
-//! other threads than those that generate.
+//! Each store has its own, and so has what programs generate: whoever is slow holds up nobody else,
+//! and a generator that reads waits for other threads than those that generate.
 
 use std::collections::VecDeque;
 use std::io;
@@ -71,8 +72,9 @@ impl Workers {
         self.more.notify_one();
     }
 
-    /// Does a task in the thread that calls, which waits for it anyway, unless as many are being done as may be: then its threads do it.
-    /// To hand it over and to be woken takes longer than a read of what is near.
+    /// Does a task in the thread that calls, which waits for it anyway, unless as many are being
+    /// done as may be: then its threads do it. To hand it over and to be woken takes longer
+    /// than a read of what is near.
     pub fn run_here(self: &Arc<Self>, task: Task, class: Class) {
         let mut queue = self.lock();
         if queue.running >= self.threads_max {

@@ -1,4 +1,5 @@
-//! After a failure it is tried again later, and each time later: a disk that is full or broken costs little.
+//! After a failure it is tried again later, and each time later: a disk that is full or broken
+//! costs little.
 
 /// Times it is left alone after so many failures in a row, at most: two to this power.
 const FAILURES_MAX: u32 = 16;

@@ -29,11 +29,13 @@ pub struct SlotFile {
 }
 
 impl SlotFile {
-    /// Opens the file, or makes it, and reads what its entries say. One that was made for other sizes begins anew, with no entries.
-    /// Returns whether it is this cache's to write: another one may have it.
+    /// Opens the file, or makes it, and reads what its entries say. One that was made for other
+    /// sizes begins anew, with no entries. Returns whether it is this cache's to write: another
+    /// one may have it.
     ///
     /// # Errors
-    /// If it cannot be had, if another cache has it for other sizes, or if it is something else: then nothing of it is touched.
+    /// If it cannot be had, if another cache has it for other sizes, or if it is something else:
+    /// then nothing of it is touched.
     pub fn open(path: &Path, layout: Layout) -> io::Result<(Self, Vec<Option<Entry>>, bool)> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -80,7 +82,8 @@ impl SlotFile {
         Ok((opened, entries, is_ours))
     }
 
-    /// What some entries say by now, from the first one on, and whether the file is this cache's to write from now on: who had it is gone.
+    /// What some entries say by now, from the first one on, and whether the file is this cache's to
+    /// write from now on: who had it is gone.
     ///
     /// # Errors
     /// If they cannot be read.

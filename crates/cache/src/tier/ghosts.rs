@@ -1,14 +1,17 @@
-//! What was given up lately, by fingerprints: who misses it so soon would have found it on the disk.
+//! What was given up lately, by fingerprints: who misses it so soon would have found it on the
+//! disk.
 //!
-//! Buckets of a few fingerprints, the latest first; in a full one the oldest goes. Two words a block remember about as many blocks as the
-//! memory and the disk hold together. A block may be taken for another, one time in half a milliard: then one is written in vain.
+//! Buckets of a few fingerprints, the latest first; in a full one the oldest goes. Two words a
+//! block remember about as many blocks as the memory and the disk hold together. A block may be
+//! taken for another, one time in half a milliard: then one is written in vain.
 
 /// Fingerprints of a bucket: so many that few have to go much sooner than others.
 const BUCKET: usize = 8;
 /// Fingerprints for each block that is to be remembered: buckets do not fill evenly.
 const ROOM: usize = 2;
 
-/// Bytes of memory for each block that is remembered, at most: the number of buckets is a power of two.
+/// Bytes of memory for each block that is remembered, at most: the number of buckets is a power of
+/// two.
 pub const BYTES_EACH: usize = 2 * ROOM * size_of::<u32>();
 
 /// The fingerprints.

@@ -1,5 +1,6 @@
-//! A cache that shares the file of another one: it reads what that keeps and writes nothing. It looks the other's entries over when it
-//! misses something, some at a time, and takes its place once that is gone.
+//! A cache that shares the file of another one: it reads what that keeps and writes nothing. It
+//! looks the other's entries over when it misses something, some at a time, and takes its place
+//! once that is gone.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,8 @@ impl Guest {
         Some(self.next)
     }
 
-    /// Some were looked at, so many, and whether nobody else has the file. The first of those to be looked at next.
+    /// Some were looked at, so many, and whether nobody else has the file. The first of those to be
+    /// looked at next.
     pub fn looked(&mut self, entries: u32, is_alone: bool, now: Instant) -> Option<u32> {
         self.is_alone |= is_alone;
         self.next += entries;

@@ -1,8 +1,9 @@
 //! Which block lies in which slot, and which slot is given up: a clock.
 //!
-//! A hand goes round. A slot that was read since the hand last came by is passed over once; the next one that was not is given up. So
-//! slots are written in the order of their places, and blocks that memory gave up one after the other lie side by side, where one request
-//! reads them. A read costs a bit, where a list in the order of use would be changed.
+//! A hand goes round. A slot that was read since the hand last came by is passed over once; the
+//! next one that was not is given up. So slots are written in the order of their places, and blocks
+//! that memory gave up one after the other lie side by side, where one request reads them. A read
+//! costs a bit, where a list in the order of use would be changed.
 
 use std::collections::HashMap;
 

@@ -2,7 +2,8 @@
 
 use foresee_store::Version;
 
-/// An object in one version: the hash of where it is, what it is called and which version it is of. Nobody can find two that are alike.
+/// An object in one version: the hash of where it is, what it is called and which version it is of.
+/// Nobody can find two that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectKey(pub [u8; 16]);
 
@@ -16,8 +17,8 @@ pub struct Key {
 }
 
 impl ObjectKey {
-    /// The object of this name in the store of this scheme, so many bytes long: a store may be wrong about that, and what was cut to one
-    /// length is not another's.
+    /// The object of this name in the store of this scheme, so many bytes long: a store may be
+    /// wrong about that, and what was cut to one length is not another's.
     pub fn new(scheme: &str, name: &str, version: &Version, size: u64) -> Self {
         let mut hasher = blake3::Hasher::new();
         let version = match version {
@@ -41,7 +42,8 @@ impl Key {
         (begin ^ self.block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93)
     }
 
-    /// What these bytes are told by as this block's: those of another block, and any that were changed, have another.
+    /// What these bytes are told by as this block's: those of another block, and any that were
+    /// changed, have another.
     pub fn checksum(self, bytes: &[u8]) -> u64 {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.object.0).update(&self.block.to_le_bytes()).update(bytes);

@@ -4,8 +4,9 @@
 //! header (a page) | an entry for each slot, to the next page | slot | slot | ...
 //! ```
 //!
-//! An entry says whose bytes lie in its slot, and their checksum. It is written after they are. So an entry may be that of earlier or
-//! of later bytes, whenever its process is killed, and then the checksum is another.
+//! An entry says whose bytes lie in its slot, and their checksum. It is written after they are. So
+//! an entry may be that of earlier or of later bytes, whenever its process is killed, and then the
+//! checksum is another.
 
 use super::key::{Key, ObjectKey};
 

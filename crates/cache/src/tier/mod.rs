@@ -5,8 +5,9 @@
 //! SlotFile                                        reads and writes slots, in threads of its own
 //! ```
 //!
-//! What is read from it is checked against its checksum, always: a slot that was torn, flipped, cut off or that belongs to another block is
-//! a miss. So nothing is ever synchronised, nothing is repaired when it is opened, and other caches may read what one of them writes.
+//! What is read from it is checked against its checksum, always: a slot that was torn, flipped, cut
+//! off or that belongs to another block is a miss. So nothing is ever synchronised, nothing is
+//! repaired when it is opened, and other caches may read what one of them writes.
 
 mod caution;
 mod file;
@@ -100,7 +101,8 @@ impl Tier {
         DiskStatistics { blocks_used: self.index.used() as usize, ..self.statistics }
     }
 
-    /// Which blocks of a run are to be read from the disk. Until [`Tier::recalled`] says otherwise they stay there.
+    /// Which blocks of a run are to be read from the disk. Until [`Tier::recalled`] says otherwise
+    /// they stay there.
     pub fn recall(&mut self, store: usize, object: ObjectKey, first: u64, count: usize) -> Vec<Found> {
         let find = |at| {
             let (slot, entry) = self.index.find(Key { object, block: first + at as u64 })?;
@@ -137,12 +139,14 @@ impl Tier {
         }
     }
 
-    /// Something is not here: the first of the entries of another cache's file that are to be looked at now, if any are.
+    /// Something is not here: the first of the entries of another cache's file that are to be
+    /// looked at now, if any are.
     pub fn look(&mut self) -> Option<u32> {
         self.guest.as_mut()?.look(Instant::now())
     }
 
-    /// Some entries were looked at, and whether the file is this cache's by now. The first of those to be looked at next.
+    /// Some entries were looked at, and whether the file is this cache's by now. The first of those
+    /// to be looked at next.
     pub fn looked(&mut self, first: u32, looked: io::Result<(Vec<Option<Entry>>, bool)>) -> Option<u32> {
         let guest = self.guest.as_mut()?;
         let (entries, is_ours) = looked.unwrap_or_default();
@@ -155,7 +159,8 @@ impl Tier {
         next
     }
 
-    /// A block came from its store. Whether it had been given up lately: then it is worth its place here.
+    /// A block came from its store. Whether it had been given up lately: then it is worth its place
+    /// here.
     pub fn missed(&mut self, key: Key) -> bool {
         self.wear.missed(1);
         self.ghosts.take(key.short())
@@ -166,12 +171,14 @@ impl Tier {
         self.index.find(key).is_some()
     }
 
-    /// Whether there is room that nothing was written to yet: then whatever memory gives up may have it.
+    /// Whether there is room that nothing was written to yet: then whatever memory gives up may
+    /// have it.
     pub fn has_free_room(&self) -> bool {
         self.wear.is_free()
     }
 
-    /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not worth it; [`Tier::kept`] follows.
+    /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not
+    /// worth it; [`Tier::kept`] follows.
     pub fn keep(&mut self) -> Option<u32> {
         if self.guest.is_some() || !self.writing.may_try() || !self.wear.pay() {
             return None;

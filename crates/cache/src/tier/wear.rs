@@ -1,10 +1,12 @@
 //! How much may be written: a disk wears, and shares its time between writes and reads.
 //!
-//! To fill it once is free: without that it could never show what it is worth, and room that nothing lies in is worth nothing. So
-//! meanwhile all goes there that was read and that memory gives up. What is written over something else is paid for, a block
-//! by each block that was read from the disk, and one by eight that came from stores all the same. So over any time no more is written
-//! than the disk holds, what was read from it, and an eighth of what stores had to bring. That eighth is what finds out, where the
-//! disk is of no use, whether other blocks would be: in eight times what the disk holds it may all be others.
+//! To fill it once is free: without that it could never show what it is worth, and room that
+//! nothing lies in is worth nothing. So meanwhile all goes there that was read and that memory
+//! gives up. What is written over something else is paid for, a block by each block that was read
+//! from the disk, and one by eight that came from stores all the same. So over any time no more is
+//! written than the disk holds, what was read from it, and an eighth of what stores had to bring.
+//! That eighth is what finds out, where the disk is of no use, whether other blocks would be: in
+//! eight times what the disk holds it may all be others.
 
 /// Blocks from stores that pay for one that is written.
 const STORE_BLOCKS: u64 = 8;

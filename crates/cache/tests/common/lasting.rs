@@ -1,4 +1,5 @@
-//! Objects in memory that each run puts there in the same order, so that their versions mean the same in all of them.
+//! Objects in memory that each run puts there in the same order, so that their versions mean the
+//! same in all of them.
 
 use std::sync::Arc;
 

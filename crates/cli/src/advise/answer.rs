@@ -10,9 +10,11 @@ use super::results::{Results, Row};
 use super::settings::Hints;
 use crate::text::{bytes, count, time};
 
-/// What is saved must be this part of the time as it is: less is within what the simulation leaves out.
+/// What is saved must be this part of the time as it is: less is within what the simulation leaves
+/// out.
 const WORTH_IT: f64 = 0.05;
-/// Of two ways, the one with less to be known is taken if it saves this part of what the other does.
+/// Of two ways, the one with less to be known is taken if it saves this part of what the other
+/// does.
 const AS_GOOD: f64 = 0.95;
 /// Another policy is named if it takes no more than this part of what foresee's own takes.
 const CLEARLY_LESS: f64 = 0.8;
@@ -74,7 +76,8 @@ impl<'a> Answer<'a> {
         row.report.elapsed_ns + if row.setting.is_as_it_is() { 0 } else { self.start_ns }
     }
 
-    /// The best policy that needs no more to be known, if it is worth it and takes clearly less than foresee's own.
+    /// The best policy that needs no more to be known, if it is worth it and takes clearly less
+    /// than foresee's own.
     fn better_policy(&self) -> Option<&'a Row> {
         let known = self.hints.max(Hints::Recorded);
         let rows = self.results.on(0).filter(|row| row.setting.hints <= known && !row.setting.is_as_it_is());
@@ -252,7 +255,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Times in ms: on each storage as it is, in a first run, in later ones, disclosed; and of policy `arc` on the first.
+    /// Times in ms: on each storage as it is, in a first run, in later ones, disclosed; and of
+    /// policy `arc` on the first.
     fn results(times: [[u64; 4]; 3], arc: u64) -> Results {
         let storages = kinds().unwrap();
         let report = |ms: u64| Report {

@@ -1,5 +1,5 @@
-//! What is simulated: on each storage the program as it is, and under 'foresee run' by what is known beforehand; on the
-//! first storage under other policies too.
+//! What is simulated: on each storage the program as it is, and under 'foresee run' by what is
+//! known beforehand; on the first storage under other policies too.
 
 use foresee_manager::Config;
 use foresee_manager::policy::{Choice, Registry};

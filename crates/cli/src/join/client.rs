@@ -21,7 +21,8 @@ use crate::say::say;
 /// How often a supervisor may end just as we find it.
 const ATTEMPTS: usize = 10;
 
-/// Runs the command under the supervisor of this name; returns, beside it, the exit status to end with if the command's own is 0.
+/// Runs the command under the supervisor of this name; returns, beside it, the exit status to end
+/// with if the command's own is 0.
 pub fn main(
     running: &Running,
     name: &str,
@@ -63,7 +64,8 @@ fn tell(told: &Value, shown: bool, json: Option<&Output>) {
     }
 }
 
-/// Finds the supervisor of this name, or starts it, and says what this run wishes. Returns where its programs are to post.
+/// Finds the supervisor of this name, or starts it, and says what this run wishes. Returns where
+/// its programs are to post.
 fn join(name: &str, wishes: &Value) -> Result<(Line, String), String> {
     let address = address(name)?;
     for _ in 0..ATTEMPTS {
@@ -81,7 +83,8 @@ fn join(name: &str, wishes: &Value) -> Result<(Line, String), String> {
     Err(format!("--join {name}: the supervisor does not answer"))
 }
 
-/// A connection with the supervisor, which is started if there is none; None if another run was faster to start it.
+/// A connection with the supervisor, which is started if there is none; None if another run was
+/// faster to start it.
 fn connect(address: &SocketAddr, name: &str) -> Result<Option<UnixStream>, String> {
     let cannot = |error: std::io::Error| format!("--join {name}: {error}");
     match UnixStream::connect_addr(address) {
@@ -97,8 +100,9 @@ fn connect(address: &SocketAddr, name: &str) -> Result<Option<UnixStream>, Strin
     UnixStream::connect_addr(address).map(Some).map_err(cannot)
 }
 
-/// Starts the supervisor, which takes calls from now on. In a session of its own, what a terminal sends to this run is not meant
-/// for the others; and what this run inherited (a lock, a pipe) ends with it.
+/// Starts the supervisor, which takes calls from now on. In a session of its own, what a terminal
+/// sends to this run is not meant for the others; and what this run inherited (a lock, a pipe) ends
+/// with it.
 fn start(listener: UnixListener) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("supervise").current_dir("/").stdin(Stdio::from(OwnedFd::from(listener)));

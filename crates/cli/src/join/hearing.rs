@@ -1,5 +1,5 @@
-//! Runs that would join, heard away from the thread that serves those that have: one that says nothing, or says it slowly, makes nobody
-//! wait.
+//! Runs that would join, heard away from the thread that serves those that have: one that says
+//! nothing, or says it slowly, makes nobody wait.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -30,7 +30,8 @@ impl Hearing {
         Ok(Hearing { sender, heard, woken, wakes })
     }
 
-    /// Hears who has come. Where no thread can be had, the connection ends, and who came tries again.
+    /// Hears who has come. Where no thread can be had, the connection ends, and who came tries
+    /// again.
     pub fn begin(&self, stream: UnixStream) {
         let Ok(mut wakes) = self.wakes.try_clone() else { return };
         let sender = self.sender.clone();

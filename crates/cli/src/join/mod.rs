@@ -1,4 +1,5 @@
-//! `foresee run --join NAME`: several runs of one user share one supervisor, so that one policy decides whose page goes.
+//! `foresee run --join NAME`: several runs of one user share one supervisor, so that one policy
+//! decides whose page goes.
 //!
 //! ```text
 //! foresee run --join NAME ...  --socket-->  foresee supervise        (started by the first, gone with the last)
@@ -11,8 +12,8 @@
 //! supervisor:  {"account": as --json has it, "lines": as people are told, "warnings": [...]}
 //! ```
 //!
-//! Messages are lines. The socket's name is abstract: it lies in no directory, and is gone with the supervisor, however that
-//! ends. Either side looks whether the other is of its own user.
+//! Messages are lines. The socket's name is abstract: it lies in no directory, and is gone with the
+//! supervisor, however that ends. Either side looks whether the other is of its own user.
 
 mod client;
 mod hearing;

@@ -45,7 +45,8 @@ fn file_name(file: u64, trace: &Trace) -> &str {
     }
 }
 
-/// Call sites by what lies there, if the trace says it, and by what they read: their numbers say nothing to anybody.
+/// Call sites by what lies there, if the trace says it, and by what they read: their numbers say
+/// nothing to anybody.
 fn sites(counted: &[(u64, u64)], trace: &Trace) -> HashMap<u64, String> {
     let mut reads: HashMap<u64, HashMap<u64, u64>> = HashMap::new();
     for at in 0..trace.len() {
@@ -117,7 +118,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// How many files, and how many call sites, make how much of the references; and those that make most, with their patterns.
+/// How many files, and how many call sites, make how much of the references; and those that make
+/// most, with their patterns.
 pub fn distribution(trace: &Trace, patterns: &Patterns, page: &mut Page) {
     let mut plot = Plot::new(
         "How few make most of the references",

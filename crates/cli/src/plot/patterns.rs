@@ -1,4 +1,5 @@
-//! The pattern of each reference, as the policy of patterns sees it: `pcc` where a trace knows call sites, else `ubm`.
+//! The pattern of each reference, as the policy of patterns sees it: `pcc` where a trace knows call
+//! sites, else `ubm`.
 
 use std::collections::HashMap;
 

@@ -11,8 +11,8 @@ use foresee_sim::load::{Entry, Trace};
 const COLUMNS: usize = 320;
 const ROWS: usize = 160;
 
-/// Each block's place among those referenced, file after file in the order of their first reference: what was never read takes
-/// no room.
+/// Each block's place among those referenced, file after file in the order of their first
+/// reference: what was never read takes no room.
 pub struct Ranks {
     of_block: HashMap<Block, u32>,
 }
@@ -36,7 +36,8 @@ impl Ranks {
     }
 }
 
-/// The plot. `group_of` tells for the n-th block of a request which of `names` it belongs to, if any.
+/// The plot. `group_of` tells for the n-th block of a request which of `names` it belongs to, if
+/// any.
 pub fn references(
     trace: &Trace,
     ranks: &Ranks,

@@ -16,7 +16,8 @@ use crate::progress::Progress;
 use crate::say::say;
 use crate::text::{bytes, count, many, time};
 
-/// So often what was seen is written down, and Ctrl-C is seen. [`QUEUED_MAX`] transfers take 0.3 s at least.
+/// So often what was seen is written down, and Ctrl-C is seen. [`QUEUED_MAX`] transfers take 0.3 s
+/// at least.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// Files named in a message; the others are counted.
 const NAMED_MAX: usize = 3;

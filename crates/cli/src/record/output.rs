@@ -72,7 +72,8 @@ impl Output {
     }
 }
 
-/// What people call these places: `grep: fillbuf`, or `grep+0x7f3a` where the object does not say what its functions are called.
+/// What people call these places: `grep: fillbuf`, or `grep+0x7f3a` where the object does not say
+/// what its functions are called.
 fn named(places: &HashMap<u64, (PathBuf, u64)>) -> Vec<(u64, String)> {
     let mut symbols = HashMap::new();
     let mut named: Vec<_> = places

@@ -1,4 +1,5 @@
-//! What an object's functions are called, by its symbol table: that of all its functions, or of those that others may call.
+//! What an object's functions are called, by its symbol table: that of all its functions, or of
+//! those that others may call.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -33,10 +33,11 @@ pub enum Action {
         #[arg(required = true, value_name = "MEMBER")]
         members: Vec<PathBuf>,
     },
-    /// Show the file whole, for reading, at FILE while CMD runs, or until Ctrl-C. Reads are answered by all disks at once
+    /// Show the file whole, for reading, at FILE while CMD runs, or until Ctrl-C. Reads are
+    /// answered by all disks at once
     ///
-    /// FILE must not exist, and is gone afterwards. Needs /dev/fuse, and root or fusermount3. Where they are missing,
-    /// 'foresee stripe join' writes the file back. Ends as CMD does.
+    /// FILE must not exist, and is gone afterwards. Needs /dev/fuse, and root or fusermount3. Where
+    /// they are missing, 'foresee stripe join' writes the file back. Ends as CMD does.
     Mount {
         /// Where to show it
         file: PathBuf,

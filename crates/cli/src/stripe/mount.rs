@@ -1,4 +1,5 @@
-//! `foresee stripe mount`: the file is there while a command runs, or until somebody ends it, and gone afterwards.
+//! `foresee stripe mount`: the file is there while a command runs, or until somebody ends it, and
+//! gone afterwards.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -14,8 +15,9 @@ use super::view::View;
 use crate::say::say;
 use crate::text;
 
-/// How far the kernel reads ahead of a sequential reader. It makes no request longer than that, and foresee's own reads ahead are
-/// of 1 MiB: cut into 128 KiB, several of them at once make a disk's arm skip back and forth.
+/// How far the kernel reads ahead of a sequential reader. It makes no request longer than that, and
+/// foresee's own reads ahead are of 1 MiB: cut into 128 KiB, several of them at once make a disk's
+/// arm skip back and forth.
 const READ_AHEAD_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=8 << 20;
 
 /// Shows the file; returns the exit status.

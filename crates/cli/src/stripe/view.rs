@@ -1,4 +1,5 @@
-//! A striped file as the kernel sees it: a FUSE file system whose root is that one file. The page cache keeps what was read.
+//! A striped file as the kernel sees it: a FUSE file system whose root is that one file. The page
+//! cache keeps what was read.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,8 +16,8 @@ use fuser::{
 
 use crate::say::say;
 
-/// Requests ahead of a reader under way at once, 1 MiB each at most: as many as the manager sends one device. The kernel's
-/// own 12 would leave disks idle.
+/// Requests ahead of a reader under way at once, 1 MiB each at most: as many as the manager sends
+/// one device. The kernel's own 12 would leave disks idle.
 const REQUESTS_MAX: u16 = 128;
 /// The longest request; the kernel makes none longer.
 const REQUEST_BYTES_MAX: u32 = 1 << 20;
@@ -85,7 +86,8 @@ impl Filesystem for View {
         let _ = config.set_max_background(REQUESTS_MAX);
         let _ = config.set_congestion_threshold(REQUESTS_MAX);
         let _ = config.set_max_write(REQUEST_BYTES_MAX);
-        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both for the latter.
+        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both
+        // for the latter.
         let _ = config.add_capabilities(InitFlags::FUSE_ABORT_ERROR);
         Ok(())
     }

@@ -22,7 +22,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device with what `setup`, a script, copies to `$SLOWDISK_MOUNT`, where such a device can be had.
+    /// A device with what `setup`, a script, copies to `$SLOWDISK_MOUNT`, where such a device can
+    /// be had.
     pub fn new(prepare: impl FnOnce(&Place), setup: &str) -> Option<Self> {
         let can_open = |path: &str| {
             let opened = File::options().read(true).write(true).open(path);

@@ -25,7 +25,8 @@ pub fn gcc(place: &Place, output: &Path, words: &[&str]) {
     end(command, b"").with(0);
 }
 
-/// Compiles one of our programs, with the hint library in it, into `work/NAME`. None where there is no compiler.
+/// Compiles one of our programs, with the hint library in it, into `work/NAME`. None where there is
+/// no compiler.
 pub fn compiled(name: &str, source: &str) -> Option<Place> {
     let place = Place::new();
     have("gcc").then(|| {
@@ -34,7 +35,8 @@ pub fn compiled(name: &str, source: &str) -> Option<Place> {
     })
 }
 
-/// A command that finds the hint library as Python does, in a folder beside the work; None where it cannot be built.
+/// A command that finds the hint library as Python does, in a folder beside the work; None where it
+/// cannot be built.
 pub fn python(place: &Place, mut command: Command, program: &str) -> Option<Command> {
     let folder = place.aside("library");
     if !have("gcc") || !have("python3") {

@@ -1,4 +1,5 @@
-//! What the end-to-end tests share: a place of their own, and programs run in it to their end, with and without foresee.
+//! What the end-to-end tests share: a place of their own, and programs run in it to their end, with
+//! and without foresee.
 #![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
 pub mod device;
@@ -30,7 +31,8 @@ pub fn binary() -> &'static Path {
     })
 }
 
-/// The command with this library beside it, as `make test` has it with the one that ships. The other programs are there as well.
+/// The command with this library beside it, as `make test` has it with the one that ships. The
+/// other programs are there as well.
 fn beside(library: &Path) -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_foresee"));
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shipped");
@@ -52,8 +54,8 @@ fn built() -> PathBuf {
     binary.to_owned()
 }
 
-/// Tries this up to four times. For what comes true if foresee gets a processor in time, which a busy machine does not promise; what is
-/// broken fails however often it is tried.
+/// Tries this up to four times. For what comes true if foresee gets a processor in time, which a
+/// busy machine does not promise; what is broken fails however often it is tried.
 pub fn in_time(attempt: impl Fn()) {
     let succeeds = || catch_unwind(AssertUnwindSafe(&attempt)).inspect_err(|_| eprintln!("tried again")).is_ok();
     if !(0..3).any(|_| succeeds()) {

@@ -6,7 +6,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// No test takes so long but one that hangs: it is for the test to fail, not for a machine to be fast.
+/// No test takes so long but one that hangs: it is for the test to fail, not for a machine to be
+/// fast.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
 /// Whether this program is installed; says so if not.
@@ -63,8 +64,8 @@ pub fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Signals end the command unless it says otherwise, whatever the tests were started by: nohup, and shells in their background, have some
-/// ignored by all that they start.
+/// Signals end the command unless it says otherwise, whatever the tests were started by: nohup, and
+/// shells in their background, have some ignored by all that they start.
 pub fn heed_signals(command: &mut Command) {
     // SAFETY: between fork and exec nothing is called but signal().
     unsafe {
@@ -77,7 +78,8 @@ pub fn heed_signals(command: &mut Command) {
     }
 }
 
-/// Runs a command to its end, and until nobody writes to its output any more, in a process group of its own.
+/// Runs a command to its end, and until nobody writes to its output any more, in a process group of
+/// its own.
 pub fn end(mut command: Command, stdin: &[u8]) -> Ended {
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::{Ended, Place, end};
 
-/// A command to be run plain, foreseen for the first time, with what that run taught, and without io_uring.
+/// A command to be run plain, foreseen for the first time, with what that run taught, and without
+/// io_uring.
 pub struct Same<'a> {
     place: &'a Place,
     words: Vec<OsString>,

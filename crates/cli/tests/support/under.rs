@@ -43,7 +43,8 @@ impl Under {
         self.child.id() as i32
     }
 
-    /// Waits until all of its output has come and it has ended: the output from the first line on, and how it ended.
+    /// Waits until all of its output has come and it has ended: the output from the first line on,
+    /// and how it ended.
     pub fn finish(mut self) -> (String, String) {
         self.output.read_to_string(&mut self.said).unwrap();
         let how = how(self.child.wait().unwrap());

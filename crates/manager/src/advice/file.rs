@@ -1,4 +1,5 @@
-//! A file of advice for a program that does not give any itself: priorities of its files by name, and policies of priorities.
+//! A file of advice for a program that does not give any itself: priorities of its files by name,
+//! and policies of priorities.
 //!
 //! ```text
 //! # What of this job's files goes first. Lowest priority first; 0 where nothing is said.
@@ -9,10 +10,11 @@
 //! once */merge/*
 //! ```
 //!
-//! What is read of a file under `once` is done with (002 section 3): those pages go before all others until they are read again.
+//! What is read of a file under `once` is done with (002 section 3): those pages go before all
+//! others until they are read again.
 //!
-//! `*` stands for any text, `?` for any character. A pattern without a slash is of a file's last name, others are of its whole
-//! path. The last line that matches a file counts.
+//! `*` stands for any text, `?` for any character. A pattern without a slash is of a file's last
+//! name, others are of its whole path. The last line that matches a file counts.
 
 use super::Advice;
 use crate::event::{LevelOrder, Malformed};
@@ -75,8 +77,8 @@ fn is_of(pattern: &str, path: &str) -> bool {
     matches(pattern, if pattern.contains('/') { path } else { name })
 }
 
-/// Whether a pattern is of this text. Goes back to the last star only, which suffices: no step is made twice for a star
-/// before.
+/// Whether a pattern is of this text. Goes back to the last star only, which suffices: no step is
+/// made twice for a star before.
 fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut next) = (0, 0);

@@ -1,15 +1,18 @@
-//! How many requests to one file at once a device of which nothing is known is sent: one at first, twice as many as long as twice
-//! as many bring nearly twice as much. Some daemons serve one request of a file after the other, and begin anew for each that is
-//! out of order; others have a network before them, and serve a hundred in the time of one.
+//! How many requests to one file at once a device of which nothing is known is sent: one at first,
+//! twice as many as long as twice as many bring nearly twice as much. Some daemons serve one
+//! request of a file after the other, and begin anew for each that is out of order; others have a
+//! network before them, and serve a hundred in the time of one.
 
 use crate::ids::Time;
 
 /// Requests at once at most.
 const DEPTH_MAX: u32 = 64;
-/// A round is so many requests at one depth, and at least the second number: the first of them were sent before.
+/// A round is so many requests at one depth, and at least the second number: the first of them were
+/// sent before.
 const ROUND: u32 = 2;
 const ROUND_MIN: u32 = 4;
-/// Twice as many requests at once must bring so much more. Served one by one they bring as much as before, side by side twice as much.
+/// Twice as many requests at once must bring so much more. Served one by one they bring as much as
+/// before, side by side twice as much.
 const GAIN_MIN: f64 = 1.4;
 /// Rounds until more is tried again.
 const ROUNDS_BETWEEN: u32 = 32;
@@ -40,7 +43,8 @@ impl Depth {
         self.requests
     }
 
-    /// A request came to its end, and so many blocks with it; `busy` says that as many as may be were out until then.
+    /// A request came to its end, and so many blocks with it; `busy` says that as many as may be
+    /// were out until then.
     pub fn finished(&mut self, now: Time, blocks: u64, busy: bool) {
         let Some(since) = self.since.filter(|_| busy) else {
             // From here on, what is measured is what the device can do.
@@ -72,7 +76,8 @@ impl Depth {
 mod tests {
     use super::*;
 
-    /// A device that takes `latency` for each request, and serves `servers` of them side by side, always busy.
+    /// A device that takes `latency` for each request, and serves `servers` of them side by side,
+    /// always busy.
     fn depths(servers: u32, requests: u32) -> Vec<u32> {
         const LATENCY: u64 = 20_000_000;
         let (mut depth, mut now, mut depths) = (Depth::default(), 0, Vec::new());

@@ -1,22 +1,25 @@
-//! Whether it pays to read runs ahead on a device: measured on the run itself, by turns with and without.
+//! Whether it pays to read runs ahead on a device: measured on the run itself, by turns with and
+//! without.
 //!
 //! ```text
 //! without:  settle, then blocks their readers brought, per second       \  one pair: the logarithm of their ratio;
 //! with:     settle, then blocks read for the first time, per second     /  pairs until it is clear, or PAIRS_MAX of them
 //! ```
 //!
-//! What does not pay is given up, and tried again; what pays is tried again as well. A trial is no more than one part in
-//! [`RESTS`] of the time, but the first one where requests are served one by one: there it comes at once, for there reading ahead is
-//! as likely to harm.
+//! What does not pay is given up, and tried again; what pays is tried again as well. A trial is no
+//! more than one part in [`RESTS`] of the time, but the first one where requests are served one by
+//! one: there it comes at once, for there reading ahead is as likely to harm.
 //!
-//! What a turn without finds here was brought by the one before, so only what its readers brought by themselves counts.
+//! What a turn without finds here was brought by the one before, so only what its readers brought
+//! by themselves counts.
 //!
-//! Worked example: a disk gives one reader 134 MB/s with and 88 without; ln(134 / 88) = 0.42, and after a few pairs that is
-//! three times its error. 64 readers have 50 with and 91 without: -0.6.
+//! Worked example: a disk gives one reader 134 MB/s with and 88 without; ln(134 / 88) = 0.42, and
+//! after a few pairs that is three times its error. 64 readers have 50 with and 91 without: -0.6.
 
 use crate::ids::Time;
 
-/// A turn takes so long at least, or [`REQUESTS`] times what a request takes, and so many reads or four times as long.
+/// A turn takes so long at least, or [`REQUESTS`] times what a request takes, and so many reads or
+/// four times as long.
 const TURN_NS: f64 = 50e6;
 const REQUESTS: f64 = 2.0;
 const READS: u32 = 64;
@@ -31,8 +34,8 @@ const FIRST_TRIAL: u32 = 32;
 const SETTLED: u32 = 8;
 /// Pairs of turns at most.
 const PAIRS_MAX: u32 = 8;
-/// How far two turns differ by chance, as a logarithm, before it is known how far they do; and how many times its error a gain must
-/// be to be clear, and a loss: in doubt it is given up.
+/// How far two turns differ by chance, as a logarithm, before it is known how far they do; and how
+/// many times its error a gain must be to be clear, and a loss: in doubt it is given up.
 const SPREAD: f64 = 0.35;
 const CLEAR_GAIN: f64 = 3.0;
 const CLEAR_LOSS: f64 = 1.0;
@@ -80,7 +83,8 @@ impl Measure {
 pub(crate) struct Requests {
     /// None is out or waits.
     pub idle: bool,
-    /// Many are served in the time of one, and not so quickly that the reader's own system keeps up; None until that is known.
+    /// Many are served in the time of one, and not so quickly that the reader's own system keeps
+    /// up; None until that is known.
     pub side_by_side: Option<bool>,
     /// What one takes.
     pub access_ns: f64,
@@ -257,8 +261,9 @@ mod tests {
     const MS: u64 = 1_000_000;
     const ONE_BY_ONE: Requests = Requests { idle: true, side_by_side: Some(false), access_ns: 5e6 };
 
-    /// Whether it was given up within so many seconds, on a device that gives so many reads a second with and without, of 16 blocks
-    /// each; and how long runs were not read ahead until then.
+    /// Whether it was given up within so many seconds, on a device that gives so many reads a
+    /// second with and without, of 16 blocks each; and how long runs were not read ahead until
+    /// then.
     fn run(seconds: u64, with: u64, without: u64, requests: Requests) -> (bool, u64) {
         let mut governor = Governor::new(Time(0));
         let (mut now, mut left_alone) = (0, 0);

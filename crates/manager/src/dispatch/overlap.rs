@@ -1,17 +1,20 @@
-//! How many requests for runs may be out at a device at once: as many as one run asks for at most, and more as long as the device
-//! serves them side by side.
+//! How many requests for runs may be out at a device at once: as many as one run asks for at most,
+//! and more as long as the device serves them side by side.
 //!
-//! Side by side, a request takes as long as it does alone; one by one, it waits for the others. So where most of those that
-//! were sent while others were out take more than twice what quick ones take, they are served one by one: by an arm, or by a
-//! link that is full. More of them at once bring nothing there, and take the arm away from who reads by himself.
+//! Side by side, a request takes as long as it does alone; one by one, it waits for the others. So
+//! where most of those that were sent while others were out take more than twice what quick ones
+//! take, they are served one by one: by an arm, or by a link that is full. More of them at once
+//! bring nothing there, and take the arm away from who reads by himself.
 //!
-//! Late is not slow: where the processors are busy, answers wait for whoever takes them, and then come together. What an arm
-//! delivers comes one after the other. So a request is slow only that also came well after the one before.
+//! Late is not slow: where the processors are busy, answers wait for whoever takes them, and then
+//! come together. What an arm delivers comes one after the other. So a request is slow only that
+//! also came well after the one before.
 
 use crate::ids::Time;
 
-/// Requests at once at first, and where they are served one by one: the longest stretch of one run, 8 MiB, by 1 MiB. One run
-/// loses nothing by that, and 64 readers on one arm have a ninth of its time taken at most.
+/// Requests at once at first, and where they are served one by one: the longest stretch of one run,
+/// 8 MiB, by 1 MiB. One run loses nothing by that, and 64 readers on one arm have a ninth of its
+/// time taken at most.
 const FIRST: u32 = 8;
 /// Requests whose times say something together.
 const ROUND: u32 = 8;
@@ -19,10 +22,11 @@ const ROUND: u32 = 8;
 const SLOW: f64 = 2.0;
 /// So many slow ones of a round say by themselves that it is one by one.
 const CLEAR: u32 = 6;
-/// What comes so soon after the one before came together with it: an arm takes longer to the next place, even on the same track.
+/// What comes so soon after the one before came together with it: an arm takes longer to the next
+/// place, even on the same track.
 const TOGETHER_NS: u64 = 100_000;
-/// By what part a quick request lowers what is thought quick, and any other raises it: one in nine is quicker than that. The very
-/// quickest may have been on their way for their reader already.
+/// By what part a quick request lowers what is thought quick, and any other raises it: one in nine
+/// is quicker than that. The very quickest may have been on their way for their reader already.
 const LOWERS_BY: f64 = 1.0 / 4.0;
 const RAISES_BY: f64 = 1.0 / 32.0;
 
@@ -38,7 +42,8 @@ pub(crate) struct Overlap {
     slow: u32,
     /// What the last round said.
     side_by_side: Option<bool>,
-    /// What the last round said that was clear: a quick one, or a slow one that comes after another or is slow by more than half.
+    /// What the last round said that was clear: a quick one, or a slow one that comes after another
+    /// or is slow by more than half.
     clearly: Option<bool>,
 }
 
@@ -59,7 +64,8 @@ impl Overlap {
         self.side_by_side
     }
 
-    /// The same where chance is to say nothing: something else may have taken the device, or the processor, for half of a round.
+    /// The same where chance is to say nothing: something else may have taken the device, or the
+    /// processor, for half of a round.
     pub fn clearly_side_by_side(&self) -> Option<bool> {
         self.clearly
     }
@@ -98,7 +104,8 @@ mod tests {
 
     const LATENCY: u64 = 5_000_000;
 
-    /// Rounds in which as many requests are sent at once as may be, to a device that serves so many side by side.
+    /// Rounds in which as many requests are sent at once as may be, to a device that serves so many
+    /// side by side.
     fn after(rounds: u32, servers: u32) -> Overlap {
         let (mut overlap, mut now) = (Overlap::default(), Time(0));
         for _ in 0..rounds {

@@ -1,20 +1,23 @@
-//! Whether a device is so quick that the readers' own system keeps up with it: by its own readahead it streams 200 MB/s and more.
+//! Whether a device is so quick that the readers' own system keeps up with it: by its own readahead
+//! it streams 200 MB/s and more.
 //!
-//! What a request takes says so, even beside others, if it is little; if it is much, only of a lone one: another may have waited for
-//! those beside it, or for the reader's own. How much is little goes by how far the readers' system reads ahead, its window: with
-//! 128 KiB it must ask each 0.64 ms to have those 200 MB/s, with 8 MiB each 40 ms.
+//! What a request takes says so, even beside others, if it is little; if it is much, only of a lone
+//! one: another may have waited for those beside it, or for the reader's own. How much is little
+//! goes by how far the readers' system reads ahead, its window: with 128 KiB it must ask each 0.64
+//! ms to have those 200 MB/s, with 8 MiB each 40 ms.
 
-/// What a request may take for each block of the window, and for each block it brings. Our disk takes 0.3 ms for 64 blocks, and the
-/// host's wake-up as much again; the disks and networks that programs stall on take some milliseconds.
+/// What a request may take for each block of the window, and for each block it brings. Our disk
+/// takes 0.3 ms for 64 blocks, and the host's wake-up as much again; the disks and networks that
+/// programs stall on take some milliseconds.
 const NS_PER_WINDOW_BLOCK: u64 = 20_000;
 const NS_PER_BLOCK: u64 = 1_250;
 /// The kernel's window, where nobody says another.
 const WINDOW_BLOCKS: u64 = 32;
-/// So many quick requests, and no slow one among them, say that a device is quick. A single one may have been in some cache in part,
-/// or on its way for the reader.
+/// So many quick requests, and no slow one among them, say that a device is quick. A single one may
+/// have been in some cache in part, or on its way for the reader.
 const QUICK_IN_A_ROW: u32 = 4;
-/// What takes so many times as much as a quick one, beside others, ends their row: on a network some of many are quick, which were in
-/// memory in part.
+/// What takes so many times as much as a quick one, beside others, ends their row: on a network
+/// some of many are quick, which were in memory in part.
 const MUCH: u64 = 2;
 /// So many slow ones, or so many that said neither, say that it is not.
 const SLOW: u32 = 2;
@@ -52,7 +55,8 @@ impl Quick {
         !self.is_so() && self.slow < SLOW && self.requests < UNDECIDED
     }
 
-    /// A request that no cache answered took so long and brought so many blocks; `alone` says that no other was out when it was sent.
+    /// A request that no cache answered took so long and brought so many blocks; `alone` says that
+    /// no other was out when it was sent.
     pub fn finished(&mut self, took_ns: u64, blocks: u64, alone: bool) {
         self.requests = self.requests.saturating_add(1);
         let a_block_ns = NS_PER_BLOCK.saturating_mul(self.window_blocks.max(WINDOW_BLOCKS)) / WINDOW_BLOCKS;

@@ -9,12 +9,14 @@
 //! a run is split:      over the slots that are free, into requests that bring bytes for as long as they wait: L / S
 //! ```
 //!
-//! Worked example: 20 ms, 100 MB/s, 64 at once. In the time that one more request costs, 0.3 ms, 31 KB arrive: of blocks of 16 KiB,
-//! one that nobody asked for is read over, and two are not. One request brings the 100 MB/s by itself: below 2 MB nothing is split.
+//! Worked example: 20 ms, 100 MB/s, 64 at once. In the time that one more request costs, 0.3 ms, 31
+//! KB arrive: of blocks of 16 KiB, one that nobody asked for is read over, and two are not. One
+//! request brings the 100 MB/s by itself: below 2 MB nothing is split.
 
 /// The latest lone request weighs an eighth.
 const WEIGHT: f64 = 1.0 / 8.0;
-/// What a block takes is known if the requests' blocks deviate so far from their mean, as a part of it.
+/// What a block takes is known if the requests' blocks deviate so far from their mean, as a part of
+/// it.
 const DEVIATION: f64 = 0.25;
 
 /// What was measured by lone requests.
@@ -53,7 +55,8 @@ impl Shape {
         alone.variance = (1.0 - WEIGHT) * (alone.variance + WEIGHT * blocks_off * blocks_off);
     }
 
-    /// Blocks that nobody asked for which cost less than one more request, at a device that delivers so many a nanosecond at best.
+    /// Blocks that nobody asked for which cost less than one more request, at a device that
+    /// delivers so many a nanosecond at best.
     pub fn gap_blocks(&self, best: Option<f64>, depth: u32) -> u64 {
         let Some((alone, best)) = self.alone.zip(best) else { return 0 };
         let latency = alone.took - alone.blocks * alone.block_ns().unwrap_or(1.0 / best);
@@ -75,7 +78,8 @@ mod tests {
 
     const MS: f64 = 1_000_000.0;
 
-    /// Of a device of 20 ms that brings so many blocks a millisecond, by lone requests of these lengths in turn.
+    /// Of a device of 20 ms that brings so many blocks a millisecond, by lone requests of these
+    /// lengths in turn.
     fn after(lengths: &[u64], a_ms: f64) -> Shape {
         let mut shape = Shape::default();
         for &blocks in lengths.iter().cycle().take(40) {

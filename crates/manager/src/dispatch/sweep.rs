@@ -1,11 +1,13 @@
 //! Names first, then what they lead to: where a device serves requests one by one, as an arm does.
 //!
-//! Names lie elsewhere than blocks. Asked for together, they send the arm to and fro, and each time it comes back only those blocks
-//! wait whose names are known by then. So blocks are held back there while names are looked up, and go out in one sweep when
-//! most are known. Worked example: of 7,000 files on the model of a disk, the names take half a second by themselves, the
-//! blocks 0.8 s in the order of their places; asked for together, both took 13 s.
+//! Names lie elsewhere than blocks. Asked for together, they send the arm to and fro, and each time
+//! it comes back only those blocks wait whose names are known by then. So blocks are held back
+//! there while names are looked up, and go out in one sweep when most are known. Worked example: of
+//! 7,000 files on the model of a disk, the names take half a second by themselves, the blocks 0.8 s
+//! in the order of their places; asked for together, both took 13 s.
 //!
-//! Until it is known how a device serves requests, few are out at once: beside many others each one takes long.
+//! Until it is known how a device serves requests, few are out at once: beside many others each one
+//! takes long.
 
 use crate::ids::Time;
 
@@ -26,7 +28,8 @@ pub(crate) struct Sweep {
     since: Option<Time>,
     /// The blocks that wait go out, until none does.
     is_out: bool,
-    /// Names that were looked up since blocks are held back: those that led here, and those that led elsewhere.
+    /// Names that were looked up since blocks are held back: those that led here, and those that
+    /// led elsewhere.
     here: u64,
     elsewhere: u64,
 }
@@ -56,7 +59,8 @@ impl Sweep {
         (self.is_out, self.since, self.here, self.elsewhere) = (false, None, 0, 0);
     }
 
-    /// Whether what waits stays where it is, while so many names are being looked up and so many requests are out.
+    /// Whether what waits stays where it is, while so many names are being looked up and so many
+    /// requests are out.
     pub fn holds_back(&mut self, now: Time, names: usize, outstanding: u32) -> bool {
         if self.is_out || names <= STRAGGLERS {
             self.is_out = true;
@@ -81,7 +85,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Of a device that has answered 32 requests sent at once, each after the one before or all together.
+    /// Of a device that has answered 32 requests sent at once, each after the one before or all
+    /// together.
     fn answered(one_by_one: bool) -> Sweep {
         let mut sweep = Sweep::default();
         for request in 1..=32 {

@@ -1,10 +1,10 @@
-//! Pages in the order of their next use, seen from both ends: the latest is the least valuable, and what a reader has passed
-//! over without reading it comes up as the soonest.
+//! Pages in the order of their next use, seen from both ends: the latest is the least valuable, and
+//! what a reader has passed over without reading it comes up as the soonest.
 //!
-//! A page that is read and disclosed again goes to the far end, so most come in order: they stand in a queue, which costs
-//! nothing to extend. What comes in between (a block fetched ahead is read soon) goes to two heaps. Entries that are true no
-//! longer, and those that came twice because a page left and came back, stay until they surface, or until they are more than
-//! the others.
+//! A page that is read and disclosed again goes to the far end, so most come in order: they stand
+//! in a queue, which costs nothing to extend. What comes in between (a block fetched ahead is read
+//! soon) goes to two heaps. Entries that are true no longer, and those that came twice because a
+//! page left and came back, stay until they surface, or until they are more than the others.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

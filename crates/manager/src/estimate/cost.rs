@@ -1,8 +1,10 @@
-//! What requests cost, and what follows for a disclosed block: 000 sections 4.2 to 4.6. Times in nanoseconds.
+//! What requests cost, and what follows for a disclosed block: 000 sections 4.2 to 4.6. Times in
+//! nanoseconds.
 //!
-//! Worked example, the testbed of 000: T_hit 243 us, T_driver 580 us, T_disk 15 ms. The prefetch horizon is 61.7 references.
-//! A block read in 100 references costs 580 us / 38.3 a reference to be given up now and fetched again in time: 15 us. A
-//! block read in 10 costs 580 us + 15 ms - 2.4 ms = 13.2 ms.
+//! Worked example, the testbed of 000: T_hit 243 us, T_driver 580 us, T_disk 15 ms. The prefetch
+//! horizon is 61.7 references. A block read in 100 references costs 580 us / 38.3 a reference to be
+//! given up now and fetched again in time: 15 us. A block read in 10 costs 580 us + 15 ms - 2.4 ms
+//! = 13.2 ms.
 
 /// The times a request is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,18 +28,21 @@ impl Times {
         self.driver + self.disk
     }
 
-    /// What it saves to begin now with the fetch of a block that is read in so many references (equation 6).
+    /// What it saves to begin now with the fetch of a block that is read in so many references
+    /// (equation 6).
     pub fn benefit(&self, references: u64) -> f64 {
         self.disk - references as f64 * self.hit
     }
 
-    /// That, for each reference for which the block then holds its page (equation 8). Not positive beyond the horizon.
+    /// That, for each reference for which the block then holds its page (equation 8). Not positive
+    /// beyond the horizon.
     pub fn benefit_a_reference(&self, references: u64) -> f64 {
         self.benefit(references) / references.max(1) as f64
     }
 
-    /// What it costs, for each reference for which the page is free, to give up a block that is read in so many references
-    /// and to fetch it again (equation 9). Just beyond the horizon the page is free for at least one reference.
+    /// What it costs, for each reference for which the page is free, to give up a block that is
+    /// read in so many references and to fetch it again (equation 9). Just beyond the horizon
+    /// the page is free for at least one reference.
     pub fn flush_a_reference(&self, references: u64) -> f64 {
         let beyond = references as f64 - self.horizon();
         if beyond > 0.0 { self.driver / beyond.max(1.0) } else { self.driver + self.benefit(references) }
@@ -58,7 +63,8 @@ mod tests {
         assert!(TESTBED.benefit_a_reference(62) < 0.0 && TESTBED.benefit_a_reference(61) > 0.0);
     }
 
-    /// What is given up is not fetched again at once (000 section 4.6), and of two blocks the one read later is worth less.
+    /// What is given up is not fetched again at once (000 section 4.6), and of two blocks the one
+    /// read later is worth less.
     #[test]
     fn values_fall_with_distance_and_flushing_costs_more_than_fetching_gains() {
         for references in 1..2000 {

@@ -1,5 +1,6 @@
-//! What was here lately: blocks that were given up, oldest first. A ghost keeps what its policy notes of it, as its place in the
-//! recency queue, and nothing else of its page (000 section 5.2; the idea is Ebling's).
+//! What was here lately: blocks that were given up, oldest first. A ghost keeps what its policy
+//! notes of it, as its place in the recency queue, and nothing else of its page (000 section 5.2;
+//! the idea is Ebling's).
 //!
 //! A ghost costs 16 bytes, and 21 to 43 in the index, whose slots are at most 3/8 full.
 
@@ -9,7 +10,8 @@ use crate::estimate::recency::Tag;
 use crate::ids::Block;
 use crate::index::Index;
 
-/// Ghosts of a queue are numbered in turn. The index holds the number and the queue, with a bit to spare.
+/// Ghosts of a queue are numbered in turn. The index holds the number and the queue, with a bit to
+/// spare.
 const NUMBERS: u32 = 1 << 28;
 /// Queues there may be.
 const QUEUES_MAX: usize = 1 << 3;
@@ -39,7 +41,8 @@ impl<T> Queue<T> {
     }
 }
 
-/// Blocks given up. Where a policy keeps several kinds apart, each has its queue, and one look finds a block in any of them.
+/// Blocks given up. Where a policy keeps several kinds apart, each has its queue, and one look
+/// finds a block in any of them.
 pub struct Ghosts<T = Tag, const QUEUES: usize = 1> {
     queues: [Queue<T>; QUEUES],
     index: Index,

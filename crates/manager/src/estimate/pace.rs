@@ -1,8 +1,10 @@
-//! How fast a reader consumes what it disclosed: the time between two of its reads that found their blocks here.
+//! How fast a reader consumes what it disclosed: the time between two of its reads that found their
+//! blocks here.
 //!
-//! The prefetch horizon of 000 assumes that readers do nothing but read, T_hit each (equation 6), lest a burst find its blocks
-//! missing. T_hit is 0.4 us on a machine of today and the horizon of a disk of 5 ms 12,500 references: no bound at all where a
-//! reader computes for a millisecond over each block. The measured pace, with a margin for bursts, is one.
+//! The prefetch horizon of 000 assumes that readers do nothing but read, T_hit each (equation 6),
+//! lest a burst find its blocks missing. T_hit is 0.4 us on a machine of today and the horizon of a
+//! disk of 5 ms 12,500 references: no bound at all where a reader computes for a millisecond over
+//! each block. The measured pace, with a margin for bursts, is one.
 
 use crate::ids::Time;
 
@@ -19,8 +21,9 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A read that found its block here. A read of many blocks comes as many reads at one time, and the reader goes to work on
-    /// all of them. Where it waited nevertheless, the time since the last one says nothing of it.
+    /// A read that found its block here. A read of many blocks comes as many reads at one time, and
+    /// the reader goes to work on all of them. Where it waited nevertheless, the time since the
+    /// last one says nothing of it.
     pub fn hit(&mut self, now: Time, waited: bool) {
         match &mut self.last {
             Some((last, reads)) if *last == now => *reads += 1,

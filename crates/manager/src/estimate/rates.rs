@@ -1,8 +1,8 @@
-//! Who refers how often: each estimator's share of the recent references (000 equation 8), decayed over about one cache-full
-//! of them.
+//! Who refers how often: each estimator's share of the recent references (000 equation 8), decayed
+//! over about one cache-full of them.
 //!
-//! Instead of letting every share decay at every reference, the weight of a reference grows: each counts a little more than
-//! the one before, and what is long ago counts for less by that.
+//! Instead of letting every share decay at every reference, the weight of a reference grows: each
+//! counts a little more than the one before, and what is long ago counts for less by that.
 
 /// Weights beyond this are scaled back to 1, and all counts with them.
 const WEIGHT_MAX: f64 = 1e100;
@@ -65,7 +65,8 @@ impl Rates {
         (0..self.counts.len()).filter(|&estimator| self.is_recent(estimator)).count()
     }
 
-    /// The estimator's share. Never zero: one that has just begun counts as if the next reference were its own.
+    /// The estimator's share. Never zero: one that has just begun counts as if the next reference
+    /// were its own.
     pub fn share(&self, estimator: usize) -> f64 {
         (self.counts.get(estimator).copied().unwrap_or(0.0) + self.weight) / (self.total + self.weight)
     }

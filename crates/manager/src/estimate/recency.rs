@@ -1,7 +1,8 @@
-//! How far down a recency queue the hits fall, and so what one buffer more or less is worth: the marginal hit rate.
+//! How far down a recency queue the hits fall, and so what one buffer more or less is worth: the
+//! marginal hit rate.
 //!
-//! The queue is cut into segments of equal length, and each has a count of the hits that fell into it (000 section 5.2,
-//! Figure 9):
+//! The queue is cut into segments of equal length, and each has a count of the hits that fell into
+//! it (000 section 5.2, Figure 9):
 //!
 //! ```text
 //!          MRU end                                               LRU end
@@ -11,18 +12,20 @@
 //!
 //! Two readings of it:
 //!
-//! - **majorant** (000 section 4.3, Figure 6): a segment is worth the largest mean of the rates from it on to any later
-//!   one. Above, segment 1 is worth (7 + 1 + 30) / 3 a segment, not 7: who keeps one segment more comes nearer to the
-//!   working set that fits with two more.
+//! - **majorant** (000 section 4.3, Figure 6): a segment is worth the largest mean of the rates
+//!   from it on to any later one. Above, segment 1 is worth (7 + 1 + 30) / 3 a segment, not 7: who
+//!   keeps one segment more comes nearer to the working set that fits with two more.
 //! - **point** (000 section 5.2): the segment's own rate.
 //!
 //! # Where this differs from the paper
-//! The paper tags each buffer with its segment and retags those at the borders at every reference. With a million buffers,
-//! 31 borders cost 31 cache misses a reference. Here an entry keeps the number of the *bucket* it entered at the MRU end;
-//! a bucket is closed when it has its share of the queue, and its place is the sum of the newer buckets' counts. A hit in a
-//! bucket that spans places a..b is dealt out evenly over a..b. Buckets are a quarter of a segment or less.
+//! The paper tags each buffer with its segment and retags those at the borders at every reference.
+//! With a million buffers, 31 borders cost 31 cache misses a reference. Here an entry keeps the
+//! number of the *bucket* it entered at the MRU end; a bucket is closed when it has its share of
+//! the queue, and its place is the sum of the newer buckets' counts. A hit in a bucket that spans
+//! places a..b is dealt out evenly over a..b. Buckets are a quarter of a segment or less.
 
-/// Buckets a queue is cut into while it is full; as many again are kept before neighbours are merged.
+/// Buckets a queue is cut into while it is full; as many again are kept before neighbours are
+/// merged.
 const BUCKETS: usize = 128;
 
 /// How a segment's worth follows from the hits.
@@ -58,7 +61,8 @@ pub struct Recency {
     references: f64,
     /// References until all is halved.
     until_halved: u64,
-    /// Entries in newer buckets than each, and the worth of each segment, as they were `age` references ago.
+    /// Entries in newer buckets than each, and the worth of each segment, as they were `age`
+    /// references ago.
     newer: Vec<u64>,
     worth: Vec<f64>,
     age: u64,
@@ -168,7 +172,8 @@ impl Recency {
         match self.reading {
             Reading::Point => self.worth.iter_mut().zip(&self.hits).for_each(|(worth, hits)| *worth = hits * per),
             Reading::Majorant => {
-                // From the last segment on: stretches of falling means lie behind; one that is richer is worth going on to.
+                // From the last segment on: stretches of falling means lie behind; one that is richer is worth
+                // going on to.
                 let mut stretches: Vec<(f64, f64)> = Vec::with_capacity(self.hits.len());
                 for (worth, &hits) in self.worth.iter_mut().zip(&self.hits).rev() {
                     let (mut sum, mut len) = (hits, 1.0);

@@ -1,8 +1,10 @@
-//! How often blocks were referenced lately, whether they are here or not, in a few bytes for each page of the memory: a count-min
-//! sketch whose counts are halved now and then (Einziger, Friedman, Manes: TinyLFU, ACM TOS 2017, section 3).
+//! How often blocks were referenced lately, whether they are here or not, in a few bytes for each
+//! page of the memory: a count-min sketch whose counts are halved now and then (Einziger, Friedman,
+//! Manes: TinyLFU, ACM TOS 2017, section 3).
 //!
-//! A block has one counter in each row, and shares it with others; the least of its counters is the nearest to the truth, and never
-//! below it. Only those that are the least are raised (*conservative update*), which keeps the error of the others small.
+//! A block has one counter in each row, and shares it with others; the least of its counters is the
+//! nearest to the truth, and never below it. Only those that are the least are raised
+//! (*conservative update*), which keeps the error of the others small.
 
 use crate::ids::Block;
 

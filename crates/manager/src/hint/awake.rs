@@ -1,5 +1,5 @@
-//! Which sequences may have a next step. To look at each of 4,096 sequences at each event would cost more than the event; one that
-//! had nothing to do stays aside until it changes.
+//! Which sequences may have a next step. To look at each of 4,096 sequences at each event would
+//! cost more than the event; one that had nothing to do stays aside until it changes.
 
 /// A set of sequence numbers, as bits.
 #[derive(Default)]

@@ -1,5 +1,6 @@
-//! How many blocks lie between the cursor and a later entry: sums over chunks of entries, over chunks of these and once more, so that
-//! entries that are read or turn out longer than thought change three numbers each, and a million entries ahead are few to add up.
+//! How many blocks lie between the cursor and a later entry: sums over chunks of entries, over
+//! chunks of these and once more, so that entries that are read or turn out longer than thought
+//! change three numbers each, and a million entries ahead are few to add up.
 
 use std::collections::VecDeque;
 

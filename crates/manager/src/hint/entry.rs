@@ -16,7 +16,8 @@ pub(super) struct Entry {
     pub issued: u32,
     /// Blocks from the entry's start that were read.
     pub read: u32,
-    /// Blocks of it still to be read, as counted in the distances: a guess until the file's size is known.
+    /// Blocks of it still to be read, as counted in the distances: a guess until the file's size is
+    /// known.
     pub ahead: u32,
     pub done: bool,
     /// The rest of it is left to the reader's own system.
@@ -24,7 +25,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// First block and number of blocks, where the file's size is needed and known; at most 2^32 - 1 blocks are followed.
+    /// First block and number of blocks, where the file's size is needed and known; at most 2^32 -
+    /// 1 blocks are followed.
     pub fn span(&self, known: Known) -> Option<(u64, u64)> {
         let (first, count) = match (self.want, known) {
             (Want::Name, _) | (_, Known::Missing) => (0, 0),
@@ -56,8 +58,9 @@ impl Entry {
         self.want != Want::Name && self.span(known).is_some_and(|(_, len)| len == 0)
     }
 
-    /// Where the index by place has this entry: its class, and the place's key. A range of up to 2^class blocks lies at
-    /// `first >> class`, so that a read looks at two places in each class in use.
+    /// Where the index by place has this entry: its class, and the place's key. A range of up to
+    /// 2^class blocks lies at `first >> class`, so that a read looks at two places in each
+    /// class in use.
     pub fn place(&self) -> (u8, u64) {
         let (class, place) = match self.want {
             Want::Name => (NAME, 0),

@@ -1,8 +1,9 @@
 //! Where the readers of a sequence are in it.
 //!
-//! What was recorded of a run may be read by several processes and threads side by side, each in its order, and one of them may
-//! be far ahead of another. So the cursor follows the hindmost of them: the least of the places that came true of late.
-//! Names are apart from blocks: who lists all directories first and reads the files after that has two places.
+//! What was recorded of a run may be read by several processes and threads side by side, each in
+//! its order, and one of them may be far ahead of another. So the cursor follows the hindmost of
+//! them: the least of the places that came true of late. Names are apart from blocks: who lists all
+//! directories first and reads the files after that has two places.
 
 use std::collections::VecDeque;
 
@@ -44,8 +45,9 @@ impl Lane {
         self.positions.push_back(position);
     }
 
-    /// A reader read what is disclosed at `position`. Returns where the cursor is by that, which may be where it was; None if that
-    /// is far from where the readers are. `base` is the position of the first entry that is kept.
+    /// A reader read what is disclosed at `position`. Returns where the cursor is by that, which
+    /// may be where it was; None if that is far from where the readers are. `base` is the
+    /// position of the first entry that is kept.
     pub fn read(&mut self, position: u64, base: u64) -> Option<u64> {
         let foremost = self.foremost().map_or(base, |it| it.max(base));
         if position <= foremost + JUMP_ENTRIES_MAX {
@@ -61,7 +63,8 @@ impl Lane {
         Some(hindmost.unwrap_or(base))
     }
 
-    /// The least place near which others came true of late as well: one by itself came true by chance, where much is disclosed wrongly.
+    /// The least place near which others came true of late as well: one by itself came true by
+    /// chance, where much is disclosed wrongly.
     fn hindmost(&self) -> Option<u64> {
         let is_place = |place: u64| {
             let near = self.recent.iter().filter(|&&it| (place..=place + JUMP_ENTRIES_MAX).contains(&it)).count();

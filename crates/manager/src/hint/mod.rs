@@ -1,6 +1,8 @@
-//! Disclosed sequences: what a reader said it will read, how far it has come, and what to fetch for it next.
+//! Disclosed sequences: what a reader said it will read, how far it has come, and what to fetch for
+//! it next.
 //!
-//! Each source of each reader has one sequence, in the order of disclosure. Three marks move along it:
+//! Each source of each reader has one sequence, in the order of disclosure. Three marks move along
+//! it:
 //!
 //! ```text
 //!   base            walked                        end
@@ -8,31 +10,37 @@
 //!    |  fetched, ...  |                             |
 //! ```
 //!
-//! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read of what is disclosed
-//! at position i consumes everything up to i if i lies within [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that
-//! one entry alone. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became 23 s.) As many such reads
-//! in order, with none near the cursor between them, say that the reader is out there: the cursor follows. Inside one
-//! entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for fetching moves nothing: programs read the end
-//! of an archive first, and then all of it.
+//! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read
+//! of what is disclosed at position i consumes everything up to i if i lies within
+//! [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that one entry alone. (Unbounded jumps
+//! made one early read skip most of a sequence: 0.95 s became 23 s.) As many such reads
+//! in order, with none near the cursor between them, say that the reader is out there: the cursor
+//! follows. Inside one entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for
+//! fetching moves nothing: programs read the end of an archive first, and then all of it.
 //!
-//! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the cursor where the hindmost
-//! of them is, and one for names, one for blocks (`lane`).
+//! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the
+//! cursor where the hindmost of them is, and one for names, one for blocks (`lane`).
 //!
-//! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes over anything: each read consumes its
-//! entry alone, wherever that is. The reader of what is related may be elsewhere in it than where it was begun to be looked at: after some
-//! reads in a row it is looked at there first (`walk`).
+//! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes
+//! over anything: each read consumes its entry alone, wherever that is. The reader of what is
+//! related may be elsewhere in it than where it was begun to be looked at: after some reads in a
+//! row it is looked at there first (`walk`).
 //!
-//! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches it, at most
-//! [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once; further ahead for a device with an arm.
+//! **Names are resolved lazily** (001 section 2): a file's name is looked up when the walk reaches
+//! it, at most [`LOOKUPS_AHEAD_MAX`] entries ahead of what is being fetched, and many at once;
+//! further ahead for a device with an arm.
 //!
-//! **Confidence**: a sequence may have `window` blocks unread, and names as many. The window grows by sixteen for each block that comes
-//! true, and by four where more than one in 64 was passed over; it shrinks by one in 64 for each that is passed over, and by one
-//! for each that was brought and given up unread. Names that come true earn names, not blocks. So a true sequence soon has all the
-//! memory the policy grants, and a false one costs what the first window costs, however often its blocks age out.
-//! Worked example: 256 blocks at first; 256 of them read: 4,352; 64 blocks
-//! passed over: two thirds of it are gone. Of what is related nothing is ever known to be wrong, so that its window grows by one for
-//! each block that comes true: it costs no more than its first window and as much again as came true. Where blocks come true far beyond
-//! what was looked at, the reader goes another way through the same set, and it grows by four ([`WINDOW_GROWTH_BEYOND`]).
+//! **Confidence**: a sequence may have `window` blocks unread, and names as many. The window grows
+//! by sixteen for each block that comes true, and by four where more than one in 64 was passed
+//! over; it shrinks by one in 64 for each that is passed over, and by one for each that was brought
+//! and given up unread. Names that come true earn names, not blocks. So a true sequence soon has
+//! all the memory the policy grants, and a false one costs what the first window costs, however
+//! often its blocks age out. Worked example: 256 blocks at first; 256 of them read: 4,352; 64
+//! blocks passed over: two thirds of it are gone. Of what is related nothing is ever known to be
+//! wrong, so that its window grows by one for each block that comes true: it costs no more than its
+//! first window and as much again as came true. Where blocks come true far beyond what was looked
+//! at, the reader goes another way through the same set, and it grows by four
+//! ([`WINDOW_GROWTH_BEYOND`]).
 
 mod accuracy;
 mod awake;
@@ -63,24 +71,27 @@ pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS};
 
 /// Entries the cursor may jump over at one read. The papers' machine: its prefetch horizon of 62.
 pub const JUMP_ENTRIES_MAX: u64 = 64;
-/// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked at for fetching: the same
-/// horizon.
+/// Blocks the cursor may jump over at one read inside one entry, counted from the last one looked
+/// at for fetching: the same horizon.
 pub const JUMP_BLOCKS_MAX: u64 = 64;
-/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index, are some 240 MiB. Beyond
-/// it disclosures are refused, which costs nothing but their prefetching.
+/// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index,
+/// are some 240 MiB. Beyond it disclosures are refused, which costs nothing but their prefetching.
 pub const HINT_ENTRIES_MAX: usize = 1 << 20;
-/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some microseconds a block. Below the
-/// mark for none, 65,535.
+/// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some
+/// microseconds a block. Below the mark for none, 65,535.
 pub const SEQUENCES_MAX: usize = 4096;
-/// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with small files.
+/// Entries that may wait for a name or its fetches at once: enough to keep 128 requests busy with
+/// small files.
 pub(crate) const LOOKUPS_AHEAD_MAX: usize = 256;
-/// The same where a device serves requests one by one: what is known by the time its arm begins goes out in one sweep.
+/// The same where a device serves requests one by one: what is known by the time its arm begins
+/// goes out in one sweep.
 pub(crate) const LOOKUPS_AHEAD_MAX_ONE_BY_ONE: usize = 8192;
-/// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell nothing apart.
+/// Entries looked at to find the one a read belongs to: beyond it, so many overlapping ranges tell
+/// nothing apart.
 const MATCH_SCAN_MAX: usize = 64;
 
-/// Bits of [`Use::when`] for the place in the entry; above lies the entry's position. Beyond the first TiB of an entry, in
-/// blocks of 4 KiB, uses are no longer told apart.
+/// Bits of [`Use::when`] for the place in the entry; above lies the entry's position. Beyond the
+/// first TiB of an entry, in blocks of 4 KiB, uses are no longer told apart.
 const USE_BITS: u32 = 28;
 
 /// How far a disclosure is believed before any of it came true.
@@ -170,7 +181,8 @@ pub(crate) struct Hints {
     sequences: Vec<Option<Sequence>>,
     by_reader: FastMap<u32, Vec<u16>>,
     awaiting: FastMap<u32, Vec<(u16, u64)>>,
-    /// The sequences that disclosed something of a file. Some may be through with it, but all are there.
+    /// The sequences that disclosed something of a file. Some may be through with it, but all are
+    /// there.
     of_file: FastMap<u32, Vec<u16>>,
     awake: Awake,
     orders: u64,
@@ -184,7 +196,8 @@ pub(crate) struct Hints {
     ended: [(u64, u64); Source::ALL.len()],
 }
 
-/// Disclosures that were withdrawn. Where there are many of them it takes long to drop this: not where others wait.
+/// Disclosures that were withdrawn. Where there are many of them it takes long to drop this: not
+/// where others wait.
 pub struct Withdrawn {
     _cleared: Vec<Cleared>,
 }
@@ -276,7 +289,8 @@ impl Hints {
         true
     }
 
-    /// The last `entries` disclosures of a source are read `passes` times in all; false if a limit forbids it.
+    /// The last `entries` disclosures of a source are read `passes` times in all; false if a limit
+    /// forbids it.
     pub fn repeat(&mut self, reader: ReaderId, source: Source, entries: u64, passes: u64, files: &Files) -> bool {
         let Some(&id) = self.of_reader(reader, Some(source)).first() else { return entries == 0 };
         let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
@@ -322,8 +336,8 @@ impl Hints {
         }
     }
 
-    /// What can be done now for each sequence and device, each with the order in which it was disclosed; so many entries of a sequence may
-    /// wait for a name or its fetches.
+    /// What can be done now for each sequence and device, each with the order in which it was
+    /// disclosed; so many entries of a sequence may wait for a name or its fetches.
     pub fn peek(&mut self, lookups_max: usize, files: &Files, found: &mut Vec<(u64, Step)>) {
         let mut next = self.awake.at_or_after(0);
         while let Some(id) = next {
@@ -357,7 +371,8 @@ impl Hints {
         of_file.iter().filter_map(|&id| Some(self.sequence(id)?.source))
     }
 
-    /// Blocks that the reader will have read before this use; None if it has passed it, or the sequence is no more.
+    /// Blocks that the reader will have read before this use; None if it has passed it, or the
+    /// sequence is no more.
     pub fn until(&self, next: Use) -> Option<u64> {
         self.sequence(next.sequence)?.until(next.when)
     }
@@ -369,8 +384,9 @@ impl Hints {
         self.sequence(sequence).and_then(|it| it.distance(position, into)).unwrap_or(0) + 1
     }
 
-    /// What a sequence disclosed and is still to be looked at for fetching, as far as names are known: in how many references it is read,
-    /// of which the next one is number 1, and which block.
+    /// What a sequence disclosed and is still to be looked at for fetching, as far as names are
+    /// known: in how many references it is read, of which the next one is number 1, and which
+    /// block.
     pub fn unissued<'a>(&'a self, sequence: u16, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
         self.sequence(sequence).into_iter().flat_map(|it| it.unissued(files))
     }
@@ -380,7 +396,8 @@ impl Hints {
         self.each_of_file(block.file, |sequence| sequence.forgo(block, known));
     }
 
-    /// The step was taken. For a block, `unread` says whether its page is now out and unread for this sequence.
+    /// The step was taken. For a block, `unread` says whether its page is now out and unread for
+    /// this sequence.
     pub fn taken(&mut self, step: Step, unread: bool) {
         let (Step::Lookup { sequence: id, .. } | Step::Block { sequence: id, .. }) = step;
         if let Step::Lookup { position, file, .. } = step {
@@ -460,7 +477,8 @@ impl Hints {
         passed
     }
 
-    /// An unread page of this sequence was read; `passed` says that the cursor had given it up before.
+    /// An unread page of this sequence was read; `passed` says that the cursor had given it up
+    /// before.
     pub fn page_read(&mut self, id: u16, passed: bool) {
         let Some(sequence) = self.sequence_mut(id) else { return };
         sequence.window.page_read(passed);
@@ -486,7 +504,8 @@ impl Hints {
         ids.iter().copied().filter(of_source).collect()
     }
 
-    /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh by taking all back.
+    /// Forgets what these sequences disclose. Their confidence stays, lest a wrong one start afresh
+    /// by taking all back.
     pub fn clear(&mut self, ids: &[u16]) {
         for &id in ids {
             if let Some(sequence) = self.sequences[usize::from(id)].as_mut() {

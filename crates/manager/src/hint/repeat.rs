@@ -1,5 +1,6 @@
-//! Passes over the same disclosures: `k` passes are disclosed two at a time, the one that is read and the next, so that what
-//! was read in this pass is known to be wanted in the next, and a loop of a million passes takes no more room than two.
+//! Passes over the same disclosures: `k` passes are disclosed two at a time, the one that is read
+//! and the next, so that what was read in this pass is known to be wanted in the next, and a loop
+//! of a million passes takes no more room than two.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,8 @@ pub struct Repeat {
     pub pass: Vec<(FileId, Want)>,
     /// Passes that are not disclosed yet.
     pub left: u64,
-    /// Where the last disclosed pass begins: when the cursor comes there, the next one is disclosed.
+    /// Where the last disclosed pass begins: when the cursor comes there, the next one is
+    /// disclosed.
     pub last_begins: u64,
     /// Disclosures made since, which come after all passes.
     pub later: VecDeque<Later>,

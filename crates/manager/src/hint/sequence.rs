@@ -16,17 +16,19 @@ use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::table::FastMap;
 
-/// Reads in a row after which the reader of what is in no order is taken to go on in it from there: by chance two entries of 1,000 are as
-/// near, and in that order, once in 16 times.
+/// Reads in a row after which the reader of what is in no order is taken to go on in it from there:
+/// by chance two entries of 1,000 are as near, and in that order, once in 16 times.
 const FOLLOWED_AFTER: u64 = 4;
-/// The lanes of what such a source discloses: one for blocks and one for names, one for both, or none.
+/// The lanes of what such a source discloses: one for blocks and one for names, one for both, or
+/// none.
 fn lanes(source: Source) -> Vec<Lane> {
     let together = source.is_read_together();
     let count = if together { 2 } else { usize::from(source.is_ordered()) };
     (0..count).map(|_| Lane::new(together)).collect()
 }
 
-/// So many entries behind the cursor say what is passed over; before that, what lies before the foremost reader and was not read does.
+/// So many entries behind the cursor say what is passed over; before that, what lies before the
+/// foremost reader and was not read does.
 const DECIDED_MIN: u64 = JUMP_ENTRIES_MAX;
 
 /// The last place in an entry that a use tells apart.
@@ -50,27 +52,31 @@ pub(crate) struct Sequence {
     entries: VecDeque<Entry>,
     base: u64,
     walk: Walk,
-    /// Entries that were walked over whose names are known and whose blocks are not all issued, by device: what is wanted of a far
-    /// device does not wait behind what is wanted of a near one (000 section 4.9).
+    /// Entries that were walked over whose names are known and whose blocks are not all issued, by
+    /// device: what is wanted of a far device does not wait behind what is wanted of a near one
+    /// (000 section 4.9).
     ready: BTreeMap<DeviceId, BTreeSet<u64>>,
     awaiting: usize,
     /// The positions of open entries by class and place.
     by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
-    /// Where its readers are among the blocks, and among the names if they are read apart from them.
+    /// Where its readers are among the blocks, and among the names if they are read apart from
+    /// them.
     lanes: Vec<Lane>,
-    /// Of what is in no order, the last read far from where it is looked at, and how many before it came in order.
+    /// Of what is in no order, the last read far from where it is looked at, and how many before it
+    /// came in order.
     far: u64,
     far_run: u64,
     pub window: Window,
     /// Blocks between the cursor and each entry.
     distance: Distance,
-    /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken to have.
+    /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken
+    /// to have.
     sized: (u64, u64),
     repeat: Option<Repeat>,
 }
 
-/// What a sequence that was cleared had disclosed. There may be a million of it: to free that takes as long as some hundred thousand
-/// events.
+/// What a sequence that was cleared had disclosed. There may be a million of it: to free that takes
+/// as long as some hundred thousand events.
 pub(crate) struct Cleared {
     _entries: VecDeque<Entry>,
     _by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
@@ -161,7 +167,8 @@ impl Sequence {
         }
     }
 
-    /// Checks that the window's account agrees with the pages, of which these are passed over or not.
+    /// Checks that the window's account agrees with the pages, of which these are passed over or
+    /// not.
     pub fn check(&self, passed: &[bool]) {
         self.window.check(passed, self.names_out());
         assert!(self.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
@@ -169,8 +176,9 @@ impl Sequence {
         assert_eq!(self.distance.before_chunk(u64::MAX), ahead, "distances");
     }
 
-    /// The next things to do for this sequence, at most one for each device and one look-up, each with the order in which it
-    /// was disclosed. Returns whether the cursor moved, over what can never be read: then there may be more.
+    /// The next things to do for this sequence, at most one for each device and one look-up, each
+    /// with the order in which it was disclosed. Returns whether the cursor moved, over what
+    /// can never be read: then there may be more.
     pub fn peek(&mut self, id: u16, lookups_max: usize, files: &Files, found: &mut Vec<(u64, Step)>) -> bool {
         let base = self.base;
         let lookup = self.walk(id, lookups_max, files);
@@ -349,7 +357,8 @@ impl Sequence {
         Some((block.index - entry.span(known)?.0, entry))
     }
 
-    /// Whether the reader of what is in no order has come true some times in a row at places that follow each other, here now.
+    /// Whether the reader of what is in no order has come true some times in a row at places that
+    /// follow each other, here now.
     fn goes_on_at(&mut self, position: u64) -> bool {
         let follows = position > self.far && position - self.far <= JUMP_ENTRIES_MAX;
         self.far_run = if follows { self.far_run + 1 } else { 0 };
@@ -357,13 +366,14 @@ impl Sequence {
         self.far_run >= FOLLOWED_AFTER && std::mem::take(&mut self.far_run) > 0
     }
 
-    /// Consumes what a read of up to `count` blocks from `first` makes true at one position. Returns how many blocks that
-    /// was.
+    /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
+    /// Returns how many blocks that was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, files: &Files, passed: &mut Vec<Passed>) -> u64 {
         let known = files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
         let reader = self.reader_at(position);
-        // Where what is read is often left out, it is not what is disclosed of a much later read, which is still to come.
+        // Where what is read is often left out, it is not what is disclosed of a much later read, which is
+        // still to come.
         if matches!(reader, Reader::Far) && !self.window.is_flawless() {
             return 0;
         }
@@ -408,8 +418,8 @@ impl Sequence {
         match self.source {
             Source::Related => {
                 let beyond = self.walk.is_far_from(position);
-                // What is read before its name is looked up, as what the dynamic linker maps at each start of a program, is true whatever
-                // comes after, and earns nothing for that.
+                // What is read before its name is looked up, as what the dynamic linker maps at each start of a
+                // program, is true whatever comes after, and earns nothing for that.
                 if self.entry(position).is_some_and(|entry| matches!(files.of(entry.file), Known::Here { .. })) {
                     self.window.came_true_anywhere(blocks, beyond);
                 } else {
@@ -478,8 +488,8 @@ impl Sequence {
         }
     }
 
-    /// Discloses the next pass when the cursor has come to the last one, and what comes after the passes when they are
-    /// through.
+    /// Discloses the next pass when the cursor has come to the last one, and what comes after the
+    /// passes when they are through.
     pub fn refill(&mut self, orders: &mut u64, files: &Files) {
         while let Some(repeat) = &mut self.repeat {
             if repeat.left == 0 {
@@ -549,8 +559,8 @@ impl Sequence {
         }
     }
 
-    /// Blocks that the reader has yet to read before it comes to what is disclosed at `position`, `into` blocks from its
-    /// start; None if the cursor has passed it.
+    /// Blocks that the reader has yet to read before it comes to what is disclosed at `position`,
+    /// `into` blocks from its start; None if the cursor has passed it.
     pub fn distance(&self, position: u64, into: u64) -> Option<u64> {
         let entry = self.entry(position).filter(|entry| !entry.done)?;
         let into = into.checked_sub(u64::from(entry.read))?;
@@ -564,8 +574,8 @@ impl Sequence {
         self.distance.before_chunk(position) + in_chunk.sum::<u64>()
     }
 
-    /// What is still to be looked at for fetching, as far as names are known: in how many references it is read, of which the next one
-    /// is number 1.
+    /// What is still to be looked at for fetching, as far as names are known: in how many
+    /// references it is read, of which the next one is number 1.
     pub fn unissued<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
         let mut before = 0;
         self.entries.iter().filter(|entry| !entry.done).flat_map(move |entry| {

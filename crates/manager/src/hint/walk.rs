@@ -1,5 +1,5 @@
-//! Where a sequence is looked at next: from its beginning to its end, but for what is in no order, which is looked at first where its
-//! reader is. What is left out then comes afterwards.
+//! Where a sequence is looked at next: from its beginning to its end, but for what is in no order,
+//! which is looked at first where its reader is. What is left out then comes afterwards.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use super::JUMP_ENTRIES_MAX;
 /// Stretches at one time; a reader that jumps more often is not followed.
 const STRETCHES_MAX: usize = 64;
 
-/// Stretches of positions that were not looked at yet; the last one goes first. One has no end: what is disclosed later is in it.
+/// Stretches of positions that were not looked at yet; the last one goes first. One has no end:
+/// what is disclosed later is in it.
 #[derive(Debug)]
 pub(super) struct Walk(Vec<Range<u64>>);
 
@@ -19,7 +20,8 @@ impl Walk {
         Walk(vec![from..u64::MAX])
     }
 
-    /// The next position of an entry; `base` is the first that is kept, `end` the one behind the last.
+    /// The next position of an entry; `base` is the first that is kept, `end` the one behind the
+    /// last.
     pub fn next(&mut self, base: u64, end: u64) -> Option<u64> {
         loop {
             let stretch = self.0.last_mut()?;

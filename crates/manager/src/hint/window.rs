@@ -1,4 +1,5 @@
-//! How much of what a source discloses may be out and unread: it earns more by coming true, and loses it by being wrong.
+//! How much of what a source discloses may be out and unread: it earns more by coming true, and
+//! loses it by being wrong.
 
 use super::Trust;
 use super::accuracy::Accuracy;
@@ -6,18 +7,21 @@ use crate::event::Source;
 
 /// Blocks that a window grows by for each that came true.
 pub const WINDOW_GROWTH: u64 = 4;
-/// The same while hardly anything disclosed was passed over. Every filling is a sweep of a hard disk's arm, and the first ones bring
-/// little: with four, a database of 15,000 pages read in random order takes five, with sixteen three.
+/// The same while hardly anything disclosed was passed over. Every filling is a sweep of a hard
+/// disk's arm, and the first ones bring little: with four, a database of 15,000 pages read in
+/// random order takes five, with sixteen three.
 pub const WINDOW_GROWTH_FLAWLESS: u64 = 16;
 /// So many must have come true for each that was passed over for that.
 const FLAWLESS_ODDS: u64 = 64;
-/// And so many at all. Where several read together, entries are passed over when as many more were read (`lane::RECENT`); of long ones
-/// that is far more blocks than these, and until then what the foremost left out counts as wrong.
+/// And so many at all. Where several read together, entries are passed over when as many more were
+/// read (`lane::RECENT`); of long ones that is far more blocks than these, and until then what the
+/// foremost left out counts as wrong.
 const FLAWLESS_MIN: u64 = 2 * FLAWLESS_ODDS;
 
-/// What is in no order grows a window by one for each block that comes true, and by four for each that lies far beyond what was
-/// looked at: what lies before that may come to be read as well. But by that it has no more than sixteen blocks for each that came
-/// true of those that were looked at: a reader that reads 1 % of a large set here and there shall not have the set brought.
+/// What is in no order grows a window by one for each block that comes true, and by four for each
+/// that lies far beyond what was looked at: what lies before that may come to be read as well. But
+/// by that it has no more than sixteen blocks for each that came true of those that were looked at:
+/// a reader that reads 1 % of a large set here and there shall not have the set brought.
 pub const WINDOW_GROWTH_BEYOND: u64 = 4;
 const BEYOND_FOR_EACH: u64 = 16;
 
@@ -67,7 +71,8 @@ impl Allowance {
 pub(crate) struct Window {
     blocks: Allowance,
     names: Allowance,
-    /// Of what is in no order: blocks that came true of those looked at, and what those beyond earned.
+    /// Of what is in no order: blocks that came true of those looked at, and what those beyond
+    /// earned.
     near: u64,
     beyond: u64,
     /// Blocks that are likely to be passed over, while it is not known how many are.
@@ -107,7 +112,8 @@ impl Window {
         names.max(self.names.unread) < self.names.size.saturating_add(self.beyond())
     }
 
-    /// How likely what is disclosed is to be read, from 0 to 1. What may fetch nothing holds nothing either.
+    /// How likely what is disclosed is to be read, from 0 to 1. What may fetch nothing holds
+    /// nothing either.
     pub fn confidence(&self) -> f64 {
         if self.blocks.size == 0 { 0.0 } else { self.accuracy.confidence() }
     }
@@ -118,8 +124,8 @@ impl Window {
         wrong.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed
     }
 
-    /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came true so often that a flaw would
-    /// have shown.
+    /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came
+    /// true so often that a flaw would have shown.
     pub fn is_flawless(&self) -> bool {
         let is_known = self.blocks.is_unbounded() || self.accuracy.consumed >= FLAWLESS_MIN;
         is_known && self.is_hardly_wrong()
@@ -137,7 +143,8 @@ impl Window {
         self.names.earn(more);
     }
 
-    /// A name came true. That says nothing of blocks: who looks at all that was built need not build it anew.
+    /// A name came true. That says nothing of blocks: who looks at all that was built need not
+    /// build it anew.
     pub fn name_came_true(&mut self) {
         self.accuracy.came_true(1);
         self.names.earn(self.growth());
@@ -216,7 +223,8 @@ impl Window {
         (self.blocks.unread, self.names.unread) = (0, 0);
     }
 
-    /// Checks that the account agrees with the pages, of which these are passed over or not, and the names that are out.
+    /// Checks that the account agrees with the pages, of which these are passed over or not, and
+    /// the names that are out.
     pub fn check(&self, passed: &[bool], names: u64) {
         let unread = passed.iter().filter(|passed| !**passed).count() as u64;
         assert_eq!((self.blocks.unread, self.names.unread), (unread, names), "the window's account");

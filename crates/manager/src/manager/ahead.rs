@@ -39,7 +39,8 @@ impl Manager {
         }
     }
 
-    /// The cursor left these behind: their pages stay until they age out, but hold nothing of the window.
+    /// The cursor left these behind: their pages stay until they age out, but hold nothing of the
+    /// window.
     pub(super) fn pass_over(&mut self, passed: Vec<Passed>) {
         for Passed { sequence, file, first, count } in passed {
             for index in first..first + count {
@@ -73,7 +74,8 @@ impl Manager {
         self.hints.clear(&ending);
     }
 
-    /// Follows the disclosed sequences as far as policy, windows and queues allow, what is worth most first.
+    /// Follows the disclosed sequences as far as policy, windows and queues allow, what is worth
+    /// most first.
     pub(super) fn read_ahead(&mut self, out: &mut Vec<Action>) {
         let mut steps = std::mem::take(&mut self.steps);
         let one_by_one = self.dispatch.any_one_by_one();
@@ -166,7 +168,8 @@ impl Manager {
         best
     }
 
-    /// The readahead of the file system or of the policy: no disclosure, so no sequence, no window, no accuracy.
+    /// The readahead of the file system or of the policy: no disclosure, so no sequence, no window,
+    /// no accuracy.
     pub(super) fn own_readahead(&mut self, first: Block, count: u64) {
         let home = self.home_of(first.file);
         if !self.dispatch.reads_runs(home.device) {
@@ -214,7 +217,8 @@ impl Manager {
         queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, need)
     }
 
-    /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if it must wait for a frame.
+    /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if
+    /// it must wait for a frame.
     fn fetch_ahead(&mut self, sequence: u16, block: Block, home: Home, value: f64) -> Option<bool> {
         let source = self.hints.sequence(sequence)?.source;
         let class = source.class();
@@ -255,8 +259,9 @@ impl Manager {
         }
     }
 
-    /// Takes frames for blocks that nobody asked for, because those on both sides of them go in one request. They are few beside the
-    /// memory, and what is not read while it is on its way stays only where there is room.
+    /// Takes frames for blocks that nobody asked for, because those on both sides of them go in one
+    /// request. They are few beside the memory, and what is not read while it is on its way
+    /// stays only where there is room.
     fn read_over(&mut self, flight: &Flight, count: u64) -> bool {
         let first = Block { index: flight.first.index + flight.count, ..flight.first };
         let blocks = || (first.index..first.index + count).map(|index| Block { index, ..first });
@@ -268,7 +273,8 @@ impl Manager {
         }
         let need = Need { value: 0.0, ..Need::of(first) };
         while self.table.used() + count > self.capacity {
-            // What somebody will read is worth more than what nobody asked for, whatever the policy says of either.
+            // What somebody will read is worth more than what nobody asked for, whatever the policy says of
+            // either.
             let goes = self.policy.candidate(&context!(self), need).map(|it| self.table.state(it.page));
             if goes.is_none_or(State::is_unread) || !self.evict(need) {
                 return false;

@@ -23,7 +23,8 @@ impl Manager {
         self.shrink();
     }
 
-    /// Whether a page that came with what was wanted is of no use: nobody asked for it, nobody does now, and there is no room to spare.
+    /// Whether a page that came with what was wanted is of no use: nobody asked for it, nobody does
+    /// now, and there is no room to spare.
     fn is_of_no_use(&self, page: Page) -> bool {
         let frame = self.table.frame(page);
         let was_asked_for = !frame.ahead || frame.sequence != NO_SEQUENCE;
@@ -69,8 +70,8 @@ impl Manager {
         self.shrink();
     }
 
-    /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own (I7), else it is
-    /// forgotten.
+    /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own
+    /// (I7), else it is forgotten.
     pub(super) fn refetch_or_forget(&mut self, page: Page, out: &mut Vec<Action>) {
         let waits = |access: &Access| access.demand.is_served();
         if self.waiting.get(&page).is_some_and(|readers| readers.iter().any(waits)) {

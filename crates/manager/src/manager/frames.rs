@@ -3,8 +3,8 @@
 use super::*;
 
 impl Manager {
-    /// Makes sure there is a frame to take for what is needed. A demand may take one from a fetch ahead that waits in our queue
-    /// (I5).
+    /// Makes sure there is a frame to take for what is needed. A demand may take one from a fetch
+    /// ahead that waits in our queue (I5).
     pub(super) fn take_frame(&mut self, demand: bool, need: Need) -> bool {
         if self.table.used() < self.capacity {
             return true;
@@ -51,9 +51,10 @@ impl Manager {
         self.dropped.push(block);
     }
 
-    /// Asks for what the event at hand gave up, by place and neighbours together: policies give pages up in any order, and each
-    /// call of a host's system costs as much as some hundred pages. It comes before all else the event led to, for what was given
-    /// up may be fetched again.
+    /// Asks for what the event at hand gave up, by place and neighbours together: policies give
+    /// pages up in any order, and each call of a host's system costs as much as some hundred
+    /// pages. It comes before all else the event led to, for what was given up may be fetched
+    /// again.
     pub(super) fn ask_for_drops(&mut self, out: &mut Vec<Action>) {
         self.dropped.sort_unstable_by_key(|block| block.key());
         let led_to = out.len();
@@ -122,7 +123,8 @@ impl Manager {
         }
     }
 
-    /// A view was given back; if it was of bytes that the file no longer has, the page it held is another's by now.
+    /// A view was given back; if it was of bytes that the file no longer has, the page it held is
+    /// another's by now.
     pub(super) fn released(&mut self, view: ViewId, block: Block) {
         let Some(views) = self.views.get_mut(&block.key()) else { return };
         let Some(at) = views.iter().position(|&held| held == view) else { return };

@@ -37,8 +37,9 @@ impl Manager {
         self.future.as_ref()?.next(number)
     }
 
-    /// A read of several blocks may push out one that it comes to later, and bring it back. The program has done all that
-    /// by now, and the host would drop what is here: such drops are taken back.
+    /// A read of several blocks may push out one that it comes to later, and bring it back. The
+    /// program has done all that by now, and the host would drop what is here: such drops are
+    /// taken back.
     fn keep_what_came_back(&mut self) {
         let table = &self.table;
         self.dropped.retain(|&block| table.find(block).is_none());
@@ -149,7 +150,8 @@ impl Manager {
         }
     }
 
-    /// Blocks the manager is to have fetched for a waiting reader. Neighbours to be fetched go in one request.
+    /// Blocks the manager is to have fetched for a waiting reader. Neighbours to be fetched go in
+    /// one request.
     pub(super) fn serve(
         &mut self,
         access: &Access,

@@ -1,4 +1,5 @@
-//! `aggressive`: what is missing next is fetched as soon as a page is used later than it (Cao et al. 1995).
+//! `aggressive`: what is missing next is fetched as soon as a page is used later than it (Cao et
+//! al. 1995).
 //!
 //! ```text
 //! whenever the device takes a request:
@@ -6,17 +7,21 @@
 //!     if p is used later than b:  give up p, fetch b
 //! ```
 //!
-//! It keeps the four rules that hold of some best schedule: optimal prefetching (the missing block used next),
-//! optimal replacement (the page used last), do no harm (never p for b if p is used before b), first opportunity. On one disk that
-//! serves one request at a time it takes at most min(1 + F / K, 2) times as long as the best schedule, F the time of a fetch in
-//! references, K the pages of the memory, as the paper proves; `crates/sim/tests/told.rs` checks it against all schedules.
+//! It keeps the four rules that hold of some best schedule: optimal prefetching (the missing block
+//! used next), optimal replacement (the page used last), do no harm (never p for b if p is used
+//! before b), first opportunity. On one disk that serves one request at a time it takes at most
+//! min(1 + F / K, 2) times as long as the best schedule, F the time of a fetch in references, K the
+//! pages of the memory, as the paper proves; `crates/sim/tests/told.rs` checks it against all
+//! schedules.
 //!
 //! # Where this differs from the paper
-//! - A device that serves many requests is given as many as it may have out ([`DeviceLimits`](crate::DeviceLimits)), neighbours in one.
-//!   A page goes when the request is sent.
-//! - Several devices: each fetches what is missing next of what lies on it. Several readers: uses are compared by references of each
-//!   reader's own. The paper has one of each.
-//! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to come.
+//! - A device that serves many requests is given as many as it may have out
+//!   ([`DeviceLimits`](crate::DeviceLimits)), neighbours in one. A page goes when the request is
+//!   sent.
+//! - Several devices: each fetches what is missing next of what lies on it. Several readers: uses
+//!   are compared by references of each reader's own. The paper has one of each.
+//! - Pages of which nothing is disclosed go first, the oldest first: the paper knows all that is to
+//!   come.
 
 use super::forestall::Forestall;
 use super::next_uses::NextUses;
@@ -33,7 +38,8 @@ pub(super) static SPEC: Spec = Spec {
     build: |_| Box::new(Aggressive::default()),
 };
 
-/// What is used last goes, what is used next is fetched: at once, or as late as `forestall` lets it.
+/// What is used last goes, what is used next is fetched: at once, or as late as `forestall` lets
+/// it.
 #[derive(Default)]
 pub(super) struct Aggressive {
     pages: NextUses,

@@ -1,5 +1,6 @@
-//! `alloc-lru`: `lru-sp` with neither swapping nor placeholders (002 section 6): it shows what swapping is for. The oldest page
-//! stays the oldest when its program gives up another, so a program that knows better than LRU gives up a page each time.
+//! `alloc-lru`: `lru-sp` with neither swapping nor placeholders (002 section 6): it shows what
+//! swapping is for. The oldest page stays the oldest when its program gives up another, so a
+//! program that knows better than LRU gives up a page each time.
 //!
 //! ```text
 //! victim(b):     candidate = the page at the LRU end; its program chooses; the list stays as it is

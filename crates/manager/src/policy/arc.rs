@@ -1,4 +1,5 @@
-//! `arc`: pages referenced once and pages referenced again share the memory, and what was given up of each says whose share grows.
+//! `arc`: pages referenced once and pages referenced again share the memory, and what was given up
+//! of each says whose share grows.
 //!
 //! ```text
 //! T1, T2: pages referenced once, and again, lately; B1, B2: ghosts of T1 and T2; p: the target for |T1|; c: the memory
@@ -16,8 +17,8 @@
 //!
 //! # Where this differs from the paper
 //! - p is a real number and the division is real: only so the paper's hit ratios of OLTP come out.
-//! - Ghosts are shortened after a page came, not before one goes, which leads to the same lists, and to shorter ones where the
-//!   memory shrinks.
+//! - Ghosts are shortened after a page came, not before one goes, which leads to the same lists,
+//!   and to shorter ones where the memory shrinks.
 
 use super::parts::Parts;
 use super::{Access, Candidate, Context, Need, Partition, Policy, Reports, Spec};
@@ -40,12 +41,13 @@ const AGAIN: usize = 1;
 struct Arc {
     /// T1 and T2.
     pages: Parts<2>,
-    /// B1 and B2, and whether a ghost has moved the target already: it does so when a page is given up for it, or else when it
-    /// comes.
+    /// B1 and B2, and whether a ghost has moved the target already: it does so when a page is given
+    /// up for it, or else when it comes.
     ghosts: Ghosts<bool, 2>,
     /// The target for the pages referenced once.
     target: f64,
-    /// The block that a page was given up for last, and the side that lacks it: it is not looked for again when it comes.
+    /// The block that a page was given up for last, and the side that lacks it: it is not looked
+    /// for again when it comes.
     coming: Option<(Block, Option<usize>)>,
 }
 

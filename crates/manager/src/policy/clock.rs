@@ -1,4 +1,5 @@
-//! `clock`: FIFO with a second chance. A hit sets a bit and moves nothing, which is what makes it cheap.
+//! `clock`: FIFO with a second chance. A hit sets a bit and moves nothing, which is what makes it
+//! cheap.
 //!
 //! ```text
 //! reference(b):  if b is here: used(b) = 1
@@ -11,7 +12,8 @@
 //!
 //! # Where this differs from the paper
 //! - The circle is a list that the hand turns: its oldest end is what the hand points to.
-//! - Corbató sets a new page's bit; here, as in what is measured today, a page earns it by a second reference.
+//! - Corbató sets a new page's bit; here, as in what is measured today, a page earns it by a second
+//!   reference.
 
 use super::list::{Chain, Links};
 use super::{Access, Candidate, Context, Need, Policy, Spec};

@@ -1,4 +1,5 @@
-//! What a policy may look at when it decides: the pages, what is disclosed of them, the devices, the memory.
+//! What a policy may look at when it decides: the pages, what is disclosed of them, the devices,
+//! the memory.
 
 use super::Ledger;
 use crate::dispatch::Dispatch;
@@ -29,7 +30,8 @@ impl Context<'_> {
         self.hints.uses(block, self.files.of(block.file))
     }
 
-    /// References until a disclosed read, of which the next one is number 1; None if it has been passed over.
+    /// References until a disclosed read, of which the next one is number 1; None if it has been
+    /// passed over.
     pub fn references_until(&self, next: Use) -> Option<u64> {
         Some(self.hints.until(next)? + 1)
     }
@@ -74,12 +76,14 @@ impl Context<'_> {
         }
     }
 
-    /// What a request to this device takes when it is alone there, in nanoseconds; None if none was measured yet.
+    /// What a request to this device takes when it is alone there, in nanoseconds; None if none was
+    /// measured yet.
     pub fn access_ns(&self, device: DeviceId) -> Option<f64> {
         self.dispatch.access_ns(device)
     }
 
-    /// Blocks a nanosecond that this device, or the array that begins with it, delivers at best; None if that was not measured yet.
+    /// Blocks a nanosecond that this device, or the array that begins with it, delivers at best;
+    /// None if that was not measured yet.
     pub(super) fn blocks_a_ns(&self, device: DeviceId) -> Option<f64> {
         self.dispatch.blocks_a_ns(device)
     }
@@ -99,7 +103,8 @@ impl Context<'_> {
         self.dispatch.is_pipe_full(device)
     }
 
-    /// Whether this device, or any of the array that begins with it, takes one more request for a block at once: none waits for its turn.
+    /// Whether this device, or any of the array that begins with it, takes one more request for a
+    /// block at once: none waits for its turn.
     pub(super) fn takes_request(&self, device: DeviceId) -> bool {
         self.dispatch.takes_request(device)
     }
@@ -109,8 +114,9 @@ impl Context<'_> {
         self.hints.disclosures()
     }
 
-    /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in the order of their reads: in how many
-    /// references each is read, of which the next one is number 1, up to so many.
+    /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in
+    /// the order of their reads: in how many references each is read, of which the next one is
+    /// number 1, up to so many.
     pub(super) fn missing(&self, sequence: u16, device: DeviceId, references: u64) -> impl Iterator<Item = u64> + '_ {
         let on_device = move |block: &Block| match self.files.of(block.file) {
             Known::Here { home, .. } => home.device == device,

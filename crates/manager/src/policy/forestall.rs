@@ -1,4 +1,5 @@
-//! `forestall`: fetches begin only when a stall could not be avoided otherwise, and then as `aggressive` does (Kimbrel et al. 1996).
+//! `forestall`: fetches begin only when a stall could not be avoided otherwise, and then as
+//! `aggressive` does (Kimbrel et al. 1996).
 //!
 //! ```text
 //! F = what a fetch takes, in references:  the device's time for a request / the reader's time from read to read, both measured
@@ -7,17 +8,19 @@
 //! whenever the device takes a request, and a stall is ahead:   as aggressive
 //! ```
 //!
-//! `aggressive` fetches early, and each page that goes early is one that a later choice would have spared. Whoever waits for the last
-//! moment for each block by itself finds the device busy with others (fixed horizon). This looks at all that is missing: i
-//! blocks take i times F, one after the other.
+//! `aggressive` fetches early, and each page that goes early is one that a later choice would have
+//! spared. Whoever waits for the last moment for each block by itself finds the device busy with
+//! others (fixed horizon). This looks at all that is missing: i blocks take i times F, one after
+//! the other.
 //!
-//! Worked example: F = 10, blocks missing in 15, 25 and 28 references. None of the first two is late yet, but the third would be:
-//! 28 < 3 * 10. So the fetch of the first begins now.
+//! Worked example: F = 10, blocks missing in 15, 25 and 28 references. None of the first two is
+//! late yet, but the third would be: 28 < 3 * 10. So the fetch of the first begins now.
 //!
 //! # Where this differs from the paper
-//! - F is what lone requests took; `margin` multiplies it. The paper overestimates F likewise where requests vary.
-//! - A device may serve several requests at once (`servers`), which nothing tells: taken for one that serves one, it is asked earlier than
-//!   it had to be, up to as early as by `aggressive`.
+//! - F is what lone requests took; `margin` multiplies it. The paper overestimates F likewise where
+//!   requests vary.
+//! - A device may serve several requests at once (`servers`), which nothing tells: taken for one
+//!   that serves one, it is asked earlier than it had to be, up to as early as by `aggressive`.
 //! - It looks as many references ahead as there are pages, and 16,384 at least.
 //! - Until both times are measured it is `aggressive`.
 

@@ -124,7 +124,8 @@ impl Policy for Informed {
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
         self.runs.left(page, context);
-        // What was brought in vain is no page of its: it would be missed by nobody, and say that its own are worth little.
+        // What was brought in vain is no page of its: it would be missed by nobody, and say that its own
+        // are worth little.
         if self.kept.owns(page) && !Told::is_held(page, context) {
             self.kept.gave_up(page, context);
         }

@@ -1,4 +1,5 @@
-//! `lfu`: the page referenced least often since it came goes; of several, the one that has been so for the longest time.
+//! `lfu`: the page referenced least often since it came goes; of several, the one that has been so
+//! for the longest time.
 //!
 //! ```text
 //! reference(b):  if b is here: uses(b) += 1; put b at the new end of the pages of so many uses
@@ -7,9 +8,11 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - Uses of a block that was given up are forgotten (*in-cache* LFU): the paper's perfect LFU remembers all blocks there ever were.
+//! - Uses of a block that was given up are forgotten (*in-cache* LFU): the paper's perfect LFU
+//!   remembers all blocks there ever were.
 //! - Ties: the paper leaves them open.
-//! - Shah, Mitra, Matani (2010): the numbers of uses that occur stand in a list, so that each reference takes constant time.
+//! - Shah, Mitra, Matani (2010): the numbers of uses that occur stand in a list, so that each
+//!   reference takes constant time.
 
 use super::list::{Chain, Links};
 use super::{Access, Candidate, Context, Need, Policy, Spec};

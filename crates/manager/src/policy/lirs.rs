@@ -1,5 +1,6 @@
-//! `lirs`: pages are kept by how many others were referenced between their last two references (their *inter-reference recency*), so
-//! that a loop larger than the memory keeps the part that fits.
+//! `lirs`: pages are kept by how many others were referenced between their last two references
+//! (their *inter-reference recency*), so that a loop larger than the memory keeps the part that
+//! fits.
 //!
 //! ```text
 //! LIR pages: of low such recency, nearly all of the memory; HIR pages: the rest, in queue Q
@@ -19,12 +20,14 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - S is not built. A block is in it if its last reference is later than that of the LIR page referenced the longest ago, which two
-//!   numbers tell; so there is nothing to *prune*, and each reference takes constant time.
-//! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the longest ago leaves it.
+//! - S is not built. A block is in it if its last reference is later than that of the LIR page
+//!   referenced the longest ago, which two numbers tell; so there is nothing to *prune*, and each
+//!   reference takes constant time.
+//! - The paper lets S grow as long as it will; here `stack` bounds it, and the block given up the
+//!   longest ago leaves it.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 

@@ -1,7 +1,9 @@
-//! Lists of pages in which any page can be unlinked in constant time: the links lie in an array indexed by page.
+//! Lists of pages in which any page can be unlinked in constant time: the links lie in an array
+//! indexed by page.
 //!
-//! A [`List`] has links of its own. Lists of which a page is on one at most share their [`Links`], and are [`Chain`]s. What a
-//! policy notes of a page lies beside its links: where memory is large, each other place to look is a cache miss more.
+//! A [`List`] has links of its own. Lists of which a page is on one at most share their [`Links`],
+//! and are [`Chain`]s. What a policy notes of a page lies beside its links: where memory is large,
+//! each other place to look is a cache miss more.
 
 use std::ops::{Index, IndexMut};
 
@@ -52,7 +54,8 @@ impl Chain {
     }
 }
 
-/// The links of any number of lists, of which a page is on one at most, and what is noted of each page.
+/// The links of any number of lists, of which a page is on one at most, and what is noted of each
+/// page.
 pub struct Links<T = ()>(Vec<Link<T>>);
 
 impl<T> Default for Links<T> {
@@ -152,7 +155,8 @@ impl<T: Copy + Default> Links<T> {
         if self.0[other as usize].newer == one {
             return self.swap(chain, other, one);
         }
-        // `one` is not the direct successor of `other`, so its own successor stays where it is when `other` comes before it.
+        // `one` is not the direct successor of `other`, so its own successor stays where it is when `other`
+        // comes before it.
         let newer = self.0[one as usize].newer;
         self.remove(chain, one);
         let beyond = self.0[other as usize].newer;

@@ -1,5 +1,5 @@
-//! `lru-bottom`: detection and readahead as `sarc`, one list for all: random data go to its MRU end, sequential data near its LRU
-//! end (003 section III-A).
+//! `lru-bottom`: detection and readahead as `sarc`, one list for all: random data go to its MRU
+//! end, sequential data near its LRU end (003 section III-A).
 //!
 //! ```text
 //!                  | upper part                         | lower part: insert_share of the pages |
@@ -19,13 +19,11 @@ pub(super) static SPEC: Spec = Spec {
     summary: "finds sequential reads and reads ahead; one LRU list, in which sequential data come in near the LRU end",
     source: "003 section III-A",
     unlike_a_part: Some(SEQUENCES),
-    parameters: sequential::parameters![
-        Parameter {
-            name: "insert_share",
-            help: "how far from the LRU end sequential data come in, as a share of the list",
-            domain: Domain::Number { default: 0.1, min: 0.0, max: 1.0 },
-        },
-    ],
+    parameters: sequential::parameters![Parameter {
+        name: "insert_share",
+        help: "how far from the LRU end sequential data come in, as a share of the list",
+        domain: Domain::Number { default: 0.1, min: 0.0, max: 1.0 },
+    },],
     build: |values| Box::new(Sequential::new(values, Bottom::new(values.get("insert_share")))),
 };
 

@@ -1,5 +1,5 @@
-//! `lru-k`: the page whose k-th last use is the longest ago goes; with k = 2, how long a page takes to be used again counts, not only
-//! when it was used last.
+//! `lru-k`: the page whose k-th last use is the longest ago goes; with k = 2, how long a page takes
+//! to be used again counts, not only when it was used last.
 //!
 //! ```text
 //! past(b): the times of the k last uses of b; 0 for those there were not; last(b): its last reference; times are references
@@ -17,11 +17,12 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - What belongs to one use (the *correlated reference period*), and how long the past of a block is remembered (the *retained
-//!   information period*), are not times in seconds but multiples of the memory's pages: `correlated` in references, `ghosts` in blocks.
+//! - What belongs to one use (the *correlated reference period*), and how long the past of a block
+//!   is remembered (the *retained information period*), are not times in seconds but multiples of
+//!   the memory's pages: `correlated` in references, `ghosts` in blocks.
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Policy, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Policy, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -81,7 +82,8 @@ struct LruK {
     pages: Vec<Note>,
     /// Pages whose last use is over: their k-th last use and the last one.
     order: BTreeSet<(u64, u64, Page)>,
-    /// Pages that are still being used, by their last reference, and entries that a later reference made void.
+    /// Pages that are still being used, by their last reference, and entries that a later reference
+    /// made void.
     fresh: VecDeque<(u64, Page)>,
     ghosts: Ghosts<Past>,
     ghosts_share: f64,
@@ -171,7 +173,8 @@ impl Policy for LruK {
 
     fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let over = self.order.iter().map(|&(_, _, page)| page);
-        let fresh = self.fresh.iter().filter(|&&(last, page)| self.pages[page as usize].last == last).map(|&(_, page)| page);
+        let fresh =
+            self.fresh.iter().filter(|&&(last, page)| self.pages[page as usize].last == last).map(|&(_, page)| page);
         over.chain(fresh).find(|&page| context.table.can_go(page)).map(Candidate::unpriced)
     }
 }

@@ -1,5 +1,5 @@
-//! `lru-s`: `lru-sp` without placeholders (002 section 6, *unprotected*): it shows what they are for. A program that keeps the
-//! wrong pages gets others' pages for those it misses.
+//! `lru-s`: `lru-sp` without placeholders (002 section 6, *unprotected*): it shows what they are
+//! for. A program that keeps the wrong pages gets others' pages for those it misses.
 //!
 //! ```text
 //! victim(b):     as in lru-sp, where no block ever leaves a placeholder

@@ -1,4 +1,5 @@
-//! `lru-sp`: whose page goes is decided by LRU with swapping and placeholders, which of its pages by the program (002 section 2).
+//! `lru-sp`: whose page goes is decided by LRU with swapping and placeholders, which of its pages
+//! by the program (002 section 2).
 //!
 //! ```text
 //! reference(b):  if b is here: move b to the MRU end; what named it as a placeholder ends
@@ -12,14 +13,16 @@
 //!                chosen goes
 //! ```
 //!
-//! Three criteria (section 2), each a property test in tests/advice.rs, for the same references in the same order: who does not
-//! advise misses no more than under LRU, be the others smart or foolish; who advises well misses no more either, and beside a
-//! foolish program at most one block a page more than beside an oblivious one.
+//! Three criteria (section 2), each a property test in tests/advice.rs, for the same references in
+//! the same order: who does not advise misses no more than under LRU, be the others smart or
+//! foolish; who advises well misses no more either, and beside a foolish program at most one block
+//! a page more than beside an oblivious one.
 //!
 //! # Where this differs from the paper
 //! - A placeholder names a place in the list, not a page (two_level/placeholders.rs says why).
-//! - Revocation, which the paper was adding: `revoke_share` and `revoke_after`. `revoke_share=1` in the paper's runs. The counts
-//!   are halved as they grow, so that a good beginning does not pay for a bad end.
+//! - Revocation, which the paper was adding: `revoke_share` and `revoke_after`. `revoke_share=1` in
+//!   the paper's runs. The counts are halved as they grow, so that a good beginning does not pay
+//!   for a bad end.
 //! - What nobody waited for (the file system's readahead) is the first reader's that references it.
 
 use super::two_level::{Revocation, Rules, TwoLevel};
@@ -44,8 +47,7 @@ pub(super) static SPEC: Spec = Spec {
         },
     ],
     build: |values| {
-        let revocation =
-            Revocation { share: values.get("revoke_share"), after: values.get("revoke_after") as u64 };
+        let revocation = Revocation { share: values.get("revoke_share"), after: values.get("revoke_after") as u64 };
         Box::new(TwoLevel::new(Rules { swaps: true, placeholders: true }, revocation))
     },
 };

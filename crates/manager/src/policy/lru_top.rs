@@ -1,4 +1,5 @@
-//! `lru-top`: detection and readahead as `sarc`, one list for all: what is read or brought goes to its MRU end (003 section III-A).
+//! `lru-top`: detection and readahead as `sarc`, one list for all: what is read or brought goes to
+//! its MRU end (003 section III-A).
 //!
 //! One list in the order of time is two such lists, by class, of which the older end goes.
 

@@ -82,7 +82,8 @@ policies! {
 /// A policy that is built upon another one says so by `base` and `base_mut`: all facets that it has
 /// none of its own for are then its base's, and so is its nature.
 pub trait Policy: Send + Sync {
-    /// The page's block came; `access` is the reference that brought it, None if it was fetched ahead.
+    /// The page's block came; `access` is the reference that brought it, None if it was fetched
+    /// ahead.
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>);
 
     /// A reference found the page here.

@@ -1,5 +1,5 @@
-//! `mru`: the most recently referenced page goes. It is the best there is for one loop over more than the memory holds, and next to
-//! nothing else.
+//! `mru`: the most recently referenced page goes. It is the best there is for one loop over more
+//! than the memory holds, and next to nothing else.
 //!
 //! ```text
 //! reference(b):  if b is here: move b to the MRU end

@@ -1,9 +1,11 @@
-//! Pages by their next disclosed use, and which of them is used last: the page that Belady's rule gives up, as far as the future
-//! is disclosed. What nobody disclosed a use of goes before all others, the oldest first.
+//! Pages by their next disclosed use, and which of them is used last: the page that Belady's rule
+//! gives up, as far as the future is disclosed. What nobody disclosed a use of goes before all
+//! others, the oldest first.
 //!
-//! What a page is worth for a use is its policy's to say (`value`): the less, the later it is, of one reader's uses; None for one that
-//! has passed. Of several readers' uses of a page that one counts for which it is worth most. A page stands where it was put; when its
-//! turn to go comes, it is looked at again.
+//! What a page is worth for a use is its policy's to say (`value`): the less, the later it is, of
+//! one reader's uses; None for one that has passed. Of several readers' uses of a page that one
+//! counts for which it is worth most. A page stands where it was put; when its turn to go comes, it
+//! is looked at again.
 
 use super::list::List;
 use super::{Candidate, Context};
@@ -66,7 +68,8 @@ impl NextUses {
         }
     }
 
-    /// What is disclosed of a page is no longer what it was: it was referenced, or a hint speaks of it.
+    /// What is disclosed of a page is no longer what it was: it was referenced, or a hint speaks of
+    /// it.
     pub fn renew(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
         self.remove(page);
         self.place(page, value, context);
@@ -99,7 +102,8 @@ impl NextUses {
         kept.into_iter().for_each(|page| self.place(page, value, context));
     }
 
-    /// The page that was found, and what it is worth: less than all others where nobody disclosed a use of it.
+    /// The page that was found, and what it is worth: less than all others where nobody disclosed a
+    /// use of it.
     pub fn candidate(&self, value: &impl Value, context: &Context<'_>) -> Option<Candidate> {
         let page = self.found.filter(|&page| context.table.can_go(page))?;
         let worth = most_valued(page, value, context).map_or(f64::NEG_INFINITY, |(_, worth)| worth);

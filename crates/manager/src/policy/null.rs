@@ -1,4 +1,5 @@
-//! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own overhead.
+//! `null`: keeps nothing that was read and fetches nothing ahead. It prices the manager's own
+//! overhead.
 
 use super::{Access, Candidate, Context, Nature, Need, Policy, Spec, list::List};
 use crate::ids::Page;

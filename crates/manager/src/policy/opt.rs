@@ -1,5 +1,6 @@
-//! `opt`: the page that is referenced again last goes. No policy that fetches what it misses, and only then, misses less; none can do
-//! it without knowing the future, so that it stands beside the others as what could be had.
+//! `opt`: the page that is referenced again last goes. No policy that fetches what it misses, and
+//! only then, misses less; none can do it without knowing the future, so that it stands beside the
+//! others as what could be had.
 //!
 //! ```text
 //! reference(b):  if b is not here: if memory is full: give up the page whose next reference is the last, or never comes
@@ -8,9 +9,10 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - A block is kept when it comes, even if all that are here are read again before it: a page cache has no way past it.
-//! - The next references stand in a heap to which each reference adds. What it replaces is left there: its time is past, so it
-//!   lies at the bottom until the heap is cleared of such.
+//! - A block is kept when it comes, even if all that are here are read again before it: a page
+//!   cache has no way past it.
+//! - The next references stand in a heap to which each reference adds. What it replaces is left
+//!   there: its time is past, so it lies at the bottom until the heap is cleared of such.
 
 use std::collections::BinaryHeap;
 
@@ -31,7 +33,8 @@ const GONE: u64 = 0;
 
 #[derive(Default)]
 struct Opt {
-    /// The next reference of each page. One that is not referenced again has a number of its own beyond all references.
+    /// The next reference of each page. One that is not referenced again has a number of its own
+    /// beyond all references.
     next: Vec<u64>,
     /// How many such numbers were given.
     nevers: u64,

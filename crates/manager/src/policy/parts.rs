@@ -1,4 +1,5 @@
-//! Lists of which a page is on one at a time and knows which: the parts into which a policy divides its pages.
+//! Lists of which a page is on one at a time and knows which: the parts into which a policy divides
+//! its pages.
 
 use std::ops::{Index, IndexMut};
 

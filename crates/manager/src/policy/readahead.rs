@@ -1,5 +1,5 @@
-//! `readahead`: what is disclosed is fetched ahead as in `tip1`, and what is read in runs as in `sarc-amp`; which page goes is another
-//! policy's choice, `keep`.
+//! `readahead`: what is disclosed is fetched ahead as in `tip1`, and what is read in runs as in
+//! `sarc-amp`; which page goes is another policy's choice, `keep`.
 //!
 //! ```text
 //! hint:          its blocks are fetched below the ceiling on unread pages     (tip1.rs)
@@ -10,8 +10,9 @@
 //! Of the estimators that it is made of (`estimators`) one owns all pages, `keep`; that of runs
 //! defends those which are about to be read, and the ceiling tells what fetching is worth.
 //!
-//! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what is known of a program's call sites,
-//! or what it advises, decides what stays, and it is read ahead for all the same.
+//! What to fetch and what to keep are apart here, where `tip1` and `sarc` are both in one: so what
+//! is known of a program's call sites, or what it advises, decides what stays, and it is read ahead
+//! for all the same.
 
 use super::estimators::{self, Estimator};
 use super::sequential::THRESHOLD;
@@ -19,9 +20,7 @@ use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::followed::Followed;
 use super::tip1::{Ceiling, UNREAD_SHARE};
-use super::{
-    Access, Ahead, Candidate, Context, Domain, Hinted, Need, Parameter, Policy, Runs, SEQUENCES, Spec, Worth,
-};
+use super::{Access, Ahead, Candidate, Context, Domain, Hinted, Need, Parameter, Policy, Runs, SEQUENCES, Spec, Worth};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {

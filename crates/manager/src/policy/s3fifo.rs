@@ -1,4 +1,5 @@
-//! `s3fifo`: new pages go through a small queue, and only those used twice there get into the main one.
+//! `s3fifo`: new pages go through a small queue, and only those used twice there get into the main
+//! one.
 //!
 //! ```text
 //! S: the small queue; M: the main one; G: ghosts of S; c: the memory; uses(b): references since b came, 3 at most
@@ -16,11 +17,12 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - The paper puts all that is new into S. While the memory fills, S takes no more than its share here, as in the simulator of the
-//!   paper's authors: of a loop that does not fit, M then keeps a part.
+//! - The paper puts all that is new into S. While the memory fills, S takes no more than its share
+//!   here, as in the simulator of the paper's authors: of a loop that does not fit, M then keeps a
+//!   part.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 

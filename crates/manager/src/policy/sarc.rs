@@ -1,5 +1,5 @@
-//! `sarc`: sequential and random data in two lists that divide the memory so that a page more is worth the same to both (003
-//! section III).
+//! `sarc`: sequential and random data in two lists that divide the memory so that a page more is
+//! worth the same to both (003 section III).
 //!
 //! ```text
 //! hit in the bottom of RANDOM:  adapt = ratio - 1, from -1 to 1; the sequential misses are counted from nought again
@@ -9,12 +9,14 @@
 //!                               desired += adapt / 2; desired = SEQ's length if it was not positive
 //! ```
 //!
-//! `ratio` and the bottoms are in `sequential/lists`, detection and readahead in `sequential/detect`.
+//! `ratio` and the bottoms are in `sequential/lists`, detection and readahead in
+//! `sequential/detect`.
 //!
 //! # Where this differs from the paper
-//! - Figure 4 is read as its text has it: line 22 tests x's own counter, line 23 takes the lesser, lines 38 to 40 read the track.
-//! - `desired` is at most the memory. As printed it grows for as long as only sequential data are read, and has to fall as long
-//!   before it counts again.
+//! - Figure 4 is read as its text has it: line 22 tests x's own counter, line 23 takes the lesser,
+//!   lines 38 to 40 read the track.
+//! - `desired` is at most the memory. As printed it grows for as long as only sequential data are
+//!   read, and has to fall as long before it counts again.
 
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
@@ -26,9 +28,7 @@ pub(super) static SPEC: Spec = Spec {
     summary: "finds sequential reads, reads ahead, and divides the memory between sequential and random data by what a page more is worth",
     source: "Gill, Modha: SARC (003 section III)",
     unlike_a_part: Some(SEQUENCES),
-    parameters: sequential::parameters![
-        LARGE_RATIO,
-    ],
+    parameters: sequential::parameters![LARGE_RATIO,],
     build: |values| Box::new(Sequential::new(values, Sarc::new(values))),
 };
 
@@ -40,7 +40,8 @@ pub(super) const LARGE_RATIO: Parameter = Parameter {
 
 /// The two lists' division.
 pub(super) struct Sarc {
-    /// By how much, and in which direction, each page that goes changes what is desired: from -1 to 1.
+    /// By how much, and in which direction, each page that goes changes what is desired: from -1 to
+    /// 1.
     adapt: f64,
     /// Pages SEQ should have; nought until the first page goes.
     desired: f64,

@@ -1,4 +1,5 @@
-//! `sieve`: FIFO in which the hand leaves used pages where they are, so that new ones are sifted soon and old ones keep their place.
+//! `sieve`: FIFO in which the hand leaves used pages where they are, so that new ones are sifted
+//! soon and old ones keep their place.
 //!
 //! ```text
 //! reference(b):  if b is here: visited(b) = 1

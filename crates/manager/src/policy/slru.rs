@@ -1,4 +1,5 @@
-//! `slru`: LRU in segments; a page that is used again moves one segment up, and who is pushed out of one falls into the one below.
+//! `slru`: LRU in segments; a page that is used again moves one segment up, and who is pushed out
+//! of one falls into the one below.
 //!
 //! ```text
 //! segments 0 to k - 1, each an LRU list; c: the memory
@@ -11,13 +12,13 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - The paper puts all that is missed into the lowest segment. Here the others take what comes while the memory fills: of a loop
-//!   that does not fit, they then keep a part.
-//! - The paper has two segments, *probationary* and *protected*, the second of a size to be chosen: `segments=2`. Four equal ones are
-//!   how simulators of today run it by default.
+//! - The paper puts all that is missed into the lowest segment. Here the others take what comes
+//!   while the memory fills: of a loop that does not fit, they then keep a part.
+//! - The paper has two segments, *probationary* and *protected*, the second of a size to be chosen:
+//!   `segments=2`. Four equal ones are how simulators of today run it by default.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {

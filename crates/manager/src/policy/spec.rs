@@ -31,7 +31,8 @@ pub enum Domain {
     /// own parameters are set by its parameter's name and theirs, joined by a point:
     /// `keep=pcc,keep.onward=0`.
     Policy {
-        /// The policy if none is given, with parameters that differ from its own defaults: `pcc:other=arc`.
+        /// The policy if none is given, with parameters that differ from its own defaults:
+        /// `pcc:other=arc`.
         default: &'static str,
     },
 }
@@ -92,7 +93,8 @@ impl Values {
     /// The value of a numeric parameter.
     ///
     /// # Panics
-    /// If the policy's own spec does not declare `name` as a number: a slip in its file, which the conformance suite meets.
+    /// If the policy's own spec does not declare `name` as a number: a slip in its file, which the
+    /// conformance suite meets.
     pub fn get(&self, name: &str) -> f64 {
         match self.value(name) {
             Some(Value::Number(number)) => *number,

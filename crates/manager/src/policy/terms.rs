@@ -17,9 +17,11 @@ pub struct Access {
     pub demand: Demand,
     /// The sequence in which this read was disclosed, if it was.
     pub hinted: Option<u16>,
-    /// The block was brought ahead of this, its first read. What counts uses counted one when it came.
+    /// The block was brought ahead of this, its first read. What counts uses counted one when it
+    /// came.
     pub first: bool,
-    /// The reference of this number is the next one to the same block; None if there is none, or the future is not known.
+    /// The reference of this number is the next one to the same block; None if there is none, or
+    /// the future is not known.
     pub next: Option<u64>,
 }
 
@@ -107,7 +109,8 @@ pub struct Candidate {
     pub page: Page,
     /// It goes for what is worth more than this.
     pub worth: f64,
-    /// What it was worth when it was weighed last, also if it goes for anything since then; for who asks why it went.
+    /// What it was worth when it was weighed last, also if it goes for anything since then; for who
+    /// asks why it went.
     pub price: f64,
 }
 
@@ -134,8 +137,8 @@ impl Candidate {
 pub struct Weighed {
     /// The page's block.
     pub block: Block,
-    /// What it is worth: the time saved, in nanoseconds a reference. Of a policy that compares nothing but uses to come, the
-    /// references until the page's, as a negative number.
+    /// What it is worth: the time saved, in nanoseconds a reference. Of a policy that compares
+    /// nothing but uses to come, the references until the page's, as a negative number.
     pub worth: f64,
     /// The block it is needed for; None where there are only to be fewer pages.
     pub missing: Option<Block>,
@@ -152,7 +155,8 @@ pub struct Stretch {
     pub first: Block,
     /// Its blocks, those that are here counted; none beyond the file's end.
     pub count: u64,
-    /// Reads that had to wait although the run they go on was known (003 section II-A): 0 if it is read ahead in time.
+    /// Reads that had to wait although the run they go on was known (003 section II-A): 0 if it is
+    /// read ahead in time.
     pub misses: u64,
 }
 

@@ -1,4 +1,5 @@
-//! `tip1`: LRU, and hints served in order under a ceiling on unread pages (000 section 3.1, 001 section 2).
+//! `tip1`: LRU, and hints served in order under a ceiling on unread pages (000 section 3.1, 001
+//! section 2).
 //!
 //! ```text
 //! hint(file, ranges):    append to the queue of hints; prefetch()
@@ -12,12 +13,16 @@
 //! ```
 //!
 //! # Where this differs from the papers
-//! - The ceiling is a share of the memory, because ours is not fixed: 512 of 1,536 buffers in 000, 150 of 400 in 001.
+//! - The ceiling is a share of the memory, because ours is not fixed: 512 of 1,536 buffers in 000,
+//!   150 of 400 in 001.
 //! - 001 neither promotes nor counts a hinted block it finds: `count_present=0`.
-//! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a fetch waits until there is room for
-//!   eight: 000's own results of section 3.6 need it.
+//! - As printed, one read frees one page and fetches are one block long. With `resume_blocks=8` a
+//!   fetch waits until there is room for eight: 000's own results of section 3.6 need it.
 
-use super::{Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Ledger, Need, Parameter, Policy, Spec, Worth, list::List};
+use super::{
+    Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Ledger, Need, Parameter, Policy, Spec, Worth,
+    list::List,
+};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {

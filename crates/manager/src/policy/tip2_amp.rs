@@ -1,11 +1,11 @@
-//! `tip2-amp`: `tip2-sarc` for programs of which nothing is known: how far is read ahead and when is adapted stream by stream, as under
-//! `sarc-amp`, and a wrong guess costs little.
+//! `tip2-amp`: `tip2-sarc` for programs of which nothing is known: how far is read ahead and when
+//! is adapted stream by stream, as under `sarc-amp`, and a wrong guess costs little.
 //! A run begins with the least degree, and doubles it for as long as what was brought is read.
 
+use super::estimators::runs::Runs;
 use super::sequential::amp::{DEGREE_MAX, FIRST_DEGREE};
 use super::sequential::detect::Rules;
 use super::sequential::{BOTTOM_SHARE, THRESHOLD};
-use super::estimators::runs::Runs;
 use super::tip2::{self, Tip2};
 use super::{Domain, Parameter, SEQUENCES, Spec};
 

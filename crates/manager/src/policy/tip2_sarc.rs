@@ -15,13 +15,6 @@ pub(super) static SPEC: Spec = Spec {
     summary: "tip2; finds sequential reads and reads ahead, and gives them memory by what a page more is worth",
     source: "000 sections 4 and 5; 003 sections II and III",
     unlike_a_part: Some(SEQUENCES),
-    parameters: sequential::parameters![
-        T_HIT,
-        T_DRIVER,
-        T_DISK,
-        BURST_MARGIN,
-        MAJORANT,
-        SEGMENT,
-    ],
+    parameters: sequential::parameters![T_HIT, T_DRIVER, T_DISK, BURST_MARGIN, MAJORANT, SEGMENT,],
     build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::fixed(values))), values.get(BOTTOM_SHARE.name))),
 };

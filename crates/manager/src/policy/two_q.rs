@@ -15,7 +15,7 @@
 //! It is the paper's full version, with the sizes it recommends.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 

@@ -1,4 +1,5 @@
-//! `ubm`: each file's pattern decides in which partition its pages are (004 section 3.2); the cache is that of `pcc`.
+//! `ubm`: each file's pattern decides in which partition its pages are (004 section 3.2); the cache
+//! is that of `pcc`.
 //!
 //! # What an independent reading may differ by
 //! 004 describes UBM in a page, and leaves open what matters on traces of several files. Each of

@@ -1,5 +1,6 @@
-//! Pages that were brought ahead and not read yet. They will be, all being well, and sooner than any other: so they go last. One that was
-//! not read for as many references as there are pages was brought in vain, and goes first.
+//! Pages that were brought ahead and not read yet. They will be, all being well, and sooner than
+//! any other: so they go last. One that was not read for as many references as there are pages was
+//! brought in vain, and goes first.
 
 use crate::ids::Page;
 use crate::policy::list::List;

@@ -1,5 +1,6 @@
-//! `w-tinylfu`: a small window by recency, and a main part into which a page gets only if it is used more often than the one that
-//! must go for it. How often is estimated, for blocks that are not here as well.
+//! `w-tinylfu`: a small window by recency, and a main part into which a page gets only if it is
+//! used more often than the one that must go for it. How often is estimated, for blocks that are
+//! not here as well.
 //!
 //! ```text
 //! W: the window; M: the main part, probation and protected; c: the memory; often(b): how often b was referenced, by the sketch
@@ -21,10 +22,11 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a counter is a byte.
+//! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a
+//!   counter is a byte.
 
 use super::parts::Parts;
-use super::{Access, Candidate, Context, Need, Domain, Parameter, Partition, Policy, Reports, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
 use crate::estimate::sketch::Sketch;
 use crate::ids::Page;
 
@@ -39,11 +41,7 @@ pub(super) static SPEC: Spec = Spec {
         domain: Domain::Number { default: 0.01, min: 0.0, max: 1.0 },
     }],
     build: |values| {
-        Box::new(WTinyLfu {
-            pages: Parts::default(),
-            sketch: Sketch::default(),
-            window_share: values.get("window"),
-        })
+        Box::new(WTinyLfu { pages: Parts::default(), sketch: Sketch::default(), window_share: values.get("window") })
     },
 };
 

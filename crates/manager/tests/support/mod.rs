@@ -1,5 +1,6 @@
-//! What the tests share: random events over a small world, and a driver that stands for the host. The driver carries the
-//! actions out, and checks on the way what must hold of any policy, citing the invariants' numbers.
+//! What the tests share: random events over a small world, and a driver that stands for the host.
+//! The driver carries the actions out, and checks on the way what must hold of any policy, citing
+//! the invariants' numbers.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,8 +128,8 @@ pub fn every_op() -> impl Strategy<Value = Op> {
     prop_oneof![8 => op(), 1 => besides.prop_map(Op::Plain)]
 }
 
-/// Reads of a file in its order, a block or two at a time, once or again and again, from one place in a program. What is fetched
-/// for them arrives.
+/// Reads of a file in its order, a block or two at a time, once or again and again, from one place
+/// in a program. What is fetched for them arrives.
 fn passes() -> impl Strategy<Value = Vec<Op>> {
     let reader = (1..3u32).prop_map(ReaderId);
     let file = proptest::sample::select(&[0, 0, 0, 1, 2][..]).prop_map(FileId);
@@ -157,8 +158,9 @@ fn in_turns((one, other): (Vec<Op>, Vec<Op>)) -> Vec<Op> {
     all
 }
 
-/// What programs do, up to so many times. Runs and loops, alone, beside each other, and with other things between their reads; advice
-/// that comes before what it is about. A third is anything in any order, and a third nothing but what programs do on purpose.
+/// What programs do, up to so many times. Runs and loops, alone, beside each other, and with other
+/// things between their reads; advice that comes before what it is about. A third is anything in
+/// any order, and a third nothing but what programs do on purpose.
 pub fn ops(max: usize) -> impl Strategy<Value = Vec<Op>> {
     let anything = |most| proptest::collection::vec(every_op(), 1..most);
     let reader = (1..3u32).prop_map(ReaderId);
@@ -179,7 +181,8 @@ pub fn ops(max: usize) -> impl Strategy<Value = Vec<Op>> {
     pieces.prop_map(move |pieces| pieces.into_iter().flatten().take(max).collect())
 }
 
-/// As many cases as are asked for, or else so many. None are kept in a file: a failure prints what it takes to see it again.
+/// As many cases as are asked for, or else so many. None are kept in a file: a failure prints what
+/// it takes to see it again.
 pub fn config(cases: u32) -> ProptestConfig {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     let default = ProptestConfig::default();
@@ -187,7 +190,8 @@ pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, max_shrink_iters: 4000, failure_persistence: None, ..default }
 }
 
-/// Every policy with default parameters, and with each of them at its ends; of one policy only, if FORESEE_POLICY names it.
+/// Every policy with default parameters, and with each of them at its ends; of one policy only, if
+/// FORESEE_POLICY names it.
 pub fn choices() -> Vec<Choice> {
     fn holds_a_part(spec: &Spec) -> bool {
         spec.name.parse::<Choice>().is_ok_and(|choice| choice.build().holds_a_part())
@@ -423,7 +427,8 @@ impl Driver {
         came
     }
 
-    /// Carries the actions out; only what was here or came with the event may be dropped. Returns the blocks dropped.
+    /// Carries the actions out; only what was here or came with the event may be dropped. Returns
+    /// the blocks dropped.
     fn carry_out(&mut self, actions: &[Action], may_drop: Option<BTreeSet<Block>>) -> BTreeSet<Block> {
         let mut dropped = BTreeSet::new();
         for &action in actions {

@@ -1,8 +1,9 @@
-//! Reads ahead across files: what comes next where a directory's files are read in an order, or all of them in none, and where a tree is
-//! walked.
+//! Reads ahead across files: what comes next where a directory's files are read in an order, or all
+//! of them in none, and where a tree is walked.
 //!
-//! Which files those are is found out by the pieces that `foresee run` has for it ([`Listings`], and [`walk`]); here they are planned in
-//! the cache in their order; what has to be listed or opened for that is by threads of its own, and no lock is held meanwhile.
+//! Which files those are is found out by the pieces that `foresee run` has for it ([`Listings`],
+//! and [`walk`]); here they are planned in the cache in their order; what has to be listed or
+//! opened for that is by threads of its own, and no lock is held meanwhile.
 
 mod walk;
 

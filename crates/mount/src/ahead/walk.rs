@@ -1,7 +1,9 @@
-//! A tree that somebody walks: its directories are listed before he comes to them, and if he reads its files, those are told of as well.
+//! A tree that somebody walks: its directories are listed before he comes to them, and if he reads
+//! its files, those are told of as well.
 //!
-//! Three directories that were read in the order of a walk are one: each is the first one in the one before it, or the next one beside
-//! it. It goes no further ahead than twice as many directories as were read, and as many files.
+//! Three directories that were read in the order of a walk are one: each is the first one in the
+//! one before it, or the next one beside it. It goes no further ahead than twice as many
+//! directories as were read, and as many files.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -65,7 +67,8 @@ impl Walks {
         }
         if let Some(root) = path.parent().filter(|_| is_walk) {
             self.has_ended |= self.walking.is_some();
-            // Where it came from is not known if it descended all the time: then what lies beside is found when it comes up.
+            // Where it came from is not known if it descended all the time: then what lies beside is found when
+            // it comes up.
             let walk = Walk::new(vec![root.to_owned()], true, false);
             let (root, wanted) = (root.to_owned(), HashSet::new());
             let (directories_read, directories_listed, files_read, astray) = (3, 0, 0, 0);
@@ -117,7 +120,8 @@ impl Walks {
         walking.walk.listed(path, entries);
     }
 
-    /// The next file that will be read, if files are, and so many have been told of and not been read.
+    /// The next file that will be read, if files are, and so many have been told of and not been
+    /// read.
     pub fn next_found(&mut self, told: usize) -> Option<PathBuf> {
         let walking = self.walking.as_mut()?;
         if told >= (2 * walking.files_read).min(FILES_MAX) {

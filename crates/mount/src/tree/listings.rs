@@ -1,7 +1,8 @@
 //! What is known of the names in directories of an object store, and for how long.
 //!
-//! The first name that is asked for in a directory brings its first page. Most directories have one page: then all their names are known,
-//! and which there are not. Of a longer one each name that is not known is asked for by itself, until somebody lists all of it.
+//! The first name that is asked for in a directory brings its first page. Most directories have one
+//! page: then all their names are known, and which there are not. Of a longer one each name that is
+//! not known is asked for by itself, until somebody lists all of it.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +15,8 @@ use foresee_run::pool::lock;
 use super::{Entry, Names};
 use crate::failure::Failure;
 
-/// Names that are known at one time: beyond that the directories that were asked for first are forgotten.
+/// Names that are known at one time: beyond that the directories that were asked for first are
+/// forgotten.
 const NAMES_MAX: usize = 1 << 19;
 
 /// A page of a directory, and what leads to the next one.
@@ -62,7 +64,8 @@ impl Listings {
         }
     }
 
-    /// The first page of a directory at least; who else asks for it meanwhile waits for the same answer.
+    /// The first page of a directory at least; who else asks for it meanwhile waits for the same
+    /// answer.
     fn begun(&self, path: &Path, page: &dyn Fn(Option<&str>) -> Result<Page, Failure>) -> Result<Known, Failure> {
         let directory = self.directory(path);
         let mut known = lock(&directory);
@@ -145,7 +148,8 @@ impl Listings {
     }
 }
 
-/// In the order of names. Of a file and a directory of one name, the directory is shown: what is in it has no other way.
+/// In the order of names. Of a file and a directory of one name, the directory is shown: what is in
+/// it has no other way.
 fn in_order(mut names: Vec<(OsString, Entry)>) -> Names {
     let is_file = |entry: &Entry| entry.kind != fuser::FileType::Directory;
     names.sort_by(|(one, entry), (other, of)| one.cmp(other).then(is_file(entry).cmp(&is_file(of))));

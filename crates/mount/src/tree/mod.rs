@@ -53,7 +53,8 @@ pub trait Tree: Send + Sync {
     /// The root.
     fn root(&self) -> (PathBuf, Result<Entry, Failure>);
 
-    /// What a path leads to, if to anything; its parent is a directory. Within the time for which that holds.
+    /// What a path leads to, if to anything; its parent is a directory. Within the time for which
+    /// that holds.
     fn look_up(&self, path: &Path) -> Result<Option<Entry>, Failure>;
 
     /// All names of a directory.

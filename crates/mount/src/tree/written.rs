@@ -14,7 +14,8 @@ use crate::failure::Failure;
 /// The longest key that S3, Google Cloud Storage and Azure take.
 const KEY_BYTES_MAX: usize = 1024;
 
-/// Directories that somebody made, or emptied: a store has none without objects, so these are the mount's alone.
+/// Directories that somebody made, or emptied: a store has none without objects, so these are the
+/// mount's alone.
 #[derive(Default)]
 pub struct Made(Mutex<HashSet<PathBuf>>);
 

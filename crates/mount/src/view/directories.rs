@@ -26,7 +26,8 @@ impl Shown {
         Ok(handle)
     }
 
-    /// Answers with names from the one of this number on: those of the directory itself and of the one above come first.
+    /// Answers with names from the one of this number on: those of the directory itself and of the
+    /// one above come first.
     pub fn read_directory(&self, handle: u64, first: u64, mut reply: ReplyDirectoryPlus) {
         match self.fill(handle, first, &mut reply) {
             Ok(path) => {

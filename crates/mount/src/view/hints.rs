@@ -1,7 +1,8 @@
-//! Where the hint library's disclosures (`bindings/c`) come in: ioctls of a file that is opened for that, and of a directory.
+//! Where the hint library's disclosures (`bindings/c`) come in: ioctls of a file that is opened for
+//! that, and of a directory.
 //!
-//! One of them has room for some thousand ranges. What is said by one descriptor is put together until its last part is there: lists of
-//! different threads do not mix.
+//! One of them has room for some thousand ranges. What is said by one descriptor is put together
+//! until its last part is there: lists of different threads do not mix.
 
 use std::ops::Range;
 
@@ -10,7 +11,8 @@ use foresee_run::pool::lock;
 use super::Shown;
 use crate::failure::Failure;
 
-/// The type of all of them, no driver's. As in `bindings/c/foresee.c`: a change is a new number, and the old one stays.
+/// The type of all of them, no driver's. As in `bindings/c/foresee.c`: a change is a new number,
+/// and the old one stays.
 const TYPE: u32 = 0xf7;
 const NUMBER_BITS: u32 = 8;
 const NUMBER_MASK: u32 = (1 << NUMBER_BITS) - 1;

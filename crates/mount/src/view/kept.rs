@@ -1,5 +1,6 @@
-//! What is written of a file and not sent yet: in memory while there is room, then in a file without a name, so that however many files are
-//! written at once take no more memory than was said, and none waits for another that may never be closed.
+//! What is written of a file and not sent yet: in memory while there is room, then in a file
+//! without a name, so that however many files are written at once take no more memory than was
+//! said, and none waits for another that may never be closed.
 
 use std::env;
 use std::fs::{self, File};
@@ -52,7 +53,8 @@ impl Kept {
         }
     }
 
-    /// Takes them to be so many: zeros are added, or the last ones are cut off. They move to a file if there is no room for them.
+    /// Takes them to be so many: zeros are added, or the last ones are cut off. They move to a file
+    /// if there is no room for them.
     pub fn resize(&mut self, size: u64, room: &mut Allowed) -> Result<(), Failure> {
         match self {
             Kept::Memory(bytes) if room.grow(size as usize * COPIES) => {

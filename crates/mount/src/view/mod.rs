@@ -1,6 +1,7 @@
 //! A tree as the kernel sees it.
 //!
-//! What may wait for a store is done by threads of its own, one for each request, so that a slow one keeps no other waiting.
+//! What may wait for a store is done by threads of its own, one for each request, so that a slow
+//! one keeps no other waiting.
 
 mod directories;
 mod files;
@@ -47,7 +48,8 @@ use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
 pub const REQUEST_BYTES_MAX: u32 = 1 << 20;
-/// Requests ahead of readers that the kernel has under way at once: its own 12 would leave stores idle.
+/// Requests ahead of readers that the kernel has under way at once: its own 12 would leave stores
+/// idle.
 const REQUESTS_MAX: u16 = 128;
 /// Requests that wait at one time. Those beyond wait for them.
 const THREADS_MAX: usize = 256;
@@ -86,7 +88,8 @@ pub struct View {
 }
 
 impl View {
-    /// Shows a tree, whose files are read through this cache, with so many bytes for answers, and for what is written.
+    /// Shows a tree, whose files are read through this cache, with so many bytes for answers, and
+    /// for what is written.
     ///
     /// # Errors
     /// If its root cannot be had, or the system has no threads.
@@ -203,13 +206,15 @@ impl Filesystem for View {
         let _ = config.set_max_background(REQUESTS_MAX);
         let _ = config.set_congestion_threshold(REQUESTS_MAX);
         let _ = config.set_max_write(REQUEST_BYTES_MAX);
-        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both for the latter.
+        // That somebody aborts it is told from that somebody unmounts it. A kernel that cannot takes both
+        // for the latter.
         let _ = config.add_capabilities(InitFlags::FUSE_ABORT_ERROR);
         // Names come with what they lead to, whoever asks for them, and several may be asked for at once.
         let _ = config.add_capabilities(InitFlags::FUSE_DO_READDIRPLUS);
         let _ = config.add_capabilities(InitFlags::FUSE_PARALLEL_DIROPS);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
-        // What is to be written anew is not cut to nothing before it is opened: it stays until the new one is there.
+        // What is to be written anew is not cut to nothing before it is opened: it stays until the new one
+        // is there.
         let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
         Ok(())
     }
@@ -411,7 +416,8 @@ impl Filesystem for View {
         _device: u32,
         reply: ReplyEntry,
     ) {
-        // As file systems say that have no pipes and devices; the crate would say that nobody knows such a call.
+        // As file systems say that have no pipes and devices; the crate would say that nobody knows such a
+        // call.
         reply.error(Errno::EPERM);
     }
 
@@ -471,7 +477,8 @@ impl Filesystem for View {
     }
 
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
-        // A store does not say how much room it has; who asks before he writes is told that there is enough.
+        // A store does not say how much room it has; who asks before he writes is told that there is
+        // enough.
         let blocks = 1 << 38;
         reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, NAME_BYTES_MAX as u32, 4096);
     }

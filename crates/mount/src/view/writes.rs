@@ -1,8 +1,9 @@
 //! Files that are being written: who makes one, and when it is there.
 //!
-//! A descriptor may be closed several times before the last of its copies is (a shell closes what it has copied to standard output, and
-//! so does each program that it starts). So a file is finished by a close of the process that opened it, once something was written, or
-//! else by the last of all. Who else opens a short file meanwhile shares what is written; a longer one is busy.
+//! A descriptor may be closed several times before the last of its copies is (a shell closes what
+//! it has copied to standard output, and so does each program that it starts). So a file is
+//! finished by a close of the process that opened it, once something was written, or else by the
+//! last of all. Who else opens a short file meanwhile shares what is written; a longer one is busy.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -65,7 +66,8 @@ impl Shown {
             written.joined();
         }
         self.writes.add(handle, Descriptor { written, opener: process_of(thread) });
-        // What is written is read by a number of its own, once it is there. Who only reads it does not finish it.
+        // What is written is read by a number of its own, once it is there. Who only reads it does not
+        // finish it.
         let unheard = if may_write(flags) { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
         (handle, FopenFlags::FOPEN_DIRECT_IO | unheard)
     }
@@ -117,7 +119,8 @@ impl Shown {
             return Err(Failure::of(libc::EOPNOTSUPP));
         }
         if self.files.find(|it| it.number == number).is_some() {
-            // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has a number of his own.
+            // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has
+            // a number of his own.
             self.nodes().make_stale(number);
             return Err(Failure::of(libc::ESTALE));
         }
@@ -163,7 +166,8 @@ impl Shown {
         Ok(())
     }
 
-    /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any more, but who watches.
+    /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any
+    /// more, but who watches.
     pub fn release_written(&self, handle: u64, flags: i32) {
         let Ok(open) = self.writes.get(handle) else { return };
         let written = &open.written;
@@ -185,7 +189,8 @@ impl Shown {
         }
     }
 
-    /// A file that is being written, as it is by now, and its number: with another the kernel would take it for another file.
+    /// A file that is being written, as it is by now, and its number: with another the kernel would
+    /// take it for another file.
     pub fn being_written(&self, path: &Path) -> Option<(u64, Entry)> {
         let written = self.writes.unfinished(path)?;
         let entry = self.tree.writing()?.entry(path).ok()?;

@@ -1,8 +1,9 @@
 //! A file that is being written: there as a whole when it is closed, or not at all.
 //!
-//! What is short is kept until then: it is written in any order, read and cut, and put in its own place once more if it is written further
-//! after that. What is longer goes to the store in order as it is written, or at the end where there is no room for one upload more, and
-//! is not written any more once it is there.
+//! What is short is kept until then: it is written in any order, read and cut, and put in its own
+//! place once more if it is written further after that. What is longer goes to the store in order
+//! as it is written, or at the end where there is no room for one upload more, and is not written
+//! any more once it is there.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
@@ -30,7 +31,8 @@ pub struct Written {
     pub(super) number: u64,
     /// Descriptors that can write it.
     writers: AtomicU32,
-    /// Its length so far. As what follows, it changes with the state, and is asked for while that waits for the store.
+    /// Its length so far. As what follows, it changes with the state, and is asked for while that
+    /// waits for the store.
     size: AtomicU64,
     /// Whether what was written so far is there.
     is_finished: AtomicBool,

@@ -1,4 +1,5 @@
-//! What each system call comes to on objects, and where nobody may write: the error's number that programs expect, or none.
+//! What each system call comes to on objects, and where nobody may write: the error's number that
+//! programs expect, or none.
 
 use std::ffi::CString;
 use std::io;
@@ -60,8 +61,8 @@ fn errno(returned: i32) -> i32 {
     number(returned).map_or_else(|errno| errno, |_| DONE)
 }
 
-/// What an unsafe call with names comes to. All of them are given names that end with a zero and outlive the call, and nothing else to
-/// write to.
+/// What an unsafe call with names comes to. All of them are given names that end with a zero and
+/// outlive the call, and nothing else to write to.
 macro_rules! call {
     ($at:ident, $function:ident($($name:literal),+ $(; $($more:expr),+)?)) => {
         // SAFETY: see above.
@@ -210,7 +211,8 @@ fn each_call_comes_to_what_programs_expect() {
                 wrong.push(format!("{what}, {mount}: {}, not {}", error(found), error(expected)));
             }
         }
-        // What was closed without a byte is there when the system lets go of it: who reads it waits for that.
+        // What was closed without a byte is there when the system lets go of it: who reads it waits for
+        // that.
         ["new", "old", "empty"].iter().for_each(|name| drop(std::fs::read(written.path(name))));
         // A directory that was made is the mount's alone.
         let _ = std::fs::remove_dir(written.path("new"));

@@ -1,4 +1,5 @@
-//! A server that misbehaves: never a wrong byte, every error at its own reader, and all of it comes to an end.
+//! A server that misbehaves: never a wrong byte, every error at its own reader, and all of it comes
+//! to an end.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

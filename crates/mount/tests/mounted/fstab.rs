@@ -1,4 +1,5 @@
-//! mount(8) and a line of fstab(5) mount it, and umount(8) ends it: in a namespace of their own, which goes with all that is in it.
+//! mount(8) and a line of fstab(5) mount it, and umount(8) ends it: in a namespace of their own,
+//! which goes with all that is in it.
 
 use std::fs;
 

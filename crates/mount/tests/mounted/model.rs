@@ -1,5 +1,5 @@
-//! Whatever is done to files, and by whomever, in the order of a seed, comes to what the same does to a map in memory: never a wrong byte,
-//! never half an object, never an original that is gone.
+//! Whatever is done to files, and by whomever, in the order of a seed, comes to what the same does
+//! to a map in memory: never a wrong byte, never half an object, never an original that is gone.
 //!
 //! `FORESEE_SEEDS=200` tries more; `FORESEE_SEED=17` one again.
 
@@ -126,7 +126,8 @@ impl Model {
             return;
         }
         let (file, size) = (File::open(self.path(name)).unwrap(), expected.len());
-        // SAFETY: the mapping is of this size, nobody changes what it maps, and it is not used after its end.
+        // SAFETY: the mapping is of this size, nobody changes what it maps, and it is not used after its
+        // end.
         unsafe {
             let at = libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
             assert_ne!(at, libc::MAP_FAILED);
@@ -217,12 +218,14 @@ impl Model {
                 self.files.insert(name, new);
             }
         }
-        // What has no bytes is put when the system lets go of it: who reads it waits for that, and others do not.
+        // What has no bytes is put when the system lets go of it: who reads it waits for that, and others
+        // do not.
         drop(fs::read(self.path(name)));
     }
 
-    /// What is long goes to the store in parts. Where that comes to an error, all of it is there or none: a store that was asked once more
-    /// to put the parts together, because its answer was lost, says that there are none.
+    /// What is long goes to the store in parts. Where that comes to an error, all of it is there or
+    /// none: a store that was asked once more to put the parts together, because its answer was
+    /// lost, says that there are none.
     fn write_long(&mut self, name: &'static str) {
         self.generation += 1;
         let new = Arc::new(bytes(name, self.generation, LONG + self.random.below(LONG)));

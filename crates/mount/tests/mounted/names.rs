@@ -1,4 +1,5 @@
-//! Objects as files in directories: which names there are, by how many requests, and for how long that holds.
+//! Objects as files in directories: which names there are, by how many requests, and for how long
+//! that holds.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -87,7 +88,8 @@ fn a_name_in_a_long_directory_is_found_without_all_others() {
     assert_eq!(fs::read(mounted.path("d/04321")).unwrap(), b"x");
     assert_eq!(fs::metadata(mounted.path("d/none")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(fs::read(mounted.path("d/zz/in")).unwrap(), b"y");
-    // The first page, the name, its bytes; no name; a page of names before its slash, what is below it, its page, its bytes.
+    // The first page, the name, its bytes; no name; a page of names before its slash, what is below it,
+    // its page, its bytes.
     assert!(server.asked().len() - before <= 8, "{:?}", &server.asked()[before..]);
 }
 
@@ -145,7 +147,8 @@ fn what_others_change_shows_when_what_is_known_has_lasted() {
     server.put("/b/d/a", *b"third");
     assert_eq!(fs::metadata(mounted.path("d/a")).unwrap().len(), 10);
     assert_eq!(server.asked().len(), before);
-    // What was listed can be opened no more: who reads it hears so, and who opens it next has what is there now.
+    // What was listed can be opened no more: who reads it hears so, and who opens it next has what is
+    // there now.
     let error = fs::read(mounted.path("d/a")).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ESTALE));
     assert_eq!(fs::read(mounted.path("d/a")).unwrap(), b"third");

@@ -193,7 +193,8 @@ fn who_is_nobody_mounts_by_fusermount3() {
     place.write("a", "text");
     // Where nobody may go, and what is nobody's.
     let program = place.path("foresee-mount");
-    // By a process of its own: what another test starts just now would have it open to write, and nothing that is may be started.
+    // By a process of its own: what another test starts just now would have it open to write, and
+    // nothing that is may be started.
     let mut copy = Command::new("cp");
     copy.args([env!("CARGO_BIN_EXE_foresee-mount")]).arg(&program);
     end(copy, b"").with(0);

@@ -69,8 +69,9 @@ impl Place {
         end(self.mount(&["--metadata-ttl", "0", "from", "at", "--", "sh", "-c", script]), b"")
     }
 
-    /// What a script comes to in namespaces of mounts and processes of its own, which end with it. It has the path of `foresee-mount` as
-    /// `$PROGRAM`. None where that cannot be; says so then.
+    /// What a script comes to in namespaces of mounts and processes of its own, which end with it.
+    /// It has the path of `foresee-mount` as `$PROGRAM`. None where that cannot be; says so
+    /// then.
     pub fn unshared(&self, script: &str) -> Option<Ended> {
         // SAFETY: takes no arguments and cannot fail.
         if unsafe { libc::geteuid() } != 0 {

@@ -14,7 +14,8 @@ fn says(script: &str, directory: &std::path::Path) -> String {
     end(command, b"").with(0).out()
 }
 
-/// A Python that has this module: the one that PYTHON names, that of the package's own tests, or the system's. Says so if none has.
+/// A Python that has this module: the one that PYTHON names, that of the package's own tests, or
+/// the system's. Says so if none has.
 fn python_with(module: &str) -> Option<String> {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python/bin/python");
     let has = |python: &String| {
@@ -84,7 +85,8 @@ for above, directories, files in os.walk('tree'):
     tell(above, sorted((f, os.path.getsize(os.path.join(above, f))) for f in files))
 ";
 
-/// Loads samples as trainers do: in an order of chance, by four processes, in batches that come in order.
+/// Loads samples as trainers do: in an order of chance, by four processes, in batches that come in
+/// order.
 const LOAD: &str = "
 import multiprocessing, os, random, zlib
 def load(path):

@@ -1,4 +1,5 @@
-//! Much at once: long directories, many open files, many readers. The larger ones take half a minute each: `cargo test -- --ignored`.
+//! Much at once: long directories, many open files, many readers. The larger ones take half a
+//! minute each: `cargo test -- --ignored`.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -58,7 +59,8 @@ fn memory_is_bounded_with_1000_files_and_64_readers() {
     read_all(1000, 64);
 }
 
-/// What is written may take as much beside `--memory`: a fixed part of that, which is 48 MiB at least, and one upload more.
+/// What is written may take as much beside `--memory`: a fixed part of that, which is 48 MiB at
+/// least, and one upload more.
 const WRITTEN_MIB: u64 = 48 + 40;
 
 #[test]
@@ -89,7 +91,8 @@ fn memory_is_bounded_however_many_files_are_written() {
     assert!(most <= 16 + BESIDE_MIB + WRITTEN_MIB, "{most} MiB");
 }
 
-/// A directory of so many names, by pages alone, of a server whose answers take as long as those of one that is far away.
+/// A directory of so many names, by pages alone, of a server whose answers take as long as those of
+/// one that is far away.
 fn list(names: usize) {
     if !can_mount() {
         return;

@@ -1,5 +1,5 @@
-//! Who reads at random disturbs nobody who reads in order: as much is read ahead for him, and nothing of it in vain. What one mount keeps
-//! on its disk another one reads.
+//! Who reads at random disturbs nobody who reads in order: as much is read ahead for him, and
+//! nothing of it in vain. What one mount keeps on its disk another one reads.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -98,8 +98,8 @@ fn a_stream_is_read_ahead_whoever_reads_at_random_beside_it() {
     }
     let (alone, apart, same) = (beside(None), beside(Some("b")), beside(Some("a")));
     eprintln!("{alone:?}, beside a reader of another file {apart:?}, of the same {same:?}");
-    // A stream that is not read ahead takes a request for each of its 384 pieces, and one whose blocks are given up too soon takes them
-    // twice.
+    // A stream that is not read ahead takes a request for each of its 384 pieces, and one whose blocks
+    // are given up too soon takes them twice.
     assert!(alone.bytes == SIZE && alone.requests <= 60, "{alone:?}");
     assert!(apart.requests <= 90 && apart.bytes <= SIZE + SIZE / 50, "{apart:?}");
     // What was read at random takes a request each, and parts what is read ahead in two.

@@ -1,4 +1,5 @@
-//! In the background it speaks to the system's log: here a socket of the test's, in the place of the machine's own.
+//! In the background it speaks to the system's log: here a socket of the test's, in the place of
+//! the machine's own.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;

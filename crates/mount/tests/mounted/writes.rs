@@ -1,4 +1,5 @@
-//! Objects are written as a whole or not at all, and what cannot be done is refused when it is asked for.
+//! Objects are written as a whole or not at all, and what cannot be done is refused when it is
+//! asked for.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

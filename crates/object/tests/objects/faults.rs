@@ -1,5 +1,6 @@
-//! Random readers of objects that are replaced, over a server that is busy, late, cuts its answers off and shortens
-//! them, by a seed: never a wrong byte, every error at its own reader, and all of it comes to an end.
+//! Random readers of objects that are replaced, over a server that is busy, late, cuts its answers
+//! off and shortens them, by a seed: never a wrong byte, every error at its own reader, and all of
+//! it comes to an end.
 
 use std::env;
 use std::sync::Arc;

@@ -1,10 +1,13 @@
-//! What processes disclosed through the hint library: who spoke of which files, and how much each hint came to.
+//! What processes disclosed through the hint library: who spoke of which files, and how much each
+//! hint came to.
 //!
-//! Here each process is a reader of its own. It withdraws and repeats what it said itself; and where several processes read
-//! one file, each in an order of its own (the workers of a data loader do), each needs its own place in what it said.
+//! Here each process is a reader of its own. It withdraws and repeats what it said itself; and
+//! where several processes read one file, each in an order of its own (the workers of a data loader
+//! do), each needs its own place in what it said.
 //!
-//! **Whose is a read?** The process's own, if it spoke of that file; else that of the process that began last of those who did
-//! (a parent discloses, its children read); else the run's as a whole, as are the command's words and the recorded run.
+//! **Whose is a read?** The process's own, if it spoke of that file; else that of the process that
+//! began last of those who did (a parent discloses, its children read); else the run's as a whole,
+//! as are the command's words and the recorded run.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,7 +16,8 @@ use foresee_manager::{FileId, HINT_ENTRIES_MAX, ReaderId};
 
 /// Hints of one process that it can repeat: as many as the manager keeps. Four bytes each.
 const HINTS_MAX: usize = HINT_ENTRIES_MAX;
-/// Files that processes spoke of, each counted once for each process. Some 20 bytes each; reads of a file beyond are the run's.
+/// Files that processes spoke of, each counted once for each process. Some 20 bytes each; reads of
+/// a file beyond are the run's.
 const FILES_MAX: usize = 1 << 20;
 
 /// What one process disclosed.

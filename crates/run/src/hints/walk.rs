@@ -1,5 +1,5 @@
-//! Walking directories ahead of a program that will walk them: many are listed at once, and their files come out in the
-//! order in which a depth-first walk meets them.
+//! Walking directories ahead of a program that will walk them: many are listed at once, and their
+//! files come out in the order in which a depth-first walk meets them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,14 +9,16 @@ use foldhash::HashMap;
 
 use crate::host::Listed;
 
-/// Directories listed at once: a few at first, one more with each that was listed, up to what is enough for a device that answers
-/// many requests at a time.
+/// Directories listed at once: a few at first, one more with each that was listed, up to what is
+/// enough for a device that answers many requests at a time.
 const LISTINGS_FIRST: usize = 4;
 const LISTINGS_MAX: usize = 48;
-/// Files that were listed and did not come out yet. With so many, only the directory is listed in which the walk stands: to list
-/// 48 directories of a thousand files takes 40 ms of a processor, and the program may not come to them.
+/// Files that were listed and did not come out yet. With so many, only the directory is listed in
+/// which the walk stands: to list 48 directories of a thousand files takes 40 ms of a processor,
+/// and the program may not come to them.
 const WAITING_MAX: usize = 4096;
-/// Entries one walk remembers: some 100 MB of paths. Beyond it the walk ends, and the program goes on without.
+/// Entries one walk remembers: some 100 MB of paths. Beyond it the walk ends, and the program goes
+/// on without.
 const ENTRIES_MAX: usize = 1 << 20;
 
 enum Children {
@@ -54,7 +56,8 @@ pub struct Walk {
     nodes: Vec<Node>,
     /// A path may be walked more than once.
     by_path: HashMap<PathBuf, Vec<usize>>,
-    /// The directories on the way from a root to where the walk stands; not yet begun roots wait in `roots`.
+    /// The directories on the way from a root to where the walk stands; not yet begun roots wait in
+    /// `roots`.
     stack: Vec<usize>,
     roots: VecDeque<Child>,
     /// Directories to list, nearest in the walk first within each listing.
@@ -150,7 +153,8 @@ impl Walk {
         self.nodes[node].children = Children::Known(children);
     }
 
-    /// From now on only what comes after this file is found. Returns whether that is to come at all, as far as is known.
+    /// From now on only what comes after this file is found. Returns whether that is to come at
+    /// all, as far as is known.
     pub fn skip_past(&mut self, file: &Path) -> bool {
         let is_to_come = |child: &Child| match child {
             Child::File(path) => path == file,
@@ -164,7 +168,8 @@ impl Walk {
         is_ahead
     }
 
-    /// Whether this comes before what is sought. Of directories that are passed over nothing need be listed.
+    /// Whether this comes before what is sought. Of directories that are passed over nothing need
+    /// be listed.
     fn passes_over(&mut self, child: &Child) -> bool {
         let Some(sought) = &self.sought else { return false };
         match child {

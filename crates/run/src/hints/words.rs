@@ -1,7 +1,9 @@
-//! The command's own words: arguments that may be files, and directories for programs known to walk them.
+//! The command's own words: arguments that may be files, and directories for programs known to walk
+//! them.
 //!
-//! Nothing is looked up here: on slow storage a thousand arguments would take seconds, one after the other. Every argument
-//! that is no option is taken for a path; what proves not to be one costs one look-up among many.
+//! Nothing is looked up here: on slow storage a thousand arguments would take seconds, one after
+//! the other. Every argument that is no option is taken for a path; what proves not to be one costs
+//! one look-up among many.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -32,7 +34,8 @@ impl Default for Words {
     }
 }
 
-/// The beginning of a file: what the kernel reads ahead at once. From there on it shows how far the program reads.
+/// The beginning of a file: what the kernel reads ahead at once. From there on it shows how far the
+/// program reads.
 const START: Want = Want::Range { first: 0, count: 32 };
 
 struct Program<'a> {

@@ -1,8 +1,11 @@
-//! On which files somebody holds a lease: to open one would break the lease, and the default action of its signal ends the holder.
+//! On which files somebody holds a lease: to open one would break the lease, and the default action
+//! of its signal ends the holder.
 //!
-//! The kernel tells of all of them at once, in `/proc/locks`, and keeps everybody on the machine from locking while it does: for 6 to
-//! 16 ms, if nobody has asked for some time. So what it told is believed for a while, and one thread at a time asks it anew, while
-//! the others go by what it told before. Programs that are watched wait for us when they set a lease; then it is [`forget`]-ed.
+//! The kernel tells of all of them at once, in `/proc/locks`, and keeps everybody on the machine
+//! from locking while it does: for 6 to 16 ms, if nobody has asked for some time. So what it told
+//! is believed for a while, and one thread at a time asks it anew, while the others go by what it
+//! told before. Programs that are watched wait for us when they set a lease; then it is
+//! [`forget`]-ed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,8 +15,9 @@ use std::time::{Duration, Instant};
 use crate::names::Identity;
 use crate::pool::lock;
 
-/// What the kernel told is believed for so long. Others than the watched programs may set a lease meanwhile; opening the file ends it
-/// then, as the watched program's own opening will a moment later.
+/// What the kernel told is believed for so long. Others than the watched programs may set a lease
+/// meanwhile; opening the file ends it then, as the watched program's own opening will a moment
+/// later.
 const BELIEVED: Duration = Duration::from_millis(200);
 
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);

@@ -1,12 +1,14 @@
-//! How much memory there is for the page cache: the control group's limit less what its programs use themselves, or what
-//! the machine has available.
+//! How much memory there is for the page cache: the control group's limit less what its programs
+//! use themselves, or what the machine has available.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The share of the memory that is left alone at least: page tables, buffers, and the error of sampling.
+/// The share of the memory that is left alone at least: page tables, buffers, and the error of
+/// sampling.
 const MARGIN_SHARE: u64 = 16;
-/// The most that is left to pages of files that we know nothing of: what of them is old, the kernel gives up before ours.
+/// The most that is left to pages of files that we know nothing of: what of them is old, the kernel
+/// gives up before ours.
 const OTHERS_SHARE: u64 = 6;
 
 /// Where the numbers come from; found once, read again and again.
@@ -41,7 +43,8 @@ impl Memory {
         Memory { root: root.to_owned(), group }
     }
 
-    /// Bytes there may be of page cache now, of which we hold so many. None if the system does not say.
+    /// Bytes there may be of page cache now, of which we hold so many. None if the system does not
+    /// say.
     pub fn cache_bytes(&self, held: u64) -> Option<u64> {
         let machine = self.available().map(|bytes| bytes - bytes / MARGIN_SHARE);
         let group = self.group.as_ref().and_then(|group| group.cache_bytes(held));
@@ -58,7 +61,8 @@ impl Memory {
         Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10)
     }
 
-    /// How often the kernel made room by itself, in the group or in the whole machine: a count that only grows.
+    /// How often the kernel made room by itself, in the group or in the whole machine: a count that
+    /// only grows.
     pub fn reclaims(&self) -> u64 {
         let machine = statistic(&self.root.join("proc/vmstat"), &["pgsteal_kswapd", "pgsteal_direct"]);
         machine.unwrap_or(0) + self.group.as_ref().map_or(0, Group::reclaims)
@@ -111,8 +115,9 @@ impl Group {
         path.ancestors().filter_map(times).sum()
     }
 
-    /// All that is charged to the group and is no file's page, shared memory (our ring, too) and the kernel's part included:
-    /// where it is forgotten, the kernel reclaims, and it takes what was read ahead and not read yet first.
+    /// All that is charged to the group and is no file's page, shared memory (our ring, too) and
+    /// the kernel's part included: where it is forgotten, the kernel reclaims, and it takes
+    /// what was read ahead and not read yet first.
     fn used_by_programs(&self) -> Option<u64> {
         match self {
             Group::V1(path) => {

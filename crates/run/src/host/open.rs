@@ -1,11 +1,13 @@
-//! Opening a file of a program's: only if it is the one that is meant, and only if that can do no harm.
+//! Opening a file of a program's: only if it is the one that is meant, and only if that can do no
+//! harm.
 //!
-//! A name may lead elsewhere by now: to another file, or to a FIFO, whose writer would be let through by our opening it. So a
-//! name is first resolved without being opened (`O_PATH`), what it leads to is compared with what is expected, and that very
-//! file is then opened through `/proc/self/fd`. A file that somebody holds a lease on is left alone ([`leases`]).
+//! A name may lead elsewhere by now: to another file, or to a FIFO, whose writer would be let
+//! through by our opening it. So a name is first resolved without being opened (`O_PATH`), what it
+//! leads to is compared with what is expected, and that very file is then opened through
+//! `/proc/self/fd`. A file that somebody holds a lease on is left alone ([`leases`]).
 //!
-//! Where opening is harmful whatever the file is (on many FUSE mounts it empties the file's page cache), the program's own
-//! descriptor is borrowed instead ([`borrow`]): that opens nothing.
+//! Where opening is harmful whatever the file is (on many FUSE mounts it empties the file's page
+//! cache), the program's own descriptor is borrowed instead ([`borrow`]): that opens nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -45,16 +47,17 @@ pub struct Descriptor {
     pub fd: i32,
 }
 
-/// Opens a regular file for reading ahead, or for asking about it: without touching its access time where that is allowed. If
-/// one is expected, it must be that; anything else is an error.
+/// Opens a regular file for reading ahead, or for asking about it: without touching its access time
+/// where that is allowed. If one is expected, it must be that; anything else is an error.
 ///
-/// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and gives long ones larger
-/// folios, which cost it and the program half as much as single pages.
+/// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and
+/// gives long ones larger folios, which cost it and the program half as much as single pages.
 pub fn open_to_read(path: &Path, expected: Option<Identity>) -> io::Result<File> {
     open_unless(leases::is_leased, path, expected)
 }
 
-/// The same for a file that a program had open until a moment ago: that nobody else held a lease on it, it has seen to.
+/// The same for a file that a program had open until a moment ago: that nobody else held a lease on
+/// it, it has seen to.
 pub fn reopen(path: &Path, expected: Option<Identity>) -> io::Result<File> {
     open_unless(|_| false, path, expected)
 }
@@ -86,8 +89,9 @@ fn own_name(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Borrows a program's own descriptor of this file (since Linux 5.6; from a process that we may trace). It shares the
-/// descriptor's position, which nothing here moves. What bypasses the page cache, or may not be read, is left alone.
+/// Borrows a program's own descriptor of this file (since Linux 5.6; from a process that we may
+/// trace). It shares the descriptor's position, which nothing here moves. What bypasses the page
+/// cache, or may not be read, is left alone.
 pub fn borrow(from: Descriptor, expected: Identity) -> io::Result<File> {
     // SAFETY: no pointers; the results are checked.
     let process = unsafe { libc::syscall(libc::SYS_pidfd_open, from.pid as libc::pid_t, 0) };
@@ -113,7 +117,8 @@ pub fn borrow(from: Descriptor, expected: Identity) -> io::Result<File> {
     }
 }
 
-/// Which regular file this is, if it is one; by what the kernel knows: a daemon or a server that was asked may have to ask another.
+/// Which regular file this is, if it is one; by what the kernel knows: a daemon or a server that
+/// was asked may have to ask another.
 fn regular_file(file: &File) -> io::Result<Option<Identity>> {
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;

@@ -1,11 +1,12 @@
 //! The page-cache host: the kernel's page cache holds the data, and we steer it.
 //!
 //! - *Fetch* brings pages unused, and waits for them (see [`super::scratch`]).
-//! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what stays is remembered and
-//!   tried again together with its neighbours' drop.
+//! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what
+//!   stays is remembered and tried again together with its neighbours' drop.
 //! - The program's own reads are never delayed, altered or served by us.
-//! - A file is open here while something is fetched from it, dropped or asked, and no longer: a file held open cannot be unmounted,
-//!   nor freed when it is deleted, and some file systems rename it instead of removing it.
+//! - A file is open here while something is fetched from it, dropped or asked, and no longer: a
+//!   file held open cannot be unmounted, nor freed when it is deleted, and some file systems rename
+//!   it instead of removing it.
 //! - What may be done at all depends on the mount ([`super::mounts`]).
 
 use std::collections::VecDeque;
@@ -34,8 +35,9 @@ use super::workers::{Done, Found, Listed, Purpose, Subject, Workers};
 use crate::names::{Identity, Names};
 use crate::pool::lock;
 
-/// Nothing is looked up or opened for so long from the beginning of a run: what is over by then gains nothing, and its end would
-/// have to wait for what is under way (to be told of leases takes some milliseconds). 5 ms storage is asked 2 ms later.
+/// Nothing is looked up or opened for so long from the beginning of a run: what is over by then
+/// gains nothing, and its end would have to wait for what is under way (to be told of leases takes
+/// some milliseconds). 5 ms storage is asked 2 ms later.
 const HEAD_START: Duration = Duration::from_millis(2);
 /// Files of which what is here is checked now and then: those fetched from last.
 const CHECKED_FILES_MAX: usize = 256;
@@ -82,11 +84,11 @@ pub struct PageCache {
     /// What the manager is to be told of devices, one after the other.
     of_devices: VecDeque<Event>,
     held: HashMap<FileId, Held>,
-    /// Open, and nothing is fetched from them just now: what is fetched at once need not open them again, nor close them, which a
-    /// daemon hears of each time.
+    /// Open, and nothing is fetched from them just now: what is fetched at once need not open them
+    /// again, nor close them, which a daemon hears of each time.
     idle: Vec<FileId>,
-    /// Names to be looked up, and files to be opened, from [`PageCache::submit`] on: what the programs did meanwhile may make it
-    /// needless.
+    /// Names to be looked up, and files to be opened, from [`PageCache::submit`] on: what the
+    /// programs did meanwhile may make it needless.
     to_look: Vec<FileId>,
     to_open: HashMap<FileId, ToOpen>,
     /// Fetches that wait for their file, which is being opened.
@@ -100,8 +102,8 @@ pub struct PageCache {
     failed: Vec<FetchId>,
     to_close: Vec<Arc<Opened>>,
     drops: HashMap<FileId, Drops>,
-    /// Files looked up on mounts that have not shown what they are, and their sizes. They are told of when the mount has, or when a
-    /// program opens them.
+    /// Files looked up on mounts that have not shown what they are, and their sizes. They are told
+    /// of when the mount has, or when a program opens them.
     unanswered: HashMap<u64, Vec<(FileId, u64)>>,
     /// Fetched from last, in that order.
     recent: VecDeque<FileId>,
@@ -166,8 +168,8 @@ fn in_bytes(blocks: &Range<u64>) -> Range<u64> {
 }
 
 impl PageCache {
-    /// A host; with `uring` false it reads with threads even where io_uring is allowed. What it finds out of mounts is kept in
-    /// `directory`, if any.
+    /// A host; with `uring` false it reads with threads even where io_uring is allowed. What it
+    /// finds out of mounts is kept in `directory`, if any.
     pub fn new(uring: bool, directory: Option<PathBuf>) -> io::Result<Self> {
         let (doorbell, scratch) = (Doorbell::new()?, Scratch::new()?);
         let uring = if uring { Uring::new(scratch).ok() } else { None };
@@ -266,8 +268,8 @@ impl PageCache {
         lock(&self.mounts).conduct(dev, path)
     }
 
-    /// A program read what had been brought ahead of it, on a foreign mount, beginning at `began`. Returns whether that took as
-    /// long as if it had not been brought.
+    /// A program read what had been brought ahead of it, on a foreign mount, beginning at `began`.
+    /// Returns whether that took as long as if it had not been brought.
     pub fn was_read(&mut self, file: FileId, began: Instant, took: Duration, waited: bool, files: &impl Files) -> bool {
         let Some((dev, _)) = files.identity(file) else { return false };
         // What it read may have been on its way.
@@ -303,7 +305,8 @@ impl PageCache {
         }
     }
 
-    /// A program named this file or directory: what was to be asked of its mount need not wait for that any more.
+    /// A program named this file or directory: what was to be asked of its mount need not wait for
+    /// that any more.
     pub fn was_named(&mut self, path: &Path) {
         let [passed, asked] = self.untouched.named(path);
         // Who asked goes on: a walk from the next of its roots.
@@ -319,7 +322,8 @@ impl PageCache {
         }
     }
 
-    /// From now on nothing is begun, until it is said otherwise: somebody sets a lease, or unmounts.
+    /// From now on nothing is begun, until it is said otherwise: somebody sets a lease, or
+    /// unmounts.
     pub fn pause(&mut self, pauses: bool) {
         self.is_paused = pauses;
         leases::forget();
@@ -362,7 +366,8 @@ impl PageCache {
         self.start_drops(files);
     }
 
-    /// Has a file opened that is to be fetched from, or borrows it from who has it open, as its mount demands.
+    /// Has a file opened that is to be fetched from, or borrows it from who has it open, as its
+    /// mount demands.
     fn open(&mut self, file: FileId, device: DeviceId, fetches: Vec<(FetchId, Range<u64>)>, files: &impl Files) {
         let path = files.path(file);
         let dev = self.devices.get(usize::from(device.0)).copied().unwrap_or_default();
@@ -484,7 +489,8 @@ impl PageCache {
         }
     }
 
-    /// Asks which of these stretches of blocks are not in memory at all; those come as [`Event::Gone`].
+    /// Asks which of these stretches of blocks are not in memory at all; those come as
+    /// [`Event::Gone`].
     pub fn check(&mut self, file: FileId, blocks: Vec<Range<u64>>, files: &impl Files) {
         if self.is_paused || blocks.is_empty() {
             return;

@@ -26,8 +26,8 @@ struct Fiemap {
     extent_reserved: [u32; 3],
 }
 
-/// The device's block that holds the file's first; 0 if the file system does not say. Later fragments may lie elsewhere:
-/// their order among each other is right all the same.
+/// The device's block that holds the file's first; 0 if the file system does not say. Later
+/// fragments may lie elsewhere: their order among each other is right all the same.
 pub fn place_of(file: &File) -> u64 {
     let mut map = Fiemap { length: BLOCK_BYTES, extent_count: 1, ..Fiemap::default() };
     // SAFETY: the structure is the kernel's, with the room for extents that it is told of.

@@ -1,4 +1,5 @@
-//! What the kernel really holds: `cachestat(2)`, and `mincore(2)` where that is not known (before Linux 6.5).
+//! What the kernel really holds: `cachestat(2)`, and `mincore(2)` where that is not known (before
+//! Linux 6.5).
 
 use std::ffi::CString;
 use std::fs::File;
@@ -44,8 +45,8 @@ fn cachestat(file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
     if result == 0 { Ok(stat.cached) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The runs of this range's pages that are in the page cache, as (first page of the file, pages). A `bytes` of 0 means to
-/// the file's end. Costs a mapping, and one byte a page.
+/// The runs of this range's pages that are in the page cache, as (first page of the file, pages). A
+/// `bytes` of 0 means to the file's end. Costs a mapping, and one byte a page.
 pub fn resident_runs(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<(u64, u64)>> {
     let first = offset / BLOCK_BYTES;
     let size = file.metadata()?.len();
@@ -85,10 +86,11 @@ pub fn resident_runs(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<(u6
 pub enum Residency {
     /// `cachestat(2)`.
     Cachestat,
-    /// `mincore(2)`: before Linux 6.5, and on overlayfs, where cachestat looks at the overlay's own pages, of which there are none.
+    /// `mincore(2)`: before Linux 6.5, and on overlayfs, where cachestat looks at the overlay's own
+    /// pages, of which there are none.
     Mincore,
-    /// Not at all. To those who neither own the file nor may write to it, cachestat refuses an answer (since Linux 6.13), and
-    /// mincore says that all of it is.
+    /// Not at all. To those who neither own the file nor may write to it, cachestat refuses an
+    /// answer (since Linux 6.13), and mincore says that all of it is.
     Untold,
 }
 
@@ -110,7 +112,8 @@ impl Residency {
         }
     }
 
-    /// Pages of this range of the file that are in the page cache. A `bytes` of 0 means to the file's end.
+    /// Pages of this range of the file that are in the page cache. A `bytes` of 0 means to the
+    /// file's end.
     pub fn pages(self, file: &File, offset: u64, bytes: u64) -> io::Result<u64> {
         match self {
             Residency::Cachestat => cachestat(file, offset, bytes),
@@ -120,8 +123,8 @@ impl Residency {
     }
 }
 
-/// Gives these blocks up. Returns whether all of them went, as far as may be asked: those inside a folio that reaches beyond
-/// them stay.
+/// Gives these blocks up. Returns whether all of them went, as far as may be asked: those inside a
+/// folio that reaches beyond them stay.
 pub fn drop_blocks(opened: &Opened, blocks: &std::ops::Range<u64>) -> bool {
     let (offset, bytes) = (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
     drop_pages(&opened.file, offset, bytes);
@@ -154,7 +157,8 @@ mod tests {
         let left = Residency::of(&file, Kind::Local).pages(&file, 0, 0).unwrap();
         let runs = resident_runs(&file, 0, 0).unwrap();
         std::fs::remove_file(&path).unwrap();
-        // A file system without storage behind it (tmpfs) keeps its pages; both ways to ask agree in any case.
+        // A file system without storage behind it (tmpfs) keeps its pages; both ways to ask agree in any
+        // case.
         assert_eq!(left, runs.iter().map(|&(_, pages)| pages).sum());
     }
 }

@@ -1,16 +1,19 @@
 //! Bringing a range of a file into the page cache.
 //!
-//! A read does it, but counts as a use: the program's own read is then the second, by which the kernel takes the page for one
-//! that is used again and again, keeps it, and gives up pages that were brought and not read yet in its place. `WILLNEED` brings
-//! pages unused, without a copy; but it does not say when they are here, and brings no more than the device's readahead. So a
-//! fetch is advice, then a read of the range's last page, which waits for it; and if the range is not all here then, a read of
-//! all of it. Where we may not ask what is here, it is a read from the start.
+//! A read does it, but counts as a use: the program's own read is then the second, by which the
+//! kernel takes the page for one that is used again and again, keeps it, and gives up pages that
+//! were brought and not read yet in its place. `WILLNEED` brings pages unused, without a copy; but
+//! it does not say when they are here, and brings no more than the device's readahead. So a
+//! fetch is advice, then a read of the range's last page, which waits for it; and if the range is
+//! not all here then, a read of all of it. Where we may not ask what is here, it is a read from the
+//! start.
 //!
-//! A range that the device is asked for in parts, in no order, may be told of when only the last of them is here. What it does not
-//! bring (an error before the last page), the program's own read finds out.
+//! A range that the device is asked for in parts, in no order, may be told of when only the last of
+//! them is here. What it does not bring (an error before the last page), the program's own read
+//! finds out.
 //!
-//! The bytes read go nowhere: nobody looks at them. All reads share one buffer, because it does not matter what is in it; that
-//! keeps it in the processor's cache.
+//! The bytes read go nowhere: nobody looks at them. All reads share one buffer, because it does not
+//! matter what is in it; that keeps it in the processor's cache.
 
 use std::fs::File;
 use std::io;
@@ -26,12 +29,14 @@ pub const SCRATCH_BYTES: usize = 1 << 20;
 
 struct Mapping(*mut u8);
 
-// SAFETY: the memory is only ever written, by the kernel; no reference to it is made, and its contents are never used.
+// SAFETY: the memory is only ever written, by the kernel; no reference to it is made, and its
+// contents are never used.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// One for the whole process, and never given back: the kernel may still write to it after whoever asked for a read is gone.
+/// One for the whole process, and never given back: the kernel may still write to it after whoever
+/// asked for a read is gone.
 static MAPPING: OnceLock<Mapping> = OnceLock::new();
 
 /// The buffer, shared by all threads and rings.
@@ -103,13 +108,15 @@ pub fn last_page(bytes: &Range<u64>) -> Range<u64> {
     (bytes.end - 1) / BLOCK_BYTES * BLOCK_BYTES..bytes.end
 }
 
-/// After advice and a read of the last page that got so many bytes: how many bytes of the range came, unless some did not.
+/// After advice and a read of the last page that got so many bytes: how many bytes of the range
+/// came, unless some did not.
 pub fn came(opened: &Opened, bytes: &Range<u64>, got: u64) -> Option<u64> {
     let last = last_page(bytes);
     let length = last.start + got - bytes.start;
     let pages = || opened.residency.pages(&opened.file, bytes.start, length);
     let is_here = || pages().is_ok_and(|pages| pages >= length.div_ceil(BLOCK_BYTES));
-    // Without a last page the file is shorter than we thought: what there is of the range is to be read.
+    // Without a last page the file is shorter than we thought: what there is of the range is to be
+    // read.
     (got > 0 && is_here()).then_some(length)
 }
 

@@ -1,14 +1,17 @@
-//! How much of the memory is really left to us. The kernel also keeps what we know nothing of, and what it needs more room for
-//! it takes by its own rules, from what was brought and not read yet as well. What it took shows when a program waited for
-//! what we believed here: then we reckon with less, and with more again while it takes nothing.
+//! How much of the memory is really left to us. The kernel also keeps what we know nothing of, and
+//! what it needs more room for it takes by its own rules, from what was brought and not read yet as
+//! well. What it took shows when a program waited for what we believed here: then we reckon with
+//! less, and with more again while it takes nothing.
 //!
-//! Waiting alone proves nothing: a program that came while its block was on its way is told of when the block is here.
+//! Waiting alone proves nothing: a program that came while its block was on its way is told of when
+//! the block is here.
 
 /// Reads of what we believe here, after which the share is settled.
 const READS: u32 = 64;
 /// Of these, so many may wait: some come while what they read is on its way.
 const WAITED_MAX: u32 = READS / 16;
-/// What is left of the share when the kernel took what was missed, and what it wins back while the kernel takes nothing.
+/// What is left of the share when the kernel took what was missed, and what it wins back while the
+/// kernel takes nothing.
 const SHRINK: f64 = 15.0 / 16.0;
 const GROWTH: f64 = 1.0 / 64.0;
 /// Less is not believed: where reads wait in spite of so little, memory is not the reason.
@@ -30,14 +33,16 @@ impl Default for Share {
 }
 
 impl Share {
-    /// A program read what we believed here, and waited for it or not. Returns whether it is time to settle.
+    /// A program read what we believed here, and waited for it or not. Returns whether it is time
+    /// to settle.
     pub fn read(&mut self, waited: bool) -> bool {
         self.reads += 1;
         self.waited += u32::from(waited);
         self.reads >= READS
     }
 
-    /// Settles the share; `reclaims` counts how often the kernel made room. Returns whether it is another one now.
+    /// Settles the share; `reclaims` counts how often the kernel made room. Returns whether it is
+    /// another one now.
     pub fn settle(&mut self, reclaims: impl FnOnce() -> u64) -> bool {
         let waited = self.waited > WAITED_MAX;
         (self.reads, self.waited) = (0, 0);

@@ -1,8 +1,9 @@
 //! Mounts behind a network or a daemon of which no program has asked anything yet: nor do we.
 //!
-//! What a program is told to read is asked for before it asks, but some of that is no name at all, and the kernel asks many daemons
-//! about one name of a directory at a time: the program's first look-up would wait for one that leads nowhere. (Over sshfs, 20 ms
-//! away, `head -c 1000000 FILE` took 0.26 s for 0.22.) So what would be asked there waits until a program names something, and
+//! What a program is told to read is asked for before it asks, but some of that is no name at all,
+//! and the kernel asks many daemons about one name of a directory at a time: the program's first
+//! look-up would wait for one that leads nowhere. (Over sshfs, 20 ms away, `head -c 1000000 FILE`
+//! took 0.26 s for 0.22.) So what would be asked there waits until a program names something, and
 //! what it has passed by then is not asked at all.
 
 use std::path::{Path, PathBuf};
@@ -55,8 +56,8 @@ impl Untouched {
         waits
     }
 
-    /// A program named this. Of what waited for that it has passed the first part by; the second is asked now: what comes after the
-    /// name, or all if it was not among them.
+    /// A program named this. Of what waited for that it has passed the first part by; the second is
+    /// asked now: what comes after the name, or all if it was not among them.
     pub fn named(&mut self, path: &Path) -> [Vec<(PathBuf, Question)>; 2] {
         let Some(point) = self.point_of(path).map(Path::to_owned) else { return Default::default() };
         self.points.retain(|it| *it != point);

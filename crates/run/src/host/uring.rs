@@ -14,10 +14,11 @@ use io_uring::{IoUring, opcode, types};
 use super::open::Opened;
 use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page, takes_advice};
 
-/// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds several devices together.
+/// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds
+/// several devices together.
 const FETCHES_MAX: u32 = 512;
-/// Kernel threads for advice at most: it may wait for where a file's blocks lie to be read. The kernel's own limit is four for each
-/// processor.
+/// Kernel threads for advice at most: it may wait for where a file's blocks lie to be read. The
+/// kernel's own limit is four for each processor.
 const ADVISERS_MAX: u32 = 64;
 
 struct Fetch {
@@ -27,8 +28,8 @@ struct Fetch {
     how: How,
 }
 
-/// What is to be done next, or is being done. The last page is not linked to the advice: the kernel's thread would wait for it,
-/// and so would all advice behind it.
+/// What is to be done next, or is being done. The last page is not linked to the advice: the
+/// kernel's thread would wait for it, and so would all advice behind it.
 #[derive(Clone, Copy)]
 enum How {
     Advise,
@@ -47,8 +48,8 @@ pub struct Uring {
     /// Fetches in the kernel, by slot; their files stay open meanwhile.
     running: Vec<Option<Fetch>>,
     free: Vec<usize>,
-    /// Files that advice is given on just now. A file gets one piece after the other: the kernel's threads would give them in any
-    /// order, and a disk's arm would follow.
+    /// Files that advice is given on just now. A file gets one piece after the other: the kernel's
+    /// threads would give them in any order, and a disk's arm would follow.
     advised: HashSet<RawFd>,
 }
 
@@ -103,7 +104,8 @@ impl Uring {
                 How::ReadLastPage => read(last_page(bytes)),
                 How::Read { done } => read(bytes.start + done..bytes.end),
             };
-            // SAFETY: the buffer lives as long as the process, and the file stays open in `running` until its completion.
+            // SAFETY: the buffer lives as long as the process, and the file stays open in `running` until its
+            // completion.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
                 break;
             }
@@ -124,8 +126,8 @@ impl Uring {
         }
     }
 
-    /// Takes what completed: each fetch with the bytes that came, or its error. A short read that is not the file's end is
-    /// continued.
+    /// Takes what completed: each fetch with the bytes that came, or its error. A short read that
+    /// is not the file's end is continued.
     pub fn take_done(&mut self, mut done: impl FnMut(FetchId, io::Result<u64>)) {
         let completed: Vec<_> = self.ring.completion().map(|entry| (entry.user_data(), entry.result())).collect();
         for (slot, result) in completed {

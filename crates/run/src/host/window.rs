@@ -4,8 +4,8 @@ use std::fs;
 
 use super::residency::BLOCK_BYTES;
 
-/// Blocks of the kernel's readahead window on the device of this number, if the kernel says: of a disk, of one that a partition is on,
-/// or of what stands for one behind a network or a daemon.
+/// Blocks of the kernel's readahead window on the device of this number, if the kernel says: of a
+/// disk, of one that a partition is on, or of what stands for one behind a network or a daemon.
 pub fn readahead_window(dev: u64) -> Option<u64> {
     let (major, minor) = (libc::major(dev), libc::minor(dev));
     let places = [

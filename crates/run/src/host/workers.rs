@@ -1,5 +1,5 @@
-//! Threads that do what may block: looking names up, listing directories, opening, asking, giving up and closing, and fetching
-//! where io_uring cannot.
+//! Threads that do what may block: looking names up, listing directories, opening, asking, giving
+//! up and closing, and fetching where io_uring cannot.
 
 use std::fs;
 use std::io;
@@ -22,13 +22,15 @@ use super::unlooked::Unlooked;
 use crate::names::Identity;
 use crate::pool::{Pool, lock};
 
-/// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000 look-ups a second.
+/// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000
+/// look-ups a second.
 const THREADS_MAX: usize = 64;
-/// Threads while none of them waits: what lies in memory is looked up by two as fast as programs read it.
+/// Threads while none of them waits: what lies in memory is looked up by two as fast as programs
+/// read it.
 const THREADS_UNASKED: usize = 2;
 
-/// Entries of a directory that is listed for its order. Listing a larger one costs more than it gains before it pays; 64 of
-/// this size (see [`crate::hints`]) are some 100 MB of names.
+/// Entries of a directory that is listed for its order. Listing a larger one costs more than it
+/// gains before it pays; 64 of this size (see [`crate::hints`]) are some 100 MB of names.
 const ORDER_ENTRIES_MAX: usize = 1 << 15;
 
 /// What a directory is listed for.
@@ -277,8 +279,9 @@ fn look(
     Ok(Found { opened, is_file, identity, size, place })
 }
 
-/// Lists a directory that a program will list, unless that costs as much then: a daemon may ask its server each time. The first
-/// directories of such a mount are listed twice to find that out, and others wait for that.
+/// Lists a directory that a program will list, unless that costs as much then: a daemon may ask its
+/// server each time. The first directories of such a mount are listed twice to find that out, and
+/// others wait for that.
 fn list_ahead(purpose: Purpose, path: &Path, dev: u64, mounts: &Mutex<Mounts>) -> io::Result<Vec<Listed>> {
     static FINDING_OUT: Mutex<()> = Mutex::new(());
     let keeps = || lock(mounts).keeps_listings(dev, path);

@@ -68,8 +68,8 @@ impl Companion {
         self.program as u32
     }
 
-    /// What the program and its children were given by reads, once it has ended: the launcher, which waited for it, has their counts.
-    /// Children that nobody waited for are left out.
+    /// What the program and its children were given by reads, once it has ended: the launcher,
+    /// which waited for it, has their counts. Children that nobody waited for are left out.
     pub(crate) fn transfers(&self) -> Option<Transfers> {
         Transfers::of(self.launcher)
     }
@@ -130,7 +130,8 @@ impl Companion {
         }
     }
 
-    /// Nothing tells us that the launcher was stopped, and nothing tells a stopped launcher that the program goes on.
+    /// Nothing tells us that the launcher was stopped, and nothing tells a stopped launcher that
+    /// the program goes on.
     fn keep_in_step(&self) {
         let Some(launcher) = state(self.launcher) else { return };
         if launcher != b'T' {
@@ -145,7 +146,8 @@ impl Companion {
             false if !stands_still => (self.program, libc::SIGSTOP),
             _ => return,
         };
-        // SAFETY: takes no pointers. A stopped launcher waits for nobody, so that the program's number is still its own.
+        // SAFETY: takes no pointers. A stopped launcher waits for nobody, so that the program's number is
+        // still its own.
         unsafe { libc::kill(whom, signal) };
     }
 }

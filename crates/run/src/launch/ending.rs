@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// The least that the kernel calls a core: a page.
 const CORE_BYTES_MAX: u64 = 64 << 10;
 
-/// Ends this process as a child of this status ended; or with the companion's status, if that failed and the program did not.
-/// What else there is to be done at an end is the companion's.
+/// Ends this process as a child of this status ended; or with the companion's status, if that
+/// failed and the program did not. What else there is to be done at an end is the companion's.
 pub fn end_as(status: i32, companion: i32) -> ! {
     if libc::WIFSIGNALED(status) {
         die_by(libc::WTERMSIG(status), libc::WCOREDUMP(status));
@@ -40,7 +40,8 @@ fn die_by(signal: i32, dumped: bool) -> ! {
     }
 }
 
-/// Sees to it that a core of ours covers up nobody else's: it is small, and in a directory of its own that is gone as soon as we are.
+/// Sees to it that a core of ours covers up nobody else's: it is small, and in a directory of its
+/// own that is gone as soon as we are.
 fn prepare_core() -> io::Result<()> {
     let pattern = fs::read("/proc/sys/kernel/core_pattern")?;
     if pattern.iter().any(|byte| b"/|@".contains(byte)) {

@@ -1,4 +1,5 @@
-//! What the process group was sent, as the companion sees it: the launcher asks, for what it got itself.
+//! What the process group was sent, as the companion sees it: the launcher asks, for what it got
+//! itself.
 
 /// Signals have numbers below this.
 const SIGNALS: usize = 65;
@@ -8,7 +9,8 @@ const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 /// The signals that the group was sent, and that the launcher has not asked for yet.
 pub(super) struct Group {
     came: [u32; SIGNALS],
-    /// Came, and then came what voids it where it was not taken yet: the launcher may still ask for it, or never will.
+    /// Came, and then came what voids it where it was not taken yet: the launcher may still ask for
+    /// it, or never will.
     voided: [bool; SIGNALS],
 }
 
@@ -25,7 +27,8 @@ impl Group {
         }
     }
 
-    /// Whether it was sent this signal, which the launcher has taken; `more`: the launcher has another one of that kind waiting.
+    /// Whether it was sent this signal, which the launcher has taken; `more`: the launcher has
+    /// another one of that kind waiting.
     pub(super) fn has(&mut self, signal: i32, more: bool) -> bool {
         // Had the launcher taken these at all, it would have asked for them before.
         for other in voided_by(signal) {
@@ -35,12 +38,14 @@ impl Group {
         if *came == 0 {
             return std::mem::take(&mut self.voided[place(signal)]);
         }
-        // What the launcher got only once, as signals of one kind do not queue, is not to be taken for the next one.
+        // What the launcher got only once, as signals of one kind do not queue, is not to be taken for the
+        // next one.
         *came = if more { *came - 1 } else { 0 };
         true
     }
 
-    /// The launcher stopped and goes on, which voids the signals that stop, whoever has not taken them yet.
+    /// The launcher stopped and goes on, which voids the signals that stop, whoever has not taken
+    /// them yet.
     pub(super) fn launcher_goes_on(&mut self) {
         for signal in STOPS {
             self.came[place(signal)] = 0;

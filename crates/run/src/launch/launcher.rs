@@ -19,8 +19,9 @@ pub(super) struct Launcher<'a> {
     companion: Option<i32>,
     line: Line,
     pub(super) signals: Signals,
-    /// Those taken and not yet dealt with. They are taken at once: signals of one kind do not queue, so that one that is not taken yet
-    /// and the next one are one, even if the program, which is faster, got both.
+    /// Those taken and not yet dealt with. They are taken at once: signals of one kind do not
+    /// queue, so that one that is not taken yet and the next one are one, even if the program,
+    /// which is faster, got both.
     taken: VecDeque<libc::signalfd_siginfo>,
     region: Option<&'a SharedRegion>,
     /// What the companion ended with: 0 if all went well.
@@ -103,7 +104,8 @@ impl<'a> Launcher<'a> {
         if of_child || of_companion {
             return;
         }
-        // What comes after the program's end is for whoever we still wait for, who attends to nobody any more.
+        // What comes after the program's end is for whoever we still wait for, who attends to nobody any
+        // more.
         let receiver = match ended {
             true => self.companion,
             false => (!self.has_reached_group(signal)).then_some(program),
@@ -118,8 +120,8 @@ impl<'a> Launcher<'a> {
         if self.companion.is_none() {
             return false;
         }
-        // The kernel signals a group under a lock that this call takes, although it changes nothing: who signals the group has
-        // reached all of it when we are through.
+        // The kernel signals a group under a lock that this call takes, although it changes nothing: who
+        // signals the group has reached all of it when we are through.
         // SAFETY: takes no pointers.
         unsafe { libc::setpgid(0, libc::getpgrp()) };
         let more = self.taken.iter().any(|info| info.ssi_signo as i32 == signal) || is_pending(signal);

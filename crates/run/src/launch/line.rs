@@ -9,7 +9,8 @@ use std::time::Duration;
 pub(super) enum Message {
     /// The program runs, as this process; from foresee's start to its took so long.
     Started { program: i32, start_up: Duration },
-    /// The launcher has this signal: has the whole group? `more`: it has another one of that kind waiting.
+    /// The launcher has this signal: has the whole group? `more`: it has another one of that kind
+    /// waiting.
     Asked { signal: i32, more: bool },
     /// The answer.
     Answered { signal: i32, group: bool },
@@ -17,7 +18,8 @@ pub(super) enum Message {
     Stopping,
     /// It goes on.
     GoingOn,
-    /// The program has ended, with this status, after so long; the launcher took so much of a processor's time.
+    /// The program has ended, with this status, after so long; the launcher took so much of a
+    /// processor's time.
     Ended { status: i32, elapsed: Duration, cpu: Duration },
 }
 
@@ -103,8 +105,8 @@ impl Line {
         let mut polled = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
         let milliseconds = patience.map_or(-1, |time| time.as_millis() as libc::c_int);
         let mut bytes = [0; BYTES];
-        // SAFETY: structure and buffer live through the calls, which write no more than they hold. All signals are blocked, so
-        // that neither is interrupted.
+        // SAFETY: structure and buffer live through the calls, which write no more than they hold. All
+        // signals are blocked, so that neither is interrupted.
         let got = unsafe {
             if libc::poll(&raw mut polled, 1, milliseconds) <= 0 {
                 return Err(Silence::Yet);

@@ -1,4 +1,5 @@
-//! Starting a program beside a supervisor, so that whoever started foresee cannot tell it from the program.
+//! Starting a program beside a supervisor, so that whoever started foresee cannot tell it from the
+//! program.
 //!
 //! ```text
 //! shell ---- launcher      what the shell started, and waits for: stands for the program
@@ -6,18 +7,21 @@
 //!               '-- companion  supervises; in the same process group, so that it sees what the group is sent
 //! ```
 //!
-//! The *launcher* holds nothing of the program's (no descriptor), stops and goes on when the program does, and ends as it ends.
-//! Signals that were sent to the launcher alone are the program's, and are sent on. What was sent to the whole group, by a terminal
-//! or by `kill`, the program has by itself: sent on, it would come twice. The sender says nothing of it, but the companion does: it
-//! is in the group as well, and nobody else has a reason to signal it. Signals of one kind do not queue: two that come faster than
-//! the launcher is woken, one to the group and one to the launcher, are one.
+//! The *launcher* holds nothing of the program's (no descriptor), stops and goes on when the
+//! program does, and ends as it ends. Signals that were sent to the launcher alone are the
+//! program's, and are sent on. What was sent to the whole group, by a terminal or by `kill`, the
+//! program has by itself: sent on, it would come twice. The sender says nothing of it, but the
+//! companion does: it is in the group as well, and nobody else has a reason to signal it. Signals
+//! of one kind do not queue: two that come faster than the launcher is woken, one to the group and
+//! one to the launcher, are one.
 //!
-//! The *companion* does all that is slow, after the program has started. Whatever becomes of it, the program and its status are as
-//! they would be. It tells the account, and the launcher ends after it.
+//! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
+//! the program and its status are as they would be. It tells the account, and the launcher ends
+//! after it.
 //!
-//! The alternative is to let the program take the launcher's place, as `strace -D` does: then there is nothing to send on. But
-//! then nobody is left to wait for the account, or for the profile that the next run goes by, and the program has a child that it
-//! did not start where it is process 1.
+//! The alternative is to let the program take the launcher's place, as `strace -D` does: then there
+//! is nothing to send on. But then nobody is left to wait for the account, or for the profile that
+//! the next run goes by, and the program has a child that it did not start where it is process 1.
 
 mod companion;
 mod ending;
@@ -44,11 +48,13 @@ use line::{Line, Message};
 /// The preload library's file name.
 pub(crate) const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
 
-/// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes some 20 KiB of stack as it begins.
+/// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes
+/// some 20 KiB of stack as it begins.
 const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =
     [(libc::RLIMIT_AS, 256 << 20, "address space (ulimit -v)"), (libc::RLIMIT_STACK, 256 << 10, "stack (ulimit -s)")];
 
-/// Standard streams that the companion still has something to say on. What it does not hold is closed when the program closes it.
+/// Standard streams that the companion still has something to say on. What it does not hold is
+/// closed when the program closes it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Streams {
     /// Standard output.
@@ -63,14 +69,16 @@ pub struct Launch<'a> {
     pub command: &'a [OsString],
     /// The name of the region that its programs post to.
     pub region_name: OsString,
-    /// The region, if it is of this run alone: it is handed over by the launcher, and closed if the companion is lost.
+    /// The region, if it is of this run alone: it is handed over by the launcher, and closed if the
+    /// companion is lost.
     pub region: Option<&'a SharedRegion>,
     /// What the companion holds.
     pub streams: Streams,
 }
 
 impl Launch<'_> {
-    /// Starts the program. From here on there are two processes: this returns in the companion; the launcher ends as the program does.
+    /// Starts the program. From here on there are two processes: this returns in the companion; the
+    /// launcher ends as the program does.
     ///
     /// There must be no other thread.
     ///
@@ -137,7 +145,8 @@ fn check_limits() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to its `bin`.
+/// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to
+/// its `bin`.
 fn find_preload_library() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
     let prefix = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));

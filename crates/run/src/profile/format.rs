@@ -26,9 +26,11 @@ use super::{Profile, RUNS_MAX, STEPS_MAX, Step};
 const FIRST_LINE: &str = "foresee-profile 2";
 /// The same without programs and runs.
 const FIRST_LINE_BEFORE: &str = "foresee-profile 1";
-/// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us allocate.
+/// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us
+/// allocate.
 const TEXT_BYTES_MAX: usize = 256 << 20;
-/// What of it is looked at to see whose it is. Longer words than that make no profile to go by elsewhere.
+/// What of it is looked at to see whose it is. Longer words than that make no profile to go by
+/// elsewhere.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
 fn escape(text: &OsStr, out: &mut String) {

@@ -1,5 +1,6 @@
-//! Recorded runs: what a command read, in what order, by which of its processes; disclosed the next time the same command
-//! is run in the same place. Where it never was, what the runs most like it read is disclosed ([`related`]).
+//! Recorded runs: what a command read, in what order, by which of its processes; disclosed the next
+//! time the same command is run in the same place. Where it never was, what the runs most like it
+//! read is disclosed ([`related`]).
 
 mod format;
 mod moves;
@@ -18,7 +19,8 @@ pub use related::{is_alike, related, together};
 pub use store::{Store, Stored, export, import};
 use union::Union;
 
-/// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4 KiB pieces needs.
+/// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4
+/// KiB pieces needs.
 pub const STEPS_MAX: usize = 1 << 20;
 
 /// One thing that was read.
@@ -54,7 +56,8 @@ pub struct Profile {
     pub files: Vec<PathBuf>,
     /// What was read of them, in order.
     pub steps: Vec<Step>,
-    /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory and did not tell.
+    /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory
+    /// and did not tell.
     pub truncated: bool,
     /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
@@ -68,7 +71,8 @@ pub enum Earlier {
     Nothing,
     /// What the same command read in the same place.
     Own(Profile),
-    /// What a run read that was nearly the same: of the same words elsewhere, or of a word more or less.
+    /// What a run read that was nearly the same: of the same words elsewhere, or of a word more or
+    /// less.
     Alike(Profile),
     /// What the runs most like it read.
     Related(Profile),
@@ -100,8 +104,8 @@ impl Profile {
         2 * step.runs.count_ones() > self.runs
     }
 
-    /// This run, the last one, together with what is known of those before. What one of them alone read is forgotten: it was not
-    /// read again.
+    /// This run, the last one, together with what is known of those before. What one of them alone
+    /// read is forgotten: it was not read again.
     #[must_use]
     pub fn after(self, before: &Profile) -> Profile {
         let mut union = Union::of(&self);

@@ -1,8 +1,9 @@
 //! Where the files of one run are in another: its words name other files, or it runs elsewhere.
 //!
-//! Two runs' words are compared in order. Where they differ, both are taken for the names of what each run is about, and paths under the
-//! one become paths under the other, from as far up as the two differ: `/old/app/main.py` and `/new/app/main.py` say that what was
-//! under `/old` is under `/new`. What was under the one's working directory may be under the other's, or where it was.
+//! Two runs' words are compared in order. Where they differ, both are taken for the names of what
+//! each run is about, and paths under the one become paths under the other, from as far up as the
+//! two differ: `/old/app/main.py` and `/new/app/main.py` say that what was under `/old` is under
+//! `/new`. What was under the one's working directory may be under the other's, or where it was.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,7 +17,8 @@ const WORDS_MAX: usize = 1024;
 /// Shorter words are parts of too many names.
 const WORD_BYTES_MIN: usize = 2;
 
-/// The parts of a command's words: a shell's script is words as well, and so is what an option is set to.
+/// The parts of a command's words: a shell's script is words as well, and so is what an option is
+/// set to.
 pub(super) fn parts(command: &[OsString]) -> Vec<&OsStr> {
     let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'=';
     let parts = command.iter().flat_map(|word| word.as_bytes().split(is_between));
@@ -55,8 +57,8 @@ impl Moves {
         moves
     }
 
-    /// Where the file of this path may be, the likeliest first: under a changed path, which leaves no doubt; else where the changed words
-    /// and directory would have it, or where it was.
+    /// Where the file of this path may be, the likeliest first: under a changed path, which leaves
+    /// no doubt; else where the changed words and directory would have it, or where it was.
     pub fn places(&self, path: &Path) -> Vec<PathBuf> {
         if let Some(moved) = self.trees.iter().find_map(|tree| moved(tree, path)) {
             return vec![moved];
@@ -69,7 +71,8 @@ impl Moves {
         places
     }
 
-    /// This path with the other run's words in place of the one's, if it holds any: alone, or before a dot.
+    /// This path with the other run's words in place of the one's, if it holds any: alone, or
+    /// before a dot.
     fn renamed(&self, path: &Path) -> Option<PathBuf> {
         let mut any = false;
         let mut renamed = |part: &OsStr| {
@@ -96,7 +99,8 @@ fn moved((was, is): &(PathBuf, PathBuf), path: &Path) -> Option<PathBuf> {
     Some(if rest.as_os_str().is_empty() { is.clone() } else { is.join(rest) })
 }
 
-/// The words of two runs that stand in one another's place: behind what begins alike, and before what ends alike.
+/// The words of two runs that stand in one another's place: behind what begins alike, and before
+/// what ends alike.
 fn differing<'a, 'b>(was: &[&'a OsStr], is: &[&'b OsStr]) -> Vec<(&'a OsStr, &'b OsStr)> {
     if was.len() == is.len() {
         return was.iter().zip(is).filter(|(was, is)| was != is).map(|(&was, &is)| (was, is)).collect();
@@ -110,8 +114,9 @@ fn differing<'a, 'b>(was: &[&'a OsStr], is: &[&'b OsStr]) -> Vec<(&'a OsStr, &'b
     if was.len() == is.len() { was.iter().copied().zip(is.iter().copied()).collect() } else { Vec::new() }
 }
 
-/// Without `..`: a run that was told `../app/main.py` names what lies beside that as it finds it, by its working directory. Where `..`
-/// leads elsewhere, behind a link, the files so named are not there, and are not fetched.
+/// Without `..`: a run that was told `../app/main.py` names what lies beside that as it finds it,
+/// by its working directory. Where `..` leads elsewhere, behind a link, the files so named are not
+/// there, and are not fetched.
 fn without_turns(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for part in path.components() {

@@ -77,7 +77,8 @@ impl Recorder {
         }
     }
 
-    /// Blocks of a mapped file were touched that were not here by an earlier touch. Then no more is asked at the end.
+    /// Blocks of a mapped file were touched that were not here by an earlier touch. Then no more is
+    /// asked at the end.
     pub fn touched(&mut self, file: FileId, process: u32, first: u64, count: u64) {
         self.touched.insert(file);
         let number = self.numbers.get(&file).copied();
@@ -87,8 +88,8 @@ impl Recorder {
         }
     }
 
-    /// The same of blocks that were seen from outside to be read. Of this file, too, no more is asked at the end.
-    /// `is_sample`: there were others that were not seen.
+    /// The same of blocks that were seen from outside to be read. Of this file, too, no more is
+    /// asked at the end. `is_sample`: there were others that were not seen.
     pub fn read_outside(&mut self, file: FileId, process: u32, (first, count): (u64, u64), is_sample: bool) {
         self.touched.insert(file);
         self.is_sample |= is_sample;

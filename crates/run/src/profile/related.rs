@@ -1,4 +1,5 @@
-//! What a run may read that never was: what those most like it read, with its own words and directory in their place.
+//! What a run may read that never was: what those most like it read, with its own words and
+//! directory in their place.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -8,7 +9,8 @@ use super::moves::{Moves, parts};
 use super::union::Union;
 use super::{Profile, RUNS_MAX, STEPS_MAX};
 
-/// How much alike two runs are by their words, from 0 to 1; the same directory, and the very same program, count for a word each.
+/// How much alike two runs are by their words, from 0 to 1; the same directory, and the very same
+/// program, count for a word each.
 pub(super) fn likeness(profile: &Profile, command: &[OsString], directory: &Path, program: &Path) -> f64 {
     let (was, is) = (parts(&profile.command), parts(command));
     let words: HashSet<_> = was.iter().collect();
@@ -17,11 +19,12 @@ pub(super) fn likeness(profile: &Profile, command: &[OsString], directory: &Path
     2.0 * (shared + same) as f64 / (was.len() + is.len() + 4) as f64
 }
 
-/// Two runs that share so much of their words are taken for nearly the same: all but one of ten, or of a script's dozens.
+/// Two runs that share so much of their words are taken for nearly the same: all but one of ten, or
+/// of a script's dozens.
 const ALIKE: f64 = 0.9;
 
-/// Whether a run of this profile was nearly what one of this command in this directory is: one has all the other's words, and perhaps
-/// more between them, or most of both are the same.
+/// Whether a run of this profile was nearly what one of this command in this directory is: one has
+/// all the other's words, and perhaps more between them, or most of both are the same.
 pub fn is_alike(profile: &Profile, command: &[OsString], directory: &Path, program: &Path) -> bool {
     let has_all = |more: &[OsString], fewer: &[OsString]| {
         let mut more = more.iter();

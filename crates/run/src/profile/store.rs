@@ -1,5 +1,5 @@
-//! Where profiles are kept: `$XDG_CACHE_HOME/foresee/profiles`, one file a command and directory, bounded in number and
-//! size; the least recently used goes.
+//! Where profiles are kept: `$XDG_CACHE_HOME/foresee/profiles`, one file a command and directory,
+//! bounded in number and size; the least recently used goes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,12 +12,13 @@ use super::related::{is_alike, likeness};
 use super::{Profile, format};
 use crate::kept::{self, Directory, Unreadable};
 
-/// Profiles of one program that are looked through for those most like a run that never was, the last used first; and how many are
-/// taken of those.
+/// Profiles of one program that are looked through for those most like a run that never was, the
+/// last used first; and how many are taken of those.
 const CANDIDATES_MAX: usize = 24;
 const RELATED_MAX: usize = 4;
-/// Bytes of files they take together: to look 25,000 steps through takes 14 ms, three times what else a short run takes, and who
-/// starts an interpreter for a moment shall not wait for what an hour's run read. Of one that is nearly the same all is taken.
+/// Bytes of files they take together: to look 25,000 steps through takes 14 ms, three times what
+/// else a short run takes, and who starts an interpreter for a moment shall not wait for what an
+/// hour's run read. Of one that is nearly the same all is taken.
 const RELATED_BYTES_MAX: u64 = 64 << 10;
 /// Profiles kept at most.
 const PROFILES_MAX: usize = 256;
@@ -45,7 +46,8 @@ pub struct Store {
     directory: PathBuf,
 }
 
-/// FNV-1a: names of files, stable between versions of the compiler; a clash is found by the profile's own words.
+/// FNV-1a: names of files, stable between versions of the compiler; a clash is found by the
+/// profile's own words.
 fn fingerprint(command: &[OsString], directory: &Path) -> u64 {
     let words = command.iter().map(OsString::as_os_str).chain([directory.as_os_str()]);
     let bytes = words.flat_map(|word| word.as_bytes().iter().copied().chain([0]));
@@ -63,7 +65,8 @@ fn prefix(command: &[OsString], program: &Path) -> String {
 }
 
 impl Store {
-    /// The user's store: `FORESEE_PROFILES`, or below `XDG_CACHE_HOME`, else `~/.cache`. None if none of them is set.
+    /// The user's store: `FORESEE_PROFILES`, or below `XDG_CACHE_HOME`, else `~/.cache`. None if
+    /// none of them is set.
     pub fn of_user() -> Option<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(directory) = set("FORESEE_PROFILES") {
@@ -88,7 +91,8 @@ impl Store {
         self.directory.join(format!("{}{fingerprint:016x}.{EXTENSION}", prefix(command, program)))
     }
 
-    /// The profile of this command in this place, which executes this program, if there is one. An error names the file.
+    /// The profile of this command in this place, which executes this program, if there is one. An
+    /// error names the file.
     pub fn load(&self, command: &[OsString], directory: &Path, program: &Path) -> Result<Option<Profile>, String> {
         let path = self.path(command, directory, program);
         match read(&path) {
@@ -103,8 +107,8 @@ impl Store {
         }
     }
 
-    /// The profiles of this program whose runs were most like one of this command in this place, the likest first; alone if that was nearly
-    /// the same. What cannot be read is passed over.
+    /// The profiles of this program whose runs were most like one of this command in this place,
+    /// the likest first; alone if that was nearly the same. What cannot be read is passed over.
     pub fn related(&self, command: &[OsString], directory: &Path, program: &Path) -> Vec<Profile> {
         let prefix = prefix(command, program);
         let mut stored = self.list().unwrap_or_default();

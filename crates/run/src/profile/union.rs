@@ -14,7 +14,8 @@ use super::{Profile, Step};
 struct File {
     /// Its first step, whatever that says: who reads a file looks its name up.
     named: Option<usize>,
-    /// Blocks up to each key's value that a step holds; no two overlap. Apart by whether they were mapped.
+    /// Blocks up to each key's value that a step holds; no two overlap. Apart by whether they were
+    /// mapped.
     held: [BTreeMap<u64, (u64, usize)>; 2],
 }
 
@@ -25,7 +26,8 @@ pub(super) struct Union {
     numbers: HashMap<PathBuf, u32>,
     known: Vec<File>,
     steps: Vec<Step>,
-    /// Steps of the first run of which an earlier one held the first block: a run may read what it had to give up.
+    /// Steps of the first run of which an earlier one held the first block: a run may read what it
+    /// had to give up.
     again: Vec<(usize, usize)>,
 }
 
@@ -53,8 +55,9 @@ impl Union {
         union
     }
 
-    /// Adds what a run read, in its order, where that is not known yet. `runs` says as which runs a step's are counted, `names` what its
-    /// files are called here. A step counts as read by a run that read half of it.
+    /// Adds what a run read, in its order, where that is not known yet. `runs` says as which runs a
+    /// step's are counted, `names` what its files are called here. A step counts as read by a
+    /// run that read half of it.
     pub fn add(&mut self, profile: &Profile, runs: impl Fn(u8) -> u8, names: impl Fn(&Path) -> Vec<PathBuf>) {
         let numbers: Vec<Vec<u32>> =
             profile.files.iter().map(|path| names(path).into_iter().map(|path| self.number(path)).collect()).collect();

@@ -1,7 +1,8 @@
 //! fanotify(7) made safe: a group that is told of accesses to files, and its events.
 //!
-//! What an event tells depends on the group's class: [`fanotify`](super::fanotify) is asked before each access, with a descriptor and a
-//! range; [`outside`](super::outside) is told afterwards, with a directory and a name.
+//! What an event tells depends on the group's class: [`fanotify`](super::fanotify) is asked before
+//! each access, with a descriptor and a range; [`outside`](super::outside) is told afterwards, with
+//! a directory and a name.
 
 use std::ffi::CStr;
 use std::io;
@@ -19,7 +20,8 @@ impl Group {
     /// A group that marks nothing yet. Descriptors in its events are opened by `file_flags`.
     ///
     /// # Errors
-    /// EINVAL where the kernel does not know these flags, EPERM without the rights for them, EMFILE where this user has too many.
+    /// EINVAL where the kernel does not know these flags, EPERM without the rights for them, EMFILE
+    /// where this user has too many.
     pub fn new(flags: u32, file_flags: i32) -> io::Result<Self> {
         // SAFETY: takes no pointers; the descriptor is ours alone.
         unsafe {
@@ -77,7 +79,8 @@ pub(super) struct Events<'b>(&'b [u8]);
 pub(super) struct Event<'b> {
     /// What happened: `FAN_OPEN` and others.
     pub mask: u64,
-    /// A descriptor of the file, which whoever takes the event must close; below 0 if there is none.
+    /// A descriptor of the file, which whoever takes the event must close; below 0 if there is
+    /// none.
     pub fd: RawFd,
     /// Who did it, by process or thread as the group was told to; 0 if that is not told.
     pub who: u32,

@@ -1,18 +1,20 @@
-//! How often something is looked at that tells nothing by itself: soon while something goes on, and never for more than a share of a
-//! processor.
+//! How often something is looked at that tells nothing by itself: soon while something goes on, and
+//! never for more than a share of a processor.
 
 use std::time::{Duration, Instant};
 
 /// A look waits for at least so many times what looks of its kind take: 2 % of a processor.
 const SHARE: u32 = 50;
-/// What one takes, to begin with. One that took longer than all before says little: something else may have had the processor.
+/// What one takes, to begin with. One that took longer than all before says little: something else
+/// may have had the processor.
 const COST_FIRST: Duration = Duration::from_micros(20);
 const COST_GROWTH: u32 = 4;
 /// How soon it is looked again where something was going on, and where nothing was for long.
 const SOON: Duration = Duration::from_millis(1);
 pub(super) const LATE: Duration = Duration::from_millis(64);
 
-/// Looks of one kind: when the next is due, how long that is after the last one at least, and what one takes of a processor.
+/// Looks of one kind: when the next is due, how long that is after the last one at least, and what
+/// one takes of a processor.
 pub(super) struct Looks {
     due: Instant,
     pause: Duration,

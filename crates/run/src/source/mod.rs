@@ -1,10 +1,11 @@
 //! Sources: they see what programs read.
 //!
-//! - [`ring`]: what the preload library posts from inside each program, in the order it happened. `foresee run` goes by it.
+//! - [`ring`]: what the preload library posts from inside each program, in the order it happened.
+//!   `foresee run` goes by it.
 //! - [`outside`]: what can be seen from outside of those that do not post (static ones).
 //! - [`mappings`]: what programs touch of the files that they have mapped, of which no call tells.
-//! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among them. `foresee record` goes by it
-//!   for programs that it did not start.
+//! - [`fanotify`]: what the kernel tells root of any process, mappings and static programs among
+//!   them. `foresee record` goes by it for programs that it did not start.
 //!
 //! Two of them hear from fanotify, and share what is made of its descriptor (`group`).
 
@@ -55,7 +56,8 @@ pub struct Mapping {
 
 /// Sees what processes do.
 pub trait Source {
-    /// What was seen next, in the order it happened as far as the source knows; None if there is nothing more by now, or `room`
-    /// records have been looked at. Each lowers it. Waits for nothing.
+    /// What was seen next, in the order it happened as far as the source knows; None if there is
+    /// nothing more by now, or `room` records have been looked at. Each lowers it. Waits for
+    /// nothing.
     fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting>;
 }

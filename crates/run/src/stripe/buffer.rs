@@ -1,17 +1,20 @@
-//! Memory that a request's parts are read into, by several threads at once, each its own places of it.
+//! Memory that a request's parts are read into, by several threads at once, each its own places of
+//! it.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 use super::header::ALIGN_BYTES;
 
-/// Aligned as reads past the page cache need it. Not cleared: what is not read is not touched, and costs no memory.
+/// Aligned as reads past the page cache need it. Not cleared: what is not read is not touched, and
+/// costs no memory.
 pub(super) struct Buffer {
     memory: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: it owns its memory, and hands out references to it only on the caller's word that nobody writes meanwhile.
+// SAFETY: it owns its memory, and hands out references to it only on the caller's word that nobody
+// writes meanwhile.
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}

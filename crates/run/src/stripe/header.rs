@@ -1,4 +1,5 @@
-//! What a member says of itself, in its first [`HEADER_BYTES`]: lines of text, and zeros behind them.
+//! What a member says of itself, in its first [`HEADER_BYTES`]: lines of text, and zeros behind
+//! them.
 
 use std::fmt;
 
@@ -6,7 +7,8 @@ use std::fmt;
 pub const ALIGN_BYTES: u64 = 4096;
 /// Room of the header: as much as keeps the units behind it aligned.
 pub const HEADER_BYTES: u64 = ALIGN_BYTES;
-/// Members of a set. More disks than this have a controller of their own, and each member may have its threads.
+/// Members of a set. More disks than this have a controller of their own, and each member may have
+/// its threads.
 pub const MEMBERS_MAX: usize = 64;
 
 const KIND: &str = "foresee stripe ";

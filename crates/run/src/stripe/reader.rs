@@ -1,8 +1,9 @@
 //! Reads of a striped file, answered by its members at once.
 //!
-//! A request is cut at the units; what one member holds of it lies there in one piece and is read at once, into the
-//! request's own places of one buffer. Each member has a queue and threads of its own, so that no disk waits for another. The
-//! thread that reads the last part hands the request over.
+//! A request is cut at the units; what one member holds of it lies there in one piece and is read
+//! at once, into the request's own places of one buffer. Each member has a queue and threads of its
+//! own, so that no disk waits for another. The thread that reads the last part hands the request
+//! over.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,7 +20,8 @@ use super::set::{Member, Set};
 use crate::host::drop_pages;
 use crate::pool::{Pool, lock};
 
-/// Reads at one member at once: what a disk of today sorts by itself. Network storage of 5 ms gives 6,400 reads a second then.
+/// Reads at one member at once: what a disk of today sorts by itself. Network storage of 5 ms gives
+/// 6,400 reads a second then.
 const READS_MAX: usize = 32;
 
 /// A member that could not be read.
@@ -95,7 +97,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Hands a range, as far as the file goes, to `done`; perhaps before this returns, perhaps on another thread.
+    /// Hands a range, as far as the file goes, to `done`; perhaps before this returns, perhaps on
+    /// another thread.
     pub fn read(&self, offset: u64, bytes: usize, done: impl FnOnce(Result<&[u8], Failure>) + Send + 'static) {
         let bytes = self.size.saturating_sub(offset).min(bytes as u64);
         if bytes == 0 {

@@ -1,4 +1,5 @@
-//! A whole set of members, in order, found from their headers: files given in another order are as good.
+//! A whole set of members, in order, found from their headers: files given in another order are as
+//! good.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -15,7 +16,8 @@ use super::reader::read_at;
 pub(super) struct Member {
     pub path: PathBuf,
     pub file: File,
-    /// Read past the page cache, which holds the striped file itself and need not hold everything twice.
+    /// Read past the page cache, which holds the striped file itself and need not hold everything
+    /// twice.
     pub direct: bool,
 }
 

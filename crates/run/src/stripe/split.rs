@@ -17,8 +17,8 @@ const CHUNK_BYTES: u64 = 1 << 20;
 
 const CHANGED: &str = "was changed while it was read; try again";
 
-/// Deals `file` out to `members`, none of which may exist, in units of `unit_bytes`. It gives up when `stopped` says so. On an
-/// error nothing is left behind.
+/// Deals `file` out to `members`, none of which may exist, in units of `unit_bytes`. It gives up
+/// when `stopped` says so. On an error nothing is left behind.
 pub fn split(file: &Path, members: &[PathBuf], unit_bytes: u64, stopped: &dyn Fn() -> bool) -> Result<(), String> {
     let source = Source::open(file).map_err(|what| format!("{}: {what}", file.display()))?;
     if members.is_empty() || members.len() > MEMBERS_MAX {
@@ -152,7 +152,8 @@ impl Unfinished {
         format!("{}: {error}", self.target.display())
     }
 
-    /// Gives it to this group; where that cannot be, to its owner alone: its group and others are other people than the file's.
+    /// Gives it to this group; where that cannot be, to its owner alone: its group and others are
+    /// other people than the file's.
     fn belong_to(&self, gid: u32) -> io::Result<()> {
         if fchown(&self.file, None, Some(gid)).is_ok() {
             return Ok(());

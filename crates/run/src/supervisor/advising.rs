@@ -1,4 +1,5 @@
-//! Advice: what programs say through the hint library, what a file says for them, and what they are told in return.
+//! Advice: what programs say through the hint library, what a file says for them, and what they are
+//! told in return.
 
 use foldhash::{HashMap, HashSet};
 use foresee_manager::{
@@ -107,7 +108,8 @@ impl Supervisor<'_> {
                 Reply::Refused { why, .. } => answer = Err(why),
                 Reply::Priority { priority, .. } => answer = Ok(priority),
                 Reply::LevelPolicy { order, .. } => answer = Ok(order as i32),
-                // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is asked.
+                // Programs read by themselves here, and say all at once what they will read: nobody waits, nobody is
+                // asked.
                 Reply::Wake { .. } | Reply::Pull { .. } | Reply::Revoked { .. } => {}
             }
         }

@@ -1,4 +1,5 @@
-//! Which reads programs are to tell: those that keep finding what they read in memory need not tell each.
+//! Which reads programs are to tell: those that keep finding what they read in memory need not tell
+//! each.
 
 use foldhash::HashMap;
 use foresee_ring::Attention;
@@ -10,7 +11,8 @@ const QUIET_AFTER: u32 = 1024;
 /// Descriptors whose habits are known at one time.
 const HABITS_MAX: usize = 65_536;
 
-/// Of each use of a descriptor, by slot, descriptor and generation: how often it found what it read.
+/// Of each use of a descriptor, by slot, descriptor and generation: how often it found what it
+/// read.
 #[derive(Default)]
 pub(super) struct Habits {
     of: HashMap<(u32, i32, u32), Habit>,
@@ -37,7 +39,8 @@ impl Default for Habit {
 }
 
 impl Supervisor<'_> {
-    /// Programs that read what is here anyway need not tell each time: that is what a warm read would pay for.
+    /// Programs that read what is here anyway need not tell each time: that is what a warm read
+    /// would pay for.
     pub(super) fn notice_habit(&mut self, (slot, fd, generation): (Option<u32>, i32, u32), hit: bool) {
         let Some(slot) = slot else { return };
         // Where all reads are told, or tell which page goes next, none is left out.
@@ -65,8 +68,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether which page goes is decided by how all of them are read, and some have gone. From the first that goes on, no read is
-    /// left out: a loop whose hits are not told looks as if it were over.
+    /// Whether which page goes is decided by how all of them are read, and some have gone. From the
+    /// first that goes on, no read is left out: a loop whose hits are not told looks as if it
+    /// were over.
     fn begin_choosing(&mut self) -> bool {
         if !self.habits.chooses
             && self.driver.manager().uses_sites()

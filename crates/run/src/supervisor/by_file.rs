@@ -13,8 +13,8 @@ const FILES_MAX: usize = 65_536;
 /// Files that are told of at one time.
 const TOLD_MAX: usize = 32;
 
-/// By file: its reads that were told, time in those that waited, blocks that were on their way, and blocks that were neither here nor
-/// on their way.
+/// By file: its reads that were told, time in those that waited, blocks that were on their way, and
+/// blocks that were neither here nor on their way.
 #[derive(Default)]
 pub(super) struct ByFile(HashMap<FileId, Reads>);
 

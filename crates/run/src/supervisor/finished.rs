@@ -44,8 +44,8 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The run, with those before it, as a profile, and whether that says anything new. Of a run of which some was not told, and that
-    /// told less than is known, nothing is kept.
+    /// The run, with those before it, as a profile, and whether that says anything new. Of a run of
+    /// which some was not told, and that told less than is known, nothing is kept.
     pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf) -> (Profile, bool) {
         let is_sample = self.recorder.is_sample;
         let run = self.recorder.finish(command, directory, program, &self.names);
@@ -91,7 +91,8 @@ impl Supervisor<'_> {
 
     /// Ends the run: what is still disclosed will not be read.
     pub fn finish(mut self) -> Finished {
-        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken in.
+        // Programs that outlive the command go on posting unless told; what is in the ring by now is taken
+        // in.
         self.ring.region.close();
         self.catch_up();
         self.driver.host.remember();

@@ -9,12 +9,14 @@ use super::{RUN, Supervisor};
 use crate::hints::Listings;
 use crate::host::{Listed, Purpose};
 
-/// What is guessed of a file, in blocks: 256 KiB. In what lies beyond, the kernel's own readahead has got going.
+/// What is guessed of a file, in blocks: 256 KiB. In what lies beyond, the kernel's own readahead
+/// has got going.
 const BEGINNING_BLOCKS: u64 = 64;
 const BEGINNING: Want = Want::Range { first: 0, count: BEGINNING_BLOCKS };
 
 impl Supervisor<'_> {
-    /// A program began to read this file, or opened it if it is empty. Where somebody else knew that, there is nothing to guess.
+    /// A program began to read this file, or opened it if it is empty. Where somebody else knew
+    /// that, there is nothing to guess.
     pub(super) fn notice_visit(&mut self, file: FileId, waited: bool) {
         self.guess_from(file, |listings, path| listings.visited(path, waited));
     }

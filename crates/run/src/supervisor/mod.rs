@@ -1,5 +1,5 @@
-//! The supervisor of a run: one thread that takes in what the programs do, tells the driver, and tells it what will be read next as
-//! far as that is known.
+//! The supervisor of a run: one thread that takes in what the programs do, tells the driver, and
+//! tells it what will be read next as far as that is known.
 //!
 //! ```text
 //! programs --> source --sightings--> supervisor --events--> driver --orders--> page-cache host
@@ -19,9 +19,10 @@
 //! | programs in whose way an open file is | `quiescence` |
 //! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
 //!
-//! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a hint helps whichever it
-//! is. What a process discloses by itself, through the hint library, is that process's ([`Library`]). Everything that enters
-//! the manager and everything it answers can be logged, and replayed.
+//! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a
+//! hint helps whichever it is. What a process discloses by itself, through the hint library, is
+//! that process's ([`Library`]). Everything that enters the manager and everything it answers can
+//! be logged, and replayed.
 
 mod advising;
 mod attention;
@@ -79,21 +80,25 @@ const RUN: ReaderId = ReaderId(0);
 const FIRST_RUN: u32 = 0;
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
-/// How often memory, processes and residency are looked at: at first every 20 ms, for programs grow most as they begin; it
-/// takes 0.2 ms.
+/// How often memory, processes and residency are looked at: at first every 20 ms, for programs grow
+/// most as they begin; it takes 0.2 ms.
 const LOOK_AROUND_FIRST: Duration = Duration::from_millis(20);
 const LOOK_AROUND_MAX: Duration = Duration::from_millis(250);
-/// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a second), the second how late
-/// a quiet program is noticed; 100 wake-ups a second cost half a percent of a processor.
+/// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a
+/// second), the second how late a quiet program is noticed; 100 wake-ups a second cost half a
+/// percent of a processor.
 const SLEEP_MIN: Duration = Duration::from_micros(500);
 const SLEEP_MAX: Duration = Duration::from_millis(10);
-/// Disclosures that may be open before a walk waits for the program: some ten times what is looked up ahead.
+/// Disclosures that may be open before a walk waits for the program: some ten times what is looked
+/// up ahead.
 const WALK_AHEAD_MAX: usize = 4096;
-/// What a disclosure may cost before any of it came true: 256 KiB, or 64 names (a known program's words: four times that, which
-/// costs a hard disk 0.2 s if they are wrong; an unknown one's: two names).
+/// What a disclosure may cost before any of it came true: 256 KiB, or 64 names (a known program's
+/// words: four times that, which costs a hard disk 0.2 s if they are wrong; an unknown one's: two
+/// names).
 pub const INITIAL_BLOCKS: u64 = 64;
-/// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got going. (A file of 512 MiB
-/// on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched ahead.)
+/// Of a run on a quick device, so much is fetched ahead; then the kernel's own readahead has got
+/// going. (A file of 512 MiB on our disk of 1 GB/s: 0.34 s by itself, 0.68 s with all of it fetched
+/// ahead.)
 const QUICK_RUN_BLOCKS_MAX: u64 = 256;
 /// The longest file there can be: what a hint says beyond is passed over.
 const FILE_BYTES_MAX: u64 = Block::INDEX_LIMIT * BLOCK_BYTES;
@@ -234,7 +239,8 @@ impl<'a> Supervisor<'a> {
         if let Some(advice) = setup.advice {
             supervisor.file_advice.set(FIRST_RUN, advice);
         }
-        // Under such a policy reads are their program's, and what the run as a whole guessed would never come true.
+        // Under such a policy reads are their program's, and what the run as a whole guessed would never
+        // come true.
         let takes_advice = supervisor.driver.manager().takes_advice();
         supervisor.listings = (setup.listings && !takes_advice).then(Listings::default);
         supervisor.follow_walk();

@@ -11,7 +11,8 @@ use crate::source::outside::has_uring;
 const EXPECTED_MAX: usize = 1024;
 
 impl Supervisor<'_> {
-    /// What descends from this process is the run's. `is_unseen`: it executes this, and does not tell of itself.
+    /// What descends from this process is the run's. `is_unseen`: it executes this, and does not
+    /// tell of itself.
     pub fn follow(&mut self, root: u32, unseen_as: Option<&[u8]>) {
         self.outside.follow(root);
         if let Some(name) = unseen_as {

@@ -1,13 +1,15 @@
-//! Programs that unmount a file system or set a lease wait until nothing is open here: a file that we read ahead from would keep the
-//! file system busy, and to open one would break its lease.
+//! Programs that unmount a file system or set a lease wait until nothing is open here: a file that
+//! we read ahead from would keep the file system busy, and to open one would break its lease.
 
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
 
-/// What a fetch takes on a slow device, many times over. Who has waited so long goes on; a file may be open then.
+/// What a fetch takes on a slow device, many times over. Who has waited so long goes on; a file may
+/// be open then.
 const WAIT_MAX: Duration = Duration::from_millis(500);
-/// From the answer until the program has done it: a wait of its own (0.1 ms), a system call, and being scheduled where much else runs.
+/// From the answer until the program has done it: a wait of its own (0.1 ms), a system call, and
+/// being scheduled where much else runs.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// Who waits for nothing to be open, or was told so a moment ago.

@@ -1,8 +1,10 @@
-//! When nobody waits for a device, programs need not tell which files they open and read: telling, and taking it in, is what
-//! foresee costs them then. A program ends that by itself at its first open or read that waits (`Region::set_quiet`).
+//! When nobody waits for a device, programs need not tell which files they open and read: telling,
+//! and taking it in, is what foresee costs them then. A program ends that by itself at its first
+//! open or read that waits (`Region::set_quiet`).
 //!
-//! What is not told is not recorded. So a run of which nothing is known yet goes on telling for longer, and one that went by an
-//! earlier run's profile leaves that in its place, unless it told more.
+//! What is not told is not recorded. So a run of which nothing is known yet goes on telling for
+//! longer, and one that went by an earlier run's profile leaves that in its place, unless it told
+//! more.
 
 use std::time::Duration;
 
@@ -10,12 +12,15 @@ use foresee_ring::FAR_PART;
 
 use super::{COPY_MAX, STALL_MIN, Supervisor};
 
-/// Reads that found all in memory, after which no more need be told: the first of them cost a millisecond.
+/// Reads that found all in memory, after which no more need be told: the first of them cost a
+/// millisecond.
 const AFTER: u32 = 1024;
-/// The same where a run is recorded of which nothing is known. Opens and reads of twice as many files are what the ring holds: of a
-/// program that reads more, faster than we follow, some would be lost, and a record with gaps is not kept at all.
+/// The same where a run is recorded of which nothing is known. Opens and reads of twice as many
+/// files are what the ring holds: of a program that reads more, faster than we follow, some would
+/// be lost, and a record with gaps is not kept at all.
 const AFTER_RECORDED: u32 = 8192;
-/// So many of them make up for one that waited, and for one that may have: each may also have waited for a processor.
+/// So many of them make up for one that waited, and for one that may have: each may also have
+/// waited for a processor.
 const MAKE_UP_FOR_WAIT: u32 = 256;
 const MAKE_UP_FOR_FAR: u32 = 64;
 
@@ -67,7 +72,8 @@ impl Quiet {
         self.is_walk_behind = false;
     }
 
-    /// Nothing is to be found ahead of programs: they do not wait, or it is not known where they are.
+    /// Nothing is to be found ahead of programs: they do not wait, or it is not known where they
+    /// are.
     pub fn stops_walk(&self) -> bool {
         self.is_quiet || self.is_walk_behind
     }
@@ -96,8 +102,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Not where somebody wants to hear of all reads, nor where they decide which page goes next, nor where programs disclose what
-    /// they will read: what of that they have read must be known. Nor while some do not tell: whether those wait is not known.
+    /// Not where somebody wants to hear of all reads, nor where they decide which page goes next,
+    /// nor where programs disclose what they will read: what of that they have read must be
+    /// known. Nor while some do not tell: whether those wait is not known.
     fn may_be_quiet(&self) -> bool {
         let manager = self.driver.manager();
         let decides = manager.takes_advice() || manager.statistics().evictions > 0;

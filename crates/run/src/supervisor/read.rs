@@ -13,7 +13,8 @@ use crate::source::ring::Read;
 /// A read that takes at least so long waited for a device: reads from memory take a tenth of it.
 pub const STALL_MIN: Duration = Duration::from_micros(100);
 
-/// What it takes at most to copy a block that is here: three times what it takes on an idle machine.
+/// What it takes at most to copy a block that is here: three times what it takes on an idle
+/// machine.
 pub(super) const COPY_MAX: Duration = Duration::from_micros(1);
 
 impl Supervisor<'_> {
@@ -24,8 +25,8 @@ impl Supervisor<'_> {
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.driver.manager().state_of(Block { file, index });
-        // What an earlier read left here need not be disclosed next time; what was brought for this read must be, unless it
-        // was the program that disclosed it: it will again.
+        // What an earlier read left here need not be disclosed next time; what was brought for this read
+        // must be, unless it was the program that disclosed it: it will again.
         let fresh = (first..first + count).find(|&index| !self.driver.manager().was_read(Block { file, index }));
         if let Some(fresh) = fresh
             && (disclosed_by.is_none() || state(fresh) != Some(State::Hinted))
@@ -52,7 +53,8 @@ impl Supervisor<'_> {
         self.notice_pace(took, count, waited);
     }
 
-    /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel gave it up by itself.
+    /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel
+    /// gave it up by itself.
     fn notice_wait(&mut self, file: FileId, mut blocks: Range<u64>, began: Duration, took: Duration, waited: bool) {
         let (first, count) = (blocks.start, blocks.end - blocks.start);
         let manager = self.driver.manager();
@@ -63,7 +65,8 @@ impl Supervisor<'_> {
         let is_unread = manager.state_of(Block { file, index: first }).is_some_and(State::is_unread);
         let (files, host) = (Met(&self.names, &self.ring), &mut self.driver.host);
         if host.is_foreign(file, &files) {
-            // An open may empty the page cache there, and the read has brought the blocks anew by now: nobody else could tell.
+            // An open may empty the page cache there, and the read has brought the blocks anew by now: nobody
+            // else could tell.
             if is_unread && host.was_read(file, host.began() + began, took, waited, &files) {
                 self.tell(Event::Gone { file, first, count });
             }

@@ -1,11 +1,13 @@
-//! What earlier runs read. Its first part is disclosed as the run begins, the rest as soon as something had to be
-//! brought from a device: of what lies in memory anyway, nothing need be known.
+//! What earlier runs read. Its first part is disclosed as the run begins, the rest as soon as
+//! something had to be brought from a device: of what lies in memory anyway, nothing need be known.
 //!
-//! What most runs of the same command read comes in their order (source `profile`). What only some read, and what runs of other commands
-//! read, may come in any order, or not at all (`related`). So may all of it where a run turns out to go another way.
+//! What most runs of the same command read comes in their order (source `profile`). What only some
+//! read, and what runs of other commands read, may come in any order, or not at all (`related`). So
+//! may all of it where a run turns out to go another way.
 //!
-//! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are in the recorded run is not known.
-//! Then what is left of it is withdrawn, and disclosed again from the file on with which they are heard of again.
+//! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are
+//! in the recorded run is not known. Then what is left of it is withdrawn, and disclosed again from
+//! the file on with which they are heard of again.
 
 use std::ffi::OsStr;
 use std::hash::BuildHasher;
@@ -16,7 +18,8 @@ use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::profile::{Earlier, Profile, Step};
 
-/// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what one jump passes over.
+/// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
+/// one jump passes over.
 const JUDGED_BLOCKS: u64 = 128;
 
 /// What earlier runs read, and how far it is disclosed.
@@ -27,7 +30,8 @@ pub(super) struct Recorded {
     is_unordered: bool,
     /// Blocks that came true in that order, and that were passed over, when that was last judged.
     judged: (u64, u64),
-    /// What of these files was read in the recorded run, in no order that is known: through mappings, or seen from outside.
+    /// What of these files was read in the recorded run, in no order that is known: through
+    /// mappings, or seen from outside.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
     /// The step to be disclosed next.
     next: usize,
@@ -39,7 +43,8 @@ pub(super) struct Recorded {
     places: Option<Places>,
 }
 
-/// Where the recorded run first read each of its files: by the hash of its path, its number in the profile and the step.
+/// Where the recorded run first read each of its files: by the hash of its path, its number in the
+/// profile and the step.
 struct Places(HashMap<u64, (u32, u32)>);
 
 impl Places {
@@ -115,7 +120,8 @@ impl Recorded {
         }
     }
 
-    /// Whether the run proves to go another way than was recorded, by the blocks that have come true by now and were passed over.
+    /// Whether the run proves to go another way than was recorded, by the blocks that have come
+    /// true by now and were passed over.
     fn leaves_order(&mut self, (consumed, skipped): (u64, u64)) -> bool {
         let (came_true, passed) = (consumed - self.judged.0, skipped.saturating_sub(self.judged.1));
         if came_true + passed < JUDGED_BLOCKS {
@@ -157,7 +163,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A file was read, and it is not known what of it. The recorded run knows, and what of that has been brought is as good as read.
+    /// A file was read, and it is not known what of it. The recorded run knows, and what of that
+    /// has been brought is as good as read.
     pub(super) fn read_as_recorded(&mut self, file: FileId) {
         let manager = self.driver.manager();
         let is_here = |index| manager.is_present(Block { file, index });
@@ -170,7 +177,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Looks whether the run goes in the recorded order. If not, what is left of it is disclosed anew, as in none.
+    /// Looks whether the run goes in the recorded order. If not, what is left of it is disclosed
+    /// anew, as in none.
     pub(super) fn judge_recorded(&mut self) {
         if self.recorded.profile().is_some()
             && !self.recorded.is_withdrawn
@@ -193,8 +201,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A program opens this file, and tells of it. If none is known to have opened it before (libraries, which every program opens,
-    /// tell nothing of where they are), what the recorded run read from there on is disclosed.
+    /// A program opens this file, and tells of it. If none is known to have opened it before
+    /// (libraries, which every program opens, tell nothing of where they are), what the
+    /// recorded run read from there on is disclosed.
     pub(super) fn find_recorded(&mut self, file: FileId) {
         if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !self.sizes.contains_key(&file) {
             self.recorded.brought = self.driver.host.brought();

@@ -1,5 +1,5 @@
-//! What we believe to be in memory is checked against the kernel, a part of one file at a time: what it gave up by itself must be
-//! fetched again if it is disclosed again.
+//! What we believe to be in memory is checked against the kernel, a part of one file at a time:
+//! what it gave up by itself must be fetched again if it is disclosed again.
 
 use foldhash::HashMap;
 use foresee_manager::{Block, FileId};
@@ -7,8 +7,8 @@ use foresee_manager::{Block, FileId};
 use super::{Met, Supervisor};
 use crate::host::BLOCK_BYTES;
 
-/// Blocks whose residency is checked at one time, and in one question: 128 system calls of a microsecond at most. The kernel
-/// gives pages up in order of age, so that neighbours go together.
+/// Blocks whose residency is checked at one time, and in one question: 128 system calls of a
+/// microsecond at most. The kernel gives pages up in order of age, so that neighbours go together.
 const CHECKED_AT_ONCE: u64 = 4096;
 const CHECKED_TOGETHER: u64 = 32;
 

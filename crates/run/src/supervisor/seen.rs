@@ -11,7 +11,8 @@ use crate::names::{Identity, Names};
 use crate::source::Sighting;
 use crate::source::ring::{Read, Seen};
 
-/// The kernel acts on advice itself as far as one readahead window, by default; the program reads there next.
+/// The kernel acts on advice itself as far as one readahead window, by default; the program reads
+/// there next.
 const KERNEL_READAHEAD_BYTES: u64 = 128 << 10;
 
 /// What a read or a write of a regular file was, for traces.
@@ -113,7 +114,8 @@ impl Supervisor<'_> {
                 if let Some(size) = self.sizes.get_mut(&file) {
                     *size = offset.saturating_add(bytes).max(*size);
                 }
-                // What is written is in the cache as what is read is (002 section 4), and its program's to advise on.
+                // What is written is in the cache as what is read is (002 section 4), and its program's to advise
+                // on.
                 if let Some(reader) = self.reader_of_program(program, file)
                     && let Some(written) = blocks(offset, bytes)
                 {
@@ -143,7 +145,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What a path leads to, as an open found it. Another file than before, or a smaller one, means other contents.
+    /// What a path leads to, as an open found it. Another file than before, or a smaller one, means
+    /// other contents.
     fn know(&mut self, file: FileId, identity: Identity, size: u64) {
         let before = self.sizes.insert(file, size);
         let host = &mut self.driver.host;

@@ -5,7 +5,8 @@ use foresee_manager::{AdviceFile, Event};
 use super::{Supervisor, Tally};
 
 impl Supervisor<'_> {
-    /// A run begins: whatever this process starts, with this advice. Runs are numbered by whoever begins them, from 1.
+    /// A run begins: whatever this process starts, with this advice. Runs are numbered by whoever
+    /// begins them, from 1.
     pub fn begin_run(&mut self, run: u32, starter: u32, advice: Option<AdviceFile>) {
         self.ring.processes.starts(starter, run);
         if let Some(advice) = advice {
@@ -13,7 +14,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The run's command has ended, and with it its programs' advice. Their pages stay, and go by LRU.
+    /// The run's command has ended, and with it its programs' advice. Their pages stay, and go by
+    /// LRU.
     pub fn end_run(&mut self, run: u32, starter: u32) -> Tally {
         self.catch_up();
         let tally = self.tally(run);

@@ -1,4 +1,5 @@
-//! What the command's words say: the files they name are disclosed in order, and trees as they are walked.
+//! What the command's words say: the files they name are disclosed in order, and trees as they are
+//! walked.
 
 use std::io;
 use std::path::Path;
@@ -71,7 +72,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A program that speaks for itself knows better than we do from the words it was given, if we do not know it.
+    /// A program that speaks for itself knows better than we do from the words it was given, if we
+    /// do not know it.
     pub(super) fn forget_words(&mut self) {
         if std::mem::take(&mut self.words.are_guesses) {
             self.words.walk = Walk::new(Vec::new(), false, false);

@@ -1,12 +1,13 @@
-//! A device of constant latency: k servers, each busy with one request at a time, and one link they all send over.
+//! A device of constant latency: k servers, each busy with one request at a time, and one link they
+//! all send over.
 //!
 //! ```text
 //! request  --> FIFO queue --> [ server: latency ] --> [ link: bytes / bandwidth ] --> done
 //! ```
 //!
-//! A server is busy from the request's start until its last byte is through the link. One server without bandwidth is the
-//! papers' disk of constant access time; many servers behind one link are a network volume; no limit on either is a store
-//! that scales without end.
+//! A server is busy from the request's start until its last byte is through the link. One server
+//! without bandwidth is the papers' disk of constant access time; many servers behind one link are
+//! a network volume; no limit on either is a store that scales without end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -68,8 +69,8 @@ impl Constant {
         }
     }
 
-    /// Nothing is on the link before the first latency is over, and all blocks are on it one after the other; and each server has a
-    /// latency and a block for each of its requests.
+    /// Nothing is on the link before the first latency is over, and all blocks are on it one after
+    /// the other; and each server has a latency and a block for each of its requests.
     pub(super) fn least_ns(self, work: &Work) -> u64 {
         let block_ns = self.link_ns(work.block_bytes);
         let turns = if self.servers == 0 { 1 } else { work.requests.div_ceil(u64::from(self.servers)) };
@@ -100,8 +101,8 @@ impl Servers {
         }
     }
 
-    /// When a request that comes now will be done. Latency being constant, requests reach the link in the order in which
-    /// they came, and the answer never changes afterwards.
+    /// When a request that comes now will be done. Latency being constant, requests reach the link
+    /// in the order in which they came, and the answer never changes afterwards.
     fn end_of(&mut self, now: Time, bytes: u64) -> Time {
         let mut start = now;
         if self.can.servers > 0

@@ -1,7 +1,8 @@
 //! Devices: what a request costs, and when it is done.
 //!
-//! A device is driven by events. It takes a request, says when something will happen next, and hands out what is done by
-//! then. The end of a request is not known when it comes: a drive that sorts its queue may serve a later one first.
+//! A device is driven by events. It takes a request, says when something will happen next, and
+//! hands out what is done by then. The end of a request is not known when it comes: a drive that
+//! sorts its queue may serve a later one first.
 //!
 //! ```text
 //! submit(now, request)    a request comes
@@ -9,11 +10,12 @@
 //! advance(now) -> ticket  what is done by now, one after the other
 //! ```
 //!
-//! Worked example: one server of 1 ms takes two requests at 0 ms. `next_event` says 1 ms; `advance` at 1 ms gives the first
-//! one's ticket, then none, and `next_event` says 2 ms.
+//! Worked example: one server of 1 ms takes two requests at 0 ms. `next_event` says 1 ms; `advance`
+//! at 1 ms gives the first one's ticket, then none, and `next_event` says 2 ms.
 //!
-//! A kind of device is one file here; a disk is one entry in [`disk::REGISTRY`]. Users write `servers=4,latency_us=500`
-//! or `constant:servers=4` for a [`Constant`], and `hp2247` or `rz26:order=sstf` for a disk.
+//! A kind of device is one file here; a disk is one entry in [`disk::REGISTRY`]. Users write
+//! `servers=4,latency_us=500` or `constant:servers=4` for a [`Constant`], and `hp2247` or
+//! `rz26:order=sstf` for a disk.
 
 mod constant;
 pub mod disk;
@@ -113,7 +115,8 @@ impl Choice {
         }
     }
 
-    /// No device of this kind delivers the work sooner, whatever it is asked for, and in whatever order.
+    /// No device of this kind delivers the work sooner, whatever it is asked for, and in whatever
+    /// order.
     pub fn least_ns(&self, work: &Work) -> u64 {
         match self {
             Choice::Constant(can) => can.least_ns(work),

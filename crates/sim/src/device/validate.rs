@@ -1,14 +1,15 @@
-//! How well a model stands beside the real device: a measured trace through it, and the distance between the two
-//! distributions of response times.
+//! How well a model stands beside the real device: a measured trace through it, and the distance
+//! between the two distributions of response times.
 //!
-//! A trace's line is `R|W KIND LBN SECTORS RESPONSE_US THINK_US`. Each request is made alone, so long after the end of the
-//! one before as the line before says. (The traces call that the time to the next arrival. Counted from the arrival before
-//! it would have been, every second request would have come while another was served, and writes just behind one another
-//! would not have taken the whole number of turns that they did take from end to end.)
+//! A trace's line is `R|W KIND LBN SECTORS RESPONSE_US THINK_US`. Each request is made alone, so
+//! long after the end of the one before as the line before says. (The traces call that the time to
+//! the next arrival. Counted from the arrival before it would have been, every second request would
+//! have come while another was served, and writes just behind one another would not have taken the
+//! whole number of turns that they did take from end to end.)
 //!
-//! The distance is the demerit figure of disk modelling (Ruemmler and Wilkes, 1994): the root mean square of the horizontal
-//! distance between the two distributions. Worked example: measured 1, 2 and 9 ms, modelled 10, 1 and 2 ms; sorted, they
-//! differ by 0, 0 and 1 ms, which makes 0.58 ms.
+//! The distance is the demerit figure of disk modelling (Ruemmler and Wilkes, 1994): the root mean
+//! square of the horizontal distance between the two distributions. Worked example: measured 1, 2
+//! and 9 ms, modelled 10, 1 and 2 ms; sorted, they differ by 0, 0 and 1 ms, which makes 0.58 ms.
 
 use std::path::Path;
 

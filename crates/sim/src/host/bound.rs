@@ -1,4 +1,5 @@
-//! The least time that a run can take on its device, whatever decides what is fetched, kept and fetched ahead.
+//! The least time that a run can take on its device, whatever decides what is fetched, kept and
+//! fetched ahead.
 //!
 //! For each read r of each reader, and for the processor alone (r before all reads):
 //!
@@ -10,20 +11,26 @@
 //! least(n)    the least time in which the device delivers n blocks, from rest ([`Choice::least_ns`])
 //! ```
 //!
-//! and elapsed >= the least time for all different blocks of all readers, in the fewest requests that cover them.
+//! and elapsed >= the least time for all different blocks of all readers, in the fewest requests
+//! that cover them.
 //!
-//! **Why Belady's count holds although blocks are fetched ahead and several at once.** Leave out what was never read of a block that
-//! was fetched, and put each fetch off until its read: as many blocks are fetched, no more pages are held, and nothing is fetched ahead
-//! (Belady 1966). Other readers' reads in between can only add fetches. A read of c blocks may take its blocks in any order: it is
-//! granted c - 1 pages more, to hold those that others would have had to make room for. Belady's choices for all of a reader's
-//! reads are his choices for each beginning of them, since what is used after it is used last, so that one pass counts all of them.
+//! **Why Belady's count holds although blocks are fetched ahead and several at once.** Leave out
+//! what was never read of a block that was fetched, and put each fetch off until its read: as many
+//! blocks are fetched, no more pages are held, and nothing is fetched ahead (Belady 1966). Other
+//! readers' reads in between can only add fetches. A read of c blocks may take its blocks in any
+//! order: it is granted c - 1 pages more, to hold those that others would have had to make room
+//! for. Belady's choices for all of a reader's reads are his choices for each beginning of them,
+//! since what is used after it is used last, so that one pass counts all of them.
 //!
-//! **Why the requests hold.** No request is longer than the longest that the manager merges, or the longest read.
+//! **Why the requests hold.** No request is longer than the longest that the manager merges, or the
+//! longest read.
 //!
-//! Worked example: five blocks, two thirds of a second of thought before each read, a device of 1 s that takes any number of requests. The
-//! first block comes at 1 s; the reader thinks for 2.67 s after its read: 3.67 s. Told all, nobody waits again: it is reached.
+//! Worked example: five blocks, two thirds of a second of thought before each read, a device of 1 s
+//! that takes any number of requests. The first block comes at 1 s; the reader thinks for 2.67 s
+//! after its read: 3.67 s. Told all, nobody waits again: it is reached.
 //!
-//! What is written is not counted, for it is here without a fetch. Setups of several devices are bounded by thought alone.
+//! What is written is not counted, for it is here without a fetch. Setups of several devices are
+//! bounded by thought alone.
 
 use std::collections::{BinaryHeap, HashSet};
 
@@ -148,7 +155,8 @@ fn fewest_fetches(blocks: &[Block], pages: u64) -> Vec<u64> {
     blocks.iter().enumerate().map(count).collect()
 }
 
-/// The fewest requests of so many blocks at most in which these, which are sorted, can be asked for.
+/// The fewest requests of so many blocks at most in which these, which are sorted, can be asked
+/// for.
 fn fewest_requests(blocks: &[Block], longest: u64) -> u64 {
     let (mut requests, mut covered) = (0, None);
     for block in blocks {

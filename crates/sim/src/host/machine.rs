@@ -225,8 +225,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What the device is asked for; None where it is not there or ends before: an event of `besides` may name any device,
-    /// and a reader may read beyond a file's end.
+    /// What the device is asked for; None where it is not there or ends before: an event of
+    /// `besides` may name any device, and a reader may read beyond a file's end.
     fn request(&self, ticket: u64, device: usize, file: FileId, first: u64, count: u64) -> Option<Request> {
         let file = self.setup.files.get(file.0 as usize)?;
         let block_bytes = self.setup.block_bytes;
@@ -291,7 +291,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The next reader whose work the processor is through with by now. Devices are asked meanwhile.
+    /// The next reader whose work the processor is through with by now. Devices are asked
+    /// meanwhile.
     pub(super) fn next_through(&mut self) -> Option<usize> {
         let now = self.clock.now();
         while let Some(work) = self.processor.as_mut().and_then(|processor| processor.advance(now)) {

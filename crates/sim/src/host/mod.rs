@@ -1,16 +1,17 @@
-//! The simulated host: readers in a closed loop (the source), the driver, a machine of devices and a processor (the host), and a
-//! clock that only moves from one event to the next.
+//! The simulated host: readers in a closed loop (the source), the driver, a machine of devices and
+//! a processor (the host), and a clock that only moves from one event to the next.
 //!
-//! A reader does its steps one after the other. It thinks; it reads, and then waits until the manager wakes it; it
-//! discloses. The host opens a file at its first read (the manager then learns its device and size), answers look-ups after
-//! `lookup_ns`, and fetches when the file's device is done with them. All else is the manager's: what is simulated is what
-//! runs.
+//! A reader does its steps one after the other. It thinks; it reads, and then waits until the
+//! manager wakes it; it discloses. The host opens a file at its first read (the manager then learns
+//! its device and size), answers look-ups after `lookup_ns`, and fetches when the file's device is
+//! done with them. All else is the manager's: what is simulated is what runs.
 //!
-//! Two parts of a machine can be added: one [`Processor`] for all, which thinking, handing out blocks and asking devices
-//! take time of, and the file system's own [`Readahead`].
+//! Two parts of a machine can be added: one [`Processor`] for all, which thinking, handing out
+//! blocks and asking devices take time of, and the file system's own [`Readahead`].
 //!
-//! Worked example: a reader reads block 0 of a file twice, on a device of 500 us. The first read fetches, the fetch is done
-//! at 500 us, the reader is woken; the second read finds the block and is woken at once. It stalled 500 us of 500.
+//! Worked example: a reader reads block 0 of a file twice, on a device of 500 us. The first read
+//! fetches, the fetch is done at 500 us, the reader is woken; the second read finds the block and
+//! is woken at once. It stalled 500 us of 500.
 
 mod bound;
 mod machine;

@@ -1,13 +1,16 @@
 //! One processor, shared by all readers and the system.
 //!
-//! Two classes of work: the system's (asking a device) and the readers' (thinking, being handed what they read). The system's
-//! interrupts the readers', as a driver does, and is first come, first served. The readers share evenly, as under time-sharing:
-//! the one that has had least of the processor goes first, and as it comes interrupts one that has had more. (First come,
-//! first served would give each as many pieces of work as the other, however long: a reader that hardly computes would be held
-//! to the pace of one that does.) Who waited for a device is owed no more than [`OWED_NS_MAX`] for that.
+//! Two classes of work: the system's (asking a device) and the readers' (thinking, being handed
+//! what they read). The system's interrupts the readers', as a driver does, and is first come,
+//! first served. The readers share evenly, as under time-sharing: the one that has had least of the
+//! processor goes first, and as it comes interrupts one that has had more. (First come,
+//! first served would give each as many pieces of work as the other, however long: a reader that
+//! hardly computes would be held to the pace of one that does.) Who waited for a device is owed no
+//! more than [`OWED_NS_MAX`] for that.
 //!
-//! Worked example: a reader thinks from 0 to 100. At 40 a device is to be asked, which takes 10: it is asked at 50, and the
-//! reader is through at 110. The processor was busy for 110, 100 of them with thinking.
+//! Worked example: a reader thinks from 0 to 100. At 40 a device is to be asked, which takes 10: it
+//! is asked at 50, and the reader is through at 110. The processor was busy for 110, 100 of them
+//! with thinking.
 
 use std::collections::VecDeque;
 

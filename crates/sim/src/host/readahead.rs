@@ -1,12 +1,13 @@
 //! What the file system reads ahead by itself: what 'no hints' means in 000, 001 and 002.
 //!
-//! It looks at each reader's reads of each file, and knows one thing: whether a read begins where the one before ended. What
-//! a reader disclosed of a file it need not guess: it leaves that reader's reads of that file alone from then on.
+//! It looks at each reader's reads of each file, and knows one thing: whether a read begins where
+//! the one before ended. What a reader disclosed of a file it need not guess: it leaves that
+//! reader's reads of that file alone from then on.
 //!
 //! - **one_block** (4.3BSD FFS of 001, Ultrix of 002): on a sequential read, the next block.
-//! - **osf1** (000 section 3.1): clusters of eight blocks; the longer the run of sequential reads, the more clusters ahead,
-//!   up to eight. The paper gives the bounds, not the steps between them; here the cluster being read and one more for each
-//!   cluster already read in this run.
+//! - **osf1** (000 section 3.1): clusters of eight blocks; the longer the run of sequential reads,
+//!   the more clusters ahead, up to eight. The paper gives the bounds, not the steps between them;
+//!   here the cluster being read and one more for each cluster already read in this run.
 //!
 //! Worked example, osf1, a file read block by block from its beginning:
 //!
@@ -85,8 +86,8 @@ impl Runs {
         self.disclosed.insert(who);
     }
 
-    /// What is to be read ahead because of a read of `count` blocks, at least one, from `first` on, of a file of so many
-    /// `blocks`: first block and count.
+    /// What is to be read ahead because of a read of `count` blocks, at least one, from `first` on,
+    /// of a file of so many `blocks`: first block and count.
     pub fn read(&mut self, who: (ReaderId, FileId), first: u64, count: u64, blocks: u64) -> Option<(u64, u64)> {
         if self.readahead == Readahead::None || self.disclosed.contains(&who) {
             return None;

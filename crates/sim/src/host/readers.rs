@@ -55,8 +55,8 @@ impl Readers {
         }
     }
 
-    /// A reader is told something. They wait for their reads, and otherwise do as they do, whatever they are told; they disclose by
-    /// themselves.
+    /// A reader is told something. They wait for their reads, and otherwise do as they do, whatever
+    /// they are told; they disclose by themselves.
     pub fn hear(&mut self, machine: &mut Machine<'_>, reply: Reply) {
         let Reply::Wake { waiter, outcome } = reply else { return };
         let Some(lane) = self.waiting.remove(&waiter) else { return };
@@ -76,7 +76,8 @@ impl Readers {
         machine.compute(lane, work, ns);
     }
 
-    /// The processor has done this reader's work by now: what it took longer than the work itself, it was others'.
+    /// The processor has done this reader's work by now: what it took longer than the work itself,
+    /// it was others'.
     pub fn was_queued(&mut self, lane: usize, machine: &Machine<'_>) {
         let (since, ns) = self.lanes[lane].computes;
         self.lanes[lane].report.queued_ns += machine.time().0 - since.0 - ns;
@@ -178,8 +179,8 @@ impl Simulation<'_> {
         Ok(())
     }
 
-    /// Lets the file system read ahead after a read. A range is disclosed as the system's advice: policies that take no
-    /// disclosures read nothing ahead.
+    /// Lets the file system read ahead after a read. A range is disclosed as the system's advice:
+    /// policies that take no disclosures read nothing ahead.
     fn read_ahead(&mut self, reader: ReaderId, file: FileId, first: u64, count: u64) {
         let blocks = self.setup.files.get(file.0 as usize).map_or(0, |file| file.blocks);
         if let Some((first, count)) = self.readers.runs.read((reader, file), first, count, blocks) {

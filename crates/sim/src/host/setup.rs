@@ -26,7 +26,8 @@ pub enum Step {
         /// From where in the program.
         site: Site,
     },
-    /// Writes one block whole, and does not wait: the device has it at once, behind the program's back.
+    /// Writes one block whole, and does not wait: the device has it at once, behind the program's
+    /// back.
     Write {
         /// The file.
         file: FileId,
@@ -93,10 +94,12 @@ pub struct Reader {
     pub steps: Vec<Step>,
 }
 
-/// A file that exists. Files are numbered by their place in [`Setup::files`]; hints may speak of others, which do not.
+/// A file that exists. Files are numbered by their place in [`Setup::files`]; hints may speak of
+/// others, which do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostFile {
-    /// Where it lies, an index into [`Setup::devices`]: the first disk of its array, where files are striped.
+    /// Where it lies, an index into [`Setup::devices`]: the first disk of its array, where files
+    /// are striped.
     pub device: DeviceId,
     /// How long it is.
     pub blocks: u64,
@@ -106,9 +109,10 @@ pub struct HostFile {
 
 /// The one processor that all readers share, and what the system takes of it.
 ///
-/// 000's equation 1 in these words: an application of N reads takes N times the time it thinks between two of them and
-/// `hit_ns`, plus `driver_ns` for each request to a device, plus the time the processor is idle. A request of several blocks
-/// has a buffer to be allotted and handed back for each: `driver_block_ns` for each beyond the first.
+/// 000's equation 1 in these words: an application of N reads takes N times the time it thinks
+/// between two of them and `hit_ns`, plus `driver_ns` for each request to a device, plus the time
+/// the processor is idle. A request of several blocks has a buffer to be allotted and handed back
+/// for each: `driver_block_ns` for each beyond the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processor {
     /// A block read from the cache (000's T_hit).
@@ -145,8 +149,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Lets the readers of another setup read beside these, in one memory and on the same devices: its files lie behind these, and
-    /// whoever must earn trust in either must earn it here.
+    /// Lets the readers of another setup read beside these, in one memory and on the same devices:
+    /// its files lie behind these, and whoever must earn trust in either must earn it here.
     pub fn add(&mut self, other: Setup) {
         let first_file = self.files.len() as u32;
         let first_place = self.files.iter().map(|file| file.place + file.blocks).max().unwrap_or(0);

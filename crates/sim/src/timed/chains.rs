@@ -1,7 +1,9 @@
-//! Threads one after the other: who begins when another has ended is taken to have waited for it, as what a shell runs does.
+//! Threads one after the other: who begins when another has ended is taken to have waited for it,
+//! as what a shell runs does.
 //!
-//! Each thread as a loop of its own would let the commands of a script run all at once, and the script take as long as the
-//! longest of them. So threads are linked: each follows the one that ended last before it began.
+//! Each thread as a loop of its own would let the commands of a script run all at once, and the
+//! script take as long as the longest of them. So threads are linked: each follows the one that
+//! ended last before it began.
 //!
 //! ```text
 //! thread 1 |--------|

@@ -1,5 +1,5 @@
-//! `arc`: the form in which the traces of the ARC paper (Megiddo and Modha, FAST '03) are passed on, `*.lis`: four
-//! numbers a line,
+//! `arc`: the form in which the traces of the ARC paper (Megiddo and Modha, FAST '03) are passed
+//! on, `*.lis`: four numbers a line,
 //!
 //! ```text
 //! first block   blocks   not used   number of the request
@@ -24,7 +24,9 @@ fn parse(known: &mut Known, line: &str, block_bytes: u64) -> Parsed {
     let columns: Vec<&str> = line.split_ascii_whitespace().collect();
     let [first, count, unused, request] = columns[..] else {
         let found = columns.len();
-        return Err(format!("has {found} columns, and not 4: first block, blocks, one not used, number of the request"));
+        return Err(format!(
+            "has {found} columns, and not 4: first block, blocks, one not used, number of the request"
+        ));
     };
     let (_, _): (u64, u64) = (number(unused, "not used")?, number(request, "number of the request")?);
     let bytes = |text, column| {

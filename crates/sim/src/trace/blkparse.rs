@@ -1,14 +1,15 @@
-//! `blkparse`: what blkparse prints of blktrace's traces of block devices, in its own form (no `-f`):
+//! `blkparse`: what blkparse prints of blktrace's traces of block devices, in its own form (no
+//! `-f`):
 //!
 //! ```text
 //! device  processor  number  time, s       pid   event  kind  sector + sectors  [process]
 //!   8,0    0          2      0.000001000   1234  Q      R     223490 + 8        [dd]
 //! ```
 //!
-//! One request is several events. What is taken is the first of queued (Q), issued (D) and completed (C) that the
-//! beginning of the file holds: Q unless blkparse was told to leave it out. Kinds with an R or a W count, discards
-//! (D) and flushes alone do not. Sectors have 512 bytes. The file is the device. Behind the events stands a summary,
-//! which begins with `CPU` or `Total`.
+//! One request is several events. What is taken is the first of queued (Q), issued (D) and
+//! completed (C) that the beginning of the file holds: Q unless blkparse was told to leave it out.
+//! Kinds with an R or a W count, discards (D) and flushes alone do not. Sectors have 512 bytes. The
+//! file is the device. Behind the events stands a summary, which begins with `CPU` or `Total`.
 
 use super::text::{Known, Parsed, looks_like, number, rows, scaled, seconds};
 use super::{Format, Head, Request, Span};
@@ -61,13 +62,5 @@ fn parse(known: &mut Known, line: &str, taken: &str) -> Parsed {
         return Ok(None);
     }
     let span = Span::Range { offset: scaled(sectors[0], "sector", 512)?, length: scaled(sectors[2], "sectors", 512)? };
-    Ok(Some(Request {
-        time_ns,
-        process,
-        thread: process,
-        file: known.file(device),
-        span,
-        write,
-        ..Request::default()
-    }))
+    Ok(Some(Request { time_ns, process, thread: process, file: known.file(device), span, write, ..Request::default() }))
 }

@@ -1,4 +1,5 @@
-//! `blocks`: one block number a line, in decimal. The form in which the LIRS and ARC traces are passed on.
+//! `blocks`: one block number a line, in decimal. The form in which the LIRS and ARC traces are
+//! passed on.
 //!
 //! ```text
 //! 4711
@@ -7,7 +8,8 @@
 //! 17
 //! ```
 //!
-//! No time, process or file. Writing numbers file 0's blocks by their place and another file's from file * 2^40 on.
+//! No time, process or file. Writing numbers file 0's blocks by their place and another file's from
+//! file * 2^40 on.
 
 use std::io::Write;
 

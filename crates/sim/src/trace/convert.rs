@@ -3,7 +3,8 @@
 use super::{Format, Reader, Requests, Target, create};
 use crate::error::Error;
 
-/// Writes a trace as `output` in the format `to`. Returns the number of requests. What the new format has no column for is lost.
+/// Writes a trace as `output` in the format `to`. Returns the number of requests. What the new
+/// format has no column for is lost.
 ///
 /// # Errors
 /// If the one cannot be read or the other not written.

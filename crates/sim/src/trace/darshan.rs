@@ -7,9 +7,10 @@
 //!  X_POSIX       0   read        0               0       262144      0.0048      0.0051   [  3]
 //! ```
 //!
-//! Offset and length in bytes, times in seconds since the job began. The rank is given as the process. What MPI-IO
-//! (`X_MPIIO`) reads is read by POSIX again, so only the lines of `X_POSIX` count. Darshan sorts by file; here
-//! requests come in the order of their times, for which all of them are held in memory.
+//! Offset and length in bytes, times in seconds since the job began. The rank is given as the
+//! process. What MPI-IO (`X_MPIIO`) reads is read by POSIX again, so only the lines of `X_POSIX`
+//! count. Darshan sorts by file; here requests come in the order of their times, for which all of
+//! them are held in memory.
 
 use super::text::{Known, Lines, number, seconds};
 use super::{Format, Input, Reader, Request, Span};
@@ -58,9 +59,11 @@ fn parse(known: &mut Known, file: &mut Option<u32>, line: &str) -> Result<Option
     }
     let columns: Vec<&str> = line.split_ascii_whitespace().take(8).collect();
     let ["X_POSIX", rank, operation, _, offset, length, start, end] = columns[..] else {
-        return Err("is none of a DXT trace: a comment, or X_POSIX, rank, read or write, segment, offset, length, start, \
+        return Err(
+            "is none of a DXT trace: a comment, or X_POSIX, rank, read or write, segment, offset, length, start, \
                     end"
-        .to_owned());
+            .to_owned(),
+        );
     };
     let write = match operation {
         "read" => false,

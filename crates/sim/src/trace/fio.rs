@@ -1,5 +1,5 @@
-//! `fio`: what fio writes with `--write_iolog`, versions 2 and 3; columns parted by blanks, after a first line that
-//! names the version.
+//! `fio`: what fio writes with `--write_iolog`, versions 2 and 3; columns parted by blanks, after a
+//! first line that names the version.
 //!
 //! ```text
 //! fio version 2 iolog               fio version 3 iolog
@@ -10,9 +10,10 @@
 //! /data/f write 0 4096              373 /data/f write 0 4096
 //! ```
 //!
-//! Version 3 begins each line with its time in microseconds. In version 2 only `wait` lets time pass: so many
-//! microseconds since the wait before. Actions that neither read nor write are left out. fio appends to a log that is
-//! there: what follows another first line happens after all before.
+//! Version 3 begins each line with its time in microseconds. In version 2 only `wait` lets time
+//! pass: so many microseconds since the wait before. Actions that neither read nor write are left
+//! out. fio appends to a log that is there: what follows another first line happens after all
+//! before.
 
 use super::text::{Known, Parsed, looks_like, number, rows, scaled};
 use super::{Format, Request, Span};

@@ -22,7 +22,8 @@ pub struct Info {
     pub block_bytes: u64,
     /// Bytes asked for.
     pub bytes: u64,
-    /// The share of references whose block was asked for before: the hit ratio of a cache without limit.
+    /// The share of references whose block was asked for before: the hit ratio of a cache without
+    /// limit.
     pub reread_share: f64,
     /// Files; 1 where the format knows none.
     pub files: u64,

@@ -162,7 +162,8 @@ impl Input {
         Ok(&self.buffer[self.from..self.to])
     }
 
-    /// Reads up to and with the next line end into `line`, but at most `bytes_max` bytes. 0 at the end.
+    /// Reads up to and with the next line end into `line`, but at most `bytes_max` bytes. 0 at the
+    /// end.
     pub(crate) fn line(&mut self, line: &mut Vec<u8>, bytes_max: u64, at: At) -> Result<usize, Error> {
         line.clear();
         loop {

@@ -1,4 +1,5 @@
-//! `lcs`: libCacheSim's own binary form, versions 1 to 8. A header of 8192 bytes, then packed records, little-endian:
+//! `lcs`: libCacheSim's own binary form, versions 1 to 8. A header of 8192 bytes, then packed
+//! records, little-endian:
 //!
 //! ```text
 //! header   offset     0  u64   0x123456789abcdef0
@@ -16,8 +17,9 @@
 //!                                                                 28  i64  next access, then 1, 2, 4, 8 or 16 u32
 //! ```
 //!
-//! The tenant is given as the process. Operations 3 to 8, 10, 11, 13 and 14 change the object (set, add, compare and
-//! swap, replace, append, prepend, increase, decrease, write, update). The next access is not read.
+//! The tenant is given as the process. Operations 3 to 8, 10, 11, 13 and 14 change the object (set,
+//! add, compare and swap, replace, append, prepend, increase, decrease, write, update). The next
+//! access is not read.
 
 use super::binary::{Records, part};
 use super::{Format, Reader, Request, Span, no_files};
@@ -55,7 +57,9 @@ impl LcsReader {
         let version = u64::from_le_bytes(part(&header, 8));
         let bytes = usize::try_from(version).ok().and_then(|version| RECORD_BYTES.get(version.checked_sub(1)?));
         let Some(&bytes) = bytes else {
-            return Err(records.broken(HEADER_BYTES, format!("is an lcs file of version {version}; 1 to 8 can be read")));
+            return Err(
+                records.broken(HEADER_BYTES, format!("is an lcs file of version {version}; 1 to 8 can be read"))
+            );
         };
         Ok(LcsReader { records, version, record: vec![0; bytes], begin_s: None })
     }

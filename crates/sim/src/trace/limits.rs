@@ -1,7 +1,8 @@
-//! What reading a trace may take: the machine must survive a file that says much in few bytes, or that does not end.
+//! What reading a trace may take: the machine must survive a file that says much in few bytes, or
+//! that does not end.
 
-/// The longest request unless somebody says otherwise. Linux reads and writes at most 2 GiB at once; a mapping that was recorded
-/// as one read may be longer.
+/// The longest request unless somebody says otherwise. Linux reads and writes at most 2 GiB at
+/// once; a mapping that was recorded as one read may be longer.
 const REQUEST_BYTES: u64 = 4 << 30;
 
 /// What reading a trace may take.

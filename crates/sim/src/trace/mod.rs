@@ -1,9 +1,9 @@
 //! Traces: who read what when, from files of several formats, one request at a time.
 //!
-//! One file a format, and one line in `formats!` below. A file gives its `FORMAT`: name, how it is recognised, how it
-//! is read and (if it can be) written, and in its header comment the layout. Help texts and detection follow from the
-//! registry. A text or binary format may lie in a gzip or zstd file; that is seen by its first bytes, not by its
-//! name.
+//! One file a format, and one line in `formats!` below. A file gives its `FORMAT`: name, how it is
+//! recognised, how it is read and (if it can be) written, and in its header comment the layout.
+//! Help texts and detection follow from the registry. A text or binary format may lie in a gzip or
+//! zstd file; that is seen by its first bytes, not by its name.
 
 mod binary;
 mod convert;
@@ -33,7 +33,8 @@ use crate::error::{At, Error};
 /// Lines looked at before a file is taken for one of a format.
 const LINES_TO_DETECT: usize = 64;
 
-/// Declares the formats: one line each, in the order in which they are tried on a file of unknown format.
+/// Declares the formats: one line each, in the order in which they are tried on a file of unknown
+/// format.
 macro_rules! formats {
     ($($(#[$attribute:meta])* $module:ident)*) => {
         $($(#[$attribute])* pub mod $module;)*
@@ -93,7 +94,8 @@ pub trait Reader {
     /// Where in the file the request given last stands.
     fn at(&self) -> At;
 
-    /// The names of the files met so far, by [`Request::file`]. A format without files has one, named "".
+    /// The names of the files met so far, by [`Request::file`]. A format without files has one,
+    /// named "".
     fn names(&self) -> &[String];
 
     /// What lies at call sites, by [`Request::site`], where the trace says it.
@@ -138,7 +140,8 @@ pub trait Writer {
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// Makes the writer of a format; the number is the size of a block where a request does not tell it.
+/// Makes the writer of a format; the number is the size of a block where a request does not tell
+/// it.
 pub type StartWriting = fn(Target, u64) -> Result<Box<dyn Writer>, Error>;
 
 /// What a format's file declares.
@@ -147,7 +150,8 @@ pub struct Format {
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// Words in the names of such files, besides its own name: `lis` in `OLTP.lis`. They count where the beginning is like no format.
+    /// Words in the names of such files, besides its own name: `lis` in `OLTP.lis`. They count
+    /// where the beginning is like no format.
     pub words: &'static [&'static str],
     /// Whether a file that begins like this is one.
     pub detect: fn(&Head<'_>) -> bool,
@@ -187,8 +191,8 @@ impl std::str::FromStr for &'static Format {
     }
 }
 
-/// Finds out which format a file is in: by its beginning, by its name, or by what is whole of its beginning. Whether it is whole,
-/// reading it will tell.
+/// Finds out which format a file is in: by its beginning, by its name, or by what is whole of its
+/// beginning. Whether it is whole, reading it will tell.
 fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
     let path = input.path().to_owned();
     let head = input.head()?;
@@ -210,8 +214,8 @@ fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
     })
 }
 
-/// Opens a trace. Without a `format`, the file's name and beginning decide. `block_bytes` is the size of a block
-/// where the trace does not tell it.
+/// Opens a trace. Without a `format`, the file's name and beginning decide. `block_bytes` is the
+/// size of a block where the trace does not tell it.
 ///
 /// # Errors
 /// If the file cannot be read, is empty, or its format is not known.

@@ -1,12 +1,13 @@
-//! `msr`: the block traces of Microsoft Research Cambridge (SNIA IOTTA 388), with or without a heading:
+//! `msr`: the block traces of Microsoft Research Cambridge (SNIA IOTTA 388), with or without a
+//! heading:
 //!
 //! ```text
 //! Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
 //! 128166372003061629,hm,1,Read,383496192,32768,413
 //! ```
 //!
-//! Timestamp and ResponseTime in Windows' file time (100 ns), Type Read or Write, Offset and Size in bytes. The file
-//! is the disk, named as host.number.
+//! Timestamp and ResponseTime in Windows' file time (100 ns), Type Read or Write, Offset and Size
+//! in bytes. The file is the disk, named as host.number.
 
 use super::text::{Known, Parsed, columns, looks_like, number, rows, scaled};
 use super::{Format, Request, Span};

@@ -1,7 +1,8 @@
 //! Turns the numbers of a trace's objects into block indices of the manager, which lie below 2^40.
 //!
-//! A small number stays what it is, so that neighbours stay neighbours. A number of 2^39 or more is a hash: it is given
-//! the next free index from 2^39 on. The two halves never meet, and nothing of the trace need be known beforehand.
+//! A small number stays what it is, so that neighbours stay neighbours. A number of 2^39 or more is
+//! a hash: it is given the next free index from 2^39 on. The two halves never meet, and nothing of
+//! the trace need be known beforehand.
 
 use foresee_manager::Block;
 
@@ -9,10 +10,11 @@ const HASHES_FROM: u64 = Block::INDEX_LIMIT / 2;
 /// The least number of slots, as a power of two.
 const BITS_MIN: u32 = 6;
 
-/// An open hash table: each request of an object trace looks its number up, which is one access to memory here, and two in a
-/// `HashMap`.
+/// An open hash table: each request of an object trace looks its number up, which is one access to
+/// memory here, and two in a `HashMap`.
 pub(crate) struct Numbering {
-    /// A hash and its index, which is never 0; no index where nothing is. A hash is where its first bits say, or behind.
+    /// A hash and its index, which is never 0; no index where nothing is. A hash is where its first
+    /// bits say, or behind.
     slots: Vec<(u64, u64)>,
     bits: u32,
     len: u64,

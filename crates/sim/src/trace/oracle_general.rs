@@ -8,8 +8,9 @@
 //!     16  i64   the request that asks for this object next, counted from 0; -1 if none does
 //! ```
 //!
-//! The last column is not read: a policy that needs the future takes it from the trace itself. It is written, so that
-//! other tools can use the file; that takes a pass backwards, and therefore all requests in memory until the end.
+//! The last column is not read: a policy that needs the future takes it from the trace itself. It
+//! is written, so that other tools can use the file; that takes a pass backwards, and therefore all
+//! requests in memory until the end.
 
 use std::collections::HashMap;
 
@@ -74,8 +75,9 @@ struct OracleWriter {
 impl Writer for OracleWriter {
     fn push(&mut self, request: &Request, _: &str) -> Result<(), Error> {
         let failed = |what: String| Error::whole(self.output.path(), what);
-        let time_s = u32::try_from(request.time_ns / NS_PER_S)
-            .map_err(|_| failed(format!("{} ns do not fit the time column; it has 32 bits of seconds", request.time_ns)))?;
+        let time_s = u32::try_from(request.time_ns / NS_PER_S).map_err(|_| {
+            failed(format!("{} ns do not fit the time column; it has 32 bits of seconds", request.time_ns))
+        })?;
         let bytes = match request.span {
             Span::Object { bytes, .. } => bytes,
             Span::Range { .. } => self.block_bytes,

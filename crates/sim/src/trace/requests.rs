@@ -1,4 +1,5 @@
-//! A trace open for reading, whatever its format: what it may take is seen to here, for all formats and all that is made of them.
+//! A trace open for reading, whatever its format: what it may take is seen to here, for all formats
+//! and all that is made of them.
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,8 @@ use super::Request;
 /// What a request speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// A whole thing with a number, one block to a cache: a block of a block trace, an object of an object trace.
+    /// A whole thing with a number, one block to a cache: a block of a block trace, an object of an
+    /// object trace.
     Object {
         /// Any number: a place, or a hash.
         number: u64,
@@ -74,8 +75,8 @@ pub(crate) fn blocks_of(offset: u64, length: u64, block_bytes: u64) -> Result<(u
 }
 
 impl Request {
-    /// The request as numbers of blocks, for formats that know nothing else: file 0's blocks by their place, another
-    /// file's from file * 2^40 on.
+    /// The request as numbers of blocks, for formats that know nothing else: file 0's blocks by
+    /// their place, another file's from file * 2^40 on.
     ///
     /// # Errors
     /// If a place or the file's number is too large for that.

@@ -1,4 +1,5 @@
-//! `spc`: the Storage Performance Council's form, in which the UMass repository has its traces (Financial, WebSearch):
+//! `spc`: the Storage Performance Council's form, in which the UMass repository has its traces
+//! (Financial, WebSearch):
 //!
 //! ```text
 //! ASU,LBA,Size,Opcode,Timestamp[,more columns]

@@ -1,12 +1,13 @@
-//! `tencent`: Tencent Cloud Block Storage's traces of 2018 (at SNIA IOTTA), with or without a heading:
+//! `tencent`: Tencent Cloud Block Storage's traces of 2018 (at SNIA IOTTA), with or without a
+//! heading:
 //!
 //! ```text
 //! Timestamp,Offset,Size,IOType,VolumeID
 //! 1538323200,12910952,128,0,1063
 //! ```
 //!
-//! Timestamp in seconds since 1970, Offset and Size in sectors of 512 bytes, IOType 0 for a read and 1 for a write.
-//! The file is the volume.
+//! Timestamp in seconds since 1970, Offset and Size in sectors of 512 bytes, IOType 0 for a read
+//! and 1 for a write. The file is the volume.
 
 use super::text::{Known, Parsed, columns, looks_like, rows, scaled};
 use super::{Format, Request, Span};

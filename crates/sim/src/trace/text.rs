@@ -1,7 +1,8 @@
-//! What the text formats share: their lines, the numbers in them, the files and the first moment they name.
+//! What the text formats share: their lines, the numbers in them, the files and the first moment
+//! they name.
 //!
-//! Such a format is one function from a line to a request. [`rows`] reads a file with it and says where a line was
-//! wrong; [`looks_like`] finds out with it whether a file is of its format.
+//! Such a format is one function from a line to a request. [`rows`] reads a file with it and says
+//! where a line was wrong; [`looks_like`] finds out with it whether a file is of its format.
 
 use std::collections::HashMap;
 
@@ -35,7 +36,8 @@ impl Known {
         &self.names
     }
 
-    /// The time since the first one asked for. One before that counts as 0: lines may be a little out of order.
+    /// The time since the first one asked for. One before that counts as 0: lines may be a little
+    /// out of order.
     pub(super) fn since_begin(&mut self, time_ns: u64) -> u64 {
         time_ns.saturating_sub(*self.begin_ns.get_or_insert(time_ns))
     }
@@ -119,7 +121,8 @@ impl Lines {
         Lines { input, number: 0, bytes: Vec::new(), text: String::new() }
     }
 
-    /// The next line without its end. A name in another encoding than UTF-8 loses what cannot be told.
+    /// The next line without its end. A name in another encoding than UTF-8 loses what cannot be
+    /// told.
     pub(super) fn next(&mut self) -> Result<Option<&str>, Error> {
         let at = At::Line(self.number + 1);
         let read = self.input.line(&mut self.bytes, LINE_BYTES_MAX, at)?;

@@ -1,5 +1,5 @@
-//! `vscsi`: VMware's traces of virtual disks in binary, as CloudPhysics published them, versions 1 and 2. Packed
-//! records, little-endian:
+//! `vscsi`: VMware's traces of virtual disks in binary, as CloudPhysics published them, versions 1
+//! and 2. Packed records, little-endian:
 //!
 //! ```text
 //! version 1 (32 bytes)                         version 2 (40 bytes)
@@ -38,7 +38,8 @@ pub(super) static FORMAT: Format = Format {
     write: None,
 };
 
-/// What a SCSI opcode of READ or WRITE (6, 10, 12 or 16 bytes) says: whether it writes. None for any other.
+/// What a SCSI opcode of READ or WRITE (6, 10, 12 or 16 bytes) says: whether it writes. None for
+/// any other.
 pub(super) fn writes(opcode: u16) -> Option<bool> {
     match opcode {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(false),
@@ -77,11 +78,7 @@ impl Version {
             let first = records.peek().map(|record| writes(version.claims(record).1).is_some());
             first == Some(true) && records.all(|record| version.claims(record).0 == number)
         };
-        if are(Version::V1, 1) {
-            Some(Version::V1)
-        } else {
-            are(Version::V2, 2).then_some(Version::V2)
-        }
+        if are(Version::V1, 1) { Some(Version::V1) } else { are(Version::V2, 2).then_some(Version::V2) }
     }
 }
 

@@ -1,9 +1,10 @@
-//! agrep (section 3.2): the files of a directory, one after the other in the order of their names, each in sequence. Disclosed
-//! when the program begins.
+//! agrep (section 3.2): the files of a directory, one after the other in the order of their names,
+//! each in sequence. Disclosed when the program begins.
 //!
-//! Where they lie follows from section 3.1: they were copied into a new file system, here in another order than that of the
-//! arguments, as `cp -r` and `tar` go by the directory. One directory's files lie one behind the other in its cylinder group. One
-//! inode for 32 KB makes 312 of them in a group of 16 cylinders; FFS puts further files 1, then 2, 4, 8, ... groups up.
+//! Where they lie follows from section 3.1: they were copied into a new file system, here in
+//! another order than that of the arguments, as `cp -r` and `tar` go by the directory. One
+//! directory's files lie one behind the other in its cylinder group. One inode for 32 KB makes 312
+//! of them in a group of 16 cylinders; FFS puts further files 1, then 2, 4, 8, ... groups up.
 
 use super::{File, Load, Script};
 use crate::Random;

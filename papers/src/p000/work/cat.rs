@@ -1,5 +1,5 @@
-//! `cat`: files read in sequence with next to no computing, and no hints. Alone, a large one (section 3.1); beside Davidson, one of
-//! 10 MB again and again (section 6.2).
+//! `cat`: files read in sequence with next to no computing, and no hints. Alone, a large one
+//! (section 3.1); beside Davidson, one of 10 MB again and again (section 6.2).
 
 use foresee_manager::ReaderId;
 
@@ -22,7 +22,8 @@ pub fn large_mb() -> f64 {
     (LARGE_BLOCKS * super::super::machine::BLOCK_BYTES) as f64 / 1e6
 }
 
-/// `cat 10MB_file ... 10MB_file > /dev/null` as reader 1, beside Davidson with hints as reader 0, which is not through before.
+/// `cat 10MB_file ... 10MB_file > /dev/null` as reader 1, beside Davidson with hints as reader 0,
+/// which is not through before.
 pub fn beside_davidson(passes: u64, davidson_passes: u64) -> Load {
     let mut script = Script::new(false);
     for _ in 0..passes {

@@ -1,8 +1,10 @@
-//! Postgres (section 3.4): a join of 20,000 tuples in 3.2 MB with 200,000 in 32 MB that are indexed in 5 MB.
+//! Postgres (section 3.4): a join of 20,000 tuples in 3.2 MB with 200,000 in 32 MB that are indexed
+//! in 5 MB.
 //!
-//! One tuple in five finds a match, in a leaf and a block of the inner relation at random. The keys that match nothing lie
-//! beyond the inner relation's, as where both are drawn from ranges of unlike length: their look-ups all end in the index's last
-//! leaf, which Postgres has in its own buffers, as it has the index's root. The output is written behind the program's back.
+//! One tuple in five finds a match, in a leaf and a block of the inner relation at random. The keys
+//! that match nothing lie beyond the inner relation's, as where both are drawn from ranges of
+//! unlike length: their look-ups all end in the index's last leaf, which Postgres has in its own
+//! buffers, as it has the index's root. The output is written behind the program's back.
 
 use super::{Load, Script, in_a_row};
 use crate::Random;

@@ -1,6 +1,7 @@
-//! Sphinx (section 3.5): 18 seconds of speech in frames of 10 ms. At the end of each, some 100 byte ranges of a language model of
-//! several hundred megabytes are consulted, of which all but a few are in the program's own cache; how many has a large variance.
-//! They are disclosed together, and read one after the other.
+//! Sphinx (section 3.5): 18 seconds of speech in frames of 10 ms. At the end of each, some 100 byte
+//! ranges of a language model of several hundred megabytes are consulted, of which all but a few
+//! are in the program's own cache; how many has a large variance. They are disclosed together, and
+//! read one after the other.
 
 use super::{Load, Script, in_a_row};
 use crate::Random;

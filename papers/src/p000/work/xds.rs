@@ -1,12 +1,13 @@
-//! XDataSlice (section 3.3): planes through a volume of 512^3 values of four bytes, in blocks of 16 x 16 x 8 that are stored with Z
-//! running fastest: block (x, y, z) is number (32 x + y) 64 + z.
+//! XDataSlice (section 3.3): planes through a volume of 512^3 values of four bytes, in blocks of 16
+//! x 16 x 8 that are stored with Z running fastest: block (x, y, z) is number (32 x + y) 64 + z.
 //!
-//! The file is laid out as FFS does: each cylinder group of 16 cylinders begins with 7 blocks of its own (superblock, group, 312
-//! inodes). These move the rows of the volume off each other's disks; without them all of an X-Y slice would lie on one disk of
-//! two, of four or of eight. Here each group's part is a file of its own.
+//! The file is laid out as FFS does: each cylinder group of 16 cylinders begins with 7 blocks of
+//! its own (superblock, group, 312 inodes). These move the rows of the volume off each other's
+//! disks; without them all of an X-Y slice would lie on one disk of two, of four or of eight. Here
+//! each group's part is a file of its own.
 //!
-//! A slice is rendered in three steps: which blocks are needed (which are then disclosed), reading them in ascending order, and
-//! colouring the pixels.
+//! A slice is rendered in three steps: which blocks are needed (which are then disclosed), reading
+//! them in ascending order, and colouring the pixels.
 
 use super::{File, Load, Script};
 use crate::Random;

@@ -1,7 +1,7 @@
 //! The eight applications of section 5.1, as they were recorded, and how they advise.
 //!
-//! What a program computes for each block it asks for is ours: *fitted* to the paper's times beside Read300 where there are any, one
-//! number a program, else *assumed*.
+//! What a program computes for each block it asks for is ours: *fitted* to the paper's times beside
+//! Read300 where there are any, one number a program, else *assumed*.
 
 use super::recorded::{DoneWith, Recorded};
 use super::{Disk, MS};
@@ -49,7 +49,8 @@ pub static DIN: Recorded = Recorded {
     ..QUIET
 };
 
-/// glimpse, five searches: the index each time, and the articles of those partitions in which all words occur.
+/// glimpse, five searches: the index each time, and the articles of those partitions in which all
+/// words occur.
 pub static GLI: Recorded = Recorded {
     trace: include_bytes!("../traces/gli.parquet"),
     // Assumed.
@@ -59,7 +60,8 @@ pub static GLI: Recorded = Recorded {
     ..QUIET
 };
 
-/// ld. The paper's own advice is made in the kernel: a block is freed when all its data have been accessed.
+/// ld. The paper's own advice is made in the kernel: a block is freed when all its data have been
+/// accessed.
 pub static LDK: Recorded = Recorded {
     trace: include_bytes!("../traces/ldk.parquet"),
     // Assumed.

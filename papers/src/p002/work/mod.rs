@@ -1,7 +1,8 @@
 //! What the programs of 002 read and write, and how they advise.
 //!
-//! A [`Program`] is files and steps, wherever they come from: those of the eight applications were recorded (`papers/record`),
-//! ReadN is the paper's own description. Files are numbered by their place in the program's own list.
+//! A [`Program`] is files and steps, wherever they come from: those of the eight applications were
+//! recorded (`papers/record`), ReadN is the paper's own description. Files are numbered by their
+//! place in the program's own list.
 
 mod applications;
 mod readn;

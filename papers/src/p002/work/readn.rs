@@ -1,8 +1,10 @@
-//! ReadN (section 6.1): the first N blocks of a file in sequence, five times over, then the next N, and so on.
+//! ReadN (section 6.1): the first N blocks of a file in sequence, five times over, then the next N,
+//! and so on.
 
 use super::{Disk, File, MS, Program, Script};
 
-/// ReadN's file, and that of Read300 beside it: the block I/Os of the paper's tables are all compulsory there.
+/// ReadN's file, and that of Read300 beside it: the block I/Os of the paper's tables are all
+/// compulsory there.
 pub const READN_BLOCKS: u64 = 1170;
 /// Read300's file.
 pub const READ300_BLOCKS: u64 = 1310;

@@ -1,11 +1,16 @@
-//! From a recorded trace to a program: bytes become blocks, and what the paper's file system would have made of them.
+//! From a recorded trace to a program: bytes become blocks, and what the paper's file system would
+//! have made of them.
 //!
-//! - A block that is asked for again at once is not asked for again: today's programs read 4 KB at a time, or 100 KB.
-//! - A block is written to disk once, when the first of it is written. The paper's kernel would write it a little later; what
-//!   else is written to it meanwhile is a reference to it, as a read is.
-//! - A file is as long as the trace shows. A folder's files lie together on disk, and else in no order.
+//! - A block that is asked for again at once is not asked for again: today's programs read 4 KB at
+//!   a time, or 100 KB.
+//! - A block is written to disk once, when the first of it is written. The paper's kernel would
+//!   write it a little later; what else is written to it meanwhile is a reference to it, as a read
+//!   is.
+//! - A file is as long as the trace shows. A folder's files lie together on disk, and else in no
+//!   order.
 //!
-//! A program that frees blocks is done with one when all its sectors were touched, and again each time it comes back to it.
+//! A program that frees blocks is done with one when all its sectors were touched, and again each
+//! time it comes back to it.
 
 use std::collections::HashMap;
 
@@ -176,8 +181,8 @@ struct Block {
 }
 
 impl Block {
-    /// Takes in what a transfer touches of this block, `index` of a file of so many bytes. Returns whether all of it was touched
-    /// only now, or all of it was and it is `referred` to again.
+    /// Takes in what a transfer touches of this block, `index` of a file of so many bytes. Returns
+    /// whether all of it was touched only now, or all of it was and it is `referred` to again.
     fn touch(&mut self, transfer: &Transfer, index: u64, file_bytes: u64, referred: bool) -> bool {
         let begin = index * BLOCK_BYTES;
         let all = sectors(0, (file_bytes - begin).min(BLOCK_BYTES));
@@ -193,7 +198,8 @@ fn sectors(from: u64, to: u64) -> u64 {
     below(to.div_ceil(SECTOR_BYTES)) & !below(from / SECTOR_BYTES)
 }
 
-/// Files of these names and so many bytes on disk: folder by folder, as file systems of that time placed them, else in no order.
+/// Files of these names and so many bytes on disk: folder by folder, as file systems of that time
+/// placed them, else in no order.
 fn placed(named: &[(&str, u64)]) -> Vec<File> {
     let mut files: Vec<File> =
         named.iter().map(|(_, bytes)| File { place: 0, blocks: bytes.div_ceil(BLOCK_BYTES) }).collect();
@@ -220,8 +226,8 @@ mod tests {
 
     use super::*;
 
-    /// What a program with this habit makes of transfers of one file: r a block that is read, w written, d done with, x the
-    /// file removed.
+    /// What a program with this habit makes of transfers of one file: r a block that is read, w
+    /// written, d done with, x the file removed.
     fn told(done_with: DoneWith, transfers: &[(bool, u64, u64)]) -> String {
         let mut tape = Tape::default();
         transfers.iter().for_each(|&(write, from, to)| tape.push(Transfer { write, file: 0, from, to }));
@@ -269,7 +275,10 @@ mod tests {
         let mut on_disk: Vec<(u64, &str)> =
             placed(&named).iter().zip(named).map(|(file, (name, _))| (file.place, name)).collect();
         on_disk.sort_unstable();
-        assert_eq!(on_disk.iter().map(|(place, _)| *place).collect::<Vec<_>>(), (0..9).map(|at| 3 * at).collect::<Vec<_>>());
+        assert_eq!(
+            on_disk.iter().map(|(place, _)| *place).collect::<Vec<_>>(),
+            (0..9).map(|at| 3 * at).collect::<Vec<_>>()
+        );
         let mut folders: Vec<&str> = on_disk.iter().map(|(_, name)| &name[..1]).collect();
         folders.dedup();
         assert_eq!(folders.len(), 3, "{on_disk:?}");

@@ -151,8 +151,8 @@ fn least<D>(
     declared.reduce(|least, other| if other.1.worth < least.1.worth { other } else { least })
 }
 
-/// What is declared least, if no estimator defends it; where one takes what is defended, and a page is needed whatever it costs, the least
-/// of the others.
+/// What is declared least, if no estimator defends it; where one takes what is defended, and a page
+/// is needed whatever it costs, the least of the others.
 pub fn candidate<D>(
     estimators: &[&dyn Estimator<D>],
     desk: &D,

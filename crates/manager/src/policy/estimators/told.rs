@@ -22,9 +22,9 @@
 //! ```
 //!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
-//! block that is used after it (do no harm), nor for one that is used a little before it: else, where
-//! others take pages from time to time, the last ones are given up for one another and fetched again
-//! and again. Beyond the pipe a request only waits at the device,
+//! block that is used after it (do no harm), nor for one that is used a little before it: else,
+//! where others take pages from time to time, the last ones are given up for one another and
+//! fetched again and again. Beyond the pipe a request only waits at the device,
 //! and was paid for with a page that was still of use. A free page costs nothing, so that the first
 //! requests fill the device, and show what it delivers.
 //!
@@ -81,7 +81,8 @@ fn uses_to_come<'a>(page: Page, context: &'a Context<'_>) -> impl Iterator<Item 
     context.uses(page).filter(|&next| context.references_until(next).is_some())
 }
 
-/// Whether a page is held for this use: what was brought for one is, until it is read. By what was wrong before nothing else is.
+/// Whether a page is held for this use: what was brought for one is, until it is read. By what was
+/// wrong before nothing else is.
 fn is_held_for(next: Use, page: Page, context: &Context<'_>) -> bool {
     context.table.state(page).is_unread() || context.is_hardly_wrong(next.sequence)
 }

@@ -1,4 +1,5 @@
-//! The contest: what each expert would have paid lately for what it would have missed, and who of them is to be followed.
+//! The contest: what each expert would have paid lately for what it would have missed, and who of
+//! them is to be followed.
 //!
 //! ```text
 //! window:      a quarter of a memory of references; cost(e): what expert e would have missed in it, at its price
@@ -9,30 +10,34 @@
 //! against f that is followed:  the one of the least S is followed
 //! ```
 //!
-//! Two experts that keep different parts of one loop pay less in turns, each while its own part is read. Such differences cancel out in
-//! S, and add up in Q; those of one that pays less all the time add up in both.
+//! Two experts that keep different parts of one loop pay less in turns, each while its own part is
+//! read. Such differences cancel out in S, and add up in Q; those of one that pays less all the
+//! time add up in both.
 //!
 //! # The bound
-//! All is forgiven but to cost more than LRU. The *debt* is what the memory itself paid, less what LRU would have paid and a hundredth
-//! of that. When it is more than a memory of requests, LRU is followed until half of that is left. Pages are handed over in the order of
-//! their last reference, so that LRU pays for each page that it would hold, and that is not here, once. So, where the sample is all
-//! there is, where the memory stays as large and nothing is fetched ahead:
+//! All is forgiven but to cost more than LRU. The *debt* is what the memory itself paid, less what
+//! LRU would have paid and a hundredth of that. When it is more than a memory of requests, LRU is
+//! followed until half of that is left. Pages are handed over in the order of their last reference,
+//! so that LRU pays for each page that it would hold, and that is not here, once. So, where the
+//! sample is all there is, where the memory stays as large and nothing is fetched ahead:
 //!
 //! ```text
 //! misses <= 1.01 misses of LRU + 2 pages of the memory + 1
 //! ```
 //!
 //! # Samples
-//! Of a large memory a sample is looked at: stretches of files, by a hash, in shadows of memories as much smaller (miniature
-//! simulations: Waldspurger, Saemundsson, Ahmad, Park: Cache Modeling and Optimization using Miniature Simulations, ATC 2017). Where
-//! the memory changes, so does the sample; the larger one holds the smaller.
+//! Of a large memory a sample is looked at: stretches of files, by a hash, in shadows of memories
+//! as much smaller (miniature simulations: Waldspurger, Saemundsson, Ahmad, Park: Cache Modeling
+//! and Optimization using Miniature Simulations, ATC 2017). Where the memory changes, so does the
+//! sample; the larger one holds the smaller.
 
 use super::price::Pieces;
 use super::shadow::Shadow;
 use crate::ids::Block;
 use crate::policy::{Access, Context, Lesson, Policy};
 
-/// Pages of a shadow at most. With four times as many, hit ratios of seven recordings and a disk were 0.3 points lower in the mean.
+/// Pages of a shadow at most. With four times as many, hit ratios of seven recordings and a disk
+/// were 0.3 points lower in the mean.
 const SHADOW_PAGES_MAX: u64 = 1 << 10;
 /// Blocks, as a power of two, that are in the sample together, so that runs are seen as such.
 const STRETCH_BITS: u32 = 4;
@@ -84,8 +89,9 @@ fn hash(block: Block) -> u64 {
 impl Contest {
     /// The first of these is followed to begin with; `lru` is the number of LRU.
     pub fn new(policies: impl Iterator<Item = Box<dyn Policy>>, lru: usize, half_life: f64, turns: f64) -> Self {
-        let experts: Vec<_> =
-            policies.map(|policy| Expert { shadow: Shadow::new(policy), pieces: Pieces::default(), cost: 0.0, sum: 0.0 }).collect();
+        let experts: Vec<_> = policies
+            .map(|policy| Expert { shadow: Shadow::new(policy), pieces: Pieces::default(), cost: 0.0, sum: 0.0 })
+            .collect();
         Contest {
             squares: vec![0.0; experts.len() * experts.len()],
             experts,
@@ -106,8 +112,8 @@ impl Contest {
         self.followed
     }
 
-    /// One reference, what it costs whom its block is missing, as runs have it, and whether that was
-    /// the memory itself.
+    /// One reference, what it costs whom its block is missing, as runs have it, and whether that
+    /// was the memory itself.
     pub fn refer(&mut self, block: Block, price: f64, missed: bool, context: &Context<'_>, access: &Access) {
         if self.rate_bits > 0 && hash(block) >> (u64::BITS - self.rate_bits) > 0 {
             return;

@@ -1,4 +1,5 @@
-//! `experts`: the memory is held by the policy that would have cost least lately, of several that look on.
+//! `experts`: the memory is held by the policy that would have cost least lately, of several that
+//! look on.
 //!
 //! ```text
 //! reference(b):  each expert's shadow refers to b: what would it have missed?       (shadow.rs)
@@ -8,15 +9,16 @@
 //! victim():      a page brought ahead in vain, else what the followed one gives up, in the memory that fetching ahead leaves it
 //! ```
 //!
-//! The first expert keeps what it holds until a newcomer has proven itself, and is followed to begin with: who began with LRU would lose
-//! short loops, and where LRU is right that shows soon.
+//! The first expert keeps what it holds until a newcomer has proven itself, and is followed to
+//! begin with: who began with LRU would lose short loops, and where LRU is right that shows soon.
 //!
 //! # Where this differs from the theory
-//! - Theory (Littlestone, Warmuth) bounds what is lost against the best of the experts where following costs nothing. A cache has a
-//!   state, and to follow another costs up to a memory of misses. What is bounded here is the loss against LRU: see contest.rs.
-//! - The one that is followed holds the real pages. Its shadow is another, smaller cache: what a page is worth to it comes of references
-//!   that it met itself, from when it was first followed. To give up whatever is not in its shadow, where that is no sample, gained 0.1
-//!   points of hits.
+//! - Theory (Littlestone, Warmuth) bounds what is lost against the best of the experts where
+//!   following costs nothing. A cache has a state, and to follow another costs up to a memory of
+//!   misses. What is bounded here is the loss against LRU: see contest.rs.
+//! - The one that is followed holds the real pages. Its shadow is another, smaller cache: what a
+//!   page is worth to it comes of references that it met itself, from when it was first followed.
+//!   To give up whatever is not in its shadow, where that is no sample, gained 0.1 points of hits.
 
 mod contest;
 mod price;
@@ -65,7 +67,8 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
-/// Those who are followed. Each is the best of all policies on some recording; others were tried beside them, and gained nothing.
+/// Those who are followed. Each is the best of all policies on some recording; others were tried
+/// beside them, and gained nothing.
 const EXPERTS: [&str; 6] = ["lirs", "lru", "w-tinylfu", "slru", "2q", "pcc"];
 const LRU: usize = 1;
 
@@ -221,7 +224,11 @@ impl Policy for Experts {
 
     fn check(&self, context: &Context<'_>) {
         let count = |place| self.notes.iter().filter(|note| note.place == place).count() as u64;
-        assert_eq!((count(Place::Held), count(Place::Unread)), (self.held, self.unread.len()), "I1: the places' lengths");
+        assert_eq!(
+            (count(Place::Held), count(Place::Unread)),
+            (self.held, self.unread.len()),
+            "I1: the places' lengths"
+        );
         self.policy.check(&self.rest(context));
         self.contest.check(context);
     }

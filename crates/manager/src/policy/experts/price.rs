@@ -16,7 +16,8 @@
 use crate::ids::Block;
 use crate::policy::Access;
 
-/// Readers whose last blocks are known; what shares a place with another makes that one's next block begin a run.
+/// Readers whose last blocks are known; what shares a place with another makes that one's next
+/// block begin a run.
 const READERS: usize = 16;
 /// A transfer is a part of a request at least: of a request of 128 KiB, a block of 4.
 const TRANSFER: f64 = 1.0 / 32.0;

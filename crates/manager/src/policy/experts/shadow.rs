@@ -1,5 +1,5 @@
-//! A shadow: what a policy would hold in a memory of its own, keys only. It hears each reference, and brings and gives up as a manager
-//! does whose device takes no time.
+//! A shadow: what a policy would hold in a memory of its own, keys only. It hears each reference,
+//! and brings and gives up as a manager does whose device takes no time.
 
 use crate::ids::Block;
 use crate::policy::{Access, Context, Need, Policy};

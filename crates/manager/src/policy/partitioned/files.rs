@@ -10,9 +10,9 @@
 //!                other        else
 //! ```
 //!
-//! A block read twice in a row, as by reads shorter than a block, is read once. The paper names what follows: the first blocks
-//! of each file are other, its first pass is sequential, files shorter than the threshold are other for ever, and a small step
-//! aside ends a loop.
+//! A block read twice in a row, as by reads shorter than a block, is read once. The paper names
+//! what follows: the first blocks of each file are other, its first pass is sequential, files
+//! shorter than the threshold are other for ever, and a small step aside ends a loop.
 
 use super::{Class, Classify, Verdict};
 use crate::ids::{Block, FileId};

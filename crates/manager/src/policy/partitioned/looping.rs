@@ -1,20 +1,25 @@
-//! Pages that are read again and again: those of the longest loop go first, and the newest first among loops of one length.
+//! Pages that are read again and again: those of the longest loop go first, and the newest first
+//! among loops of one length.
 //!
-//! Loops are *alike*, of one length, if their periods have the same power of two. A period is an average that a single late block
-//! moves by half. Several sites that read the same blocks, as the searches of one program do, would else give up each other's
-//! pages in turns, whichever seems the longest at the moment, and none would keep a part of the loop. The paper compares periods exactly.
+//! Loops are *alike*, of one length, if their periods have the same power of two. A period is an
+//! average that a single late block moves by half. Several sites that read the same blocks, as the
+//! searches of one program do, would else give up each other's pages in turns, whichever seems the
+//! longest at the moment, and none would keep a part of the loop. The paper compares periods
+//! exactly.
 //!
-//! *Onward*: after a page goes the next of its file, while that was read lately; only then the newest. What was read a little longer ago
-//! than the newest comes back a little sooner, and has held its page in vain for so long; but where the newest goes, what is missing
-//! of a file stays in as many pieces as it ever was, and this way those that lie near one another become one, which a disk
-//! reads in one go. The paper counts misses, and takes the newest.
+//! *Onward*: after a page goes the next of its file, while that was read lately; only then the
+//! newest. What was read a little longer ago than the newest comes back a little sooner, and has
+//! held its page in vain for so long; but where the newest goes, what is missing of a file stays in
+//! as many pieces as it ever was, and this way those that lie near one another become one, which a
+//! disk reads in one go. The paper counts misses, and takes the newest.
 //!
 //! ```text
 //! missing of a loop: 10 11, 14 15, 20 21      newest first: 8 9, 12 13, 18 19 go      onward: 9 10 11 12 13 14 go
 //! ```
 //!
-//! Before them goes what is *overdue*: not read for so many of its periods. Its loop is over, and under MRU it would stay for ever,
-//! where the next one's pages are newer. The paper knows no such thing.
+//! Before them goes what is *overdue*: not read for so many of its periods. Its loop is over, and
+//! under MRU it would stay for ever, where the next one's pages are newer. The paper knows no such
+//! thing.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +28,8 @@ use crate::ids::{Block, Page};
 use crate::policy::list::{Chain, Links};
 use crate::table::{FastMap, Table};
 
-/// Lately: within as many references as this part of the looping pages. So much of them is held in vain at worst.
+/// Lately: within as many references as this part of the looping pages. So much of them is held in
+/// vain at worst.
 const LATELY_PART: u64 = 8;
 
 /// The pages of one group, in the order of their last reference.
@@ -38,7 +44,8 @@ pub(super) struct Looping {
     loops: FastMap<Group, Loop>,
     /// Every group with the reference at which its oldest page is overdue.
     deadlines: BTreeSet<(u64, Group)>,
-    /// Every group with its length and the last reference to its newest page: the last one's newest page goes first.
+    /// Every group with its length and the last reference to its newest page: the last one's newest
+    /// page goes first.
     order: BTreeSet<(u64, u64, Group)>,
     links: Links,
     /// The block that went last.

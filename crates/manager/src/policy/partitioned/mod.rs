@@ -1,18 +1,20 @@
-//! A cache in three partitions, by the pattern of the reference that came last to each page: sequential, looping, other (004
-//! section 5.1, after UBM). Shared by `pcc` and `ubm`, which differ in how a reference is classified.
+//! A cache in three partitions, by the pattern of the reference that came last to each page:
+//! sequential, looping, other (004 section 5.1, after UBM). Shared by `pcc` and `ubm`, which differ
+//! in how a reference is classified.
 //!
-//! - **Sequential** pages are not read again: they go first, the misser's own newest before others' (`sequential.rs`). While
-//!   there are free pages they stay, for a loop's first pass looks the same. Those read just now are spared: what is known of a run that
-//!   is read ahead is in its blocks.
-//! - **Looping** pages go by the length of their loop, longest first, and the newest first among equals; before them those whose loop
-//!   seems to be over (`looping.rs`, `standstill.rs`).
-//! - Pages that nobody has read yet, being brought ahead, have no pattern: they go last, and first when they were brought in vain
-//!   (`unread.rs`).
+//! - **Sequential** pages are not read again: they go first, the misser's own newest before others'
+//!   (`sequential.rs`). While there are free pages they stay, for a loop's first pass looks the
+//!   same. Those read just now are spared: what is known of a run that is read ahead is in its
+//!   blocks.
+//! - **Looping** pages go by the length of their loop, longest first, and the newest first among
+//!   equals; before them those whose loop seems to be over (`looping.rs`, `standstill.rs`).
+//! - Pages that nobody has read yet, being brought ahead, have no pattern: they go last, and first
+//!   when they were brought in vain (`unread.rs`).
 //! - **Other** pages are left to another policy, `other`, LRU unless told otherwise (`other.rs`).
 //!
-//! Between the last two the *marginal gain* decides: hits a reference that would be lost with one page less. A page of a loop
-//! of p references is hit once in p references; what the last other page is worth is seen at the depths where others' reads
-//! find their blocks.
+//! Between the last two the *marginal gain* decides: hits a reference that would be lost with one
+//! page less. A page of a loop of p references is hit once in p references; what the last other
+//! page is worth is seen at the depths where others' reads find their blocks.
 //!
 //! # Worked example: four pages, a loop of 10 references over a b c ...
 //! ```text
@@ -23,12 +25,14 @@
 //! ```
 //!
 //! # Where this differs from the paper
-//! - **What a site has read in sequence turns with it** (`follow`). A loop's first pass is sequential, and so is a part of the next; when
-//!   the site is seen to loop, the paper leaves those pages sequential. They would go first, although the loop comes to them next: a
-//!   program of few passes loses as many blocks as there are pages.
-//! - It discards sequential blocks at once and keeps one a process; its results (5.3.3, 5.4.1) need what is said above.
-//! - The marginal gain of other pages is that of their LRU queue whatever policy holds them, and read off a whole queue of
-//!   ghosts (`estimate/recency.rs`).
+//! - **What a site has read in sequence turns with it** (`follow`). A loop's first pass is
+//!   sequential, and so is a part of the next; when the site is seen to loop, the paper leaves
+//!   those pages sequential. They would go first, although the loop comes to them next: a program
+//!   of few passes loses as many blocks as there are pages.
+//! - It discards sequential blocks at once and keeps one a process; its results (5.3.3, 5.4.1) need
+//!   what is said above.
+//! - The marginal gain of other pages is that of their LRU queue whatever policy holds them, and
+//!   read off a whole queue of ghosts (`estimate/recency.rs`).
 
 mod files;
 mod looping;
@@ -50,8 +54,8 @@ use sequential::{Read, Sequential};
 pub(super) use sites::{Rules, Sites};
 use standstill::Standstill;
 
-/// Where pages are read ahead, the newest sequential ones are spared, this part of the memory: what is known of a run is in the blocks read
-/// last.
+/// Where pages are read ahead, the newest sequential ones are spared, this part of the memory: what
+/// is known of a run is in the blocks read last.
 const SPARED_PART: u64 = 16;
 
 /// When a loop is over.
@@ -68,7 +72,8 @@ pub(super) const OTHER: Parameter = Parameter {
     domain: Domain::Policy { default: "lru" },
 };
 
-/// What a period is known of: a call site, or a file; with the process where sites are told apart by it.
+/// What a period is known of: a call site, or a file; with the process where sites are told apart
+/// by it.
 pub(super) type Group = (u64, u32);
 
 /// The pattern of a reference.
@@ -217,7 +222,8 @@ impl<C: Classify> Partitioned<C> {
         verdict
     }
 
-    /// This group loops: what it has read in sequence since it did so last is a part of that. A page turns once a reference at most.
+    /// This group loops: what it has read in sequence since it did so last is a part of that. A
+    /// page turns once a reference at most.
     fn turn(&mut self, group: Group, period: u64) {
         while let Some((page, at)) = self.sequential.oldest_of(group) {
             self.sequential.remove(page);

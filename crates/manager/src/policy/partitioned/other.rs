@@ -1,4 +1,5 @@
-//! Pages of no pattern, which another policy holds; and what one page more or less of them is worth.
+//! Pages of no pattern, which another policy holds; and what one page more or less of them is
+//! worth.
 
 use crate::estimate::ghosts::Ghosts;
 use crate::estimate::recency::{Reading, Recency};
@@ -9,8 +10,9 @@ use crate::table::hash;
 /// Parts the memory is cut into when hits are counted by depth.
 const SEGMENTS: u64 = 16;
 
-/// Of a larger queue one block in some is followed, chosen by a hash: what hits lie how deep is the same in a queue as much smaller
-/// (Waldspurger et al., USENIX ATC 2017). Twice a memory of 16,384 pages is followed as a whole.
+/// Of a larger queue one block in some is followed, chosen by a hash: what hits lie how deep is the
+/// same in a queue as much smaller (Waldspurger et al., USENIX ATC 2017). Twice a memory of 16,384
+/// pages is followed as a whole.
 const FOLLOWED_MAX: u64 = 1 << 15;
 
 /// The partition of other pages.

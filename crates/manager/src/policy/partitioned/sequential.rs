@@ -1,5 +1,5 @@
-//! Pages read in sequence and not to be read again: a stack a reader, on which each page comes after a while. They are known by their
-//! group too, for it may turn out to loop.
+//! Pages read in sequence and not to be read again: a stack a reader, on which each page comes
+//! after a while. They are known by their group too, for it may turn out to loop.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ impl Sequential {
         self.fresh.len() + self.stacked.len()
     }
 
-    /// A page was read, after all others here; it and those before it, so many at most, are on no stack for now.
+    /// A page was read, after all others here; it and those before it, so many at most, are on no
+    /// stack for now.
     pub fn push(&mut self, page: Page, read: Read, spared: u64) {
         if page as usize >= self.pages.len() {
             self.pages.resize(page as usize + 1, (read, false));
@@ -82,7 +83,8 @@ impl Sequential {
         }
     }
 
-    /// The newest page on the stack of who needs one, else the newest on any; else the oldest that is on none.
+    /// The newest page on the stack of who needs one, else the newest on any; else the oldest that
+    /// is on none.
     pub fn candidate(&self, misser: Option<ReaderId>, can_go: impl Fn(Page) -> bool) -> Option<Page> {
         let own = misser.and_then(|misser| self.own.get(&misser));
         let own = own.and_then(|chain| self.links.newest_first(chain).find(|&page| can_go(page)));

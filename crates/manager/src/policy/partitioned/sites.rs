@@ -1,4 +1,5 @@
-//! PCC's classification: what each call site does is learned from blocks it read that are read again (004 sections 4.1, 4.2).
+//! PCC's classification: what each call site does is learned from blocks it read that are read
+//! again (004 sections 4.1, 4.2).
 //!
 //! ```text
 //! refer(b, c):   class = classify(c)                                          before anything is counted
@@ -14,24 +15,28 @@
 //!                other        else
 //! ```
 //!
-//! T is the sampling period; without sampling it is 1. The paper's Figure 4 has the version without sampling, in which b stays
-//! in the table; that is the same, since each b is sampled.
+//! T is the sampling period; without sampling it is 1. The paper's Figure 4 has the version without
+//! sampling, in which b stays in the table; that is the same, since each b is sampled.
 //!
 //! # Where this differs from the paper
-//! - **Samples are chosen by the block** (`by_hash`), not by counting. If every T-th reference is sampled, a second pass meets
-//!   other blocks than the first sampled, and adds as much to Seq as to Loop: a loop is recognised in its third pass, unless
-//!   its length is a multiple of T. By the block it is in the middle of the second.
-//! - **Seq and Loop are halved as they grow** (`halve_at`): else a site that looped long takes as many blocks to be seen as
-//!   sequential.
-//! - **A loop must be regular** (`irregular`). The paper takes a site for looping whose blocks are read again, however far
-//!   apart. What reads for everybody (an interpreter, a server of blocks) has but one site, whose blocks return after
-//!   anything from ten references to thousands, and MRU then throws out what is read most. So a site's mean distance from
-//!   its period is kept beside the period, and it is looping only while that is small against it; else it is `other`, which
-//!   a policy of recency does well. It is believed to be irregular at first: a new loop is believed after a dozen samples.
-//!   Nor is it sequential, if it is irregular and more than a few of its blocks are read again: as in the paper it would be until half
-//!   are, and a reader of a hot set lose that until it has read each block twice, for sequential pages go first.
-//! - **Full tables** lose the older half: of sites by last use, of blocks by age. The paper evicts the site that was used
-//!   longest ago with all its blocks; one that reads gigabytes in sequence would be driven out by its own.
+//! - **Samples are chosen by the block** (`by_hash`), not by counting. If every T-th reference is
+//!   sampled, a second pass meets other blocks than the first sampled, and adds as much to Seq as
+//!   to Loop: a loop is recognised in its third pass, unless its length is a multiple of T. By the
+//!   block it is in the middle of the second.
+//! - **Seq and Loop are halved as they grow** (`halve_at`): else a site that looped long takes as
+//!   many blocks to be seen as sequential.
+//! - **A loop must be regular** (`irregular`). The paper takes a site for looping whose blocks are
+//!   read again, however far apart. What reads for everybody (an interpreter, a server of blocks)
+//!   has but one site, whose blocks return after anything from ten references to thousands, and MRU
+//!   then throws out what is read most. So a site's mean distance from its period is kept beside
+//!   the period, and it is looping only while that is small against it; else it is `other`, which a
+//!   policy of recency does well. It is believed to be irregular at first: a new loop is believed
+//!   after a dozen samples. Nor is it sequential, if it is irregular and more than a few of its
+//!   blocks are read again: as in the paper it would be until half are, and a reader of a hot set
+//!   lose that until it has read each block twice, for sequential pages go first.
+//! - **Full tables** lose the older half: of sites by last use, of blocks by age. The paper evicts
+//!   the site that was used longest ago with all its blocks; one that reads gigabytes in sequence
+//!   would be driven out by its own.
 
 use super::{Class, Classify, Group, Verdict};
 use crate::ids::{Block, Site};
@@ -59,7 +64,8 @@ pub(crate) struct Rules {
     pub by_hash: bool,
     /// Seq + Loop is halved when it is more than this.
     pub halve_at_blocks: u64,
-    /// A site is looping while its mean distance from its period is at most so many times the period.
+    /// A site is looping while its mean distance from its period is at most so many times the
+    /// period.
     pub irregular: f64,
     /// One signature in two processes is two sites.
     pub per_process: bool,
@@ -280,7 +286,8 @@ mod tests {
         let mut walk = Walk::new(PAPER);
         // PC1 reads a sequence: the first three are other, the rest sequential.
         assert_eq!(walk.pass(1, 0..6), "O O O S S S");
-        // Again: with the first block that returns Seq is 5 and Loop 1, and so on; it is looping when Loop is the greater.
+        // Again: with the first block that returns Seq is 5 and Loop 1, and so on; it is looping when Loop
+        // is the greater.
         assert_eq!(walk.pass(1, 0..6), "S S S S L6 L6");
         // PC2 comes in between, reads other blocks, and is sequential after three.
         assert_eq!(walk.pass(2, 100..106), "O O O S S S");
@@ -294,7 +301,8 @@ mod tests {
         assert_eq!(walk.pass(1, 300..302), "L17 L17");
     }
 
-    /// 004 section 4.1: small files read once each by one site add up to its threshold, and need no learning of their own.
+    /// 004 section 4.1: small files read once each by one site add up to its threshold, and need no
+    /// learning of their own.
     #[test]
     fn small_files_are_one_site() {
         let mut walk = Walk::new(PAPER);
@@ -302,7 +310,8 @@ mod tests {
         assert_eq!(walk.pass(1, 50..52), "O S");
     }
 
-    /// Every 20th reference sampled, a loop whose length is no multiple is seen in the third pass; by the block, in the second.
+    /// Every 20th reference sampled, a loop whose length is no multiple is seen in the third pass;
+    /// by the block, in the second.
     #[test]
     fn when_a_sampled_loop_is_seen() {
         let passes = |by_hash, length: u64| {

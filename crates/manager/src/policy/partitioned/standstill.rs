@@ -1,15 +1,17 @@
 //! How long loops have stood still, counted in references.
 //!
-//! When a loop is over, a page of it is overdue after so many references (`looping.rs`), and whoever is left must make them. Its own data
-//! are not here, because the loop's pages hold the memory: it waits for a device at each read, and what the loop did in a
-//! second takes it minutes. So time counts as well, at the pace of references while there were loops.
+//! When a loop is over, a page of it is overdue after so many references (`looping.rs`), and
+//! whoever is left must make them. Its own data are not here, because the loop's pages hold the
+//! memory: it waits for a device at each read, and what the loop did in a second takes it minutes.
+//! So time counts as well, at the pace of references while there were loops.
 //!
 //! ```text
 //! reference n at t, looping:   pace = references / time of about the last `window` of them, up to here;  last = (n, t)
 //! now(n, t):                   n, or if that is later last.n + (t - last.t) * pace
 //! ```
 //!
-//! Pauses within a loop are a part of its pace: who reads all again each minute has minutes until it is over. Without a clock, n.
+//! Pauses within a loop are a part of its pace: who reads all again each minute has minutes until
+//! it is over. Without a clock, n.
 
 use crate::ids::Time;
 
@@ -42,7 +44,8 @@ impl Standstill {
         self.last = Some((now, time));
     }
 
-    /// The reference it would be now if all had gone on at the loops' pace; `now` until that was measured over `window` references.
+    /// The reference it would be now if all had gone on at the loops' pace; `now` until that was
+    /// measured over `window` references.
     pub fn now(&self, now: u64, window: u64) -> u64 {
         match self.last {
             Some((number, at)) if self.references >= window && self.ns > 0 => {
@@ -58,7 +61,8 @@ impl Standstill {
 mod tests {
     use super::*;
 
-    /// A loop of a reference a microsecond and a pause of 50 us each 100: 1.5 us a reference. It stands still for 300 us.
+    /// A loop of a reference a microsecond and a pause of 50 us each 100: 1.5 us a reference. It
+    /// stands still for 300 us.
     #[test]
     fn time_counts_at_the_pace_of_the_loop() {
         let (mut it, mut time) = (Standstill::default(), 0);

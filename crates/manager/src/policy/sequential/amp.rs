@@ -1,5 +1,5 @@
-//! How far ahead, adapted stream by stream: what is known of a stream is carried by the blocks read ahead for it (AMP, Gill and Bathen,
-//! FAST 2007).
+//! How far ahead, adapted stream by stream: what is known of a stream is carried by the blocks read
+//! ahead for it (AMP, Gill and Bathen, FAST 2007).
 //!
 //! ```text
 //! a trigger is read in time       the stretch was used up to there: the degree grows
@@ -8,17 +8,17 @@
 //! a run is missed                 of its last stretch so much was used: the degree is no more than that
 //! ```
 //!
-//! The distance is half the degree at most, and a quarter when that shrinks or a run is missed: a block that waits to be read longer
-//! holds its page longer.
-//! Both grow twofold until something of the stream was brought in vain, by an eighth from then on. Where many streams end before what
-//! was brought for them, new ones begin with less, and grow by an eighth at once: what became of earlier streams is all that is known
-//! of a new one. Each block of a
-//! stretch carries how many follow it in the stretch; from any of them, so, the way to the one with the trigger is one look-up, in which
-//! the stream's state is changed.
+//! The distance is half the degree at most, and a quarter when that shrinks or a run is missed: a
+//! block that waits to be read longer holds its page longer.
+//! Both grow twofold until something of the stream was brought in vain, by an eighth from then on.
+//! Where many streams end before what was brought for them, new ones begin with less, and grow by
+//! an eighth at once: what became of earlier streams is all that is known of a new one. Each block
+//! of a stretch carries how many follow it in the stretch; from any of them, so, the way to the one
+//! with the trigger is one look-up, in which the stream's state is changed.
 //!
 //! # Many streams, and one memory
-//! What is brought for all streams and not read yet is counted, and may take a part of the memory. A stretch takes half of what is
-//! left of that, or less:
+//! What is brought for all streams and not read yet is counted, and may take a part of the memory.
+//! A stretch takes half of what is left of that, or less:
 //!
 //! ```text
 //! degree <= (SHARE L - unread) / 2        so with n streams that have about d unread each:  d = SHARE L / (n + 2)
@@ -26,8 +26,8 @@
 //!
 //! They share evenly, however many there are, and nobody has to know how many.
 //!
-//! Worked example: a stretch of 24 with distance 3 is 4 ..= 27, and 24 carries the trigger. Reading 24 in time wants 25 ..= 75, of
-//! which 28 ..= 75 are brought: 48, with the trigger at 72.
+//! Worked example: a stretch of 24 with distance 3 is 4 ..= 27, and 24 carries the trigger. Reading
+//! 24 in time wants 25 ..= 75, of which 28 ..= 75 are brought: 48, with the trigger at 72.
 
 use crate::ids::{Block, Page};
 use crate::policy::{Domain, Parameter, Values};
@@ -46,12 +46,13 @@ pub const DEGREE_MAX: Parameter = Parameter {
     domain: Domain::Number { default: 2048.0, min: 1.0, max: 16384.0 },
 };
 
-/// Once something was brought in vain, degree and distance grow by this part: at the end of it, an eighth of what is brought is.
+/// Once something was brought in vain, degree and distance grow by this part: at the end of it, an
+/// eighth of what is brought is.
 const STEP_PART: u16 = 8;
 /// The least degree: less is not worth a request of its own.
 const DEGREE_MIN: u16 = 4;
-/// The part of the memory that may hold what is brought for streams and not read yet: the rest is for what was read, which says where
-/// the streams are.
+/// The part of the memory that may hold what is brought for streams and not read yet: the rest is
+/// for what was read, which says where the streams are.
 const SHARE: f64 = 0.5;
 /// The distance of a new stream.
 const DISTANCE: u16 = 3;
@@ -97,8 +98,8 @@ impl Carried {
     }
 }
 
-/// By what part of itself the degree of new streams shrinks with a block in vain, and grows with one that is read: it stays where one
-/// of 16 is in vain.
+/// By what part of itself the degree of new streams shrinks with a block in vain, and grows with
+/// one that is read: it stays where one of 16 is in vain.
 const SHRINKS_BY: f32 = 1.0 / 64.0;
 const GROWS_BY: f32 = SHRINKS_BY / 16.0;
 
@@ -136,7 +137,8 @@ impl Amp {
         self.carried[page as usize] = carried;
     }
 
-    /// What this page carries from now on, whose block is brought for its stream, or was brought before and is not read yet.
+    /// What this page carries from now on, whose block is brought for its stream, or was brought
+    /// before and is not read yet.
     pub fn bring(&mut self, page: Page, carried: Carried) {
         self.unread += u64::from(!self.of(page).unread);
         self.carry(page, Carried { unread: true, ..carried });
@@ -161,15 +163,16 @@ impl Amp {
         (left / 2).clamp(u64::from(DEGREE_MIN), u64::from(self.degree_max)) as u16
     }
 
-    /// The stream whose trigger carried this, now that it was read, and how many of the next blocks are wanted: those on their way
-    /// already, and a new stretch.
+    /// The stream whose trigger carried this, now that it was read, and how many of the next blocks
+    /// are wanted: those on their way already, and a new stretch.
     pub fn goes_on(&self, carried: Carried, capacity: u64) -> (Carried, u64) {
         let degree = carried.grown(carried.degree).clamp(DEGREE_MIN, self.fair_degree(capacity));
         let stream = Carried { degree, distance: carried.distance.min(degree / 2), ..carried };
         (stream, u64::from(carried.after) + u64::from(degree))
     }
 
-    /// The stream whose run was missed behind a block that carries this, and how many of the next blocks are wanted.
+    /// The stream whose run was missed behind a block that carries this, and how many of the next
+    /// blocks are wanted.
     pub fn missed(&self, before: Carried, capacity: u64) -> (Carried, u64) {
         let stream = match before {
             Carried { degree: 0, .. } => {

@@ -1,10 +1,11 @@
 //! Runs found without a table of streams (003 section II-A), and what is read ahead of them (II-B).
 //!
-//! Each block here has a counter, set when it is first read: one more than that of the block before it, if that is here, and 1
-//! otherwise; never more than the threshold. Any number of runs may be read at once, at any pace: what is known of a run is in its
-//! blocks. A block whose predecessor has reached the threshold, and that is missing, is a *sequential miss*: from it on is read ahead
-//! while its reader waits (synchronously). One of the blocks so brought carries the *trigger*: when it is read, the next stretch is
-//! read ahead, and nobody waits (asynchronously).
+//! Each block here has a counter, set when it is first read: one more than that of the block before
+//! it, if that is here, and 1 otherwise; never more than the threshold. Any number of runs may be
+//! read at once, at any pace: what is known of a run is in its blocks. A block whose predecessor
+//! has reached the threshold, and that is missing, is a *sequential miss*: from it on is read ahead
+//! while its reader waits (synchronously). One of the blocks so brought carries the *trigger*: when
+//! it is read, the next stretch is read ahead, and nobody waits (asynchronously).
 //!
 //! Worked example, threshold 3, degree 24, group 6, offset 3, a file read from block 0 on:
 //!
@@ -15,9 +16,10 @@
 //! read of 21         22 ..= 42 are wanted: 25 ..= 42 are read ahead; 39 carries the trigger
 //! ```
 //!
-//! A track of the paper holds a request; a block here is less. With its rules a request of four blocks is a run. With those of
-//! `sarc-amp` all blocks of a request get one count, and what was read longer ago counts half, or nothing: in a memory that holds a large
-//! part of what is read at random, most blocks have the one before them beside them, and that has its own, and so on.
+//! A track of the paper holds a request; a block here is less. With its rules a request of four
+//! blocks is a run. With those of `sarc-amp` all blocks of a request get one count, and what was
+//! read longer ago counts half, or nothing: in a memory that holds a large part of what is read at
+//! random, most blocks have the one before them beside them, and that has its own, and so on.
 
 use super::amp::{Amp, Carried};
 use super::departed::{Departed, Read};
@@ -38,11 +40,12 @@ enum Reach {
 /// What a step of a run counts.
 const WHOLE_STEP: u16 = 2;
 const HALF_STEP: u16 = 1;
-/// The part of the memory that may be referenced between two requests that are a whole step of a run: with more, a run of reads at
-/// random is one in `WHOLE_PART` squared at most, and with less, more runs at once than that would hide one another.
+/// The part of the memory that may be referenced between two requests that are a whole step of a
+/// run: with more, a run of reads at random is one in `WHOLE_PART` squared at most, and with less,
+/// more runs at once than that would hide one another.
 const WHOLE_PART: u64 = 12;
-/// And those that are half a step, as all are where the memory has no more than eight pages for each of many runs: twice as many by
-/// chance are rarer still.
+/// And those that are half a step, as all are where the memory has no more than eight pages for
+/// each of many runs: twice as many by chance are rarer still.
 const HALF_PART: u64 = 6;
 /// And so many blocks, for a whole one, in any memory.
 pub const RECENT_MIN: u64 = 64;
@@ -66,7 +69,8 @@ impl Rules {
         }
     }
 
-    /// A request and the next one, soon, are a step of a run; else a block and the next one, whenever that was.
+    /// A request and the next one, soon, are a step of a run; else a block and the next one,
+    /// whenever that was.
     fn by_requests(&self) -> bool {
         matches!(self.reach, Reach::Adapted(_))
     }
@@ -130,7 +134,8 @@ impl Detector {
         }
     }
 
-    /// As `new`; and what was read just now counts though another policy gives it up at once, as one does that expects it last of all.
+    /// As `new`; and what was read just now counts though another policy gives it up at once, as
+    /// one does that expects it last of all.
     pub fn beside_another(rules: Rules) -> Self {
         Detector { departed: Some(Departed::default()), ..Detector::new(rules) }
     }
@@ -169,7 +174,8 @@ impl Detector {
         }
     }
 
-    /// A page is taken for a block that is disclosed, or that a reader misses who disclosed it: it is of no run's list.
+    /// A page is taken for a block that is disclosed, or that a reader misses who disclosed it: it
+    /// is of no run's list.
     pub fn taken_disclosed(&mut self, page: Page) {
         self.begin(
             page,
@@ -242,7 +248,8 @@ impl Detector {
         self.in_request = true;
     }
 
-    /// A page is taken for a block that a reader misses. Returns what is to be read ahead because of it.
+    /// A page is taken for a block that a reader misses. Returns what is to be read ahead because
+    /// of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
         let counter = self.counter_after(before, context);
@@ -271,7 +278,8 @@ impl Detector {
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
-    /// Whether a page was brought for a run, and may well be read yet: not after as many references as there are pages.
+    /// Whether a page was brought for a run, and may well be read yet: not after as many references
+    /// as there are pages.
     pub fn is_awaited(&self, page: Page, capacity: u64) -> bool {
         let read = self.read_of(page);
         self.class(page) == Class::Sequential && read.counter == 0 && read.age(self.now) <= capacity
@@ -297,7 +305,8 @@ impl Detector {
         self.note_read(page);
     }
 
-    /// Apart, as is what a trigger leads to, so that what comes on every hit is small enough to be part of its caller.
+    /// Apart, as is what a trigger leads to, so that what comes on every hit is small enough to be
+    /// part of its caller.
     #[cold]
     fn first_read(&mut self, page: Page, context: &Context<'_>) {
         let before = self.before(context.table.block(page), context);
@@ -379,8 +388,9 @@ impl Detector {
         new.stretch()
     }
 
-    /// A page of a stretch that is wanted is here or on its way already. Whether it counts as brought anew, and the trigger moves:
-    /// with the one before as well, a memory that is too small for a stretch does better or worse by chance.
+    /// A page of a stretch that is wanted is here or on its way already. Whether it counts as
+    /// brought anew, and the trigger moves: with the one before as well, a memory that is too
+    /// small for a stretch does better or worse by chance.
     pub fn join(&mut self, page: Page, block: Block) -> bool {
         let track = &mut self.tracks[page as usize];
         let triggers = self.wanted.is_some_and(|wanted| wanted.triggers_at(block));

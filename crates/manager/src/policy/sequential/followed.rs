@@ -69,9 +69,10 @@ impl Followed {
     }
 }
 
-/// It owns nothing, and keeps what is about to be read from what is read later, and what is not read
-/// yet from what may as well be fetched later. What the request that has a stretch wanted reads of it
-/// itself is not about to be read: where the page read last goes first, nothing else would ever go.
+/// It owns nothing, and keeps what is about to be read from what is read later, and what is not
+/// read yet from what may as well be fetched later. What the request that has a stretch wanted
+/// reads of it itself is not about to be read: where the page read last goes first, nothing else
+/// would ever go.
 impl<D> Estimator<D> for Followed {
     fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
         self.detector.is_nearer(context.table.block(page), need.missing) && !self.detector.is_passed(page)

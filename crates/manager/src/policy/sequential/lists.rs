@@ -1,13 +1,16 @@
-//! The lists SEQ and RANDOM, each from the LRU to the MRU end, and what a page more of either is worth (003 sections III-C to III-F).
+//! The lists SEQ and RANDOM, each from the LRU to the MRU end, and what a page more of either is
+//! worth (003 sections III-C to III-F).
 //!
-//! Each page is stamped with the number of references until it came to the MRU end. A hit is in the *bottom* of its list if its stamp
-//! is among the oldest delta L / L of the time the list spans: what would have missed in a list delta L shorter, nearly.
+//! Each page is stamped with the number of references until it came to the MRU end. A hit is in the
+//! *bottom* of its list if its stamp is among the oldest delta L / L of the time the list spans:
+//! what would have missed in a list delta L shorter, nearly.
 //!
 //! ```text
 //! ratio = 2 s delta L / L       s: sequential misses since the last hit in the bottom of RANDOM;  L: pages of SEQ
 //! ```
 //!
-//! A page more would save SEQ 2 s / L misses, and RANDOM 1 / delta L, for one hit was in its last delta L: above 1, SEQ should grow.
+//! A page more would save SEQ 2 s / L misses, and RANDOM 1 / delta L, for one hit was in its last
+//! delta L: above 1, SEQ should grow.
 
 use crate::ids::Page;
 use crate::policy::list::{Chain, Links};
@@ -29,7 +32,8 @@ pub struct Lists {
     /// What is noted of each page is its stamp.
     links: Links<u32>,
     chains: [Chain; 2],
-    /// References so far, counted round: a page that nobody touched for four billion of them is taken for a younger one.
+    /// References so far, counted round: a page that nobody touched for four billion of them is
+    /// taken for a younger one.
     now: u32,
     /// Sequential misses since the last hit in the bottom of RANDOM.
     misses: u64,

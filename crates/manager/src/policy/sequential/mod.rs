@@ -1,5 +1,5 @@
-//! Sequential reads found, read ahead, and kept apart from random ones (003): what `sarc`, `lru-top` and `lru-bottom` share. They
-//! differ in which page goes.
+//! Sequential reads found, read ahead, and kept apart from random ones (003): what `sarc`,
+//! `lru-top` and `lru-bottom` share. They differ in which page goes.
 //!
 //! ```text
 //! read of x, here:      in the bottom of its list: the policy hears of it (`lists`)
@@ -11,12 +11,14 @@
 //!                       the trigger goes to the block `offset` before the end
 //! ```
 //!
-//! A *track* of the paper, a unit of its storage controller, is one block here. What runs there are, how far to read ahead and
-//! when is [`detect`], with `sarc-amp`'s rules in [`amp`]; the lists and what their ends are worth is [`lists`].
+//! A *track* of the paper, a unit of its storage controller, is one block here. What runs there
+//! are, how far to read ahead and when is [`detect`], with `sarc-amp`'s rules in [`amp`]; the lists
+//! and what their ends are worth is [`lists`].
 //!
 //! # Where this differs from the paper
-//! - Reading ahead gives up no block that is nearer than the one it is to bring, but in the variant with the anomaly. In a memory
-//!   smaller than the degree, the far end of a stretch is left instead.
+//! - Reading ahead gives up no block that is nearer than the one it is to bring, but in the variant
+//!   with the anomaly. In a memory smaller than the degree, the far end of a stretch is left
+//!   instead.
 
 pub mod amp;
 mod departed;
@@ -80,8 +82,8 @@ pub const BOTTOM_SHARE: Parameter = Parameter {
 
 /// Which page goes.
 pub trait Replacement: Send + Sync {
-    /// A read found this page in the bottom of its class's list. `ratio` is what a page more would save sequential reads, in terms
-    /// of what it would save random ones.
+    /// A read found this page in the bottom of its class's list. `ratio` is what a page more would
+    /// save sequential reads, in terms of what it would save random ones.
     #[inline]
     fn bottom_hit(&mut self, _class: Class, _ratio: f64) {}
 

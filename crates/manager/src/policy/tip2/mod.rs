@@ -1,4 +1,5 @@
-//! `tip2`: every page where it saves most time: informed prefetching and caching by cost and benefit (000 sections 4 and 5).
+//! `tip2`: every page where it saves most time: informed prefetching and caching by cost and
+//! benefit (000 sections 4 and 5).
 //!
 //! ```text
 //! value of a page         = the largest of its estimators' values, each times that estimator's share of the references:
@@ -41,7 +42,8 @@ use super::estimators::runs::Runs;
 use super::estimators::{self, Arbitration, Estimator, Orphans};
 use super::sequential::lists::Class;
 use super::{
-    Access, Ahead, Candidate, Classes, Context, Hinted, Nature, Need, Partition, Policy, Reports, Spec, Stretch, Values, Worth,
+    Access, Ahead, Candidate, Classes, Context, Hinted, Nature, Need, Partition, Policy, Reports, Spec, Stretch,
+    Values, Worth,
 };
 use crate::hint::Use;
 use crate::ids::Page;
@@ -180,7 +182,9 @@ impl Tip2 {
     fn renew_wanted(&mut self, wanted: Option<Stretch>, context: &Context<'_>) {
         let Some(runs) = &mut self.runs else { return };
         for block in wanted.iter().flat_map(Stretch::blocks) {
-            let Some(page) = context.table.find(block).filter(|&page| context.uses(page).next().is_none()) else { continue };
+            let Some(page) = context.table.find(block).filter(|&page| context.uses(page).next().is_none()) else {
+                continue;
+            };
             let was_in_run = runs.owns(page);
             if !runs.detector.join(page, block) {
                 continue;

@@ -72,12 +72,14 @@ impl Memory {
         }
     }
 
-    /// The victim, by looking at every page: the LRU ends again and again, and of all others the least valuable.
+    /// The victim, by looking at every page: the LRU ends again and again, and of all others the
+    /// least valuable.
     fn least_valuable(&self, policy: &mut Tip2) -> Page {
         let context = context!(self);
-        let [mut queue, mut runs] =
-            [Class::Random, Class::Sequential].map(|class| policy.desk.lists.oldest_first(class).collect::<Vec<Page>>());
-        let value = |policy: &Tip2, page| policy.hints.best_use(page, &policy.desk, &context).map_or(0.0, |(_, value)| value);
+        let [mut queue, mut runs] = [Class::Random, Class::Sequential]
+            .map(|class| policy.desk.lists.oldest_first(class).collect::<Vec<Page>>());
+        let value =
+            |policy: &Tip2, page| policy.hints.best_use(page, &policy.desk, &context).map_or(0.0, |(_, value)| value);
         let mut others: Vec<(f64, Page)> = (self.table.pages())
             .filter(|page| !queue.contains(page) && !runs.contains(page))
             .map(|page| (value(policy, page), page))
@@ -85,7 +87,8 @@ impl Memory {
         loop {
             others.sort_by(|a, b| a.0.total_cmp(&b.0));
             let least = others.first().map_or(f64::INFINITY, |other| other.0);
-            let Some((declared, page)) = self.end(policy, &queue, &runs).filter(|&(declared, _)| declared <= least) else {
+            let Some((declared, page)) = self.end(policy, &queue, &runs).filter(|&(declared, _)| declared <= least)
+            else {
                 return others[0].1;
             };
             queue.retain(|&it| it != page);

@@ -1,4 +1,5 @@
-//! Application control: which of a program's own pages goes, as it advised (002 section 3; the paper's ACM).
+//! Application control: which of a program's own pages goes, as it advised (002 section 3; the
+//! paper's ACM).
 //!
 //! ```text
 //! new_block(b):         to the newest end of its level: that of its file's long-term priority
@@ -7,9 +8,9 @@
 //! set_priority, set_temporary_priority:   pages that move go to the end of their new level where they are replaced later
 //! ```
 //!
-//! A page belongs to the program that loaded it (one that nobody waited for: to the first that references it), whether that
-//! program manages its pages or not (a *manager* here is the paper's: a program that does). What it loaded before it became one
-//! joins level 0.
+//! A page belongs to the program that loaded it (one that nobody waited for: to the first that
+//! references it), whether that program manages its pages or not (a *manager* here is the paper's:
+//! a program that does). What it loaded before it became one joins level 0.
 
 use crate::advice::{Advice, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 use crate::event::{LevelOrder, Refusal};
@@ -18,7 +19,8 @@ use crate::policy::Partition;
 use crate::policy::list::{Chain, Links};
 use crate::table::{FastMap, Table};
 
-/// Overrulings after which both counts are halved: what a program does now weighs more than what it did long ago.
+/// Overrulings after which both counts are halved: what a program does now weighs more than what it
+/// did long ago.
 const OVERRULINGS_REMEMBERED_MAX: u64 = 4096;
 /// The number of the level of priority 0, which every manager has.
 const LEVEL_ZERO: u8 = 0;
@@ -106,7 +108,8 @@ impl Manager {
         self.lowest_first.iter().copied().find(|&level| self.levels[level as usize].priority == priority)
     }
 
-    /// The level of this priority, made if need be: in place of one that says nothing where there are as many as may be.
+    /// The level of this priority, made if need be: in place of one that says nothing where there
+    /// are as many as may be.
     fn make_level(&mut self, priority: i32) -> Result<u8, Refusal> {
         if let Some(level) = self.level(priority) {
             return Ok(level);
@@ -247,7 +250,8 @@ impl Control {
         }
     }
 
-    /// The page to give up, where the allocation would give up this one; `mistaken` if that is for a block whose placeholder names it.
+    /// The page to give up, where the allocation would give up this one; `mistaken` if that is for
+    /// a block whose placeholder names it.
     pub fn replace_block(&self, candidate: Page, mistaken: bool, can_go: impl Fn(Page) -> bool) -> Page {
         let Some(manager) = self.manager(self.records[candidate as usize].manager) else { return candidate };
         if mistaken && self.revocation.is_due(manager.judged.after_mistake()) {
@@ -277,7 +281,8 @@ impl Control {
         judged.overrulings += 1;
     }
 
-    /// A decision of the page's manager was wrong: a block that it gave up instead of another is missed.
+    /// A decision of the page's manager was wrong: a block that it gave up instead of another is
+    /// missed.
     pub fn placeholder_used(&mut self, page: Page) {
         let number = self.records[page as usize].manager;
         let Some(manager) = self.managers.get_mut(number as usize).and_then(Option::as_mut) else { return };
@@ -342,8 +347,9 @@ impl Control {
         Ok(Answer::Taken)
     }
 
-    /// The reader's number among the managers; it becomes one if need be, and what it loaded joins level 0. A first call goes
-    /// through whenever this does, as a new manager is at none of its own limits.
+    /// The reader's number among the managers; it becomes one if need be, and what it loaded joins
+    /// level 0. A first call goes through whenever this does, as a new manager is at none of
+    /// its own limits.
     fn manage(&mut self, reader: ReaderId) -> Result<u8, Refusal> {
         let number = self.number_of(reader);
         if number != NONE {
@@ -397,8 +403,8 @@ impl Control {
         self.records.get(page as usize).is_some_and(|record| record.manager == number)
     }
 
-    /// Moves a manager's pages to a level, to the end where they are replaced later, in LRU order among themselves. Those that
-    /// are there already stay where they are.
+    /// Moves a manager's pages to a level, to the end where they are replaced later, in LRU order
+    /// among themselves. Those that are there already stay where they are.
     fn move_to(&mut self, level: u8, temporary: bool, mut pages: Vec<Page>) {
         self.sort(&mut pages);
         let number = pages.first().map_or(NONE, |&page| self.records[page as usize].manager);
@@ -462,7 +468,8 @@ impl Control {
         self.records[page as usize].manager = NONE;
     }
 
-    /// Checks that each page of a manager is on one level, that of its file unless its priority is temporary.
+    /// Checks that each page of a manager is on one level, that of its file unless its priority is
+    /// temporary.
     pub fn check(&self, pages: &[Page], table: &Table) {
         let mut on_levels = 0;
         for (manager, number) in self.managers.iter().zip(0..) {

@@ -1,8 +1,10 @@
-//! Two-level replacement (002 section 2): whose page goes is decided here, which of that program's pages in `control`.
+//! Two-level replacement (002 section 2): whose page goes is decided here, which of that program's
+//! pages in `control`.
 //!
-//! Shared by `lru-sp`, `lru-s` and `alloc-lru`, which differ in what is remembered of an overruling. The paper's two kernel
-//! modules are two files: BUF, the allocation, is this one; ACM, which acts for the programs, is `control`. The five calls
-//! between them have the paper's names, less their prefixes: `new_block`, `block_gone`, `block_accessed`, `replace_block`,
+//! Shared by `lru-sp`, `lru-s` and `alloc-lru`, which differ in what is remembered of an
+//! overruling. The paper's two kernel modules are two files: BUF, the allocation, is this one; ACM,
+//! which acts for the programs, is `control`. The five calls between them have the paper's names,
+//! less their prefixes: `new_block`, `block_gone`, `block_accessed`, `replace_block`,
 //! `placeholder_used`.
 //!
 //! # Worked example: `lru-sp`, three pages, oldest first
@@ -30,8 +32,8 @@ use placeholders::Placeholders;
 /// What is remembered when a manager overrules.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// The candidate and the page that goes in its place change places in the list: who knows better is not asked again at
-    /// once for the page it kept.
+    /// The candidate and the page that goes in its place change places in the list: who knows
+    /// better is not asked again at once for the page it kept.
     pub swaps: bool,
     /// What would be there under LRU is remembered: who knows worse pays for it.
     pub placeholders: bool,
@@ -55,7 +57,8 @@ impl TwoLevel {
         }
     }
 
-    /// The page a placeholder of the missing block names, else the oldest; and whether it is the former.
+    /// The page a placeholder of the missing block names, else the oldest; and whether it is the
+    /// former.
     fn due(&self, context: &Context<'_>, need: Need) -> Option<(Page, bool)> {
         let named = need.missing.and_then(|block| self.placeholders.of(block));
         if let Some(page) = named.filter(|&page| context.table.can_go(page)) {

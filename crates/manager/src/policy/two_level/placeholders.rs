@@ -1,16 +1,20 @@
 //! Placeholders: of a page that LRU would have kept, and a manager did not, where it would be.
 //!
-//! A placeholder names a block that went and a page that is here, whose place in the list would be the block's under LRU. As
-//! there is one such block at a place at most, there are never more placeholders than pages, and no limit is needed.
+//! A placeholder names a block that went and a page that is here, whose place in the list would be
+//! the block's under LRU. As there is one such block at a place at most, there are never more
+//! placeholders than pages, and no limit is needed.
 //!
 //! # Where this differs from the paper
-//! Its text has a placeholder point to a page, and does not say what becomes of it. Here it belongs to that page's *place*:
-//! - It ends when it is used, when its block comes, when the page is referenced, and when the page goes as the candidate:
-//!   LRU would have given up the block then.
-//! - When the page goes because its manager preferred another, the other one takes the place, and the placeholder with it. If
-//!   it ended there, a program could be wrong twice and pay once: the second time, somebody else's page would go.
-//! - A block that LRU would not have either leaves none. So the list with each placeholder's block in its page's stead is
-//!   LRU's own list, and no program that does not advise loses a page which LRU would let it keep (tests/advice.rs).
+//! Its text has a placeholder point to a page, and does not say what becomes of it. Here it belongs
+//! to that page's *place*:
+//! - It ends when it is used, when its block comes, when the page is referenced, and when the page
+//!   goes as the candidate: LRU would have given up the block then.
+//! - When the page goes because its manager preferred another, the other one takes the place, and
+//!   the placeholder with it. If it ended there, a program could be wrong twice and pay once: the
+//!   second time, somebody else's page would go.
+//! - A block that LRU would not have either leaves none. So the list with each placeholder's block
+//!   in its page's stead is LRU's own list, and no program that does not advise loses a page which
+//!   LRU would let it keep (tests/advice.rs).
 
 use crate::ids::{Block, Page};
 use crate::table::{FastMap, Table};

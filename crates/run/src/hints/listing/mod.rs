@@ -1,18 +1,24 @@
-//! Readahead across files: a program that says nothing often reads the files of a directory one after the other, as the
-//! directory lists them (`find`, `os.listdir`) or by their names (a shell's `*`). Then the files that come next are the sequence.
+//! Readahead across files: a program that says nothing often reads the files of a directory one
+//! after the other, as the directory lists them (`find`, `os.listdir`) or by their names (a shell's
+//! `*`). Then the files that come next are the sequence.
 //!
-//! A *visit* is a read of a file's beginning, whichever process reads. [`NEIGHBOURS_MIN`] visits to neighbours, in one of the
-//! two orders, are a *run*. It tells of the files that come next, twice as many as were read: six at first, eighteen when
-//! those were read. With a visit elsewhere, or too many files passed over, it ends, and what it told is withdrawn. Where all
-//! visits so far are to names of one kind (`*.c`), those of other kinds do not count as passed over, until one is read.
+//! A *visit* is a read of a file's beginning, whichever process reads. [`NEIGHBOURS_MIN`] visits to
+//! neighbours, in one of the two orders, are a *run*. It tells of the files that come next, twice
+//! as many as were read: six at first, eighteen when those were read. With a visit elsewhere, or
+//! too many files passed over, it ends, and what it told is withdrawn. Where all visits so far are
+//! to names of one kind (`*.c`), those of other kinds do not count as passed over, until one is
+//! read.
 //!
-//! A run that came to the end of its directory goes on in the next one whose first file is read, whichever that is: so much is
-//! known of a walk. One that ended before says how far the next one may look: no further than that, until it is well past it.
+//! A run that came to the end of its directory goes on in the next one whose first file is read,
+//! whichever that is: so much is known of a walk. One that ended before says how far the next one
+//! may look: no further than that, until it is well past it.
 //!
-//! The directory is listed once it has had visits enough, by a thread, and only where [`WAITS_MIN`] waited for their device: a
-//! program that finds all in memory has nothing to gain. All this is a guess, and has the window of one.
+//! The directory is listed once it has had visits enough, by a thread, and only where [`WAITS_MIN`]
+//! waited for their device: a program that finds all in memory has nothing to gain. All this is a
+//! guess, and has the window of one.
 //!
-//! Visits that are in no run are counted by [`unordered`]: where there are many, all files come some time.
+//! Visits that are in no run are counted by [`unordered`]: where there are many, all files come
+//! some time.
 
 mod names;
 mod run;
@@ -32,17 +38,20 @@ use unordered::{Rest, Step, Unordered};
 
 use crate::host::Listed;
 
-/// Visits to neighbours that are a run: of three files read in a random order of a thousand, one in 170,000 is one by chance.
+/// Visits to neighbours that are a run: of three files read in a random order of a thousand, one in
+/// 170,000 is one by chance.
 const NEIGHBOURS_MIN: usize = 3;
 /// Of these visits, those that waited for their device: one alone may have waited for a processor.
 const WAITS_MIN: usize = 2;
 /// Files that a run may pass over: threads that share the work are some files out of order.
 const HOLES_MAX: usize = 8;
-/// Files between two samples that are a run's: of three in a random order of a thousand, one in 1,800 is one by chance.
+/// Files between two samples that are a run's: of three in a random order of a thousand, one in
+/// 1,800 is one by chance.
 const BETWEEN_SAMPLES_MAX: usize = 32;
 /// Files told of and not yet come to: twice as many as the manager looks up at once.
 const AHEAD_MAX: usize = 512;
-/// Directories watched at one time, and the names in them: those visited last. Some 100 MB of names.
+/// Directories watched at one time, and the names in them: those visited last. Some 100 MB of
+/// names.
 const DIRECTORIES_MAX: usize = 1024;
 const NAMES_MAX: usize = 1 << 21;
 
@@ -92,7 +101,8 @@ impl Listings {
         self.visit(file, waited, false);
     }
 
-    /// The same of one that was met by chance, for the program has had to wait for it: others may have been read before it.
+    /// The same of one that was met by chance, for the program has had to wait for it: others may
+    /// have been read before it.
     pub fn met(&mut self, file: &Path) {
         self.visit(file, true, true);
     }
@@ -172,7 +182,8 @@ impl Listings {
         }
     }
 
-    /// A run may have begun in this directory. One that was elsewhere, and not at its end, is taken to be over.
+    /// A run may have begun in this directory. One that was elsewhere, and not at its end, is taken
+    /// to be over.
     fn begin(&mut self, path: &Path) {
         let Some(Directory { run: Some(_), .. }) = self.directories.get(path) else { return };
         if self.current != path {
@@ -275,7 +286,8 @@ impl Listings {
         self.directories.values_mut().filter_map(|it| it.run.as_mut()).for_each(Run::withdrawn);
     }
 
-    /// The next source of which all that was told before is to be withdrawn: asked before [`Listings::next_found`].
+    /// The next source of which all that was told before is to be withdrawn: asked before
+    /// [`Listings::next_found`].
     pub fn next_withdrawn(&mut self) -> Option<Source> {
         self.withdrawn.pop()
     }
@@ -304,7 +316,8 @@ impl Directory {
         Some(Step { counts: waited || was_told, back: [now[0] < listed, now[1] < sorted] })
     }
 
-    /// The next file neither read nor told of, of the kind of those that were read: it is told of now.
+    /// The next file neither read nor told of, of the kind of those that were read: it is told of
+    /// now.
     fn next_unread(&mut self) -> Option<&OsStr> {
         let Listing::Known(names) = &self.listing else { return None };
         let is_kind = |name: &OsStr| self.kind.as_ref().is_none_or(|kind| kind.has(name));

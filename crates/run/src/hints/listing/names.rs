@@ -17,7 +17,8 @@ impl Order {
     pub const ALL: [Order; 2] = [Order::Listed, Order::Sorted];
 }
 
-/// What tells the files of one directory apart that a program reads (`*.c`) from those that it passes over.
+/// What tells the files of one directory apart that a program reads (`*.c`) from those that it
+/// passes over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     hidden: bool,

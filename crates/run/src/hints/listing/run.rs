@@ -11,7 +11,8 @@ use super::{AHEAD_MAX, BETWEEN_SAMPLES_MAX, HOLES_MAX, NEIGHBOURS_MIN};
 pub enum Visit {
     /// It goes on.
     InOrder,
-    /// It neither goes on nor ends: a file read again, or one that was not there when the directory was listed.
+    /// It neither goes on nor ends: a file read again, or one that was not there when the directory
+    /// was listed.
     Aside,
     /// The order does not hold.
     OutOfOrder,
@@ -53,8 +54,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run that the last visits are, if they are neighbours in one of the orders: among all files, or those of this kind. If they
-    /// are samples, they need but be near.
+    /// The run that the last visits are, if they are neighbours in one of the orders: among all
+    /// files, or those of this kind. If they are samples, they need but be near.
     pub fn find(
         names: &Names,
         recent: &VecDeque<(Box<OsStr>, bool)>,
@@ -76,7 +77,8 @@ impl Run {
         })
     }
 
-    /// The run that goes on in this directory as it did in the one before it, if the visits are the first files of it.
+    /// The run that goes on in this directory as it did in the one before it, if the visits are the
+    /// first files of it.
     pub fn go_on(habit: Habit, names: &Names, recent: &VecDeque<(Box<OsStr>, bool)>) -> Option<Run> {
         let (start, first) = names.next(habit.order, 0, habit.kind.as_ref())?;
         let begins = visits(recent).next() == Some(first);
@@ -150,8 +152,8 @@ impl Run {
         Visit::InOrder
     }
 
-    /// The next file to be told of, as far ahead as the run may look by now. Where the last one gave out, it stops until it
-    /// has come as much further as makes a run.
+    /// The next file to be told of, as far ahead as the run may look by now. Where the last one
+    /// gave out, it stops until it has come as much further as makes a run.
     pub fn tell<'a>(&mut self, names: &'a Names, last_read: Option<usize>) -> Option<&'a OsStr> {
         let earned = (2 * (self.read_before + self.read)).min(AHEAD_MAX);
         let last_read = last_read.filter(|&last| self.read < last + NEIGHBOURS_MIN);

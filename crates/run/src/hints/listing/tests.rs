@@ -10,7 +10,8 @@ fn directory(names: &[String]) -> Vec<Listed> {
     names.iter().map(entry).collect()
 }
 
-/// A reader of `/d`, and what it is told: names, in the order of telling, and how often all was withdrawn.
+/// A reader of `/d`, and what it is told: names, in the order of telling, and how often all was
+/// withdrawn.
 #[derive(Default)]
 struct Reader {
     listings: Listings,
@@ -287,7 +288,8 @@ fn some_files_of_each_directory_are_the_habit_soon() {
 fn runs_side_by_side() {
     let mut walker = Walker::of_files(100);
     let told: usize = (0..100).map(|file| walker.visit(0, file) + walker.visit(1, file)).sum();
-    // As the second began, the first one seemed to be over after three files: the second looks further once it has read six.
+    // As the second began, the first one seemed to be over after three files: the second looks further
+    // once it has read six.
     assert_eq!(told, 97 + 94);
 }
 

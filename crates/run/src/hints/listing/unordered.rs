@@ -1,12 +1,15 @@
-//! Directories whose files are read in no order, as a loader reads its samples: all of them come, and nobody knows which comes next.
+//! Directories whose files are read in no order, as a loader reads its samples: all of them come,
+//! and nobody knows which comes next.
 //!
-//! What was read so says how much of the rest may be brought: as many files as were read, and the more the greater a part of all they
-//! are; a tenth, twice as many, a quarter, all. A program that stops has brought no more in vain. They are told of [`BATCH`] at a time,
-//! by their inodes, for a disk's arm to sweep over them.
+//! What was read so says how much of the rest may be brought: as many files as were read, and the
+//! more the greater a part of all they are; a tenth, twice as many, a quarter, all. A program that
+//! stops has brought no more in vain. They are told of [`BATCH`] at a time, by their inodes, for a
+//! disk's arm to sweep over them.
 //!
-//! Directories beside each other (a folder for each class) are one *group*: what is read in any of them counts, and those from which
-//! something was read are brought from. In no order means that of the steps from file to file within a directory enough lead back, as it
-//! is listed and by name: who reads every tenth file in order goes on so, and needs none of the others.
+//! Directories beside each other (a folder for each class) are one *group*: what is read in any of
+//! them counts, and those from which something was read are brought from. In no order means that of
+//! the steps from file to file within a directory enough lead back, as it is listed and by name:
+//! who reads every tenth file in order goes on so, and needs none of the others.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +20,13 @@ const READ_MIN: usize = 32;
 const BATCH: usize = 64;
 /// For each file read one may be told of, and so many times the part of all files that were read.
 const TOLD_BY_PART: usize = 8;
-/// One step in so many must lead back in each order: one in two does by chance, and fewer than 8 of 32 once in 1,000 times.
+/// One step in so many must lead back in each order: one in two does by chance, and fewer than 8 of
+/// 32 once in 1,000 times.
 const BACK_PART: usize = 4;
 /// Groups watched at one time: those visited last.
 const GROUPS_MAX: usize = 16;
-/// Visits elsewhere after which a program is taken to be through with a group: as many as there are in a small epoch of another one.
+/// Visits elsewhere after which a program is taken to be through with a group: as many as there are
+/// in a small epoch of another one.
 const LEFT_AFTER: u64 = 512;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,7 +92,8 @@ pub struct Step {
 
 #[derive(Default)]
 struct Group {
-    /// Files that were found in it; more than there are where a directory was forgotten and found again.
+    /// Files that were found in it; more than there are where a directory was forgotten and found
+    /// again.
     files: usize,
     read: usize,
     back: [usize; 2],
@@ -152,7 +158,8 @@ impl Unordered {
         self.groups.get(group).is_some_and(|group| group.told > 0)
     }
 
-    /// A file was read, wherever. Forgets groups that are read from no more; returns whether any of their files were told of.
+    /// A file was read, wherever. Forgets groups that are read from no more; returns whether any of
+    /// their files were told of.
     pub fn leave(&mut self) -> bool {
         self.visits += 1;
         let visits = self.visits;

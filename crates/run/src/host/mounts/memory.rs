@@ -1,7 +1,9 @@
-//! What earlier runs found out of mounts, so that it need not be asked again: one small file beside the profiles.
+//! What earlier runs found out of mounts, so that it need not be asked again: one small file beside
+//! the profiles.
 //!
-//! A mount is known by a number that the kernel gives to no other one until it is started anew (Linux 6.8; before, nothing is
-//! remembered). What a daemon behind it does may change: what was found is believed for a day.
+//! A mount is known by a number that the kernel gives to no other one until it is started anew
+//! (Linux 6.8; before, nothing is remembered). What a daemon behind it does may change: what was
+//! found is believed for a day.
 
 use std::ffi::{CString, OsStr};
 use std::fs;
@@ -101,7 +103,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// In this directory, which need not be there yet. None where the kernel does not say when it was started.
+    /// In this directory, which need not be there yet. None where the kernel does not say when it
+    /// was started.
     pub fn at(directory: PathBuf) -> Option<Self> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
         Some(Memory { directory, boot })

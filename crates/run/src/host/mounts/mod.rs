@@ -1,13 +1,16 @@
 //! What may be read ahead on which mount.
 //!
-//! On a device of this machine, everything. On what lies behind a network or a daemon, reading ahead can cost more than it gains:
-//! most FUSE file systems empty a file's page cache at each open, so that what was brought before the program opens the file is
-//! brought twice; some have one stream for each open file, and requests out of order make it begin anew; and what is brought may be
-//! paid for. So until such a mount has shown what it is, only names are looked up ahead there, and of files that the program has
-//! open what it discloses itself, one request at a time at first ([`foresee_manager::Event::Caution`]).
+//! On a device of this machine, everything. On what lies behind a network or a daemon, reading
+//! ahead can cost more than it gains: most FUSE file systems empty a file's page cache at each
+//! open, so that what was brought before the program opens the file is brought twice; some have one
+//! stream for each open file, and requests out of order make it begin anew; and what is brought may
+//! be paid for. So until such a mount has shown what it is, only names are looked up ahead there,
+//! and of files that the program has open what it discloses itself, one request at a time at first
+//! ([`foresee_manager::Event::Caution`]).
 //!
-//! One small file is read and opened again ([`probe`]). If its bytes are still near, small files are brought ahead there, whole.
-//! If programs wait for what was brought nevertheless, as long as for what was not, that ends.
+//! One small file is read and opened again ([`probe`]). If its bytes are still near, small files
+//! are brought ahead there, whole. If programs wait for what was brought nevertheless, as long as
+//! for what was not, that ends.
 //!
 //! What was found is remembered with the mount ([`memory`]).
 
@@ -28,21 +31,23 @@ pub use table::{Kind, Mount, Table};
 use super::residency::BLOCK_BYTES;
 use crate::names::Identity;
 
-/// What small is: files up to this are brought whole. A few round trips' worth on most networks, and what the kernel's own
-/// readahead brings at once.
+/// What small is: files up to this are brought whole. A few round trips' worth on most networks,
+/// and what the kernel's own readahead brings at once.
 pub const SMALL_FILE_BYTES: u64 = 256 << 10;
-/// Files that may be asked until one says something, and that must say that nothing stays: a read that was quick by chance is
-/// rare, one that was slow because much else was asked for is not.
+/// Files that may be asked until one says something, and that must say that nothing stays: a read
+/// that was quick by chance is rare, one that was slow because much else was asked for is not.
 const PROBES_MAX: u32 = 8;
 const REFUSALS: u32 = 3;
 /// Files that must say that the daemon has the bytes itself: it is by their times that they say it.
 const NEARER: u32 = 2;
-/// Reads of what was brought, after which it is seen whether that pays, and how many of them may have waited.
+/// Reads of what was brought, after which it is seen whether that pays, and how many of them may
+/// have waited.
 const READS: u32 = 32;
 const WAITED_MAX: u32 = READS / 4;
 
-/// A directory is listed so quickly, and so much an entry, by a daemon that has its entries; a network is slower. So many directories
-/// that are not say that the mount does not keep them: one may have been slow because much else was asked for.
+/// A directory is listed so quickly, and so much an entry, by a daemon that has its entries; a
+/// network is slower. So many directories that are not say that the mount does not keep them: one
+/// may have been slow because much else was asked for.
 const LISTING_NEAR: Duration = Duration::from_millis(2);
 const LISTING_NEAR_ENTRY: Duration = Duration::from_micros(10);
 const LISTED_ANEW: u32 = 2;
@@ -69,7 +74,8 @@ impl Conduct {
         matches!(self, Conduct::Free | Conduct::SmallFiles)
     }
 
-    /// Blocks of the longest file that is brought ahead though its reader said nothing of it; None if any is.
+    /// Blocks of the longest file that is brought ahead though its reader said nothing of it; None
+    /// if any is.
     pub fn file_blocks_max(self) -> Option<u64> {
         match self {
             Conduct::Free => None,
@@ -95,7 +101,8 @@ struct Known {
     waited: u32,
     /// What was brought was waited for: it is not done any more.
     stopped: bool,
-    /// Whether a directory that was listed is listed anew without asking whoever has it; and directories that said that it is not.
+    /// Whether a directory that was listed is listed anew without asking whoever has it; and
+    /// directories that said that it is not.
     keeps_listings: Option<bool>,
     listed_anew: u32,
     /// What an earlier run found out, or what the kernel knows the mount by.
@@ -182,7 +189,8 @@ pub struct Answer {
     number: Option<u64>,
     /// An earlier run asked already,
     remembered: Option<Remembered>,
-    /// or else this was found, and how long a read takes of what is not near; None if the file could not be read.
+    /// or else this was found, and how long a read takes of what is not near; None if the file
+    /// could not be read.
     found: Option<(Finding, Duration)>,
 }
 
@@ -271,15 +279,15 @@ impl Mounts {
         }
     }
 
-    /// Whether a read of what had been brought ahead there took as long as one of what had not; `waited` says what is known where
-    /// the latter is not.
+    /// Whether a read of what had been brought ahead there took as long as one of what had not;
+    /// `waited` says what is known where the latter is not.
     pub fn is_far(&self, dev: u64, took: Duration, waited: bool) -> bool {
         let far = self.of_dev.get(&dev).and_then(|known| known.far);
         waited && far.is_none_or(|far| took * NEARER_MIN > far)
     }
 
-    /// A program read what had been brought ahead, and it was far nevertheless or not. Returns whether something else may be done
-    /// there now.
+    /// A program read what had been brought ahead, and it was far nevertheless or not. Returns
+    /// whether something else may be done there now.
     pub fn read(&mut self, dev: u64, waited: bool) -> bool {
         let Some(known) = self.of_dev.get_mut(&dev).filter(|known| known.conduct() == Conduct::SmallFiles) else {
             return false;
@@ -294,7 +302,8 @@ impl Mounts {
         known.stopped
     }
 
-    /// Whether a program that lists a directory there after us has it from nearby; None if that is to be found out.
+    /// Whether a program that lists a directory there after us has it from nearby; None if that is
+    /// to be found out.
     pub fn keeps_listings(&mut self, dev: u64, path: &Path) -> Option<bool> {
         let known = self.known(dev, path);
         if known.mount.kind == Kind::Foreign { known.keeps_listings } else { Some(true) }

@@ -1,4 +1,5 @@
-//! What a foreign mount does with a file's bytes when the file is opened again: asked of one small file, by opening it twice.
+//! What a foreign mount does with a file's bytes when the file is opened again: asked of one small
+//! file, by opening it twice.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -10,7 +11,8 @@ use super::super::open::{Opened, open_to_read};
 use super::Kind;
 use crate::names::Identity;
 
-/// Files larger than this are not asked: some mounts are asked more than once, and what is read may be paid for.
+/// Files larger than this are not asked: some mounts are asked more than once, and what is read may
+/// be paid for.
 pub const PROBE_BYTES_MAX: u64 = 16 << 10;
 /// A first read that is quicker came from somewhere near, and the second cannot be much quicker.
 const SLOW_MIN: Duration = Duration::from_millis(1);
@@ -32,8 +34,8 @@ pub enum Finding {
     Unclear,
 }
 
-/// Reads the file, opens it anew, and sees what that costs. Where anything is gained here at all, what was read is not lost.
-/// Returns also how long a read takes of what is not near.
+/// Reads the file, opens it anew, and sees what that costs. Where anything is gained here at all,
+/// what was read is not lost. Returns also how long a read takes of what is not near.
 pub fn probe(path: &Path, identity: Identity) -> io::Result<(Finding, Duration)> {
     let open = || Ok::<_, io::Error>(Opened::new(open_to_read(path, Some(identity))?, Kind::Foreign));
     let timed = |opened: &Opened| {

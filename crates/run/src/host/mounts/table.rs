@@ -1,4 +1,5 @@
-//! Which mounts there are, as `/proc/self/mountinfo` tells: no file system is asked, so that none can keep us waiting.
+//! Which mounts there are, as `/proc/self/mountinfo` tells: no file system is asked, so that none
+//! can keep us waiting.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,13 +9,16 @@ use std::path::{Path, PathBuf};
 /// What a file system is to whoever reads ahead on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// On a device of this machine, or served by foresee itself; its pages stay until memory is short.
+    /// On a device of this machine, or served by foresee itself; its pages stay until memory is
+    /// short.
     Local,
     /// As local, but the kernel must be asked by mincore which pages are there.
     Overlay,
-    /// In memory, or made up by the kernel as it is read: there is nothing to bring, and some of it changes by being read.
+    /// In memory, or made up by the kernel as it is read: there is nothing to bring, and some of it
+    /// changes by being read.
     Memory,
-    /// Behind a network or a daemon: what an open, a read and a second read cost there is not known.
+    /// Behind a network or a daemon: what an open, a read and a second read cost there is not
+    /// known.
     Foreign,
 }
 
@@ -95,8 +99,8 @@ impl Table {
         Table(text.split(|&byte| byte == b'\n').filter_map(mount).collect())
     }
 
-    /// The mount of a file of this device number and path. Some file systems (btrfs, overlays of several) give files other
-    /// numbers than their mount has; then the path tells.
+    /// The mount of a file of this device number and path. Some file systems (btrfs, overlays of
+    /// several) give files other numbers than their mount has; then the path tells.
     pub fn of(&self, dev: u64, path: &Path) -> Option<&Mount> {
         let of_dev = self.0.iter().filter(|mount| mount.dev == dev);
         let by_dev = of_dev.max_by_key(|mount| (path.starts_with(&mount.point), mount.point.as_os_str().len()));

@@ -1,7 +1,8 @@
 //! Those who wait for an answer before they access a file.
 //!
-//! A group of the class pre-content. Who asks for bytes of a file waits until the group's owner has answered, or until the
-//! group is closed, however its owner ended. So each [`Access`] is answered at the latest when it is dropped.
+//! A group of the class pre-content. Who asks for bytes of a file waits until the group's owner has
+//! answered, or until the group is closed, however its owner ended. So each [`Access`] is answered
+//! at the latest when it is dropped.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -26,7 +27,8 @@ impl Accesses {
     /// Asked about nothing yet.
     ///
     /// # Errors
-    /// EPERM without root; EINVAL where the kernel is older than 6.13, or built without permission events.
+    /// EPERM without root; EINVAL where the kernel is older than 6.13, or built without permission
+    /// events.
     pub fn new() -> io::Result<Self> {
         // The queue holds those who wait, so it needs no other limit than the machine's on threads.
         let limits = libc::FAN_UNLIMITED_QUEUE | libc::FAN_UNLIMITED_MARKS;
@@ -35,7 +37,8 @@ impl Accesses {
         Group::new(libc::FAN_CLASS_PRE_CONTENT | limits | report, files).map(Accesses)
     }
 
-    /// Asks to be asked about all files of the file system that holds this path, through whichever mount they are reached.
+    /// Asks to be asked about all files of the file system that holds this path, through whichever
+    /// mount they are reached.
     ///
     /// # Errors
     /// EOPNOTSUPP where the file system does not ask; EINVAL where the kernel is older than 6.14.
@@ -91,7 +94,8 @@ pub struct Access<'g> {
     group: &'g Group,
     /// The thread, or 0 if it is in no process namespace of ours.
     pub thread: u32,
-    /// The file, open to be read. None if the kernel could not open it for us; the access was refused then.
+    /// The file, open to be read. None if the kernel could not open it for us; the access was
+    /// refused then.
     pub file: Option<File>,
     /// What of the file; None if the kernel does not tell.
     pub range: Option<Range>,
@@ -103,7 +107,8 @@ impl Access<'_> {
     pub fn answer(&mut self) {
         if let Some(file) = self.file.as_ref().filter(|_| !self.answered) {
             let response = libc::fanotify_response { fd: file.as_raw_fd(), response: libc::FAN_ALLOW };
-            // SAFETY: the structure lives through the call. It fails only if there is nobody left to be answered.
+            // SAFETY: the structure lives through the call. It fails only if there is nobody left to be
+            // answered.
             unsafe { libc::write(self.group.fd(), (&raw const response).cast(), size_of_val(&response)) };
         }
         self.answered = true;

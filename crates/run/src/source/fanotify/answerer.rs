@@ -1,8 +1,9 @@
-//! The thread that answers. Everybody on the recorded file systems waits for it, so it waits for nobody.
+//! The thread that answers. Everybody on the recorded file systems waits for it, so it waits for
+//! nobody.
 //!
-//! It looks at those who wait while they do (afterwards they may be gone), lets them go on, and only then finds names
-//! and hands over what it saw. If nobody takes that, it is lost, and counted. It touches no file that it could be asked about:
-//! not even standard error, which may be one.
+//! It looks at those who wait while they do (afterwards they may be gone), lets them go on, and
+//! only then finds names and hands over what it saw. If nobody takes that, it is lost, and counted.
+//! It touches no file that it could be asked about: not even standard error, which may be one.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -60,8 +61,8 @@ impl Answerer {
                 }
                 self.family.take(change);
             }
-            // Who is not recorded goes on at once. The others go on together: each answer wakes all who wait, who would each time
-            // look for theirs in vain.
+            // Who is not recorded goes on at once. The others go on together: each answer wakes all who wait,
+            // who would each time look for theirs in vain.
             let mut seen = Vec::with_capacity(accesses.len());
             for access in accesses {
                 if access.file.is_none() {

@@ -1,7 +1,9 @@
-//! What a thread that waits is about to do with the bytes: the kernel asks alike for reads, writes and mappings.
+//! What a thread that waits is about to do with the bytes: the kernel asks alike for reads, writes
+//! and mappings.
 //!
-//! `/proc/THREAD/syscall` tells the system call it is in. A call that is not known to write or to do neither counts
-//! as a read; so do requests of io_uring and libaio, of which nothing tells what they are.
+//! `/proc/THREAD/syscall` tells the system call it is in. A call that is not known to write or to
+//! do neither counts as a read; so do requests of io_uring and libaio, of which nothing tells what
+//! they are.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -36,7 +38,8 @@ struct Call {
 /// Looks at the calls threads wait in.
 #[derive(Default)]
 pub struct Calls {
-    /// What tells a thread's call, kept open: to look again is a third of the price. It ends with the thread, whoever gets its number.
+    /// What tells a thread's call, kept open: to look again is a third of the price. It ends with
+    /// the thread, whoever gets its number.
     files: HashMap<u32, File>,
 }
 
@@ -85,8 +88,8 @@ pub fn span(calls: &mut Calls, thread: u32, file: &File, range: Range) -> Option
         }
         Doing::Reads => {
             let bytes = size.min(range.offset.saturating_add(range.bytes)).checked_sub(range.offset)?;
-            // Whether a read that begins on the last page begins beyond the last byte, as the one that finds the end of a file
-            // does, the page does not tell.
+            // Whether a read that begins on the last page begins beyond the last byte, as the one that finds
+            // the end of a file does, the page does not tell.
             let begins = || call.and_then(|call| call.position(thread));
             let is_last = range.offset + PAGE_BYTES > size;
             let span = Span { write: false, offset: range.offset, bytes };

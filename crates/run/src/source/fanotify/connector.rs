@@ -1,6 +1,8 @@
-//! Births and deaths of threads, as the kernel's process connector tells them (netlink; linux/cn_proc.h).
+//! Births and deaths of threads, as the kernel's process connector tells them (netlink;
+//! linux/cn_proc.h).
 //!
-//! A fork is told before the child runs, so whoever waits for an answer of ours is known once all that was told is taken.
+//! A fork is told before the child runs, so whoever waits for an answer of ours is known once all
+//! that was told is taken.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -49,10 +51,12 @@ impl Connector {
     /// Begins to listen.
     ///
     /// # Errors
-    /// If the kernel does not tell: without root, in a container, or built without CONFIG_PROC_EVENTS (ENOTSUP).
+    /// If the kernel does not tell: without root, in a container, or built without
+    /// CONFIG_PROC_EVENTS (ENOTSUP).
     pub fn new() -> io::Result<Self> {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: each structure lives through its call and has the size that is said; the descriptor is ours alone.
+        // SAFETY: each structure lives through its call and has the size that is said; the descriptor is
+        // ours alone.
         unsafe {
             let fd = libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_CONNECTOR);
             if fd < 0 {
@@ -78,7 +82,8 @@ impl Connector {
         }
     }
 
-    /// Waits to be told that we are told. What others made it tell may come before that, and is of a time before our own.
+    /// Waits to be told that we are told. What others made it tell may come before that, and is of
+    /// a time before our own.
     fn is_answered(&self) -> bool {
         let begun = Instant::now();
         while let Some(left) = ANSWER_MAX.checked_sub(begun.elapsed()) {

@@ -1,4 +1,5 @@
-//! Whose reads are recorded: some processes with all that descends from them, or everybody but ourselves.
+//! Whose reads are recorded: some processes with all that descends from them, or everybody but
+//! ourselves.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -23,8 +24,9 @@ impl Family {
         Family { process_of: HashMap::new(), threads_of: HashMap::new(), everybody: true, own: std::process::id() }
     }
 
-    /// These processes, and all their descendants there are. What a [`super::connector::Connector`] tells that began to listen
-    /// before must be taken in next, so that none is left out that begins or ends meanwhile.
+    /// These processes, and all their descendants there are. What a [`super::connector::Connector`]
+    /// tells that began to listen before must be taken in next, so that none is left out that
+    /// begins or ends meanwhile.
     pub fn of(ancestors: &[u32]) -> Self {
         let mut family = Family { everybody: false, ..Family::everybody() };
         family.gather(ancestors);
@@ -176,7 +178,8 @@ mod tests {
     fn one_thread_is_left_of_a_process_that_executes() {
         let mut family = with(10);
         family.take(began(15, 10, 1));
-        // Thread 15 executes: the first thread ends, and 15 goes on under its number. No end of 15 is ever told.
+        // Thread 15 executes: the first thread ends, and 15 goes on under its number. No end of 15 is ever
+        // told.
         family.take(Change::Ended(10));
         family.take(Change::Executed(10));
         assert_eq!((family.process_of(10), family.process_of(15)), (Some(10), None));

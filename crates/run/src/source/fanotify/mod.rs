@@ -1,17 +1,20 @@
-//! What any process reads, as the kernel tells root: static binaries, other users' programs, mappings.
+//! What any process reads, as the kernel tells root: static binaries, other users' programs,
+//! mappings.
 //!
-//! Linux 6.14 and later ask before each access to a file's bytes (fanotify's FAN_PRE_ACCESS), and let the program wait for
-//! the answer. It was made for storage that fetches a file's contents when they are wanted; we answer at once and write
-//! down what was asked. Only ext4, XFS and btrfs ask.
+//! Linux 6.14 and later ask before each access to a file's bytes (fanotify's FAN_PRE_ACCESS), and
+//! let the program wait for the answer. It was made for storage that fetches a file's contents when
+//! they are wanted; we answer at once and write down what was asked. Only ext4, XFS and btrfs ask.
 //!
 //! What a read or a write of it means:
 //!
 //! - **A read, cached or not.** A block that is read again is asked about again.
-//! - **In whole pages**, for the kernel rounds, and not beyond the end of the file. Reads that begin at its end are left out.
-//! - **A mapping is one read of all that is mapped**, when it is mapped; so is what a program is loaded from. Page faults are
-//!   not told: how much of it is touched, and when, is not known.
+//! - **In whole pages**, for the kernel rounds, and not beyond the end of the file. Reads that
+//!   begin at its end are left out.
+//! - **A mapping is one read of all that is mapped**, when it is mapped; so is what a program is
+//!   loaded from. Page faults are not told: how much of it is touched, and when, is not known.
 //! - **Writes are told apart** by the system call.
-//! - **Files opened before are not seen**: whether a descriptor's reads are asked about is settled when it is opened.
+//! - **Files opened before are not seen**: whether a descriptor's reads are asked about is settled
+//!   when it is opened.
 //! - **How long it took is not known**, nor from where in the program it came.
 
 mod access;
@@ -54,7 +57,8 @@ const DESCRIPTORS_MIN: u64 = 1024;
 pub enum Whose {
     /// These processes' and their descendants', until all have ended; on all local file systems.
     Processes(Vec<u32>),
-    /// Everybody's but ours, on the file systems that hold these paths, or on all local ones if none is named.
+    /// Everybody's but ours, on the file systems that hold these paths, or on all local ones if
+    /// none is named.
     Everybody(Vec<PathBuf>),
 }
 
@@ -180,8 +184,8 @@ impl Recorder {
     }
 }
 
-/// Times are since the recording began. Who waits for a transfer here would have to be woken for it, which costs those who read some
-/// microseconds each; better look from time to time.
+/// Times are since the recording began. Who waits for a transfer here would have to be woken for
+/// it, which costs those who read some microseconds each; better look from time to time.
 impl Source for Recorder {
     fn next(&mut self, names: &mut Names, room: &mut usize) -> Option<Sighting> {
         while *room > 0 {

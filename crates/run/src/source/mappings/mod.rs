@@ -1,14 +1,17 @@
 //! Mappings as a source: which pages of the files that programs have mapped they have touched.
 //!
-//! A page that a program touched is in its page table from then on, and whoever may trace it may look there (`/proc/PID/pagemap`).
-//! The preload library tells which files are mapped where; their page tables are looked at now and then, and what is new there was
-//! touched since. The order of what was touched between two looks is not known: it is taken to be that of the file. What is
+//! A page that a program touched is in its page table from then on, and whoever may trace it may
+//! look there (`/proc/PID/pagemap`). The preload library tells which files are mapped where; their
+//! page tables are looked at now and then, and what is new there was touched since. The order of
+//! what was touched between two looks is not known: it is taken to be that of the file. What is
 //! touched and unmapped between two looks is not seen.
 //!
-//! A look at all of a mapping takes up to 6 us a MiB. Between two of those it is only looked whether the program has gone on from
-//! where it was last, as it does that reads in order. Each kind takes at most 2 % of a processor.
+//! A look at all of a mapping takes up to 6 us a MiB. Between two of those it is only looked
+//! whether the program has gone on from where it was last, as it does that reads in order. Each
+//! kind takes at most 2 % of a processor.
 //!
-//! The kernel maps up to 16 neighbours of a touched page with it, if they are in memory (fault-around): they count as touched.
+//! The kernel maps up to 16 neighbours of a touched page with it, if they are in memory
+//! (fault-around): they count as touched.
 
 mod scan;
 
@@ -36,7 +39,8 @@ const MAPPINGS_MAX: usize = 256;
 const NEAR_PAGES: u64 = 512;
 /// Processes that are asked at each look whether they wait.
 const WAITERS_MAX: usize = 16;
-/// How often it is asked whether a mapping is still there: of a process with hundreds of them that takes as long as ten looks.
+/// How often it is asked whether a mapping is still there: of a process with hundreds of them that
+/// takes as long as ten looks.
 const ASKED_EVERY: Duration = Duration::from_millis(100);
 
 struct Watched {
@@ -107,7 +111,8 @@ impl Mappings {
         (!self.watched.is_empty()).then(|| self.near.due_in().min(self.whole.due_in()))
     }
 
-    /// Of what is not touched it would not be noticed that it is there no longer: one in turn is asked about.
+    /// Of what is not touched it would not be noticed that it is there no longer: one in turn is
+    /// asked about.
     fn check_one(&mut self, names: &Names) {
         if !self.watched.is_empty() {
             self.watched.rotate_left(1);
@@ -133,8 +138,9 @@ impl Mappings {
         }
     }
 
-    /// Who waits for a page now is taken to have waited since the last look: nothing tells how long a fault takes, and of many looks as
-    /// many find a program waiting as is its share of the time.
+    /// Who waits for a page now is taken to have waited since the last look: nothing tells how long
+    /// a fault takes, and of many looks as many find a program waiting as is its share of the
+    /// time.
     fn look_who_waits(&mut self, time: Duration) {
         let waited = std::mem::replace(&mut self.looked, Instant::now()).elapsed().min(LATE);
         let mut processes: Vec<u32> = self.watched.iter().map(|it| it.process).collect();

@@ -7,7 +7,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 const PAGE_BYTES: u64 = 4096;
-/// Ranges taken at one time, and pages looked at at one time where the kernel does not make ranges of them.
+/// Ranges taken at one time, and pages looked at at one time where the kernel does not make ranges
+/// of them.
 const RANGES_AT_ONCE: usize = 1024;
 const PAGES_AT_ONCE: u64 = 8192;
 
@@ -57,7 +58,8 @@ impl Pagemap {
         Ok(Pagemap { file: File::open(format!("/proc/{process}/pagemap"))?, scans: true })
     }
 
-    /// Pages of files in this range of addresses, by number from its beginning, in order and without gaps inside a range.
+    /// Pages of files in this range of addresses, by number from its beginning, in order and
+    /// without gaps inside a range.
     pub fn present(&mut self, addresses: Range<u64>) -> io::Result<Vec<Range<u64>>> {
         if self.scans {
             match self.scan(addresses.clone()) {
@@ -129,8 +131,8 @@ fn add(ranges: &mut Vec<Range<u64>>, first: u64, count: u64) {
     }
 }
 
-/// The inode of what a process has mapped at this address, and from which of its bytes on. (Which device that is on is another
-/// number here than elsewhere on some file systems, as on btrfs.)
+/// The inode of what a process has mapped at this address, and from which of its bytes on. (Which
+/// device that is on is another number here than elsewhere on some file systems, as on btrfs.)
 pub(super) fn mapped_at(process: u32, addr: u64) -> Option<(u64, u64)> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     maps.lines().find_map(|line| mapped_by(line, addr))

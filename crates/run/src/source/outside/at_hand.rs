@@ -1,4 +1,5 @@
-//! What the kernel has at hand of a name: found without waiting for a file system. What a program has just opened is at hand.
+//! What the kernel has at hand of a name: found without waiting for a file system. What a program
+//! has just opened is at hand.
 
 use std::ffi::CString;
 use std::fs::File;

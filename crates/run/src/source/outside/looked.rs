@@ -1,4 +1,5 @@
-//! What is seen of a process by looking: its working directory and words, what it has open and mapped.
+//! What is seen of a process by looking: its working directory and words, what it has open and
+//! mapped.
 
 use std::path::Path;
 

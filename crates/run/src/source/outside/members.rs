@@ -12,14 +12,17 @@ use crate::source::ring::{Processes, is_dead, is_elsewhere};
 
 /// Processes that are looked at; what comes beyond is not seen.
 const MEMBERS_MAX: usize = 1024;
-/// Processes of the run gone through in one look: of a larger one a part is found. Of these, new ones that are taken up.
+/// Processes of the run gone through in one look: of a larger one a part is found. Of these, new
+/// ones that are taken up.
 const VISITED_MAX: usize = 1024;
 const NEW_MAX: usize = 64;
-/// Processes asked about by their numbers between two looks: of a program that begins more, it is not known what those do.
+/// Processes asked about by their numbers between two looks: of a program that begins more, it is
+/// not known what those do.
 const ASKED_MAX: usize = 256;
 /// Processes asked whether they waited.
 const WAITERS_MAX: usize = 8;
-/// Generations between a process and its forebear in the run, where one is asked about by its number alone.
+/// Generations between a process and its forebear in the run, where one is asked about by its
+/// number alone.
 const GENERATIONS_MAX: usize = 32;
 
 /// One of them.
@@ -41,7 +44,8 @@ pub(super) struct Members {
     /// What the run started.
     root: Option<u32>,
     pub all: HashMap<u32, Member>,
-    /// Others that were asked about since they were last looked for, and whether they are of the run.
+    /// Others that were asked about since they were last looked for, and whether they are of the
+    /// run.
     asked: HashMap<u32, bool>,
     /// The last one that was looked at.
     turn: u32,
@@ -90,7 +94,8 @@ impl Members {
         self.add_as(process, name.trim_ascii_end(), processes);
     }
 
-    /// Of whom nothing may be looked at, or who sees other files under the same names, is none of them.
+    /// Of whom nothing may be looked at, or who sees other files under the same names, is none of
+    /// them.
     fn add_as(&mut self, process: u32, name: &[u8], processes: &mut Processes) {
         let looked = fs::read_dir(format!("/proc/{process}/fd"));
         let is_hidden = looked.is_err_and(|error| error.kind() != io::ErrorKind::NotFound);
@@ -103,7 +108,8 @@ impl Members {
         self.all.insert(process, member);
     }
 
-    /// Whether this process, which did something a moment ago and may be gone, is of the run and does not tell of itself.
+    /// Whether this process, which did something a moment ago and may be gone, is of the run and
+    /// does not tell of itself.
     pub fn has(&mut self, process: u32, processes: &mut Processes) -> bool {
         if self.all.contains_key(&process) {
             return true;
@@ -117,7 +123,8 @@ impl Members {
         if self.asked.len() >= ASKED_MAX {
             return false;
         }
-        // Of those that are gone so soon, what began after the run and did something where that does is taken to be of it.
+        // Of those that are gone so soon, what began after the run and did something where that does is
+        // taken to be of it.
         let is_younger = || self.root.is_some_and(|root| process > root);
         let is_of_run = processes.went_unseen(process)
             || processes.reads_by_uring(process)
@@ -148,7 +155,8 @@ impl Members {
         self.all.iter().max_by_key(|(_, member)| member.ordinal).map(|(&process, _)| process)
     }
 
-    /// Whether the run read from a device since this was asked last: what the root's children that have ended read is the root's.
+    /// Whether the run read from a device since this was asked last: what the root's children that
+    /// have ended read is the root's.
     pub fn has_waited(&mut self) -> bool {
         // Each takes some 10 us: of many, what those read that are over.
         let all = self.all.keys().copied().filter(|&it| Some(it) != self.root).take(WAITERS_MAX).chain(self.root);
@@ -164,7 +172,8 @@ fn children(process: u32) -> Vec<u32> {
     lists.flat_map(|list| list.split_ascii_whitespace().filter_map(|it| it.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// Whether our library is in this process. Nothing is known of one whose memory we may not look at: it is not.
+/// Whether our library is in this process. Nothing is known of one whose memory we may not look at:
+/// it is not.
 fn has_library(process: u32) -> bool {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     maps.contains(PRELOAD_LIBRARY)

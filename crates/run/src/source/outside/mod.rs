@@ -1,5 +1,5 @@
-//! Processes that do not tell of themselves, seen from outside: static programs, those with rights of their own, and whatever was
-//! executed past libc.
+//! Processes that do not tell of themselves, seen from outside: static programs, those with rights
+//! of their own, and whatever was executed past libc.
 //!
 //! | what | where |
 //! | --- | --- |
@@ -9,10 +9,11 @@
 //! | whether they wait | `waits` |
 //! | what a name leads to, without waiting for a file system | `at_hand` |
 //!
-//! The program never waits for any of this. Nothing is looked at until the ring tells that something will not tell of itself, and
-//! again once nothing of that kind is left. Of a file no larger than 256 KiB one read is taken to be of all of it; of a larger one,
-//! what lies between two positions of its descriptor was read, and what was read elsewhere is not known until the run's record asks
-//! what is in memory.
+//! The program never waits for any of this. Nothing is looked at until the ring tells that
+//! something will not tell of itself, and again once nothing of that kind is left. Of a file no
+//! larger than 256 KiB one read is taken to be of all of it; of a larger one, what lies between two
+//! positions of its descriptor was read, and what was read elsewhere is not known until the run's
+//! record asks what is in memory.
 
 mod at_hand;
 mod looked;
@@ -90,8 +91,8 @@ impl Outside {
         self.members.follow(root);
     }
 
-    /// The process that all descend from executes this, which does not tell of itself. It may be gone already; that it may not be looked
-    /// at is another thing.
+    /// The process that all descend from executes this, which does not tell of itself. It may be
+    /// gone already; that it may not be looked at is another thing.
     pub fn find_root(&mut self, name: &[u8], processes: &mut Processes) {
         self.members.find_root(name, processes);
     }

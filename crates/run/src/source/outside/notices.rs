@@ -1,7 +1,7 @@
 //! What the kernel tells of directories that are watched: what is opened and read in them.
 //!
-//! A group of the class notification: nobody waits for us. Since Linux 5.13 it needs no rights; without any, the kernel does not
-//! say which process it was, but for our own.
+//! A group of the class notification: nobody waits for us. Since Linux 5.13 it needs no rights;
+//! without any, the kernel does not say which process it was, but for our own.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -71,7 +71,8 @@ impl Notices {
     /// Watches a directory. Returns what it is called in notices.
     ///
     /// # Errors
-    /// If it is none, may not be read, or is on a file system that has no numbers for such purposes (FUSE).
+    /// If it is none, may not be read, or is on a file system that has no numbers for such purposes
+    /// (FUSE).
     pub fn watch(&self, directory: &File) -> io::Result<Key> {
         let key = Key::of(directory)?;
         self.group.mark(libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR, MASK, directory.as_raw_fd(), c".")?;
@@ -92,8 +93,9 @@ impl Notices {
         let _ = self.group.mark(libc::FAN_MARK_FLUSH, 0, libc::AT_FDCWD, c".");
     }
 
-    /// Takes what there is by now, in the order it happened, but for what was done again before it was told: notices, or None for some
-    /// that were lost because the queue was full. None if there is nothing.
+    /// Takes what there is by now, in the order it happened, but for what was done again before it
+    /// was told: notices, or None for some that were lost because the queue was full. None if
+    /// there is nothing.
     pub fn take(&mut self) -> Option<impl Iterator<Item = Option<Notice>> + '_> {
         let mut events = self.group.take(&mut self.buffer).ok()?.peekable();
         events.peek()?;
@@ -136,8 +138,8 @@ impl Key {
         let (mut handle, mut mount) = (Handle::default(), 0i32);
         handle.0[..4].copy_from_slice(&(HANDLE_BYTES_MAX as u32).to_ne_bytes());
         let at = directory.as_raw_fd();
-        // SAFETY: handle, name and number live through the call, which writes no more than the handle says it has room for; the
-        // structure is of numbers and filled in.
+        // SAFETY: handle, name and number live through the call, which writes no more than the handle says
+        // it has room for; the structure is of numbers and filled in.
         let filesystem = unsafe {
             let (name, handle) = (c"".as_ptr(), handle.0.as_mut_ptr());
             if libc::syscall(libc::SYS_name_to_handle_at, at, name, handle, &raw mut mount, libc::AT_EMPTY_PATH) != 0 {
@@ -173,7 +175,8 @@ fn notices<'b>(events: impl Iterator<Item = Event<'b>>) -> impl Iterator<Item = 
     })
 }
 
-/// The directory and the name that a record tells: type, padding, length, file system, handle, name, 0.
+/// The directory and the name that a record tells: type, padding, length, file system, handle,
+/// name, 0.
 fn place(record: &[u8]) -> Option<(Key, Box<OsStr>)> {
     if record.first() != Some(&libc::FAN_EVENT_INFO_TYPE_DFID_NAME) {
         return None;

@@ -12,7 +12,8 @@ use super::at_hand::{self, Found, Kind};
 const DESCRIPTORS_MAX: usize = 1024;
 /// Smaller files are read whole, and nobody asks where a program is in them.
 pub(super) const WHOLE_BYTES_MAX: u64 = 256 << 10;
-/// Who stands further in a file when it is first seen to be open has not read so far, but gone there.
+/// Who stands further in a file when it is first seen to be open has not read so far, but gone
+/// there.
 const BEGINNING_BYTES_MAX: u64 = 1 << 20;
 
 /// What a look found.
@@ -44,7 +45,8 @@ struct Standing {
 }
 
 impl OpenFiles {
-    /// What is new since the last look, in which this process was given so many bytes by reads of any kind.
+    /// What is new since the last look, in which this process was given so many bytes by reads of
+    /// any kind.
     ///
     /// # Errors
     /// If we may not look.
@@ -101,7 +103,8 @@ fn look_at(
     Some(open)
 }
 
-/// Where the bytes begin that were read up to this position, of so many given at most: what lies before was passed over.
+/// Where the bytes begin that were read up to this position, of so many given at most: what lies
+/// before was passed over.
 fn went_from(before: u64, now: u64, given: u64) -> u64 {
     match before {
         0 if now > given => now,

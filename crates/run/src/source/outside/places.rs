@@ -9,9 +9,11 @@ use std::rc::Rc;
 use super::at_hand;
 use super::notices::{Key, Notice, Notices, path_of};
 
-/// Directories watched at one time: those in use last. Each holds an inode in the kernel's memory, about a KiB.
+/// Directories watched at one time: those in use last. Each holds an inode in the kernel's memory,
+/// about a KiB.
 const WATCHED_MAX: usize = 1024;
-/// Directories to be watched as soon as somebody has looked them up. A program that names more is followed where it goes.
+/// Directories to be watched as soon as somebody has looked them up. A program that names more is
+/// followed where it goes.
 const WANTED_MAX: usize = 1024;
 /// Of these, asked about at one time: a microsecond each.
 const ASKED_MAX: usize = 32;
@@ -118,7 +120,8 @@ impl Places {
         }
     }
 
-    /// Takes some of what was told since, as [`Notices::take`] does. Returns whether there was anything.
+    /// Takes some of what was told since, as [`Notices::take`] does. Returns whether there was
+    /// anything.
     pub fn take(&mut self, into: &mut Vec<Option<Notice>>) -> bool {
         let batch = self.notices.take();
         batch.is_some_and(|batch| {
@@ -140,7 +143,8 @@ impl Places {
         Some(Rc::clone(&place.path))
     }
 
-    /// A directory inside a watched one was opened: watches it, if its path can be found. Returns it.
+    /// A directory inside a watched one was opened: watches it, if its path can be found. Returns
+    /// it.
     pub fn enter(&mut self, key: &Key) -> Option<Rc<Path>> {
         let beside = self.watched.iter().find(|(known, _)| known.is_beside(key))?.1;
         let path = path_of(key, &at_hand::open_directory(&beside.path).ok()?)?;

@@ -9,7 +9,8 @@ use crate::host::Descriptor;
 use crate::names::Names;
 use crate::source::ring::{Processes, Seen, Touch};
 
-/// Notices taken before something else is done: the rest waits in the kernel's queue, which has a limit.
+/// Notices taken before something else is done: the rest waits in the kernel's queue, which has a
+/// limit.
 const NOTICES_AT_ONCE: usize = 1024;
 
 impl Outside {

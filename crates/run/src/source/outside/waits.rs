@@ -1,7 +1,8 @@
 //! Whether programs wait for what they read, as far as that can be told from outside.
 //!
-//! What the kernel reads from devices for a process, it counts. For FUSE it counts nothing: there the time tells between a notice that a
-//! file was opened and the one that it was read, if nothing much was done meanwhile.
+//! What the kernel reads from devices for a process, it counts. For FUSE it counts nothing: there
+//! the time tells between a notice that a file was opened and the one that it was read, if nothing
+//! much was done meanwhile.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,13 +11,14 @@ use foresee_manager::FileId;
 
 use super::members::Members;
 
-/// From being opened to being read a file takes so long where the program waits, as far as can be seen: our own sleep is half of it. Who
-/// did more than this meanwhile did not wait.
+/// From being opened to being read a file takes so long where the program waits, as far as can be
+/// seen: our own sleep is half of it. Who did more than this meanwhile did not wait.
 const WAIT_MIN: Duration = Duration::from_millis(1);
 const DONE_MAX: usize = 8;
 /// Files opened last, of which it is looked how long they take to be read.
 const OPENED_MAX: usize = 64;
-/// Notices of reads, none of which waited, after which no more are taken: each costs the program 5 us, and what it reads is in memory.
+/// Notices of reads, none of which waited, after which no more are taken: each costs the program 5
+/// us, and what it reads is in memory.
 const RESTS_AFTER: u32 = 8192;
 
 /// What is known of it.
@@ -28,7 +30,8 @@ pub(super) struct Waits {
     has_asked: bool,
     /// Notices that were taken together with the one that is looked at.
     together: usize,
-    /// Notices since a program waited, or something was brought ahead; and what had been brought by then.
+    /// Notices since a program waited, or something was brought ahead; and what had been brought by
+    /// then.
     unwaited: u32,
     brought: u64,
 }

@@ -89,7 +89,8 @@ impl<'a> Ring<'a> {
         owned.filter(|&(_, pid)| is_dead(pid)).collect()
     }
 
-    /// Gives the slot of a process that is gone, and what it counted, back. Returns the process's number, if it is followed.
+    /// Gives the slot of a process that is gone, and what it counted, back. Returns the process's
+    /// number, if it is followed.
     pub fn retire(&mut self, slot: u32, pid: u32) -> Option<u32> {
         self.count_in(slot, self.processes.program(pid));
         self.processes.programs().release(slot);

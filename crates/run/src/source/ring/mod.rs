@@ -1,4 +1,5 @@
-//! The ring that programs post to, and what they do, made sense of: their descriptors, positions and working directories.
+//! The ring that programs post to, and what they do, made sense of: their descriptors, positions
+//! and working directories.
 
 mod consumer;
 mod process;

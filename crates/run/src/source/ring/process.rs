@@ -1,8 +1,9 @@
-//! The model of a running program: which file a descriptor is, where it stands, what a relative path means.
+//! The model of a running program: which file a descriptor is, where it stands, what a relative
+//! path means.
 //!
-//! The programs post what they did and nothing more, because a system call in their read path would cost them time. The
-//! model may be wrong (a record was lost, a program is hostile); then foresee learns nonsense about that program, and
-//! nothing else happens.
+//! The programs post what they did and nothing more, because a system call in their read path would
+//! cost them time. The model may be wrong (a record was lost, a program is hostile); then foresee
+//! learns nonsense about that program, and nothing else happens.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -116,8 +117,8 @@ impl Process {
         child
     }
 
-    /// Another program began in this process. What was not close-on-exec is still open; what was is overwritten by the next use of
-    /// its number.
+    /// Another program began in this process. What was not close-on-exec is still open; what was is
+    /// overwritten by the next use of its number.
     pub fn exec(&mut self, directory: PathBuf, slot: Option<u32>) {
         self.room.give(self.mappings.len());
         self.mappings.clear();
@@ -149,7 +150,8 @@ impl Process {
         Some(names.path(self.descriptors.get(&fd)?.open.borrow().name?))
     }
 
-    /// Takes one record of its own in. Returns what it means, if it means anything outside this model.
+    /// Takes one record of its own in. Returns what it means, if it means anything outside this
+    /// model.
     pub fn learn(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
         // It tells of itself: what it announced was a child's (vfork), or failed.
         self.unseen_as = None;
@@ -227,8 +229,8 @@ impl Process {
         }
     }
 
-    /// The open file of this use of a descriptor number. Another use than we know of: its opening was lost, or another
-    /// thread was faster to tell; then nothing is known of it.
+    /// The open file of this use of a descriptor number. Another use than we know of: its opening
+    /// was lost, or another thread was faster to tell; then nothing is known of it.
     pub fn open_file(&self, fd: i32, generation: u32) -> Option<std::cell::RefMut<'_, OpenFile>> {
         let descriptor = self.descriptors.get(&fd)?;
         (descriptor.generation == generation).then(|| descriptor.open.borrow_mut())

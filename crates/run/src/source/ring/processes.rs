@@ -14,7 +14,8 @@ use crate::host::Descriptor;
 use crate::names::{Names, absolute};
 use crate::programs::{ProgramId, Programs};
 
-/// Processes that are followed at one time, and how many there are before it is looked whether they are there.
+/// Processes that are followed at one time, and how many there are before it is looked whether they
+/// are there.
 const PROCESSES_MAX: usize = 1 << 14;
 const LOOKED_AT_MIN: usize = 2048;
 
@@ -78,7 +79,8 @@ impl Processes {
         self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::ByUring)
     }
 
-    /// Those that have not told of a read since they opened a file, neither now nor when this was asked last: once each.
+    /// Those that have not told of a read since they opened a file, neither now nor when this was
+    /// asked last: once each.
     pub fn silent(&mut self) -> Vec<u32> {
         let mut silent = Vec::new();
         for (&pid, process) in &mut self.by_pid {
@@ -107,8 +109,8 @@ impl Processes {
         self.by_pid.get(&pid).is_some_and(|process| process.unseen_as.is_some())
     }
 
-    /// A process that does not tell of itself was found, and goes by this name if it did not say by which. Returns its number, and
-    /// what it executes; None if there is no room for more.
+    /// A process that does not tell of itself was found, and goes by this name if it did not say by
+    /// which. Returns its number, and what it executes; None if there is no room for more.
     pub fn found(&mut self, pid: u32, name: &[u8]) -> Option<(u32, ProgramId)> {
         if !self.by_pid.contains_key(&pid) {
             if !self.make_room() {
@@ -193,7 +195,8 @@ impl Processes {
         None
     }
 
-    /// One with a slot is remembered until the slot is given back: what it counted is its program's.
+    /// One with a slot is remembered until the slot is given back: what it counted is its
+    /// program's.
     fn exited(&mut self, pid: u32) -> Option<u32> {
         match self.by_pid.get(&pid)?.slot {
             Some(_) => Some(self.ordinal(pid)),
@@ -242,8 +245,8 @@ impl Processes {
         *of_run = of_run.saturating_add(1);
     }
 
-    /// Whether one more can be followed. Those that ended without a word, and have no slot whose giving back tells of it, are
-    /// looked for when there are many.
+    /// Whether one more can be followed. Those that ended without a word, and have no slot whose
+    /// giving back tells of it, are looked for when there are many.
     fn make_room(&mut self) -> bool {
         if self.by_pid.len() >= self.looked_at {
             self.by_pid.retain(|&pid, _| !is_dead(pid));

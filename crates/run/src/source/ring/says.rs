@@ -1,4 +1,5 @@
-//! What a process says of the reads to come and of the pages it can spare: to the kernel, and through the hint library.
+//! What a process says of the reads to come and of the pages it can spare: to the kernel, and
+//! through the hint library.
 
 use foresee_manager::{Advice, LevelOrder};
 use foresee_ring::{Advice as FileAdvice, Entry, Record, segments};

@@ -39,7 +39,8 @@ pub enum Seen {
         /// It was opened anew, not found open.
         named: bool,
     },
-    /// A process is about to unmount a file system or to set a lease, and waits for the answer in its slot.
+    /// A process is about to unmount a file system or to set a lease, and waits for the answer in
+    /// its slot.
     Quiesces {
         /// The process's slot, if it has one.
         slot: Option<u32>,

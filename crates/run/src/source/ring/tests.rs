@@ -108,7 +108,8 @@ fn nonsense_is_ignored() {
     assert_eq!(learn(p, n, 1, Record::Closed { fd: i32::MIN, generation: 0 }, ""), None);
 }
 
-/// Whatever programs claim, all together take no more than there is room for; and what they leave is there for others.
+/// Whatever programs claim, all together take no more than there is room for; and what they leave
+/// is there for others.
 #[test]
 fn nonsense_of_many_processes_takes_a_bounded_place() {
     let (mut processes, mut names) = (Processes::default(), Names::default());

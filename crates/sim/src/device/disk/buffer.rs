@@ -1,11 +1,13 @@
-//! The drive's buffer: a few segments, each holding neighbouring sectors, the least recently used reused first.
+//! The drive's buffer: a few segments, each holding neighbouring sectors, the least recently used
+//! reused first.
 //!
-//! Having read what it was asked for, a drive reads on into the same segment until it has read so far ahead, or the next
-//! request needs the arm.
+//! Having read what it was asked for, a drive reads on into the same segment until it has read so
+//! far ahead, or the next request needs the arm.
 //!
-//! Worked example: a segment of 8 sectors, 4 read ahead. After a read of 10..12 the segment holds 10..12 and grows to
-//! 10..16 while nothing else is asked. A read of 12..14 that comes when it has grown to 13 is a hit: 12 is there, 13 is
-//! under the head next, and the drive now reads on to 18, by when 10 and 11 have been overwritten.
+//! Worked example: a segment of 8 sectors, 4 read ahead. After a read of 10..12 the segment holds
+//! 10..12 and grows to 10..16 while nothing else is asked. A read of 12..14 that comes when it has
+//! grown to 13 is a hit: 12 is there, 13 is under the head next, and the drive now reads on to 18,
+//! by when 10 and 11 have been overwritten.
 
 /// Neighbouring sectors that are here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +33,8 @@ impl Buffer {
         self.segments.first().copied()
     }
 
-    /// Makes the segment that holds this sector the current one. Where the current one is being read on into
-    /// (`is_growing`), the sector that comes next counts as held.
+    /// Makes the segment that holds this sector the current one. Where the current one is being
+    /// read on into (`is_growing`), the sector that comes next counts as held.
     pub fn find(&mut self, sector: u64, is_growing: bool) -> Option<Segment> {
         let found = self.segments.iter().enumerate().position(|(at, segment)| {
             let end = segment.end + u64::from(at == 0 && is_growing);

@@ -1,9 +1,10 @@
 //! The disks, as data: one entry each.
 //!
-//! Where the numbers come from. Published facts: the papers; the validated parameter files of the public DiskSim
-//! distribution, for the geometry, the skews, the seek formula and the buffer of the HP C2247A; the RAID literature for the
-//! IBM 0661. *Fitted* ones were found here, by comparing the model with requests measured on a real drive, 9,999 on an HP
-//! C2247A and 7,980 on an RZ26 (`examples/validate_disk.rs`): demerit figures are of the very traces that were fitted to, as
+//! Where the numbers come from. Published facts: the papers; the validated parameter files of the
+//! public DiskSim distribution, for the geometry, the skews, the seek formula and the buffer of the
+//! HP C2247A; the RAID literature for the IBM 0661. *Fitted* ones were found here, by comparing the
+//! model with requests measured on a real drive, 9,999 on an HP C2247A and 7,980 on an RZ26
+//! (`examples/validate_disk.rs`): demerit figures are of the very traces that were fitted to, as
 //! there are no others. *Assumed* numbers are neither.
 
 use super::geometry::{Geometry, Zone};
@@ -28,10 +29,11 @@ const fn piece(from: u64, base: f64, root: f64, slope: f64) -> Piece {
     Piece { from, base, root, slope }
 }
 
-/// The disk of 000. The bus is that paper's; the drive was measured on one that moved 3.05 MB/s (fitted). The tracks that a
-/// drive slips past its defects are each drive's own and left out, as is by how much one zone is turned against the next.
-/// Fitted besides: `write_ns`, both ends, and that 16 sectors of a write are in the buffer when it goes on.
-/// Demerit figure: 0.10 ms of a mean response of 15.3 ms.
+/// The disk of 000. The bus is that paper's; the drive was measured on one that moved 3.05 MB/s
+/// (fitted). The tracks that a drive slips past its defects are each drive's own and left out, as
+/// is by how much one zone is turned against the next. Fitted besides: `write_ns`, both ends, and
+/// that 16 sectors of a write are in the buffer when it goes on. Demerit figure: 0.10 ms of a mean
+/// response of 15.3 ms.
 static HP2247: DiskSpec = DiskSpec {
     name: "hp2247",
     summary: "HP C2247A, 1.05 GB, 5,400 rpm, the disk of 000",
@@ -74,17 +76,18 @@ static HP2247: DiskSpec = DiskSpec {
     order: Order::Scan,
 };
 
-/// One of the two disks of 002. The bus is that paper's; the drive was measured on one that moved 7.6 MB/s (fitted).
+/// One of the two disks of 002. The bus is that paper's; the drive was measured on one that moved
+/// 7.6 MB/s (fitted).
 ///
-/// Skews and unaddressed cylinders are DiskSim's, and borne out by the trace: 65 % of its reads take within 0.5 ms of what
-/// the model says of that very read, and 26 to 31 % with a skew one sector off. That tracks begin one sector further shows in the
-/// same way.
+/// Skews and unaddressed cylinders are DiskSim's, and borne out by the trace: 65 % of its reads
+/// take within 0.5 ms of what the model says of that very read, and 26 to 31 % with a skew one
+/// sector off. That tracks begin one sector further shows in the same way.
 ///
-/// Fitted: the seek curve, to 63 measured distances, 0.09 ms off in the root mean square and 0.26 ms at most; all overheads (a
-/// read's are 1.45 ms in all, or 1.04 ms from the buffer); and how it reads ahead: of 981 reads that followed one another
-/// within a track all were in the buffer, of 279 that went on to the next track after one within a track 36, of 99 after
-/// one that had gone on itself 74.
-/// Demerit figure: 0.25 ms of a mean response of 15.8 ms.
+/// Fitted: the seek curve, to 63 measured distances, 0.09 ms off in the root mean square and 0.26
+/// ms at most; all overheads (a read's are 1.45 ms in all, or 1.04 ms from the buffer); and how it
+/// reads ahead: of 981 reads that followed one another within a track all were in the buffer, of
+/// 279 that went on to the next track after one within a track 36, of 99 after one that had gone on
+/// itself 74. Demerit figure: 0.25 ms of a mean response of 15.8 ms.
 static RZ26: DiskSpec = DiskSpec {
     name: "rz26",
     summary: "DEC RZ26, 1.05 GB, 5,400 rpm, of 002",
@@ -119,11 +122,12 @@ static RZ26: DiskSpec = DiskSpec {
     order: Order::Fifo,
 };
 
-/// The other disk of 002, built from what that paper states: 665 MB, 16 ms of average seek, 8.3 ms of average latency, 1.875
-/// MB/s at best, which are 60 sectors a turn. Assumed: 15 surfaces, the short seeks, the electronics. The paper speaks of the
-/// disk's buffering and says no more: that its buffer has 64 KB, and reads on, is fitted to that paper's elapsed times. Without
-/// one, neighbouring blocks that are asked for one by one would come one a turn, and glimpse beside Read300 take 262 s, not
-/// 156; with it, 150 s.
+/// The other disk of 002, built from what that paper states: 665 MB, 16 ms of average seek, 8.3 ms
+/// of average latency, 1.875 MB/s at best, which are 60 sectors a turn. Assumed: 15 surfaces, the
+/// short seeks, the electronics. The paper speaks of the disk's buffering and says no more: that
+/// its buffer has 64 KB, and reads on, is fitted to that paper's elapsed times. Without
+/// one, neighbouring blocks that are asked for one by one would come one a turn, and glimpse beside
+/// Read300 take 262 s, not 156; with it, 150 s.
 static RZ56: DiskSpec = DiskSpec {
     name: "rz56",
     summary: "DEC RZ56, 665 MB, 3,600 rpm, of 002, built from averages",
@@ -149,9 +153,10 @@ static RZ56: DiskSpec = DiskSpec {
     order: Order::Fifo,
 };
 
-/// The disk of 001. Assumed: the cylinder's skew (a seek of one cylinder), a bus of 4 MB/s, and how the buffer is used. Its
-/// size, 128 KB, is that of IBM's data sheet of the 0661-467, the model of 400 MB. That it reads on into it follows from 001's
-/// Table 3: 722 neighbouring blocks, one request each, come every half turn, and without a buffer only one a turn would.
+/// The disk of 001. Assumed: the cylinder's skew (a seek of one cylinder), a bus of 4 MB/s, and how
+/// the buffer is used. Its size, 128 KB, is that of IBM's data sheet of the 0661-467, the model of
+/// 400 MB. That it reads on into it follows from 001's Table 3: 722 neighbouring blocks, one
+/// request each, come every half turn, and without a buffer only one a turn would.
 static IBM0661: DiskSpec = DiskSpec {
     name: "ibm0661",
     summary: "IBM 0661 Lightning, 320 MB, 4,318 rpm, of 001",
@@ -178,9 +183,10 @@ static IBM0661: DiskSpec = DiskSpec {
     order: Order::Fifo,
 };
 
-/// The disk of 003, of which that paper states 72 GB and 10,000 rpm. An average seek of 4.9 ms is what data sheets of such disks
-/// give. Assumed: 12 surfaces, three zones of 400 to 700 sectors a turn (34 to 60 MB/s), the skews that go with them, the short
-/// seeks, the electronics, and a buffer of 1 MB that reads on.
+/// The disk of 003, of which that paper states 72 GB and 10,000 rpm. An average seek of 4.9 ms is
+/// what data sheets of such disks give. Assumed: 12 surfaces, three zones of 400 to 700 sectors a
+/// turn (34 to 60 MB/s), the skews that go with them, the short seeks, the electronics, and a
+/// buffer of 1 MB that reads on.
 static DISK10K: DiskSpec = DiskSpec {
     name: "disk10k",
     summary: "72 GB, 10,000 rpm, of 003, built from averages",

@@ -1,9 +1,10 @@
 //! Where a sector lies: logical number to cylinder, surface and angle.
 //!
-//! Sectors are numbered along a track, then down the cylinder from surface to surface, then inwards. Outer zones hold more
-//! sectors a track. Spare sectors end each track and spare cylinders end each zone; some of the first zone is the drive's
-//! own. A track begins a few sectors further round than the one before (skew), so that a head that has just been switched,
-//! or an arm that has just moved by one, comes in time for it.
+//! Sectors are numbered along a track, then down the cylinder from surface to surface, then
+//! inwards. Outer zones hold more sectors a track. Spare sectors end each track and spare cylinders
+//! end each zone; some of the first zone is the drive's own. A track begins a few sectors further
+//! round than the one before (skew), so that a head that has just been switched, or an arm that has
+//! just moved by one, comes in time for it.
 //!
 //! Worked example: 2 surfaces, 10 sectors a track, skews of 3 (track) and 5 (cylinder).
 //!
@@ -73,7 +74,8 @@ impl Geometry {
         self.zones.iter().map(|zone| self.zone_sectors(zone)).sum::<u64>() - self.reserved
     }
 
-    /// The track that holds a sector (reserved ones counted); the last one if there is no such sector.
+    /// The track that holds a sector (reserved ones counted); the last one if there is no such
+    /// sector.
     pub fn track(&self, sector: u64) -> Track {
         let (mut first, mut cylinder) = (0, 0);
         let mut within = &self.zones[0];

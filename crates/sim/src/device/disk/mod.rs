@@ -6,14 +6,16 @@
 //! write                     command | data over the bus, arm moves and settles | turn | sectors pass | end
 //! ```
 //!
-//! One request is served at a time; the next one is chosen when it ends ([`queue`]). What each drive is made of is data:
-//! [`REGISTRY`]. The numbers and where they come from are in [`disks`]; how a disk of that make fares beside the model is
-//! what `cargo run -p foresee-sim --example validate_disk` prints.
+//! One request is served at a time; the next one is chosen when it ends ([`queue`]). What each
+//! drive is made of is data: [`REGISTRY`]. The numbers and where they come from are in [`disks`];
+//! how a disk of that make fares beside the model is what `cargo run -p foresee-sim --example
+//! validate_disk` prints.
 //!
-//! Worked example, the HP C2247A: a read of 16 sectors 1,000 cylinders away takes 0.56 ms of command, 13.65 ms of seek, 5.6
-//! ms for half a turn on average, 1.9 ms for 16 of 96 sectors of an outer track, 0.06 ms for the last one over the bus and
-//! the end: 21.8 ms. The 16 sectors behind them, asked for 5 ms later, are in the buffer by then: 0.95 ms of command and
-//! 0.8 ms over a bus of 10 MB/s.
+//! Worked example, the HP C2247A: a read of 16 sectors 1,000 cylinders away takes 0.56 ms of
+//! command, 13.65 ms of seek, 5.6 ms for half a turn on average, 1.9 ms for 16 of 96 sectors of an
+//! outer track, 0.06 ms for the last one over the bus and the end: 21.8 ms. The 16 sectors behind
+//! them, asked for 5 ms later, are in the buffer by then: 0.95 ms of command and 0.8 ms over a bus
+//! of 10 MB/s.
 
 mod buffer;
 pub mod disks;
@@ -75,7 +77,8 @@ pub struct DiskSpec {
     pub bus_bytes_per_s: u64,
     /// So much of a read is in the buffer when it takes the bus.
     pub read_buffered_percent: u64,
-    /// So many sectors of a write, if it has them, are in the buffer when it goes on to the platter.
+    /// So many sectors of a write, if it has them, are in the buffer when it goes on to the
+    /// platter.
     pub write_buffered_sectors: u64,
     /// Segments of the buffer; 0: it has none.
     pub segments: usize,
@@ -101,7 +104,8 @@ impl DiskSpec {
 
 /// A disk as a user chose it: `hp2247`, `rz26:order=sstf,bus_kb_per_s=3300`.
 ///
-/// The disks of an array do not turn in step: `turned_percent` is where in its turn each one stands at time 0.
+/// The disks of an array do not turn in step: `turned_percent` is where in its turn each one stands
+/// at time 0.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskChoice {
     spec: &'static DiskSpec,
@@ -148,8 +152,9 @@ impl DiskChoice {
         sectors * SECTOR_BYTES * 1_000_000_000 / self.bus_bytes_per_s
     }
 
-    /// Requests are served one by one, and each takes the electronics' time and the bus; the first one cannot be in the buffer. What is
-    /// different has to pass under the head once, at best where a turn holds most sectors.
+    /// Requests are served one by one, and each takes the electronics' time and the bus; the first
+    /// one cannot be in the buffer. What is different has to pass under the head once, at best
+    /// where a turn holds most sectors.
     pub(super) fn least_ns(&self, work: &Work) -> u64 {
         let Overhead { read_miss_ns, read_hit_ns, read_end_ns, .. } = self.spec.overhead;
         let sectors = work.block_bytes / SECTOR_BYTES;
@@ -191,7 +196,8 @@ pub(super) struct Disk {
     current: Option<(Request, Time)>,
     arm: Arm,
     buffer: Buffer,
-    /// What is read into the buffer's current segment, and is read on into it until something else is asked.
+    /// What is read into the buffer's current segment, and is read on into it until something else
+    /// is asked.
     pass: Pass,
     /// Behind the request served last, in bytes.
     head: u64,
@@ -238,7 +244,8 @@ impl Disk {
         self.current = Some((request, Time(done)));
     }
 
-    /// Serves a request from now on; returns when it is done. Times count from when the platter began a turn.
+    /// Serves a request from now on; returns when it is done. Times count from when the platter
+    /// began a turn.
     fn serve(&mut self, now: u64, request: &Request) -> u64 {
         let spec = self.choice.spec;
         // What was read on until now is in the buffer; the arm is where that has led it.
@@ -304,8 +311,8 @@ impl Disk {
         }
     }
 
-    /// A write. Its data come over the bus while the arm moves; the platter is written when some of them are there, and no
-    /// sooner than so that it never has to wait for the bus.
+    /// A write. Its data come over the bus while the arm moves; the platter is written when some of
+    /// them are there, and no sooner than so that it never has to wait for the bus.
     fn write(&mut self, now: u64, first: u64, end: u64) -> u64 {
         let spec = self.choice.spec;
         self.buffer.forget(first, end);
@@ -365,7 +372,8 @@ impl Device for Disk {
 mod tests {
     use super::*;
 
-    /// How long each of these requests takes: the time it comes after the one before ended, sector, sectors, whether it writes.
+    /// How long each of these requests takes: the time it comes after the one before ended, sector,
+    /// sectors, whether it writes.
     fn took_us(text: &str, requests: &[(u64, u64, u64, bool)]) -> (Vec<u64>, DeviceReport) {
         let mut device = text.parse::<super::super::Choice>().unwrap().build();
         let (mut now, mut took) = (0, Vec::new());
@@ -393,7 +401,8 @@ mod tests {
 
     #[test]
     fn a_sector_comes_round_once_a_turn() {
-        // Written again at once, a sector has just passed; a read that comes later meets it a whole number of turns on.
+        // Written again at once, a sector has just passed; a read that comes later meets it a whole number
+        // of turns on.
         let writes = [(0, 5000, 8, true), (0, 5000, 8, true), (500, 5000, 8, true)];
         let (took, report) = took_us("ibm0661", &writes);
         assert_eq!((took[1], took[2] + 500, report.seeks), (13_895, 13_895, 1));
@@ -402,7 +411,8 @@ mod tests {
     #[test]
     fn disks_may_begin_at_other_angles() {
         let first = |turned: &str| took_us(&format!("ibm0661:turned_percent={turned}"), &[(0, 20, 1, true)]).0[0];
-        // A quarter of a turn is 3,474 us. What stands a hundredth short of a whole one is that much behind.
+        // A quarter of a turn is 3,474 us. What stands a hundredth short of a whole one is that much
+        // behind.
         assert!((first("0") - first("25")).abs_diff(3474) <= 1);
         assert!((first("99") - first("0")).abs_diff(139) <= 1);
     }

@@ -1,11 +1,12 @@
 //! Sectors passing under the head: when each of them is read or written.
 //!
-//! The platter never stops: where it is depends on the time alone. A pass begins when the arm has come to the track, waits
-//! for its first sector, and goes on from track to track; each change of track takes a head switch or a seek of one
-//! cylinder, and then the wait for the first sector there, which the skew keeps short.
+//! The platter never stops: where it is depends on the time alone. A pass begins when the arm has
+//! come to the track, waits for its first sector, and goes on from track to track; each change of
+//! track takes a head switch or a seek of one cylinder, and then the wait for the first sector
+//! there, which the skew keeps short.
 //!
-//! Worked example: a turn of 10 ms and 10 sectors, the head on the track at 12.5 ms, sectors 3 and 4. The platter is at
-//! 2.5 ms of its turn; sector 3 begins at 13 ms, sector 4 has passed at 15 ms.
+//! Worked example: a turn of 10 ms and 10 sectors, the head on the track at 12.5 ms, sectors 3 and
+//! 4. The platter is at 2.5 ms of its turn; sector 3 begins at 13 ms, sector 4 has passed at 15 ms.
 
 use super::DiskSpec;
 use super::geometry::Track;
@@ -28,7 +29,8 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// When the head is at the beginning of this sector, which is of this stretch or the one behind it.
+    /// When the head is at the beginning of this sector, which is of this stretch or the one behind
+    /// it.
     fn at_ns(&self, spec: &DiskSpec, sector: u64) -> u64 {
         let round = self.track.angle + (sector - self.track.first);
         let begun = (self.track.angle + (self.first - self.track.first)) / self.track.turn;
@@ -36,15 +38,16 @@ impl Stretch {
     }
 }
 
-/// A pass over neighbouring sectors. Times never depend on what comes later, so it may be made longer.
+/// A pass over neighbouring sectors. Times never depend on what comes later, so it may be made
+/// longer.
 #[derive(Default)]
 pub(super) struct Pass {
     stretches: Vec<Stretch>,
 }
 
 impl Pass {
-    /// Goes on to the sector `end`, from `first` if it is new. The arm is told to move at `ready_ns`, and reads or writes
-    /// nothing before `data_ns`.
+    /// Goes on to the sector `end`, from `first` if it is new. The arm is told to move at
+    /// `ready_ns`, and reads or writes nothing before `data_ns`.
     pub fn extend(&mut self, spec: &DiskSpec, mut arm: Arm, (first, end): (u64, u64), times: Start) {
         let (mut sector, mut now) = (first, times.ready_ns);
         while sector < end {
@@ -75,8 +78,8 @@ impl Pass {
         self.stretches.last().map(|last| (last.at_ns(spec, last.end), last.end))
     }
 
-    /// The first sector that has not passed whole by now; None if none was to pass. Stretches that have passed are
-    /// forgotten, but for the last.
+    /// The first sector that has not passed whole by now; None if none was to pass. Stretches that
+    /// have passed are forgotten, but for the last.
     pub fn reached(&mut self, spec: &DiskSpec, now: u64) -> Option<u64> {
         let unfinished = self.stretches.iter().position(|stretch| stretch.at_ns(spec, stretch.end) > now);
         self.stretches.drain(..unfinished.unwrap_or(self.stretches.len().saturating_sub(1)));
@@ -121,7 +124,8 @@ mod tests {
             let begun = pass.end_of(spec, 0) - spec.turn_ns / track.turn;
             let (ended, sector) = pass.end(spec).unwrap();
             assert_eq!(sector, tracks * track.data);
-            // The skews are such that no track is missed: each change takes less than the part of a turn it is skewed by.
+            // The skews are such that no track is missed: each change takes less than the part of a turn it is
+            // skewed by.
             let angles =
                 tracks * track.data + (tracks - 2) * geometry.zones[0].track_skew + geometry.zones[0].cylinder_skew;
             let spares = (tracks - 1) * geometry.spare_sectors;

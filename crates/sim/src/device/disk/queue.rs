@@ -1,10 +1,12 @@
 //! What waits at a drive, and in which order it is served.
 //!
-//! Worked example: the head is behind sector 50; 10, 60 and 45 wait, in this order. `fifo` serves 10, 60, 45. `sstf`, the
-//! nearest first, serves 45, 60, 10. `scan`, one way and back to the start, serves 60, 10, 45.
+//! Worked example: the head is behind sector 50; 10, 60 and 45 wait, in this order. `fifo` serves
+//! 10, 60, 45. `sstf`, the nearest first, serves 45, 60, 10. `scan`, one way and back to the start,
+//! serves 60, 10, 45.
 //!
-//! A drive does not know who waits for what: demand goes by the same order (000 section 3.1 bounds what that costs by
-//! forwarding at most five prefetches). Under `sstf` a request may wait as long as nearer ones keep coming.
+//! A drive does not know who waits for what: demand goes by the same order (000 section 3.1 bounds
+//! what that costs by forwarding at most five prefetches). Under `sstf` a request may wait as long
+//! as nearer ones keep coming.
 
 use super::super::Request;
 

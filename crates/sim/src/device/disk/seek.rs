@@ -1,10 +1,11 @@
 //! How long the arm takes: a curve over the distance in cylinders.
 //!
-//! The first distances are given one by one, since a short seek is mostly settling; farther ones by pieces of
-//! `base + root * sqrt(d) + slope * d`: the arm first accelerates and brakes (the root), then coasts (the slope).
+//! The first distances are given one by one, since a short seek is mostly settling; farther ones by
+//! pieces of `base + root * sqrt(d) + slope * d`: the arm first accelerates and brakes (the root),
+//! then coasts (the slope).
 //!
-//! Worked example, the HP C2247A: 1 cylinder takes 2.89 ms from the list, 100 take 3.81 + 0.33 sqrt(100) = 7.11 ms,
-//! 1,000 take 7.75 + 0.0059 x 1,000 = 13.65 ms.
+//! Worked example, the HP C2247A: 1 cylinder takes 2.89 ms from the list, 100 take 3.81 + 0.33
+//! sqrt(100) = 7.11 ms, 1,000 take 7.75 + 0.0059 x 1,000 = 13.65 ms.
 
 /// One stretch of a curve.
 #[derive(Debug, PartialEq)]
@@ -29,7 +30,8 @@ pub struct Seek {
 }
 
 impl Seek {
-    /// The time for a distance. Square roots, products and sums of doubles are the same on every machine.
+    /// The time for a distance. Square roots, products and sums of doubles are the same on every
+    /// machine.
     pub fn ns(&self, distance: u64) -> u64 {
         let Some(nth) = distance.checked_sub(1) else { return 0 };
         let listed = self.first_ms.get(nth as usize).copied();

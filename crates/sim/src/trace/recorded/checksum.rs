@@ -1,8 +1,9 @@
 //! The sum over a recording's rows, kept in its footer.
 //!
-//! Parquet pages of this writer carry no checksums of their own, and its decoder is not made for damaged pages: it may
-//! return other rows than were recorded, or panic. So a file of ours is summed before it is decoded. A file that another
-//! tool wrote, even if it copied our metadata, names another creator and is taken as it is.
+//! Parquet pages of this writer carry no checksums of their own, and its decoder is not made for
+//! damaged pages: it may return other rows than were recorded, or panic. So a file of ours is
+//! summed before it is decoded. A file that another tool wrote, even if it copied our metadata,
+//! names another creator and is taken as it is.
 
 use std::fmt;
 use std::io::{BufReader, Read};

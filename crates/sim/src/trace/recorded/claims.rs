@@ -1,7 +1,8 @@
 //! What a Parquet file claims of its pages, checked before the decoder makes room for it.
 //!
-//! The decoder allocates what a page's header says the page unpacks to, and a dictionary of as many values as its header says: a
-//! few bytes may claim some gigabytes. The file's own bytes bound both.
+//! The decoder allocates what a page's header says the page unpacks to, and a dictionary of as many
+//! values as its header says: a few bytes may claim some gigabytes. The file's own bytes bound
+//! both.
 
 use std::io::Read;
 
@@ -12,9 +13,11 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
-/// What a page may unpack to, whatever it is packed in. Data tools cut pages at 1 MiB, and overshoot by a batch of rows.
+/// What a page may unpack to, whatever it is packed in. Data tools cut pages at 1 MiB, and
+/// overshoot by a batch of rows.
 const PAGE_BYTES: u64 = 2 << 20;
-/// And for each byte that it is packed in. A column that says the same in each row takes few bytes indeed.
+/// And for each byte that it is packed in. A column that says the same in each row takes few bytes
+/// indeed.
 const UNPACKED_PER_BYTE: u64 = 4096;
 /// The file's last bytes: how long the footer is, and the format's mark.
 const END_BYTES: u64 = 8;
@@ -55,8 +58,9 @@ impl<R: ChunkReader> ChunkReader for Warranted<R> {
     }
 }
 
-/// A page's header begins with three 32-bit numbers: its type, and its bytes unpacked and packed. (Thrift's compact protocol: before
-/// each, a byte says that the next field follows and is such a number; signs are in the lowest bit.)
+/// A page's header begins with three 32-bit numbers: its type, and its bytes unpacked and packed.
+/// (Thrift's compact protocol: before each, a byte says that the next field follows and is such a
+/// number; signs are in the lowest bit.)
 fn check_header(header: &[u8]) -> Result<()> {
     const NEXT_NUMBER: u8 = 0x15;
     let mut bytes = header.iter();

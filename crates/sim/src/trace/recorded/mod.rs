@@ -1,4 +1,5 @@
-//! `recorded`: foresee's own traces, in Apache Parquet, so that pandas, polars, DuckDB and their like read them as they are.
+//! `recorded`: foresee's own traces, in Apache Parquet, so that pandas, polars, DuckDB and their
+//! like read them as they are.
 //!
 //! ```text
 //! column   type                what it says
@@ -13,15 +14,17 @@
 //! write    INT32               1: these bytes were written; 0: they were read
 //! ```
 //!
-//! What lies at call sites (`grep: fillbuf`) is in the footer, the value of the key `foresee.sites`, a line of each: the site as 16
-//! hexadecimal digits, a space, and the name.
+//! What lies at call sites (`grep: fillbuf`) is in the footer, the value of the key
+//! `foresee.sites`, a line of each: the site as 16 hexadecimal digits, a space, and the name.
 //!
-//! All columns are REQUIRED, in this order, compressed with zstd, in row groups of [`ROWS_PER_GROUP`] rows.
-//! A file is whole once its footer is written: one whose recording was cut short cannot be read.
+//! All columns are REQUIRED, in this order, compressed with zstd, in row groups of
+//! [`ROWS_PER_GROUP`] rows. A file is whole once its footer is written: one whose recording was cut
+//! short cannot be read.
 //!
-//! Reading is more liberal, so that a data tool may write such a file: columns are found by their names, INT32 and INT64
-//! may stand for each other, columns may be nullable as long as no value is null, Snappy or no compression will do, and
-//! only `file`, `offset` and `length` must be there; the others count as 0.
+//! Reading is more liberal, so that a data tool may write such a file: columns are found by their
+//! names, INT32 and INT64 may stand for each other, columns may be nullable as long as no value is
+//! null, Snappy or no compression will do, and only `file`, `offset` and `length` must be there;
+//! the others count as 0.
 
 mod checksum;
 mod claims;
@@ -35,7 +38,8 @@ use bytes::Bytes;
 use super::{Format, Reader};
 use crate::error::Error;
 
-/// Rows written at once while recording: some 4 MB in memory, and what one lost recording loses at most beyond its footer.
+/// Rows written at once while recording: some 4 MB in memory, and what one lost recording loses at
+/// most beyond its footer.
 pub const ROWS_PER_GROUP: usize = 65_536;
 
 /// What the names of call sites are kept by in the footer.
@@ -53,7 +57,8 @@ pub(super) static FORMAT: Format = Format {
     write: Some(|target, block_bytes| Ok(Box::new(writer::Converting::new(target, block_bytes)?))),
 };
 
-/// Reads a recorded trace that is at hand, as one that a program carries with it is. `name` stands for its path in errors.
+/// Reads a recorded trace that is at hand, as one that a program carries with it is. `name` stands
+/// for its path in errors.
 ///
 /// # Errors
 /// If it is no recorded trace, or a damaged one.

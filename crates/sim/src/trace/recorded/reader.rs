@@ -76,9 +76,12 @@ impl RecordedReader {
     /// Reads the trace in `chunks`, which are `bytes` once more and came from `path`.
     pub(super) fn of(path: &Path, chunks: impl ChunkReader + 'static, bytes: impl Read) -> Result<Self, Error> {
         let failed = |what: String| Error::whole(path, what);
-        let file = guarded(|| SerializedFileReader::new(Warranted(chunks)).map_err(|error| error.to_string())).map_err(|error| {
-            failed(format!("is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"))
-        })?;
+        let file = guarded(|| SerializedFileReader::new(Warranted(chunks)).map_err(|error| error.to_string()))
+            .map_err(|error| {
+                failed(format!(
+                    "is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"
+                ))
+            })?;
         checksum::verify(bytes, file.metadata().file_metadata()).map_err(failed)?;
         let sites = sites(file.metadata().file_metadata());
         let schema = file.metadata().file_metadata().schema_descr_ptr();
@@ -92,12 +95,17 @@ impl RecordedReader {
             };
             if !fits || column.max_rep_level() > 0 {
                 let (name, found) = (COLUMNS[which], column.physical_type());
-                return Err(failed(format!("the column '{name}' is of type {found}; a path is BYTE_ARRAY, all else INT64")));
+                return Err(failed(format!(
+                    "the column '{name}' is of type {found}; a path is BYTE_ARRAY, all else INT64"
+                )));
             }
             places[which] = Some(at);
         }
         if let Some(missing) = NEEDED.into_iter().find(|&which| places[which].is_none()) {
-            return Err(failed(format!("has no column '{}'; a recorded trace has file, offset and length", COLUMNS[missing])));
+            return Err(failed(format!(
+                "has no column '{}'; a recorded trace has file, offset and length",
+                COLUMNS[missing]
+            )));
         }
         Ok(RecordedReader {
             path: path.to_owned(),
@@ -204,7 +212,8 @@ impl RecordedReader {
         })
     }
 
-    /// A process's or thread's number. A tool may have widened the column; the manager only tells them apart.
+    /// A process's or thread's number. A tool may have widened the column; the manager only tells
+    /// them apart.
     fn id(&self, which: usize) -> Result<i32, Error> {
         let number = self.number(which);
         i32::try_from(number)
@@ -216,9 +225,9 @@ fn unreadable(error: &ParquetError) -> String {
     format!("cannot be read: {error}; the file may be damaged")
 }
 
-/// Decodes something; if the decoder panics, which parquet 60 does on some damaged pages and footers, that is an error
-/// like any other. (In a program built to abort on a panic it stays one; the checksum sees to it that only a damaged
-/// footer, or another tool's file, gets that far.)
+/// Decodes something; if the decoder panics, which parquet 60 does on some damaged pages and
+/// footers, that is an error like any other. (In a program built to abort on a panic it stays one;
+/// the checksum sees to it that only a damaged footer, or another tool's file, gets that far.)
 fn guarded<T>(decode: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err("its Parquet pages are damaged".to_owned()))
 }

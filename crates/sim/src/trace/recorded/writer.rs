@@ -100,7 +100,8 @@ impl RecordedWriter {
         Ok(RecordedWriter { path, file: Some(file), rows, names, sites })
     }
 
-    /// Writes the rows so far as one group. Recording does it by itself every [`ROWS_PER_GROUP`] rows.
+    /// Writes the rows so far as one group. Recording does it by itself every [`ROWS_PER_GROUP`]
+    /// rows.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -174,7 +175,8 @@ fn start(file: File) -> Result<SerializedFileWriter<Summed>, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_created_by(checksum::CREATED_BY.to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::default()));
-    // Times rise and offsets mostly follow one another: their differences are small where a dictionary would be large.
+    // Times rise and offsets mostly follow one another: their differences are small where a dictionary
+    // would be large.
     for column in ["time_ns", "offset", "took_ns"] {
         let column = ColumnPath::from(column);
         properties = properties
@@ -215,7 +217,8 @@ fn end(mut file: SerializedFileWriter<Summed>, sites: &str) -> Result<(), Parque
     file.finish().map(|_| ())
 }
 
-/// Writes any trace as a recorded one: a numbered block or object becomes the block of a file at that place.
+/// Writes any trace as a recorded one: a numbered block or object becomes the block of a file at
+/// that place.
 pub(super) struct Converting {
     writer: RecordedWriter,
     numbering: Numbering,

@@ -60,7 +60,8 @@ impl<'a> Call<'a> {
         if text == "NULL" {
             return Ok(None);
         }
-        let number = text.strip_prefix('[').and_then(|it| it.split_once(']')).and_then(|(number, _)| number.parse().ok());
+        let number =
+            text.strip_prefix('[').and_then(|it| it.split_once(']')).and_then(|(number, _)| number.parse().ok());
         number.map(Some).ok_or_else(|| format!("'{}' is no offset for {}", text.escape_debug(), self.name))
     }
 
@@ -84,8 +85,8 @@ impl Descriptor {
     }
 }
 
-/// Parts the arguments, and gives what follows the closing bracket. Commas and brackets in strings, paths and
-/// structures are theirs.
+/// Parts the arguments, and gives what follows the closing bracket. Commas and brackets in strings,
+/// paths and structures are theirs.
 fn arguments(text: &str) -> Option<(Vec<&str>, &str)> {
     let bytes = text.as_bytes();
     let (mut found, mut from, mut depth, mut at) = (Vec::new(), 0, 0_usize, 0);
@@ -123,8 +124,8 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where the path of a descriptor ends. strace escapes `<` and `>` in it; that of a socket holds `->`. A shift,
-/// `1<<3`, is none.
+/// Where the path of a descriptor ends. strace escapes `<` and `>` in it; that of a socket holds
+/// `->`. A shift, `1<<3`, is none.
 fn end_of_path(bytes: &[u8], from: usize) -> Option<usize> {
     if bytes.get(from + 1) == Some(&b'<') {
         return Some(from + 1);
@@ -171,11 +172,10 @@ mod tests {
     fn arguments_are_parted_where_they_end() {
         for (text, parted) in [
             (r#"3</etc/a, b>, "x, \")"..., 4096) = 1"#, vec!["3</etc/a, b>", r#""x, \")"..."#, "4096"]),
-            ("4<TCP:[1.2.3.4:5->6.7.8.9:10]>, [{iov_base=NULL, iov_len=3}], 1) = 3", vec![
-                "4<TCP:[1.2.3.4:5->6.7.8.9:10]>",
-                "[{iov_base=NULL, iov_len=3}]",
-                "1",
-            ]),
+            (
+                "4<TCP:[1.2.3.4:5->6.7.8.9:10]>, [{iov_base=NULL, iov_len=3}], 1) = 3",
+                vec!["4<TCP:[1.2.3.4:5->6.7.8.9:10]>", "[{iov_base=NULL, iov_len=3}]", "1"],
+            ),
             ("1</dev/null<char 1:3>>, 1<<3, [0] => [9]) = 1", vec!["1</dev/null<char 1:3>>", "1<<3", "[0] => [9]"]),
             (") = 5", vec![]),
         ] {

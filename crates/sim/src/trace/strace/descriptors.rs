@@ -1,8 +1,8 @@
 //! Where the descriptors of a traced program stand.
 //!
-//! A process made by fork has a table of its own, whose descriptors share their positions with its parent's; a thread
-//! has its process's table. A descriptor that leads to another path than before was closed and opened unseen: it
-//! stands at 0.
+//! A process made by fork has a table of its own, whose descriptors share their positions with its
+//! parent's; a thread has its process's table. A descriptor that leads to another path than before
+//! was closed and opened unseen: it stands at 0.
 
 use std::collections::HashMap;
 
@@ -39,8 +39,8 @@ impl Descriptors {
         self.threads.contains_key(&thread)
     }
 
-    /// A thread nobody is seen to make. strace names no thread before the first fork: what it called 0 until then is
-    /// this one.
+    /// A thread nobody is seen to make. strace names no thread before the first fork: what it
+    /// called 0 until then is this one.
     pub(super) fn first(&mut self, thread: i32) {
         let table = self.threads.remove(&0).map_or(self.tables.len(), |nameless| nameless.table);
         if table == self.tables.len() {
@@ -58,7 +58,9 @@ impl Descriptors {
         } else {
             self.inherited += self.tables[table].len();
             if self.inherited > INHERITED_MAX {
-                return Err(format!("{INHERITED_MAX} descriptors are open in all processes that have not ended; cut the trace"));
+                return Err(format!(
+                    "{INHERITED_MAX} descriptors are open in all processes that have not ended; cut the trace"
+                ));
             }
             self.tables.push(self.tables[table].clone());
             self.tables.len() - 1

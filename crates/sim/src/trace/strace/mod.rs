@@ -7,13 +7,14 @@
 //! 1234    1795203178.755200  <... pread64 resumed>"\6\0"..., 784, 64)             = 784           <0.000045>
 //! ```
 //!
-//! The thread is missing before the first fork, or written `[pid 1234]` on a terminal. Reads and writes of files
-//! count, with as many bytes as they gave or took: read, pread64, readv, preadv, preadv2, the same with write, and
-//! what sendfile and copy_file_range read. Files are known by the paths that `-y` prints; pipes, sockets, terminals,
-//! /proc and /sys are none.
+//! The thread is missing before the first fork, or written `[pid 1234]` on a terminal. Reads and
+//! writes of files count, with as many bytes as they gave or took: read, pread64, readv, preadv,
+//! preadv2, the same with write, and what sendfile and copy_file_range read. Files are known by the
+//! paths that `-y` prints; pipes, sockets, terminals, /proc and /sys are none.
 //!
-//! Where a descriptor stands is followed through open, lseek, dup, fork and clone (`descriptors.rs`). One that was
-//! there before the trace began counts from 0. What is read through mappings is not seen.
+//! Where a descriptor stands is followed through open, lseek, dup, fork and clone
+//! (`descriptors.rs`). One that was there before the trace began counts from 0. What is read
+//! through mappings is not seen.
 
 mod call;
 mod descriptors;
@@ -58,7 +59,8 @@ impl<'a> Line<'a> {
                 _ => ("0", line),
             },
         };
-        let what = || "does not begin with a thread and a time in seconds, as 'strace -f -y -ttt' prints them".to_owned();
+        let what =
+            || "does not begin with a thread and a time in seconds, as 'strace -f -y -ttt' prints them".to_owned();
         let (time, said) = rest.trim_start().split_once(' ').filter(|(time, _)| time.contains('.')).ok_or_else(what)?;
         let thread = thread.trim().parse().map_err(|_| what())?;
         Ok(Line { thread, time_ns: seconds(time, "time").map_err(|_| what())?, said: said.trim_start() })
@@ -119,7 +121,8 @@ impl Strace {
         if self.descriptors.knows(thread) {
             return Ok(());
         }
-        let making = self.unfinished.iter().filter(|(_, (_, begun))| makes_threads(begun)).max_by_key(|(_, (at, _))| *at);
+        let making =
+            self.unfinished.iter().filter(|(_, (_, begun))| makes_threads(begun)).max_by_key(|(_, (at, _))| *at);
         match making {
             Some((&parent, (_, begun))) => self.descriptors.inherit(parent, thread, begun),
             None => {
