@@ -610,6 +610,16 @@ fn who_came_after_disclosed_nothing_of_it() {
     }
 }
 
+/// What is withdrawn is disclosed no more: nobody takes it for a file that somebody sees to.
+#[test]
+fn what_is_withdrawn_is_of_no_source() {
+    let mut driver = driver();
+    driver.hint_from(1, Source::Profile, 1, range(3, 2));
+    driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Profile });
+    assert_eq!(driver.manager.sources_of(FileId(1)).count(), 0);
+    driver.manager.check();
+}
+
 /// A hinted block found here counts as unread (000), or (`count_present=0`, 001) does not.
 #[test]
 fn found_blocks() {

@@ -512,6 +512,8 @@ impl Hints {
                 self.awake.wake(id);
                 self.entries -= sequence.len();
                 self.cleared.push(sequence.clear());
+                let files = mem::take(&mut sequence.files);
+                self.leave_files(id, &files);
             }
         }
         self.more.retain(|id, _| !ids.contains(id));
@@ -519,6 +521,18 @@ impl Hints {
             waiting.retain(|(id, _)| !ids.contains(id));
             !waiting.is_empty()
         });
+    }
+
+    /// A sequence discloses nothing of these files any more.
+    fn leave_files(&mut self, id: u16, files: &[FileId]) {
+        for file in files {
+            if let Entry::Occupied(mut of_file) = self.of_file.entry(file.0) {
+                of_file.get_mut().retain(|&other| other != id);
+                if of_file.get().is_empty() {
+                    of_file.remove();
+                }
+            }
+        }
     }
 
     /// What was withdrawn since this was asked last.
@@ -530,14 +544,7 @@ impl Hints {
     pub fn forget(&mut self, reader: ReaderId) {
         for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
             if let Some(it) = self.sequences[usize::from(id)].take() {
-                for file in it.files {
-                    if let Entry::Occupied(mut of_file) = self.of_file.entry(file.0) {
-                        of_file.get_mut().retain(|&other| other != id);
-                        if of_file.get().is_empty() {
-                            of_file.remove();
-                        }
-                    }
-                }
+                self.leave_files(id, &it.files);
                 let ended = &mut self.ended[it.source as usize];
                 *ended = (ended.0 + it.window.accuracy.consumed, ended.1 + it.window.accuracy.skipped);
             }
