@@ -7,6 +7,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use super::by_page;
 use crate::ids::Page;
 
 const NONE: u32 = u32::MAX;
@@ -82,9 +83,7 @@ impl<T> IndexMut<Page> for Links<T> {
 impl<T: Copy + Default> Links<T> {
     /// Puts a page that is on no list between two neighbours of this one; NONE: the list's end.
     fn link(&mut self, chain: &mut Chain, page: Page, older: u32, newer: u32) {
-        if page as usize >= self.0.len() {
-            self.0.resize(page as usize + 1, Link { older: NONE, newer: NONE, note: T::default() });
-        }
+        by_page::reach(&mut self.0, page, Link { older: NONE, newer: NONE, note: T::default() });
         let link = &mut self.0[page as usize];
         (link.older, link.newer) = (older, newer);
         match older {

@@ -11,7 +11,7 @@
 use super::list::{Chain, Links};
 use super::sequential::lists::{Class, Lists};
 use super::sequential::{self, Replacement, Sequential};
-use super::{Context, Domain, Parameter, SEQUENCES, Spec};
+use super::{Context, Domain, Parameter, SEQUENCES, Spec, by_page};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -80,9 +80,7 @@ impl Bottom {
 
 impl Replacement for Bottom {
     fn renewed(&mut self, page: Page, class: Class) {
-        if page as usize >= self.parts.len() {
-            self.parts.resize(page as usize + 1, Part::None);
-        }
+        by_page::reach(&mut self.parts, page, Part::None);
         self.remove(page);
         let (chain, part) = match class {
             Class::Sequential => (&mut self.lower, Part::Lower),

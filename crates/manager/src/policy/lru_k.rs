@@ -22,7 +22,7 @@
 //!   the memory's pages: `correlated` in references, `ghosts` in blocks.
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Access, Candidate, Context, Domain, Need, Parameter, Policy, Spec};
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Policy, Spec, by_page};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
 
@@ -134,9 +134,7 @@ impl LruK {
 
 impl Policy for LruK {
     fn arrived(&mut self, page: Page, context: &Context<'_>, _: Option<&Access>) {
-        if page as usize >= self.pages.len() {
-            self.pages.resize(page as usize + 1, Note::default());
-        }
+        by_page::reach(&mut self.pages, page, Note::default());
         let past = self.ghosts.take(context.table.block(page)).unwrap_or_default();
         self.pages[page as usize].past = past;
         self.now += 1;

@@ -8,7 +8,7 @@
 //! is looked at again.
 
 use super::list::List;
-use super::{Candidate, Context};
+use super::{Candidate, Context, by_page};
 use crate::estimate::agenda::Agenda;
 use crate::hint::Use;
 use crate::ids::Page;
@@ -43,9 +43,7 @@ pub(super) struct NextUses {
 impl NextUses {
     /// A page came.
     pub fn push(&mut self, page: Page, value: &impl Value, context: &Context<'_>) {
-        if page as usize >= self.at.len() {
-            self.at.resize(page as usize + 1, Place::Gone);
-        }
+        by_page::reach(&mut self.at, page, Place::Gone);
         self.place(page, value, context);
     }
 

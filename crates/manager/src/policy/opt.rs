@@ -16,7 +16,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::{Access, Candidate, Context, Nature, Need, Policy, Spec};
+use super::{Access, Candidate, Context, Nature, Need, Policy, Spec, by_page};
 use crate::ids::Page;
 
 pub(super) static SPEC: Spec = Spec {
@@ -73,9 +73,7 @@ impl Policy for Opt {
     }
 
     fn arrived(&mut self, page: Page, _: &Context<'_>, access: Option<&Access>) {
-        if page as usize >= self.next.len() {
-            self.next.resize(page as usize + 1, GONE);
-        }
+        by_page::reach(&mut self.next, page, GONE);
         self.here += 1;
         self.expect(page, access.and_then(|access| access.next));
     }

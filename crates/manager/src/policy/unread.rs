@@ -2,6 +2,7 @@
 //! any other: so they go last. One that was not read for as many references as there are pages was
 //! brought in vain, and goes first.
 
+use super::by_page;
 use crate::ids::Page;
 use crate::policy::list::List;
 
@@ -20,9 +21,7 @@ impl Unread {
     }
 
     pub fn push(&mut self, page: Page, now: u64) {
-        if page as usize >= self.came.len() {
-            self.came.resize(page as usize + 1, 0);
-        }
+        by_page::reach(&mut self.came, page, 0);
         self.came[page as usize] = now;
         self.pages.push_newest(page);
     }

@@ -27,7 +27,7 @@ use crate::estimate::pace::Pace;
 use crate::event::Demand;
 use crate::hint::Use;
 use crate::ids::{DeviceId, Page};
-use crate::policy::{Access, Ahead, Candidate, Context, Domain, Need, Parameter, Values, Worth};
+use crate::policy::{Access, Ahead, Candidate, Context, Domain, Need, Parameter, Values, Worth, by_page};
 
 /// What bounds the horizon.
 pub const BURST_MARGIN: Parameter = Parameter {
@@ -167,9 +167,7 @@ impl Hints {
     /// Owns a page for this read.
     pub fn own_for(&mut self, page: Page, next: Use, context: &Context<'_>) {
         self.forget(page);
-        if page as usize >= self.owned.len() {
-            self.owned.resize(page as usize + 1, Owned::NOT);
-        }
+        by_page::reach(&mut self.owned, page, Owned::NOT);
         let device = context.device_of(page);
         let found = self.streams.iter().position(|it| it.sequence == next.sequence && it.device == device);
         let at = found.unwrap_or_else(|| {

@@ -19,7 +19,7 @@ use super::Estimator;
 use super::prices::Prices;
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
-use crate::policy::{Access, Candidate, Context, Need, Policy};
+use crate::policy::{Access, Candidate, Context, Need, Policy, by_page};
 
 /// Ghosts there are at least: of a few, chance says what one is worth.
 const GHOSTS_MIN: u64 = 16;
@@ -60,9 +60,7 @@ impl Kept {
 
     /// A page comes to it: of this reference, or ahead of one.
     pub fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if page as usize >= self.owned.len() {
-            self.owned.resize(page as usize + 1, false);
-        }
+        by_page::reach(&mut self.owned, page, false);
         self.owned[page as usize] = true;
         self.pages += 1;
         self.policy.arrived(page, context, access);

@@ -16,7 +16,7 @@ use crate::estimate::ghosts::Ghosts;
 use crate::estimate::recency::{NO_TAG, Reading, Recency, Tag};
 use crate::ids::Page;
 use crate::policy::sequential::lists::Class;
-use crate::policy::{Candidate, Context, Domain, Need, Parameter, Values};
+use crate::policy::{Candidate, Context, Domain, Need, Parameter, Values, by_page};
 
 /// How the marginal hit rate is read.
 pub const MAJORANT: Parameter = Parameter {
@@ -74,9 +74,7 @@ impl Queue {
 
     /// Puts a page to the MRU end; from where, `counted` tells the estimate.
     pub fn renew(&mut self, page: Page, counted: bool, desk: &mut Desk, context: &Context<'_>) {
-        if page as usize >= self.tags.len() {
-            self.tags.resize(page as usize + 1, NO_TAG);
-        }
+        by_page::reach(&mut self.tags, page, NO_TAG);
         let queued = self.tags[page as usize] != NO_TAG;
         let was = queued.then_some(self.tags[page as usize]).or_else(|| self.ghosts.take(context.table.block(page)));
         match was {

@@ -27,6 +27,7 @@ mod shadow;
 use super::unread::Unread;
 use super::{
     Access, Candidate, Choice, Context, Domain, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec,
+    by_page,
 };
 use crate::ids::Page;
 use contest::Contest;
@@ -155,9 +156,7 @@ impl Experts {
 
 impl Policy for Experts {
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if page as usize >= self.notes.len() {
-            self.notes.resize(page as usize + 1, Note { place: Place::None, at: 0 });
-        }
+        by_page::reach(&mut self.notes, page, Note { place: Place::None, at: 0 });
         match access {
             None => {
                 self.notes[page as usize].place = Place::Unread;

@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 
 use super::{Group, Loops};
 use crate::ids::{Block, Page};
+use crate::policy::by_page;
 use crate::policy::list::{Chain, Links};
 use crate::table::{FastMap, Table};
 
@@ -107,9 +108,7 @@ impl Looping {
 
     /// A page was read at `at`, after all others of its group.
     pub fn push(&mut self, page: Page, group: Group, period: u64, at: u64) {
-        if page as usize >= self.pages.len() {
-            self.pages.resize(page as usize + 1, ((0, 0), 0));
-        }
+        by_page::reach(&mut self.pages, page, ((0, 0), 0));
         self.pages[page as usize] = (group, at);
         self.len += 1;
         self.change(group, |this, it| {

@@ -42,7 +42,7 @@ mod sites;
 mod standstill;
 
 use super::{
-    Access, Candidate, Context, Domain, Learns, Need, Parameter, Partition, Patterns, Policy, Reports, Values,
+    Access, Candidate, Context, Domain, Learns, Need, Parameter, Partition, Patterns, Policy, Reports, Values, by_page,
 };
 use crate::ids::{Block, Page};
 use crate::policy::Lesson;
@@ -264,9 +264,7 @@ impl<C: Classify> Partitioned<C> {
 
 impl<C: Classify> Policy for Partitioned<C> {
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        if page as usize >= self.places.len() {
-            self.places.resize(page as usize + 1, Place::None);
-        }
+        by_page::reach(&mut self.places, page, Place::None);
         // Who holds what is not read yet by himself brings none of it here (experts).
         self.reads_ahead |= access.is_none() || context.ledger().unread > 0;
         let Some(access) = access else {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Group;
 use crate::ids::{Page, ReaderId};
+use crate::policy::by_page;
 use crate::policy::list::{Chain, Links, List};
 use crate::table::FastMap;
 
@@ -41,9 +42,7 @@ impl Sequential {
     /// A page was read, after all others here; it and those before it, so many at most, are on no
     /// stack for now.
     pub fn push(&mut self, page: Page, read: Read, spared: u64) {
-        if page as usize >= self.pages.len() {
-            self.pages.resize(page as usize + 1, (read, false));
-        }
+        by_page::reach(&mut self.pages, page, (read, false));
         self.pages[page as usize] = (read, true);
         self.group_links.push_newest(self.groups.entry(read.group).or_default(), page);
         self.fresh.push_newest(page);

@@ -30,7 +30,7 @@
 //! 24 in time wants 25 ..= 75, of which 28 ..= 75 are brought: 48, with the trigger at 72.
 
 use crate::ids::{Block, Page};
-use crate::policy::{Domain, Parameter, Values};
+use crate::policy::{Domain, Parameter, Values, by_page};
 use crate::table::Table;
 
 /// The degree of a new stream.
@@ -131,9 +131,7 @@ impl Amp {
 
     /// What this page carries from now on.
     pub fn carry(&mut self, page: Page, carried: Carried) {
-        if page as usize >= self.carried.len() {
-            self.carried.resize(page as usize + 1, Carried::default());
-        }
+        by_page::reach(&mut self.carried, page, Carried::default());
         self.carried[page as usize] = carried;
     }
 

@@ -27,7 +27,7 @@ use super::lists::Class;
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, Page};
-use crate::policy::{Context, Stretch, Values};
+use crate::policy::{Context, Stretch, Values, by_page};
 
 /// How far is read ahead, and where the trigger goes.
 enum Reach {
@@ -146,10 +146,7 @@ impl Detector {
     }
 
     fn begin(&mut self, page: Page, track: Track, carried: Carried) {
-        if page as usize >= self.tracks.len() {
-            let none = Track { class: Class::Random, counter: 0, trigger: false, read_at: 0 };
-            self.tracks.resize(page as usize + 1, none);
-        }
+        by_page::reach(&mut self.tracks, page, Track { class: Class::Random, counter: 0, trigger: false, read_at: 0 });
         self.tracks[page as usize] = track;
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.carry(page, carried);

@@ -15,8 +15,8 @@
 use crate::advice::{Advice, Answer, FILE_RECORDS_MAX, LEVELS_MAX, MANAGERS_MAX};
 use crate::event::{LevelOrder, Refusal};
 use crate::ids::{Block, FileId, Page, ReaderId};
-use crate::policy::Partition;
 use crate::policy::list::{Chain, Links};
+use crate::policy::{Partition, by_page};
 use crate::table::{FastMap, Table};
 
 /// Overrulings after which both counts are halved: what a program does now weighs more than what it
@@ -221,9 +221,7 @@ impl Control {
 
     /// A page came; the reader waited for it, if one did.
     pub fn new_block(&mut self, page: Page, file: FileId, reader: Option<ReaderId>) {
-        if page as usize >= self.records.len() {
-            self.records.resize(page as usize + 1, NOBODYS);
-        }
+        by_page::reach(&mut self.records, page, NOBODYS);
         self.references += 1;
         self.records[page as usize] = Record { referenced: self.references, owner: reader, ..NOBODYS };
         self.join(page, file);

@@ -17,6 +17,7 @@
 //!   LRU would let it keep (tests/advice.rs).
 
 use crate::ids::{Block, Page};
+use crate::policy::by_page;
 use crate::table::{FastMap, Table};
 
 const NONE: u64 = u64::MAX;
@@ -34,9 +35,7 @@ impl Placeholders {
     }
 
     fn put(&mut self, key: u64, page: Page) {
-        if page as usize >= self.blocks.len() {
-            self.blocks.resize(page as usize + 1, NONE);
-        }
+        by_page::reach(&mut self.blocks, page, NONE);
         self.blocks[page as usize] = key;
         self.pages.insert(key, page);
     }

@@ -1,0 +1,47 @@
+//! What is noted by page: vectors that grow by an eighth. One that doubles, as vectors do, takes twice
+//! as much where there are just more pages than a power of two.
+
+use crate::ids::Page;
+
+/// The least growth, in pages.
+const GROWTH_MIN: usize = 64;
+/// The part of itself by which a vector grows.
+const GROWTH_PART: usize = 8;
+
+/// Makes room for what is noted of a page; `none` of those before it of which nothing was yet.
+#[inline]
+pub fn reach<T: Clone>(notes: &mut Vec<T>, page: Page, none: T) {
+    if page as usize >= notes.len() {
+        extend(notes, page as usize + 1, none);
+    }
+}
+
+#[cold]
+fn extend<T: Clone>(notes: &mut Vec<T>, len: usize, none: T) {
+    if len > notes.capacity() {
+        let more = (notes.len() / GROWTH_PART).max(GROWTH_MIN);
+        notes.reserve_exact((len - notes.len()).max(more));
+    }
+    notes.resize(len, none);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_an_eighth_more_and_no_further() {
+        let mut notes = Vec::new();
+        let mut grown = 0;
+        for page in 0..100_000 {
+            let before = notes.capacity();
+            reach(&mut notes, page, 7_u64);
+            assert!(notes.capacity() <= (notes.len() * 9 / 8).max(notes.len() + GROWTH_MIN), "{}", notes.len());
+            grown += u64::from(notes.capacity() > before);
+        }
+        assert!(notes.len() == 100_000 && notes.iter().all(|&note| note == 7));
+        assert!(grown < 80, "{grown} times");
+        reach(&mut notes, 5, 0);
+        assert_eq!(notes.len(), 100_000);
+    }
+}
