@@ -1,6 +1,5 @@
-//! A reference model of `lru` and `tip1`: lists searched from end to end, nothing clever, compared
-//! with the manager step by step. It knows one device and believes all hints (`Trust::Full`);
-//! windows are tested by their properties in windows.rs.
+//! A reference model of `lru` and `tip1`: lists searched from end to end, compared with the manager
+//! step by step. It has one device and believes all hints (`Trust::Full`); windows.rs tests windows.
 
 mod support;
 
@@ -24,8 +23,7 @@ struct Cell {
     phase: Phase,
     /// Disclosed by this source and not read.
     unread: Option<(ReaderId, Source)>,
-    /// The class it counts under while unread. It outlives `unread` if the disclosure is withdrawn
-    /// while it is in flight.
+    /// The class it counts under while unread, or in flight though that was withdrawn.
     class: Option<Class>,
     ahead: bool,
     passed: bool,
@@ -96,8 +94,7 @@ struct Model {
     cells: BTreeMap<Block, Cell>,
     /// Present blocks, the least recent first.
     recency: Vec<Block>,
-    /// Waiting fetches ahead: (rank, batch, block). What was told goes first, what is read ahead of
-    /// runs last.
+    /// Waiting fetches ahead: (rank, batch, block). What was told goes first, runs last.
     queue: Vec<(u8, u64, Block)>,
     queued_ever: u64,
     /// Behind what was sent last.
@@ -464,8 +461,7 @@ impl Model {
         }
     }
 
-    /// The first hint of one of the reader's sequences that `fits` came true, by so many blocks.
-    /// Returns how many.
+    /// The first hint of a reader's sequences that `fits` came true: by how many of these blocks.
     fn consume(&mut self, reader: ReaderId, at: usize, fits: impl Fn(&mut Hint, Span) -> Option<u64>) -> u64 {
         let (names, mut consumed) = (&self.names, 0);
         let (key, sequence) = &mut self.sequences[at];
@@ -644,8 +640,7 @@ impl Model {
         Some((at, place))
     }
 
-    /// The fetches ahead the manager sent: taken over, after a check that they may go and that none
-    /// is held back.
+    /// Takes over the fetches ahead that the manager sent: they may go, and none is held back.
     fn sent(&mut self, sent: &[(Class, Vec<Block>)], outstanding: u64) {
         for (class, blocks) in sent {
             let least = self.queue.iter().min().expect("it waits");
@@ -769,9 +764,8 @@ proptest! {
     }
 }
 
-/// What can never be read is passed over when the walk comes by, or when all before it has been
-/// fetched: not because the device's queue happens to be full. A file that grows meanwhile has what
-/// was disclosed of it.
+/// What can never be read is passed over when the walk comes by, or all before it was fetched: not
+/// because the device's queue is full. A file that grows meanwhile has what was disclosed of it.
 #[test]
 fn a_full_queue_closes_nothing() {
     let event = |text: &str| Op::Plain(text.parse().expect("an event"));
