@@ -12,10 +12,10 @@ use crate::table::Table;
 
 /// Bytes that a frame takes beside its own: its state, its way in the table, and what the manager
 /// keeps of a page, of those that went lately and of what is disclosed of it. By `informed`, the
-/// default, that is 470 to 580 bytes, counted where they are allocated: most of it lies in vectors
-/// by page, which grow by doubling, so that it is most where there are just more pages than a power
-/// of two. `lru` takes 110 and `readahead:keep=arc` 220: under those a 40th of the memory or less
-/// is not used, in blocks of the default size.
+/// default, that was 470 to 580 bytes, counted where they are allocated, while its vectors by page
+/// doubled when they grew; they grow by an eighth now, which takes no more. `lru` took 110 and
+/// `readahead:keep=arc` 220: under those a 40th of the memory or less is not used, in blocks of the
+/// default size.
 const BESIDE: usize = size_of::<Frame>() + Table::BYTES_EACH + 600;
 
 /// While this part of the memory is given up, a block that is read several times is being read in
