@@ -51,7 +51,8 @@ fn choose(text: &str, block_bytes: u64) -> Result<Choice, String> {
     }
     // Of several values the last one counts.
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    format!("{name}:{RUN_PARAMETER}={},{settings}", RUN_BYTES / block_bytes).parse()
+    let text = format!("{name}:{RUN_PARAMETER}={},{settings}", RUN_BYTES / block_bytes);
+    text.trim_end_matches(',').parse()
 }
 
 /// Sets a cache up; see [`Cache::builder`].
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn runs_are_read_ahead_by_as_many_bytes_in_blocks_of_any_size() {
         let chosen = |text, block_bytes| choose(text, block_bytes).map(|it| it.as_str().to_owned());
-        assert_eq!(chosen("informed", 16 << 10).as_deref(), Ok("informed:degree_max=1024,"));
+        assert_eq!(chosen("informed", 16 << 10).as_deref(), Ok("informed:degree_max=1024"));
         assert_eq!(chosen("informed:degree_max=7", 1 << 20).as_deref(), Ok("informed:degree_max=16,degree_max=7"));
         assert_eq!(chosen("arc", 4096).as_deref(), Ok("arc"));
         assert!(chosen("nonesuch", 4096).is_err());

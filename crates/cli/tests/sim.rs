@@ -270,7 +270,8 @@ fn a_simulation_gives_the_same_in_every_format() {
         assert_eq!(packed(cells(&sim("back.parquet"))), packed(of_recorded.clone()), "{format} and back");
     }
     assert!(foresee(&place, &["sim", "trace.parquet"]).with(0).out().contains("unlimited"));
-    assert!(foresee(&place, &["sim", "--list"]).with(0).out().contains("lru"));
+    let list = foresee(&place, &["sim", "--list"]).with(0).out().to_owned();
+    assert!(list.starts_with("informed ") && list.contains("\nlru "), "the default is not first: {list}");
     let ended = foresee(&place, &["sim", "trace.parquet", "--json", "/no/such/place"]).with(2);
     assert!(ended.err().contains("/no/such/place"));
 }
