@@ -147,13 +147,14 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
         let (reads, cache) = (Arc::clone(&reads), cache.clone());
         metrics.answer(move || Metrics::of(&reads, &cache))?;
     }
+    // Who sees the mount finds it by `foresee top` as well.
+    answer_top(options, reads, cache);
     let mut of_mount = vec![MountOption::NoDev, MountOption::NoSuid];
     of_mount.extend(options.noexec.then_some(MountOption::NoExec));
     of_mount.extend((!is_writable).then_some(MountOption::RO));
     let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
     mounted.read_ahead(READ_AHEAD_BYTES);
-    answer_top(options, reads, cache);
     Ok(mounted)
 }
 
@@ -180,12 +181,10 @@ fn answer_top(options: &Mount, reads: Arc<Reads>, cache: Cache) {
     let dir = options.dir.to_string_lossy().into_owned();
     let words = vec!["foresee".into(), "mount".into(), options.source.clone(), dir];
     let state = State { words, begun: Instant::now() };
-    let answer = move || -> Option<()> {
-        let mut status = Status::begin()?;
-        loop {
-            status.answer(|| state.text(&reads, &cache));
-            thread::sleep(LOOKS_EVERY);
-        }
+    let Some(mut status) = Status::begin() else { return };
+    let answer = move || loop {
+        status.answer(|| state.text(&reads, &cache));
+        thread::sleep(LOOKS_EVERY);
     };
     let _ = thread::Builder::new().name("foresee".into()).stack_size(STATUS_STACK_BYTES).spawn(answer);
 }

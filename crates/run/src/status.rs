@@ -81,7 +81,9 @@ fn peer(stream: &UnixStream) -> Option<u32> {
 /// # Errors
 /// If it cannot be found which there are.
 pub fn states() -> io::Result<Vec<String>> {
-    let sockets = std::fs::read_to_string("/proc/net/unix")?;
+    // Others name their sockets as they like.
+    let sockets = std::fs::read("/proc/net/unix")?;
+    let sockets = String::from_utf8_lossy(&sockets);
     let names = sockets.lines().filter_map(|line| line.split_ascii_whitespace().nth(7)?.strip_prefix('@'));
     let (own, anybody) = (prefix(user()), "foresee-run-");
     let mut names: Vec<&str> =
