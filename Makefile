@@ -59,7 +59,7 @@ libforesee:
 	rm -f target/release/libforesee.a
 	$(AR) rcs target/release/libforesee.a target/release/foresee.o
 
-# The main job on real files of this machine: search the sources of foresee's own dependencies, each time from a cold cache.
+# The main job on real files: search the sources of foresee's own dependencies, from a cold cache, on this machine's disk and on slower ones.
 demo: build
 	./bench/demo
 
