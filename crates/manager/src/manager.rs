@@ -96,6 +96,8 @@ pub struct Manager {
     uses_sites: bool,
     future: Option<Arc<Future>>,
     table: Table,
+    /// The page of the block that was read last.
+    last_read: Page,
     files: Files,
     hints: Hints,
     dispatch: Dispatch,
@@ -138,6 +140,7 @@ impl Manager {
             policy,
             future: None,
             table: Table::default(),
+            last_read: 0,
             files: Files::default(),
             hints: Hints::default(),
             dispatch: Dispatch::new(config.device, config.stripe),

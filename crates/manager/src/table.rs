@@ -131,6 +131,13 @@ impl Table {
         self.index.find(key, |page| self.frames[page as usize].key == key)
     }
 
+    /// As `find`, for a reader that comes from this page. A file's blocks are most often brought in
+    /// their order, and lie so: then nothing is asked of the index, whose slots lie all over memory.
+    pub(crate) fn find_after(&self, last: Page, block: Block) -> Option<Page> {
+        let next = last.wrapping_add(1);
+        if self.holds(next, block) { Some(next) } else { self.find(block) }
+    }
+
     /// Whether this page, which may be no page at all, holds this block.
     pub(crate) fn holds(&self, page: Page, block: Block) -> bool {
         self.frames.get(page as usize).is_some_and(|frame| frame.key == block.key())

@@ -101,17 +101,19 @@ impl Manager {
 
     /// A block the program reads by itself.
     pub(super) fn observe(&mut self, access: &mut Access, block: Block, referenced: &mut Referenced) {
-        let Some(page) = self.table.find(block) else {
+        let Some(page) = self.table.find_after(self.last_read, block) else {
             self.statistics.misses += 1;
             referenced.missed += 1;
             if self.nature.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
+                self.last_read = page;
                 self.table.frame_mut(page).read = true;
                 self.taken(page, Some(access));
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
         };
+        self.last_read = page;
         self.table.frame_mut(page).read = true;
         match self.table.frame(page).phase {
             Phase::Present => {
@@ -190,7 +192,7 @@ impl Manager {
         block: Block,
         out: &mut Vec<Action>,
     ) -> bool {
-        let Some(page) = self.table.find(block) else {
+        let Some(page) = self.table.find_after(self.last_read, block) else {
             self.statistics.misses += 1;
             if self.take_frame(true, Need::by(block, access)) {
                 self.await_demand(block, access);
@@ -200,6 +202,7 @@ impl Manager {
             self.starved.push_back((block, *access));
             return false;
         };
+        self.last_read = page;
         self.table.frame_mut(page).read = true;
         match self.table.frame(page).phase {
             Phase::Present => {
@@ -229,6 +232,7 @@ impl Manager {
 
     pub(super) fn await_demand(&mut self, block: Block, access: &Access) {
         let page = self.table.insert(block, State::Demand, Phase::InFlight);
+        self.last_read = page;
         self.table.frame_mut(page).read = true;
         self.taken(page, Some(access));
         self.waiting.entry(page).or_default().push(*access);

@@ -23,51 +23,49 @@
 
 use std::collections::BTreeSet;
 
+use super::members::{Member, Members, Number};
 use super::{Group, Loops};
 use crate::ids::{Block, Page};
-use crate::policy::by_page;
-use crate::policy::list::{Chain, Links};
-use crate::table::{FastMap, Table};
+use crate::policy::list::Chain;
+use crate::table::Table;
 
 /// Lately: within as many references as this part of the looping pages. So much of them is held in
 /// vain at worst.
 const LATELY_PART: u64 = 8;
 
 /// The pages of one group, in the order of their last reference.
+#[derive(Clone, Default)]
 struct Loop {
     period: u64,
     pages: Chain,
 }
 
+/// Where a group that has pages stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Standing {
+    /// The reference at which its oldest page is overdue; of several, the first name's is the first.
+    deadline: (u64, Group, Number),
+    /// Its length, and the last reference to its newest page.
+    rank: (u64, u64, Number),
+}
+
 /// The looping partition.
 pub(super) struct Looping {
     rules: Loops,
-    loops: FastMap<Group, Loop>,
-    /// Every group with the reference at which its oldest page is overdue.
-    deadlines: BTreeSet<(u64, Group)>,
-    /// Every group with its length and the last reference to its newest page: the last one's newest
-    /// page goes first.
-    order: BTreeSet<(u64, u64, Group)>,
-    links: Links,
+    /// By the groups' numbers.
+    loops: Vec<Loop>,
+    /// Of every group that has pages.
+    deadlines: BTreeSet<(u64, Group, Number)>,
+    /// Of every group that has pages: the last one's newest page goes first.
+    order: BTreeSet<(u64, u64, Number)>,
     /// The block that went last.
     went: Option<Block>,
-    /// The group of each page, and its last reference.
-    pages: Vec<(Group, u64)>,
     len: u64,
 }
 
 impl Looping {
     pub fn new(rules: Loops) -> Self {
-        Looping {
-            rules,
-            loops: FastMap::default(),
-            deadlines: BTreeSet::new(),
-            order: BTreeSet::new(),
-            links: Links::default(),
-            went: None,
-            pages: Vec::new(),
-            len: 0,
-        }
+        Looping { rules, loops: Vec::new(), deadlines: BTreeSet::new(), order: BTreeSet::new(), went: None, len: 0 }
     }
 
     pub fn len(&self) -> u64 {
@@ -78,78 +76,92 @@ impl Looping {
         if self.rules.alike { u64::from(period.max(1).ilog2()) } else { period }
     }
 
-    /// Where a group stands in the order.
-    fn rank(&self, group: Group, it: &Loop) -> Option<(u64, u64, Group)> {
-        let newest = self.links.newest_first(&it.pages).next()?;
-        Some((self.length(it.period), self.pages[newest as usize].1, group))
-    }
-
-    /// When a group's oldest page is overdue.
-    fn deadline(&self, group: Group, it: &Loop) -> Option<(u64, Group)> {
-        let oldest = self.links.oldest_first(&it.pages).next()?;
+    fn standing(&self, number: Number, members: &Members) -> Option<Standing> {
+        let it = &self.loops[number as usize];
+        let [oldest, newest] = [it.pages.oldest()?, it.pages.newest()?].map(|page| members.of(page).at);
         let after = (it.period as f64 * self.rules.overdue) as u64;
-        Some((self.pages[oldest as usize].1.saturating_add(after), group))
+        Some(Standing {
+            deadline: (oldest.saturating_add(after), members.group(number), number),
+            rank: (self.length(it.period), newest, number),
+        })
     }
 
-    /// Changes a group, and its place in the order with it.
-    fn change(&mut self, group: Group, change: impl FnOnce(&mut Self, &mut Loop)) {
-        let mut it = self.loops.remove(&group).unwrap_or(Loop { period: 0, pages: Chain::default() });
-        if let (Some(rank), Some(deadline)) = (self.rank(group, &it), self.deadline(group, &it)) {
-            self.order.remove(&rank);
+    /// Changes a group, and where it stands.
+    fn change(&mut self, number: Number, members: &mut Members, change: impl FnOnce(&mut Members, &mut Loop)) {
+        let before = self.standing(number, members);
+        change(members, &mut self.loops[number as usize]);
+        let after = self.standing(number, members);
+        if before == after {
+            return;
+        }
+        if let Some(Standing { deadline, rank }) = before {
             self.deadlines.remove(&deadline);
+            self.order.remove(&rank);
         }
-        change(self, &mut it);
-        if let (Some(rank), Some(deadline)) = (self.rank(group, &it), self.deadline(group, &it)) {
-            self.order.insert(rank);
+        if let Some(Standing { deadline, rank }) = after {
             self.deadlines.insert(deadline);
-            self.loops.insert(group, it);
+            self.order.insert(rank);
         }
     }
 
-    /// A page was read at `at`, after all others of its group.
-    pub fn push(&mut self, page: Page, group: Group, period: u64, at: u64) {
-        by_page::reach(&mut self.pages, page, ((0, 0), 0));
-        self.pages[page as usize] = (group, at);
+    /// A page was read after all others of its group.
+    pub fn push(&mut self, page: Page, read: Member, period: u64, members: &mut Members) {
+        let number = read.group;
+        if number as usize >= self.loops.len() {
+            self.loops.resize(number as usize + 1, Loop::default());
+        }
         self.len += 1;
-        self.change(group, |this, it| {
+        self.change(number, members, |members, it| {
             it.period = period;
-            this.links.push_newest(&mut it.pages, page);
+            members.push(&mut it.pages, page, read);
         });
     }
 
-    pub fn remove(&mut self, page: Page) {
+    /// A page that is here was read again, of the same group.
+    pub fn read_again(&mut self, page: Page, at: u64, period: u64, members: &mut Members) {
+        self.change(members.of(page).group, members, |members, it| {
+            it.period = period;
+            members.renew(&mut it.pages, page, at);
+        });
+    }
+
+    pub fn remove(&mut self, page: Page, members: &mut Members) {
         self.len -= 1;
-        self.change(self.pages[page as usize].0, |this, it| this.links.remove(&mut it.pages, page));
+        self.change(members.of(page).group, members, |members, it| members.remove(&mut it.pages, page));
     }
 
     /// A group's period is another; all its pages' with it.
-    pub fn renew(&mut self, group: Group, period: u64) {
-        if self.loops.get(&group).is_some_and(|it| it.period != period) {
-            self.change(group, |_, it| it.period = period);
-        }
+    pub fn renew(&mut self, group: Group, period: u64, members: &mut Members) {
+        let number = members.number(group).filter(|&number| (number as usize) < self.loops.len());
+        number.into_iter().for_each(|number| self.change(number, members, |_, it| it.period = period));
     }
 
     /// The period of the loop whose pages go first.
     pub fn longest(&self) -> Option<u64> {
-        let &(.., group) = self.order.last()?;
-        Some(self.loops.get(&group)?.period)
+        let &(.., number) = self.order.last()?;
+        Some(self.loops[number as usize].period)
     }
 
     /// A page that is overdue now, the first that was.
     pub fn overdue(&self, now: u64, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let &(_, group) = self.deadlines.first().filter(|(deadline, _)| *deadline < now)?;
-        let mut pages = self.links.oldest_first(&self.loops.get(&group)?.pages);
-        pages.next().filter(|&page| can_go(page))
+        let &(.., number) = self.deadlines.first().filter(|(deadline, ..)| *deadline < now)?;
+        self.loops[number as usize].pages.oldest().filter(|&page| can_go(page))
     }
 
     /// The page of the longest loop that goes now; `is_here`: it is in this partition.
-    pub fn candidate(&self, now: u64, table: &Table, is_here: impl Fn(Page) -> bool) -> Option<Page> {
+    pub fn candidate(
+        &self,
+        now: u64,
+        table: &Table,
+        members: &Members,
+        is_here: impl Fn(Page) -> bool,
+    ) -> Option<Page> {
         let next = self.went.map(|went| Block { index: went.index + 1, ..went });
         let next = next.filter(|next| self.rules.onward && next.index < Block::INDEX_LIMIT);
-        let onward =
-            next.and_then(|next| table.find(next)).filter(|&page| is_here(page) && self.goes_onward(page, now));
+        let onward = next.and_then(|next| table.find(next));
+        let onward = onward.filter(|&page| is_here(page) && self.goes_onward(page, now, members));
         let can_go = |page| table.can_go(page);
-        onward.filter(|&page| can_go(page)).or_else(|| self.newest(can_go))
+        onward.filter(|&page| can_go(page)).or_else(|| self.newest(members, can_go))
     }
 
     /// The candidate goes, of this block.
@@ -158,26 +170,28 @@ impl Looping {
     }
 
     /// Whether a page is of a loop as long as the longest, and was read lately.
-    fn goes_onward(&self, page: Page, now: u64) -> bool {
-        let (group, at) = self.pages[page as usize];
-        let period = self.loops[&group].period;
+    fn goes_onward(&self, page: Page, now: u64, members: &Members) -> bool {
+        let Member { group, at, .. } = members.of(page);
+        let period = self.loops[group as usize].period;
         let is_long = self.longest().is_some_and(|longest| self.length(longest) == self.length(period));
         is_long && (now - at) * LATELY_PART <= self.len
     }
 
     /// The newest page of the longest loop.
-    fn newest(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let newest_first = |group| self.loops.get(group).map(|it| self.links.newest_first(&it.pages));
-        let pages = self.order.iter().rev().filter_map(|(_, _, group)| newest_first(group)).flatten();
-        pages.into_iter().find(|&page| can_go(page))
+    fn newest(&self, members: &Members, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        let newest_first = |number: Number| members.newest_first(&self.loops[number as usize].pages);
+        let mut pages = self.order.iter().rev().flat_map(|&(.., number)| newest_first(number));
+        pages.find(|&page| can_go(page))
     }
 
     /// The order is that of the groups as they are.
-    pub fn check(&self) {
-        let ranks: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.rank(group, it)).collect();
+    pub fn check(&self, members: &Members) {
+        let numbers = 0..self.loops.len() as Number;
+        let standings: Vec<_> = numbers.filter_map(|number| self.standing(number, members)).collect();
+        let ranks: BTreeSet<_> = standings.iter().map(|it| it.rank).collect();
         assert_eq!(ranks, self.order, "the loops and their order disagree");
-        let deadlines: BTreeSet<_> = self.loops.iter().filter_map(|(&group, it)| self.deadline(group, it)).collect();
+        let deadlines: BTreeSet<_> = standings.iter().map(|it| it.deadline).collect();
         assert_eq!(deadlines, self.deadlines, "the loops and their deadlines disagree");
-        assert_eq!(self.loops.values().map(|it| it.pages.len()).sum::<u64>(), self.len, "I1: the looping pages");
+        assert_eq!(self.loops.iter().map(|it| it.pages.len()).sum::<u64>(), self.len, "I1: the looping pages");
     }
 }

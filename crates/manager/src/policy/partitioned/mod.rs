@@ -36,6 +36,7 @@
 
 mod files;
 mod looping;
+mod members;
 mod other;
 mod sequential;
 mod sites;
@@ -49,8 +50,9 @@ use crate::policy::Lesson;
 use crate::policy::unread::Unread;
 pub(super) use files::Files;
 use looping::Looping;
+use members::{Member, Members};
 use other::Other;
-use sequential::{Read, Sequential};
+use sequential::Sequential;
 pub(super) use sites::{Rules, Sites};
 use standstill::Standstill;
 
@@ -144,6 +146,7 @@ pub(super) struct Partitioned<C> {
     now: u64,
     patterns: Patterns,
     places: Vec<Place>,
+    members: Members,
     sequential: Sequential,
     looping: Looping,
     standstill: Standstill,
@@ -162,6 +165,7 @@ impl<C: Classify> Partitioned<C> {
             now: 0,
             patterns: Patterns::default(),
             places: Vec::new(),
+            members: Members::default(),
             sequential: Sequential::default(),
             looping: Looping::new(loops),
             standstill: Standstill::default(),
@@ -179,6 +183,11 @@ impl<C: Classify> Partitioned<C> {
 
     fn is_looping(&self, page: Page) -> bool {
         self.places.get(page as usize) == Some(&Place::Looping)
+    }
+
+    /// Whether a page that has a pattern has it of this group.
+    fn is_of(&self, page: Page, group: Group) -> bool {
+        self.members.group(self.members.of(page).group) == group
     }
 
     /// The page of a loop that seems to be over.
@@ -205,7 +214,7 @@ impl<C: Classify> Partitioned<C> {
         self.now += 1;
         let verdict @ Verdict { class, group, renewed } = self.classifier.refer(self.now, block, access);
         if let Some((group, period)) = renewed {
-            self.looping.renew(group, period);
+            self.looping.renew(group, period, &mut self.members);
         }
         if let Class::Looping { period } = class
             && self.follow
@@ -225,23 +234,28 @@ impl<C: Classify> Partitioned<C> {
     /// This group loops: what it has read in sequence since it did so last is a part of that. A
     /// page turns once a reference at most.
     fn turn(&mut self, group: Group, period: u64) {
-        while let Some((page, at)) = self.sequential.oldest_of(group) {
-            self.sequential.remove(page);
-            self.looping.push(page, group, period, at);
+        while let Some(page) = self.sequential.oldest_of(group, &self.members) {
+            let read = self.members.of(page);
+            self.sequential.remove(page, &mut self.members);
+            let read = Member { group: self.members.enter(group), ..read };
+            self.looping.push(page, read, period, &mut self.members);
             self.places[page as usize] = Place::Looping;
         }
     }
 
     fn put(&mut self, page: Page, verdict: Verdict, access: &Access, context: &Context<'_>) {
         let Verdict { class, group, .. } = verdict;
+        let (reader, at) = (access.reader, self.now);
         self.places[page as usize] = match class {
             Class::Sequential => {
                 let spared = if self.reads_ahead { context.capacity / SPARED_PART } else { 0 };
-                self.sequential.push(page, Read { reader: access.reader, group, at: self.now }, spared);
+                let read = Member { at, group: self.members.enter(group), reader };
+                self.sequential.push(page, read, spared, &mut self.members);
                 Place::Sequential
             }
             Class::Looping { period } => {
-                self.looping.push(page, group, period, self.now);
+                let read = Member { at, group: self.members.enter(group), reader };
+                self.looping.push(page, read, period, &mut self.members);
                 Place::Looping
             }
             Class::Other => {
@@ -254,8 +268,8 @@ impl<C: Classify> Partitioned<C> {
     fn take(&mut self, page: Page, context: &Context<'_>) {
         match std::mem::replace(&mut self.places[page as usize], Place::None) {
             Place::None => {}
-            Place::Sequential => self.sequential.remove(page),
-            Place::Looping => self.looping.remove(page),
+            Place::Sequential => self.sequential.remove(page, &mut self.members),
+            Place::Looping => self.looping.remove(page, &mut self.members),
             Place::Other => self.other.left(page, &self.rest(context)),
             Place::Unread => self.unread.remove(page),
         }
@@ -278,11 +292,15 @@ impl<C: Classify> Policy for Partitioned<C> {
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         let verdict = self.classify(context.table.block(page), access, context);
-        if verdict.class == Class::Other && self.places[page as usize] == Place::Other {
-            self.other.referenced(page, &self.rest(context), access);
-        } else {
-            self.take(page, context);
-            self.put(page, verdict, access, context);
+        match (verdict.class, self.places[page as usize]) {
+            (Class::Other, Place::Other) => self.other.referenced(page, &self.rest(context), access),
+            (Class::Looping { period }, Place::Looping) if self.is_of(page, verdict.group) => {
+                self.looping.read_again(page, self.now, period, &mut self.members);
+            }
+            _ => {
+                self.take(page, context);
+                self.put(page, verdict, access, context);
+            }
         }
     }
 
@@ -300,7 +318,8 @@ impl<C: Classify> Policy for Partitioned<C> {
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let page = self.worthless(context, need).or_else(|| {
             let rest = self.rest(context);
-            let of_a_loop = || self.looping.candidate(self.now, context.table, |page| self.is_looping(page));
+            let is_looping = |page| self.is_looping(page);
+            let of_a_loop = || self.looping.candidate(self.now, context.table, &self.members, is_looping);
             let other = || self.other.candidate(&rest, need);
             let going =
                 if self.other_is_worth_less() { other().or_else(of_a_loop) } else { of_a_loop().or_else(other) };
@@ -334,7 +353,8 @@ impl<C: Classify> Policy for Partitioned<C> {
         assert_eq!(count(Place::Looping), self.looping.len(), "I1: the looping partition's length");
         assert_eq!(count(Place::Other), self.other.len(), "I1: the other partition's length");
         assert_eq!(count(Place::Unread), self.unread.len(), "I1: the unread partition's length");
-        self.looping.check();
+        self.looping.check(&self.members);
+        self.members.check(self.sequential.len() + self.looping.len());
         self.other.check(&self.rest(context));
     }
 }
