@@ -202,7 +202,9 @@ impl File {
     /// If the policy takes no advice (`lru-sp` does), or not this.
     pub fn set_priority(&self, priority: i32) -> Result<(), Error> {
         let (reader, file) = (self.reader.id, self.opened.id);
-        self.reader.advise(Event::SetPriority { reader, file, priority })
+        self.reader.advise(Event::SetPriority { reader, file, priority })?;
+        self.opened.pool.session().host().objects.advised(file);
+        Ok(())
     }
 
     pub(crate) fn id(&self) -> FileId {

@@ -70,8 +70,8 @@ impl Plan {
     /// If there is no such store.
     pub fn address(&mut self, address: &str) -> Result<&mut Self, Error> {
         let (store, name) = self.cache.whereabouts(address)?;
-        let file = self.cache.pool().named(store, name)?;
-        Ok(self.hint(file, Want::All))
+        self.cache.pool().disclose_named(self.reader().id, store, name)?;
+        Ok(self)
     }
 
     /// The last `entries` that were added will be read `passes` times in all.

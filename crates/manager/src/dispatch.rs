@@ -654,6 +654,11 @@ impl Dispatch {
         Some(flight)
     }
 
+    /// Whether anything of a file is on its way.
+    pub fn is_under_way(&self, file: FileId) -> bool {
+        self.flights.values().any(|flight| flight.first.file == file)
+    }
+
     /// Blocks that wait and blocks in flight.
     pub fn load(&self) -> (u64, u64) {
         (self.waiting.len() as u64, self.in_flight)

@@ -101,6 +101,9 @@ messages! {
         FileMissing = "file-missing" { file: FileId }
         /// The file holds other bytes now: nothing remembered of its blocks is true any more.
         FileChanged = "file-changed" { file: FileId, blocks: u64 }
+        /// The host gives this number to another file from now on; taken only if the manager needs it no more
+        /// ([`crate::Manager::is_forgettable`]).
+        FileForgotten = "file-forgotten" { file: FileId }
         /// A reader disclosed that it will read this, after all it disclosed before (000 section 2, 001 section 2).
         Hint = "hint" { reader: ReaderId, source: Source, file: FileId, want: Want }
         /// The last `entries` of what this reader disclosed through this source are read `passes` times in all. What it discloses
@@ -272,6 +275,7 @@ impl Event {
                 file.is_in_range() && *index < Block::INDEX_LIMIT
             }
             Event::FileMissing { file }
+            | Event::FileForgotten { file }
             | Event::Named { file, .. }
             | Event::SetPriority { file, .. }
             | Event::GetPriority { file, .. } => file.is_in_range(),

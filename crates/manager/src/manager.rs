@@ -251,6 +251,7 @@ impl Manager {
             Event::ReadaheadWindow { device, blocks } => self.dispatch.set_window(device, blocks),
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks),
+            Event::FileForgotten { file } => taken &= self.forget(file),
             Event::Cancel { reader, source } => self.cancel(reader, Some(source)),
             Event::ReaderExited { reader } => {
                 self.cancel(reader, None);
@@ -405,6 +406,28 @@ impl Manager {
             self.dispatch.named(home.device);
         }
         self.hints.resolved(file, known);
+    }
+
+    /// Whether a file's number may be given to another: nothing of it is here, on its way, waited
+    /// for, looked up or disclosed. What programs advise on it is the host's to know.
+    pub fn is_forgettable(&self, file: FileId) -> bool {
+        self.table.count_of(file) == 0
+            && self.files.of(file) != Known::LookingUp
+            && !self.hints.discloses(file)
+            && !self.dispatch.is_under_way(file)
+            && !self.starved.iter().any(|(block, _)| block.file == file)
+    }
+
+    /// What policies know of blocks that are not here goes by their numbers: a few ghosts speak of
+    /// another file then, which makes a choice worse, and no byte wrong.
+    fn forget(&mut self, file: FileId) -> bool {
+        let forgets = self.is_forgettable(file);
+        if forgets {
+            self.files.set(file, Known::Unknown);
+            self.hints.forget_file(file);
+            self.table.ends_at(file, 0);
+        }
+        forgets
     }
 
     fn file_changed(&mut self, file: FileId, blocks: u64) {

@@ -110,6 +110,14 @@ pub(crate) fn hash(key: u64) -> u64 {
 /// A map for keys that are already well spread or cheap integers; its order is never iterated (I8).
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
+/// A file's pages.
+#[derive(Clone, Copy, Default)]
+struct OfFile {
+    /// A bound above their indices: what a changed file costs to look through.
+    end: u64,
+    count: u64,
+}
+
 /// The pages and the index by block.
 #[derive(Default)]
 pub struct Table {
@@ -117,9 +125,7 @@ pub struct Table {
     frames: Vec<Frame>,
     free: Vec<Page>,
     counts: [u64; 5],
-    /// For each file, a bound above the indices of its pages: what a changed file costs to look
-    /// through.
-    ends: Vec<u64>,
+    of_file: Vec<OfFile>,
     /// The pages of each hint sequence.
     of_sequence: Vec<Chain>,
     sequence_links: Links,
@@ -223,10 +229,12 @@ impl Table {
         };
         self.counts[state as usize] += 1;
         let file = block.file.0 as usize;
-        if file >= self.ends.len() {
-            self.ends.resize(file + 1, 0);
+        if file >= self.of_file.len() {
+            self.of_file.resize(file + 1, OfFile::default());
         }
-        self.ends[file] = self.ends[file].max(block.index + 1);
+        let of_file = &mut self.of_file[file];
+        of_file.end = of_file.end.max(block.index + 1);
+        of_file.count += 1;
         self.index.insert(key, page);
         page
     }
@@ -238,12 +246,19 @@ impl Table {
         self.counts[frame.state as usize] -= 1;
         self.index.remove(key, page);
         self.free.push(page);
-        Block::from_key(key)
+        let block = Block::from_key(key);
+        self.of_file[block.file.0 as usize].count -= 1;
+        block
+    }
+
+    /// How many pages a file has.
+    pub(crate) fn count_of(&self, file: FileId) -> u64 {
+        self.of_file.get(file.0 as usize).map_or(0, |it| it.count)
     }
 
     /// The pages of a file: by its blocks if it is short, else by looking at every page.
     pub(crate) fn pages_of(&self, file: FileId) -> Vec<Page> {
-        let end = self.ends.get(file.0 as usize).copied().unwrap_or(0);
+        let end = self.of_file.get(file.0 as usize).map_or(0, |it| it.end);
         if end <= self.used() {
             (0..end).filter_map(|index| self.find(Block { file, index })).collect()
         } else {
@@ -253,8 +268,8 @@ impl Table {
 
     /// Says that no page of a file lies at `end` or beyond.
     pub(crate) fn ends_at(&mut self, file: FileId, end: u64) {
-        if let Some(bound) = self.ends.get_mut(file.0 as usize) {
-            *bound = end;
+        if let Some(of_file) = self.of_file.get_mut(file.0 as usize) {
+            of_file.end = end;
         }
     }
 
@@ -265,13 +280,15 @@ impl Table {
 
     /// Checks I1 and the index against the frames; for tests and debug builds.
     pub(crate) fn check(&self, capacity: u64) {
-        let mut counts = [0; 5];
+        let (mut counts, mut of_file) = ([0; 5], vec![0; self.of_file.len()]);
         for page in self.pages() {
             let frame = self.frame(page);
             counts[frame.state as usize] += 1;
             assert_eq!(self.find(self.block(page)), Some(page), "I1: a page the index does not lead to");
             let block = self.block(page);
-            assert!(block.index < self.ends[block.file.0 as usize], "I6: a page a changed file would not find");
+            let file = block.file.0 as usize;
+            assert!(block.index < self.of_file[file].end, "I6: a page a changed file would not find");
+            of_file[file] += 1;
             assert!(frame.state != State::Pinned || frame.phase == Phase::Present, "I1: pinned before it is here");
         }
         let speak = self.pages().filter(|&page| self.frame(page).sequence != NO_SEQUENCE).count() as u64;
@@ -280,6 +297,7 @@ impl Table {
         let found = found.filter(|&(id, page)| self.frame(page).sequence == id).count() as u64;
         assert_eq!(found, speak, "I9: a page its hint sequence would not find");
         assert_eq!(counts, self.counts, "I1: the ledger does not add up");
+        assert!(self.of_file.iter().map(|it| it.count).eq(of_file), "I6: a file's pages are not as many as it has");
         assert_eq!(self.index.len() as u64, self.used(), "I1: an index entry without a page");
         assert!(self.used() <= capacity, "I2: {} pages of {capacity}", self.used());
     }

@@ -317,6 +317,7 @@ fn hostile_numbers() {
                         Event::Pinned { view: ViewId(a), file, index: a },
                         Event::Released { view: ViewId(a), file, index: b },
                         Event::FileChanged { file, blocks: b },
+                        Event::FileForgotten { file },
                         Event::FileMissing { file },
                         Event::SetPriority { reader, file, priority: i32::MIN },
                         Event::SetTemporaryPriority { reader, file, first: a, count: b, priority: i32::MAX },

@@ -66,6 +66,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         file().prop_map(|file| Event::FileMissing { file }),
         (file(), any::<u64>()).prop_map(|(file, blocks)| Event::FileChanged { file, blocks }),
+        file().prop_map(|file| Event::FileForgotten { file }),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::Gone { file, first, count }),
         (reader(), source(), file(), want()).prop_map(|(reader, source, file, want)| Event::Hint {
             reader,

@@ -218,6 +218,9 @@ impl<'a> Witness<'a> {
             }
             Event::FileMissing { file: of } if of == file => self.say(now, "there is no such file".to_owned()),
             Event::FileChanged { file: of, .. } if of == file => self.say(now, "it is another one now".to_owned()),
+            Event::FileForgotten { file: of } if of == file => {
+                self.say(now, "its number is another's from now on".to_owned());
+            }
             Event::Gone { file: of, first, count } if of == file => {
                 self.say(now, format!("{}: the system gave them up by itself", span(first, count)));
             }

@@ -40,7 +40,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use foresee_driver::{Driver, Log};
-use foresee_manager::{Config, FileId, ReaderId, Want};
+use foresee_manager::{Config, Event, FileId, ReaderId, Source, Want};
 use foresee_store::{Store, Version};
 
 use crate::error::Error;
@@ -189,6 +189,7 @@ impl Pool {
     /// A reader opened an object.
     pub fn opened(&self, store: StoreId, name: &str, opened: &Opened) -> Result<FileId, Error> {
         let mut session = self.session();
+        session.forget_outworn();
         let (file, events) = session.host().objects.opened(store, name, opened)?;
         if let Some(log) = self.log.as_ref().filter(|_| !events.is_empty()) {
             log.name(file, name);
@@ -205,9 +206,14 @@ impl Pool {
         }
     }
 
-    /// What the name leads to, whether or not it has been looked up.
-    pub fn named(&self, store: StoreId, name: &str) -> Result<FileId, Error> {
-        self.session().host().objects.named(store, name)
+    /// A reader discloses that it will read all of what this name leads to, whether or not it has
+    /// been looked up.
+    pub fn disclose_named(&self, reader: ReaderId, store: StoreId, name: &str) -> Result<(), Error> {
+        let mut session = self.session();
+        session.forget_outworn();
+        let file = session.host().objects.named(store, name)?;
+        session.tell(Event::Hint { reader, source: Source::Library, file, want: Want::All });
+        Ok(())
     }
 
     /// From now on a reader generates what it will read.

@@ -20,6 +20,12 @@ use crate::tier::ObjectKey;
 
 /// Objects that are kept open without a reader: more than names are looked up ahead.
 const KEPT_OPEN_MAX: usize = 512;
+/// Files that are remembered though nothing of them is left: some 8 MB. To open one of them again
+/// within the time that names last asks nobody.
+const REMEMBERED_MAX: usize = 1 << 14;
+/// Files that are looked at, whether they can be forgotten, for each that is added: more than one,
+/// so that there are no more for long than must be.
+const LOOKS: usize = 2;
 
 enum State {
     Unknown,
@@ -38,6 +44,10 @@ struct Entry {
     is_kept: bool,
     /// The store has other bytes by now: nothing more can be read.
     changed: bool,
+    /// It was opened since it was looked at, whether it can be forgotten.
+    was_opened: bool,
+    /// A program has advised on it, for as long as it runs.
+    is_advised: bool,
 }
 
 /// Where the bytes of a file come from.
@@ -60,38 +70,103 @@ pub struct Objects {
     pub devices: Devices,
     block_bytes: u64,
     by_name: HashMap<(StoreId, Arc<str>), FileId>,
-    entries: Vec<Entry>,
+    /// By the files' numbers.
+    entries: Vec<Option<Entry>>,
+    /// Numbers that no file has.
+    free: Vec<FileId>,
     /// Opened ahead, the oldest first.
     kept_open: VecDeque<FileId>,
+    /// Whose turn it is to be looked at, whether it can be forgotten.
+    hand: usize,
 }
 
 impl Objects {
     /// None, on these devices.
     pub fn new(devices: Devices, block_bytes: u64) -> Self {
-        let (by_name, entries, kept_open) = (HashMap::new(), Vec::new(), VecDeque::new());
-        Objects { devices, block_bytes, by_name, entries, kept_open }
+        Objects {
+            devices,
+            block_bytes,
+            by_name: HashMap::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+            kept_open: VecDeque::new(),
+            hand: 0,
+        }
     }
 
     fn entry(&mut self, file: FileId) -> Option<&mut Entry> {
-        self.entries.get_mut(file.0 as usize)
+        self.entries.get_mut(file.0 as usize)?.as_mut()
+    }
+
+    fn of(&self, file: FileId) -> Option<&Entry> {
+        self.entries.get(file.0 as usize)?.as_ref()
+    }
+
+    /// How many files are known.
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// The next files that may be forgotten, if there are more than are worth remembering: those
+    /// that nobody has open, nor opened since they were looked at last.
+    pub fn outworn(&mut self) -> Vec<FileId> {
+        let looks = if self.len() > REMEMBERED_MAX { LOOKS } else { 0 };
+        let mut outworn = Vec::new();
+        for _ in 0..looks {
+            self.hand = if self.hand + 1 < self.entries.len() { self.hand + 1 } else { 0 };
+            let file = FileId(self.hand as u32);
+            if let Some(entry) = self.entry(file)
+                && !std::mem::take(&mut entry.was_opened)
+                && entry.handles == 0
+                && !entry.is_kept
+                && !entry.is_advised
+            {
+                outworn.push(file);
+            }
+        }
+        outworn
+    }
+
+    /// The manager knows nothing of this file any more: its number is free.
+    pub fn forgotten(&mut self, file: FileId) {
+        if let Some(Entry { store, name, .. }) = self.entries.get_mut(file.0 as usize).and_then(Option::take) {
+            self.free.push(file);
+            if self.by_name.get(&(store, Arc::clone(&name))) == Some(&file) {
+                self.by_name.remove(&(store, name));
+            }
+        }
+    }
+
+    /// A program advises on a file: that is said of its number.
+    pub fn advised(&mut self, file: FileId) {
+        self.entry(file).into_iter().for_each(|entry| entry.is_advised = true);
     }
 
     /// What the name leads to, as far as that is known.
     pub fn named(&mut self, store: StoreId, name: &str) -> Result<FileId, Error> {
-        match self.by_name.get(&(store, Arc::from(name))) {
-            Some(&file) => Ok(file),
+        match self.by_name.get(&(store, Arc::from(name))).copied() {
+            Some(file) => {
+                self.entry(file).into_iter().for_each(|entry| entry.was_opened = true);
+                Ok(file)
+            }
             None => self.add(store, name),
         }
     }
 
     fn add(&mut self, store: StoreId, name: &str) -> Result<FileId, Error> {
-        let file = FileId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        let file = match self.free.pop() {
+            Some(file) => file,
+            None => FileId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX)),
+        };
         if file.0 >= FileId::LIMIT {
             return Err(Error::TooManyFiles);
         }
         let name = Arc::from(name);
         self.by_name.insert((store, Arc::clone(&name)), file);
-        self.entries.push(Entry {
+        if file.0 as usize >= self.entries.len() {
+            self.entries.push(None);
+        }
+        self.entries[file.0 as usize] = Some(Entry {
             store,
             name,
             state: State::Unknown,
@@ -99,6 +174,8 @@ impl Objects {
             object: None,
             is_kept: false,
             changed: false,
+            was_opened: true,
+            is_advised: false,
         });
         Ok(file)
     }
@@ -109,22 +186,26 @@ impl Objects {
             return Err(Error::TooLarge);
         }
         let (mut file, mut events) = (self.named(store, name)?, Vec::new());
-        let known = &self.entries[file.0 as usize];
         // A store may be wrong about a length: what is cut to one is not another's.
         let is_other = |size: &u64, version: &Version| (*size, version) != (opened.size, &opened.version);
-        if known.changed || matches!(&known.state, State::Known { size, version, .. } if is_other(size, version)) {
+        let is_another = |known: &Entry| {
+            known.changed || matches!(&known.state, State::Known { size, version, .. } if is_other(size, version))
+        };
+        if self.of(file).is_some_and(is_another) {
             let before = std::mem::replace(&mut file, self.add(store, name)?);
             events.extend(self.forget_unless_open(before));
         }
-        if !matches!(self.entries[file.0 as usize].state, State::Known { .. }) {
-            events.push(self.resolved(file, opened));
+        let is_known = |entry: &Entry| matches!(entry.state, State::Known { .. });
+        if !self.of(file).is_some_and(is_known) {
+            events.extend(self.resolved(file, opened));
         }
-        let entry = &mut self.entries[file.0 as usize];
-        if let State::Known { asked, .. } = &mut entry.state {
-            *asked = opened.asked;
+        if let Some(entry) = self.entry(file) {
+            if let State::Known { asked, .. } = &mut entry.state {
+                *asked = opened.asked;
+            }
+            entry.handles += 1;
+            entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
         }
-        entry.handles += 1;
-        entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
         Ok((file, events))
     }
 
@@ -136,18 +217,19 @@ impl Objects {
         let State::Known { size, version, asked, .. } = &entry.state else { return None };
         let found = (asked.elapsed() < max_age).then(|| (file, *size, version.clone()))?;
         entry.handles += 1;
+        entry.was_opened = true;
         Some(found)
     }
 
-    fn resolved(&mut self, file: FileId, opened: &Opened) -> Event {
-        let entry = &mut self.entries[file.0 as usize];
+    fn resolved(&mut self, file: FileId, opened: &Opened) -> Option<Event> {
+        let entry = self.entries.get_mut(file.0 as usize)?.as_mut()?;
         let Opened { size, version, place, asked, .. } = opened;
         let (size, version, asked) = (*size, version.clone(), *asked);
         let device = self.devices.device(entry.store, place);
         let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
         let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
         entry.state = State::Known { size, version, device, asked, lasting };
-        Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 }
+        Some(Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 })
     }
 
     /// A reader closed it.
@@ -166,8 +248,8 @@ impl Objects {
 
     /// Whether its name leads to it.
     fn is_current(&self, file: FileId) -> bool {
-        let Entry { store, name, changed, .. } = &self.entries[file.0 as usize];
-        !changed && self.by_name.get(&(*store, Arc::clone(name))) == Some(&file)
+        let leads_to_it = |it: &Entry| self.by_name.get(&(it.store, Arc::clone(&it.name))) == Some(&file);
+        self.of(file).is_some_and(|it| !it.changed && leads_to_it(it))
     }
 
     fn forget_unless_open(&mut self, file: FileId) -> Option<Event> {
@@ -204,7 +286,7 @@ impl Objects {
         };
         entry.object = Some(Arc::clone(&opened.object));
         self.keep_open(file);
-        Some(self.resolved(file, &opened))
+        self.resolved(file, &opened)
     }
 
     /// What is read of it is of another version.
@@ -216,13 +298,13 @@ impl Objects {
 
     /// Where a name is looked up.
     pub fn whereabouts(&self, file: FileId) -> Option<(&Served, Arc<str>)> {
-        let Entry { store, name, .. } = self.entries.get(file.0 as usize)?;
+        let Entry { store, name, .. } = self.of(file)?;
         Some((self.devices.store(*store), Arc::clone(name)))
     }
 
     /// The threads that read a file.
     pub fn workers(&self, file: FileId) -> Option<&Arc<Workers>> {
-        let Entry { store, state, .. } = self.entries.get(file.0 as usize)?;
+        let Entry { store, state, .. } = self.of(file)?;
         Some(match state {
             State::Known { device, .. } => self.devices.workers(*device),
             State::Unknown | State::Missing => &self.devices.store(*store).lookups,
@@ -231,14 +313,14 @@ impl Objects {
 
     /// What the file is called where names must last, if its store's versions do.
     pub fn lasting(&self, file: FileId) -> Option<(DeviceId, ObjectKey)> {
-        let Entry { state, changed, .. } = self.entries.get(file.0 as usize)?;
+        let Entry { state, changed, .. } = self.of(file)?;
         let State::Known { device, lasting, .. } = state else { return None };
         lasting.filter(|_| !changed).map(|lasting| (*device, lasting))
     }
 
     /// Where the bytes of a file come from, if they can be had.
     pub fn origin(&self, file: FileId) -> Result<Origin, StoreError> {
-        let entry = self.entries.get(file.0 as usize).ok_or(StoreError::NotFound)?;
+        let entry = self.of(file).ok_or(StoreError::NotFound)?;
         let State::Known { size, version, .. } = &entry.state else { return Err(StoreError::NotFound) };
         if entry.changed {
             return Err(StoreError::Changed);

@@ -86,6 +86,20 @@ impl<'p> Session<'p> {
         self.host().answer.take()
     }
 
+    /// The manager forgets files of which nothing is left, and others may have their numbers. A log
+    /// says once what each is called.
+    pub fn forget_outworn(&mut self) {
+        if self.pool.log.is_some() {
+            return;
+        }
+        for file in self.host().objects.outworn() {
+            if self.manager().is_forgettable(file) {
+                self.tell(Event::FileForgotten { file });
+                self.host().objects.forgotten(file);
+            }
+        }
+    }
+
     /// A task is done.
     pub fn done(&mut self, done: Done) {
         if let Some(event) = self.host().done(done) {

@@ -284,7 +284,8 @@ impl Hints {
         let of_file = self.of_file.entry(file.0).or_default();
         if !of_file.contains(&id) {
             of_file.push(id);
-            sequence.files.push(file);
+            // What comes after passes has no entry yet.
+            sequence.files.entry(file).or_default();
         }
         true
     }
@@ -369,6 +370,19 @@ impl Hints {
     pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
         let of_file = self.of_file.get(&file.0).map_or(&[][..], Vec::as_slice);
         of_file.iter().filter_map(|&id| Some(self.sequence(id)?.source))
+    }
+
+    /// Whether anything that was disclosed of a file may be read yet.
+    pub fn discloses(&self, file: FileId) -> bool {
+        let of_file = self.of_file.get(&file.0).map_or(&[][..], Vec::as_slice);
+        of_file.iter().any(|&id| self.sequence(id).is_some_and(|sequence| sequence.discloses(file)))
+    }
+
+    /// Nothing of a file is disclosed any more; nor was anything, from now on.
+    pub fn forget_file(&mut self, file: FileId) {
+        for id in self.of_file.remove(&file.0).unwrap_or_default() {
+            self.sequences[usize::from(id)].iter_mut().for_each(|sequence| _ = sequence.files.remove(&file));
+        }
     }
 
     /// Blocks that the reader will have read before this use; None if it has passed it, or the
@@ -513,7 +527,7 @@ impl Hints {
                 self.entries -= sequence.len();
                 self.cleared.push(sequence.clear());
                 let files = mem::take(&mut sequence.files);
-                self.leave_files(id, &files);
+                self.leave_files(id, files.keys());
             }
         }
         self.more.retain(|id, _| !ids.contains(id));
@@ -524,7 +538,7 @@ impl Hints {
     }
 
     /// A sequence discloses nothing of these files any more.
-    fn leave_files(&mut self, id: u16, files: &[FileId]) {
+    fn leave_files<'a>(&mut self, id: u16, files: impl Iterator<Item = &'a FileId>) {
         for file in files {
             if let Entry::Occupied(mut of_file) = self.of_file.entry(file.0) {
                 of_file.get_mut().retain(|&other| other != id);
@@ -544,7 +558,7 @@ impl Hints {
     pub fn forget(&mut self, reader: ReaderId) {
         for id in self.by_reader.remove(&reader.0).unwrap_or_default() {
             if let Some(it) = self.sequences[usize::from(id)].take() {
-                self.leave_files(id, &it.files);
+                self.leave_files(id, it.files.keys());
                 let ended = &mut self.ended[it.source as usize];
                 *ended = (ended.0 + it.window.accuracy.consumed, ended.1 + it.window.accuracy.skipped);
             }
@@ -566,7 +580,7 @@ impl Hints {
             "who disclosed something of which file"
         );
         let is_there = |(file, ids): (&u32, &Vec<u16>)| {
-            ids.iter().all(|&id| self.sequence(id).is_some_and(|it| it.files.contains(&FileId(*file))))
+            ids.iter().all(|&id| self.sequence(id).is_some_and(|it| it.files.contains_key(&FileId(*file))))
         };
         assert!(self.of_file.iter().all(is_there), "a file was disclosed by a sequence that is no more");
         let entries: usize = self.sequences.iter().flatten().map(Sequence::len).sum();

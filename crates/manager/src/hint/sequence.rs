@@ -47,8 +47,8 @@ enum Reader {
 
 pub(crate) struct Sequence {
     pub source: Source,
-    /// What it disclosed anything of since it began, each file once.
-    pub files: Vec<FileId>,
+    /// What it disclosed anything of since it began, and how many entries of that are kept.
+    pub files: FastMap<FileId, u32>,
     entries: VecDeque<Entry>,
     base: u64,
     walk: Walk,
@@ -87,7 +87,7 @@ impl Sequence {
     pub fn new(source: Source, trust: Trust) -> Self {
         Sequence {
             source,
-            files: Vec::new(),
+            files: FastMap::default(),
             entries: VecDeque::new(),
             base: 0,
             walk: Walk::new(0),
@@ -108,6 +108,11 @@ impl Sequence {
     pub fn len(&self) -> usize {
         let kept = |repeat: &Repeat| repeat.pass.len() + repeat.later.len();
         self.entries.len() + self.repeat.as_ref().map_or(0, kept)
+    }
+
+    /// Whether anything that it disclosed of a file may be read yet.
+    pub fn discloses(&self, file: FileId) -> bool {
+        self.repeat.is_some() || self.files.get(&file).is_some_and(|&entries| entries > 0)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -174,6 +179,8 @@ impl Sequence {
         assert!(self.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
         let ahead: u64 = self.entries.iter().map(|entry| u64::from(entry.ahead)).sum();
         assert_eq!(self.distance.before_chunk(u64::MAX), ahead, "distances");
+        let entries: u64 = self.files.values().map(|&entries| u64::from(entries)).sum();
+        assert_eq!(entries, self.entries.len() as u64, "the entries of all files");
     }
 
     /// The next things to do for this sequence, at most one for each device and one look-up, each
@@ -303,7 +310,11 @@ impl Sequence {
 
     /// The cursor leaves the entry it stands at.
     fn pop(&mut self) {
-        self.entries.pop_front();
+        if let Some(entry) = self.entries.pop_front()
+            && let Some(entries) = self.files.get_mut(&entry.file)
+        {
+            *entries -= 1;
+        }
         let base = self.base;
         self.ready.retain(|_, ready| {
             ready.remove(&base);
@@ -528,6 +539,7 @@ impl Sequence {
         self.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
         self.distance.change(position, 0, u64::from(entry.ahead));
         self.entries.push_back(entry);
+        *self.files.entry(file).or_default() += 1;
         if let Some(lane) = self.lane_of(position) {
             self.lanes[lane].push(position);
         }

@@ -118,6 +118,7 @@ pub fn every_op() -> impl Strategy<Value = Op> {
             .prop_map(|(reader, source, percent)| Event::Confidence { reader, source, percent }),
         2 => ((0..FILES).prop_map(FileId), 0..BLOCKS_MAX, 1..5u64)
             .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
+        1 => (0..FILES).prop_map(|file| Event::FileForgotten { file: FileId(file) }),
         1 => (0..3u64).prop_map(|blocks| Event::Caution { device: DeviceId(0), blocks }),
         1 => (0..64u64).prop_map(|blocks| Event::ReadaheadWindow { device: DeviceId(0), blocks }),
         2 => (1..5u32, 1..9u64, any::<bool>()).prop_map(|(requests, blocks, shaped)| {
@@ -410,6 +411,11 @@ impl Driver {
                 for view in self.views.iter_mut().filter(|view| view.block.file == file) {
                     view.stale = true;
                 }
+            }
+            Event::FileForgotten { file } if self.manager.is_forgettable(file) => {
+                assert!(before.iter().all(|block| block.file != file), "I6: {file:?} is forgotten, and here");
+                let flies = self.flights.values().any(|flight| flight.first.file == file);
+                assert!(!flies && !self.lookups.contains(&file), "I6: {file:?} is forgotten, and on its way");
             }
             Event::Pinned { view, file, index } if before.contains(&Block { file, index }) => {
                 self.views.push(View { view, block: Block { file, index }, stale: false });
