@@ -44,8 +44,8 @@ pub enum Error {
     BlockBytes(usize),
     /// The system has no memory or threads, or does not let a log be written.
     System(Arc<io::Error>),
-    /// More versions of objects than can be told apart in the life of a cache: 16,777,216. Another
-    /// one begins anew.
+    /// More versions of objects than can be told apart at a time, or in all where a log is kept:
+    /// 16,777,216.
     TooManyFiles,
     /// An object longer than 2^40 blocks.
     TooLarge,
@@ -76,7 +76,7 @@ impl fmt::Display for Error {
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
             Error::TooManyFiles => {
-                f.write_str("more versions of objects than one cache can tell apart (16,777,216): open another cache")
+                f.write_str("more versions of objects than one cache can tell apart (16,777,216): close some files, or keep no log")
             }
             Error::TooLarge => f.write_str("the object is too large"),
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
