@@ -21,6 +21,7 @@ mod local;
 mod memory;
 mod version;
 
+use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -114,6 +115,13 @@ pub trait Object: Send + Sync {
     /// and serves as many requests side by side as [`Store::depth`] says.
     fn place(&self) -> String {
         String::new()
+    }
+
+    /// The file that its bytes lie in, where it is read past the page cache: then the system may be
+    /// asked for many pieces of it at once by one thread, which looks at its metadata, for its
+    /// [`Version`], after each has come. What does not come whole [`Object::read`] is asked for.
+    fn file(&self) -> Option<&File> {
+        None
     }
 
     /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came,

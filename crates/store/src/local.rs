@@ -137,6 +137,10 @@ impl Object for Open {
         }
     }
 
+    fn file(&self) -> Option<&File> {
+        self.is_direct.load(Relaxed).then_some(&self.file)
+    }
+
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
         let pieces_read = pieces.len().min(PIECES_MAX);
         let pieces = &mut pieces[..pieces_read];

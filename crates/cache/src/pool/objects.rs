@@ -141,9 +141,9 @@ impl Objects {
 
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Event {
         let entry = &mut self.entries[file.0 as usize];
-        let Opened { size, version, place, asked, .. } = opened;
+        let Opened { size, version, place, is_in_file, asked, .. } = opened;
         let (size, version, asked) = (*size, version.clone(), *asked);
-        let device = self.devices.device(entry.store, place);
+        let device = self.devices.device(entry.store, place, *is_in_file);
         let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
         let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
         entry.state = State::Known { size, version, device, asked, lasting };

@@ -1,0 +1,75 @@
+//! Where the kernel has no io_uring, or a sandbox forbids it, threads read: the same bytes, ahead of
+//! their reader. In a process of its own, as its descriptors are looked at.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::thread;
+
+use foresee::Cache;
+
+const PAGES: u64 = 300;
+const PAGE: usize = 4096;
+
+/// Rings that this process has.
+fn rings() -> usize {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let is_ring = |path: &Path| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().contains("io_uring"));
+    descriptors.filter(|it| is_ring(&it.as_ref().unwrap().path())).count()
+}
+
+/// From now on, this thread and those it starts are refused io_uring with this error.
+fn forbid(error: i32) {
+    let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut filter = [
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_io_uring_setup as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | error as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the program is ours while it is read.
+    let set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    assert!(set, "{}", io::Error::last_os_error());
+}
+
+/// Reads a file as it was planned. Returns how many rings there were meanwhile.
+fn read(path: &str) -> usize {
+    let cache = Cache::builder().memory(64 * 5000).block_bytes(PAGE).open().unwrap();
+    let file = cache.open(path).unwrap();
+    let order: Vec<u64> = (0..PAGES).map(|at| at * 7 % PAGES * PAGE as u64).collect();
+    let mut plan = cache.plan();
+    order.iter().for_each(|&at| _ = plan.range(&file, at..at + PAGE as u64));
+    for at in order {
+        let mut found = [0; PAGE];
+        assert_eq!(file.read_at(&mut found, at).unwrap(), PAGE);
+        assert!(found[..] == [(at / PAGE as u64 % 251) as u8; PAGE], "other bytes at {at}");
+    }
+    assert!(cache.statistics().ahead_requests > 0, "nothing was read ahead: {:?}", cache.statistics());
+    rings()
+}
+
+#[test]
+fn threads_read_where_there_is_no_ring() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("without-ring");
+    let bytes: Vec<u8> = (0..PAGES).flat_map(|page| [(page % 251) as u8; PAGE]).collect();
+    fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    // Here, if it may be: a container's filter may forbid it already, or the file system O_DIRECT.
+    println!("{} rings", read(path));
+    for error in [libc::ENOSYS, libc::EPERM] {
+        let before = rings();
+        let with_none = thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                forbid(error);
+                read(path)
+            });
+            reader.join().unwrap()
+        });
+        assert!(with_none <= before, "there is a ring all the same");
+    }
+    fs::remove_file(path).unwrap();
+}
