@@ -21,6 +21,7 @@ use std::thread;
 use super::bell::Bell;
 use super::fetch::{Done, Fetch};
 use super::flights::Flights;
+use super::workers::STACK_BYTES;
 
 #[derive(Default)]
 struct Queue {
@@ -58,7 +59,7 @@ impl Ring {
             }
             Err(error) => _ = sender.send(Err(error)),
         };
-        thread::Builder::new().name("foresee".into()).spawn(work)?;
+        thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(work)?;
         receiver.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
         Ok(ring)
     }

@@ -19,8 +19,8 @@ use super::ring::Ring;
 /// Is told what was done.
 type Report = Box<dyn Fn(&mut dyn Iterator<Item = Done>) + Send + Sync>;
 
-/// A thread makes one call of a store after the other.
-const STACK_BYTES: usize = 512 << 10;
+/// A thread makes one call of a store after the other, or speaks with the manager.
+pub const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Default)]
 struct Queue {

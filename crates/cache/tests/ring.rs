@@ -1,5 +1,6 @@
-//! Where the kernel has no io_uring, or a sandbox forbids it, threads read: the same bytes, ahead of
-//! their reader. In a process of its own, as its descriptors are looked at.
+//! Files read through io_uring, also while the process forks; and where the kernel has no io_uring, or
+//! a sandbox forbids it, by threads: the same bytes, ahead of their reader. In a process of its own, as
+//! its descriptors are looked at.
 
 use std::fs;
 use std::io;
@@ -36,14 +37,29 @@ fn forbid(error: i32) {
     assert!(set, "{}", io::Error::last_os_error());
 }
 
-/// Reads a file as it was planned. Returns how many rings there were meanwhile.
-fn read(path: &str) -> usize {
+/// Forks a child that ends at once.
+fn fork() {
+    // SAFETY: the child calls nothing but what a signal handler may, and the parent waits for it.
+    unsafe {
+        match libc::fork() {
+            0 => libc::_exit(0),
+            child => assert!(child > 0 && libc::waitpid(child, std::ptr::null_mut(), 0) == child),
+        }
+    }
+}
+
+/// Reads a file as it was planned, and does something from time to time. Returns how many rings there
+/// were meanwhile.
+fn read(path: &str, sometimes: impl Fn()) -> usize {
     let cache = Cache::builder().memory(64 * 5000).block_bytes(PAGE).open().unwrap();
     let file = cache.open(path).unwrap();
     let order: Vec<u64> = (0..PAGES).map(|at| at * 7 % PAGES * PAGE as u64).collect();
     let mut plan = cache.plan();
     order.iter().for_each(|&at| _ = plan.range(&file, at..at + PAGE as u64));
     for at in order {
+        if at % (16 * PAGE as u64) == 0 {
+            sometimes();
+        }
         let mut found = [0; PAGE];
         assert_eq!(file.read_at(&mut found, at).unwrap(), PAGE);
         assert!(found[..] == [(at / PAGE as u64 % 251) as u8; PAGE], "other bytes at {at}");
@@ -53,19 +69,20 @@ fn read(path: &str) -> usize {
 }
 
 #[test]
-fn threads_read_where_there_is_no_ring() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("without-ring");
+fn the_same_is_read_with_a_ring_and_without() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ring");
     let bytes: Vec<u8> = (0..PAGES).flat_map(|page| [(page % 251) as u8; PAGE]).collect();
     fs::write(&path, bytes).unwrap();
     let path = path.to_str().unwrap();
     // Here, if it may be: a container's filter may forbid it already, or the file system O_DIRECT.
-    println!("{} rings", read(path));
+    println!("{} rings", read(path, || ()));
+    read(path, fork);
     for error in [libc::ENOSYS, libc::EPERM] {
         let before = rings();
         let with_none = thread::scope(|scope| {
             let reader = scope.spawn(|| {
                 forbid(error);
-                read(path)
+                read(path, || ())
             });
             reader.join().unwrap()
         });
