@@ -12,7 +12,8 @@
 //! | [`Faulty`] | another store, with errors, short reads, delays and changes by a seed: for tests |
 //!
 //! Calls block until they are done; a cache makes them from threads of its own, as many at once as
-//! [`Store::depth`] says.
+//! [`Store::depth`] says. What lies in a file past the page cache ([`Object::file`]) it may have the
+//! system read without them.
 
 mod error;
 mod faulty;
@@ -118,8 +119,9 @@ pub trait Object: Send + Sync {
     }
 
     /// The file that its bytes lie in, where it is read past the page cache: then the system may be
-    /// asked for many pieces of it at once by one thread, which looks at its metadata, for its
-    /// [`Version`], after each has come. What does not come whole [`Object::read`] is asked for.
+    /// asked for many pieces of it at once by one thread (io_uring), which looks at its metadata,
+    /// for its [`Version`], after each has come. What does not come whole [`Object::read`] is
+    /// asked for. None where who reads it must wait for it.
     fn file(&self) -> Option<&File> {
         None
     }
