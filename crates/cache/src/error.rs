@@ -75,9 +75,9 @@ impl fmt::Display for Error {
             }
             Error::BlockBytes(bytes) => write!(f, "blocks of {bytes} bytes: a power of two from 4096 to 1048576"),
             Error::System(error) => error.fmt(f),
-            Error::TooManyFiles => {
-                f.write_str("more versions of objects than one cache can tell apart (16,777,216): close some files, or keep no log")
-            }
+            Error::TooManyFiles => f.write_str(
+                "more versions of objects than one cache can tell apart (16,777,216): close some files, or keep no log",
+            ),
             Error::TooLarge => f.write_str("the object is too large"),
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
             Error::Refused(why) => write!(f, "the advice was not taken: {why}"),
