@@ -50,9 +50,14 @@ fn the_second_run_knows_what_the_first_read() {
 }
 
 /// What a policy learned of call sites is told the next run's manager before all else (004 section
-/// 4.3), and outlives a run under a policy that learns nothing.
+/// 4.3), and outlives a run under a policy that learns nothing. `informed` learns by what it keeps
+/// by.
 #[test]
 fn the_second_run_starts_with_what_was_learned() {
+    ["pcc:sample=1", "informed:keep.sample=1"].into_iter().for_each(starts_with_what_was_learned);
+}
+
+fn starts_with_what_was_learned(learns: &str) {
     let place = place();
     let sites = |policy: &str| {
         let log = place.path("../log");
@@ -64,9 +69,9 @@ fn the_second_run_starts_with_what_was_learned() {
         };
         (of("site-learned", "site="), of("reference", "site="))
     };
-    let (learned, read) = sites("pcc:sample=1");
+    let (learned, read) = sites(learns);
     assert!(learned.is_empty() && !read.is_empty() && read.iter().all(|site| site != "0"), "{read:?}");
-    for policy in ["tip1", "pcc:sample=1"] {
+    for policy in ["tip1", learns] {
         let (learned, again) = sites(policy);
         assert!(!learned.is_empty() && learned.iter().all(|site| read.contains(site)), "{learned:?} {read:?}");
         // Who learns nothing by them is not told of any.

@@ -205,6 +205,16 @@ impl Device {
         u64::from(self.limits.outstanding_max.saturating_sub(self.outstanding))
     }
 
+    /// Whether so much is fetched ahead from it that one more block would only wait.
+    fn is_pipe_full(&self) -> bool {
+        let waiting = self.waits();
+        let is_full = |flow: &Flow| match (self.access_ns, flow.best()) {
+            (Some(access), Some(best)) => (flow.ahead() + waiting) as f64 >= access * best + 1.0,
+            _ => false,
+        };
+        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
+    }
+
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
     /// over them in any case.
     fn gap_blocks(&self) -> u64 {
@@ -384,17 +394,11 @@ impl Dispatch {
         })
     }
 
-    /// Whether so much is fetched ahead from this device that one more block would only wait there.
-    /// Of an array that is not said: one disk may have nothing to do while another has more
-    /// than it can.
+    /// Whether so much is fetched ahead from this device that one more block would only wait there;
+    /// of the array that begins with it, from each of its disks: one may have nothing to do while
+    /// another has more than it can.
     pub fn is_pipe_full(&self, id: DeviceId) -> bool {
-        let Some(device) = self.devices.get(usize::from(id.0)).filter(|_| self.stripe.disks <= 1) else { return false };
-        let waiting = device.waits();
-        let is_full = |flow: &Flow| match (device.access_ns, flow.best()) {
-            (Some(access), Some(best)) => (flow.ahead() + waiting) as f64 >= access * best + 1.0,
-            _ => false,
-        };
-        is_full(&device.pipe.blocks) && is_full(&device.pipe.requests)
+        self.disks(id).filter(|it| it.is_pipe_full()).count() == usize::from(self.stripe.disks.max(1))
     }
 
     /// Lets a block wait to be fetched ahead.
@@ -662,5 +666,46 @@ impl Dispatch {
     /// Blocks that wait and blocks in flight.
     pub fn load(&self) -> (u64, u64) {
         (self.waiting.len() as u64, self.in_flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LATENCY: u64 = 5_000_000;
+
+    /// So many blocks of each of these disks wait, and are sent one by one; returns their requests.
+    fn sent(dispatch: &mut Dispatch, now: Time, disks: &[u64], blocks: u64) -> Vec<FetchId> {
+        for index in disks.iter().flat_map(|disk| (0..blocks).map(move |row| 2 * row + disk)) {
+            dispatch.enqueue(Home::default(), Block { file: FileId(0), index }, Source::Library);
+        }
+        let mut out = Vec::new();
+        for disk in dispatch.devices().collect::<Vec<_>>() {
+            while let Some(flight) = dispatch.next_run(now, disk, 0) {
+                dispatch.send(now, flight, &mut out);
+            }
+        }
+        let fetch = |action| match action {
+            Action::Order(Order::Fetch { fetch, .. }) => Some(fetch),
+            _ => None,
+        };
+        out.into_iter().filter_map(fetch).collect()
+    }
+
+    /// Two disks that serve one request at a time: while one of them has nothing to do, more is
+    /// fetched.
+    #[test]
+    fn an_arrays_pipe_is_full_when_each_of_its_disks_is() {
+        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe { disks: 2, unit_blocks: 1 });
+        for disk in [0, 1] {
+            let first = sent(&mut dispatch, Time(disk * LATENCY), &[disk], 1);
+            dispatch.finished(Time((disk + 1) * LATENCY), first[0]);
+        }
+        assert!(!dispatch.is_pipe_full(DeviceId(0)), "nothing is on its way");
+        sent(&mut dispatch, Time(2 * LATENCY), &[0], 4);
+        assert!(!dispatch.is_pipe_full(DeviceId(0)), "one disk has nothing to do");
+        sent(&mut dispatch, Time(2 * LATENCY), &[1], 4);
+        assert!(dispatch.is_pipe_full(DeviceId(0)));
     }
 }

@@ -704,6 +704,40 @@ fn a_generator_is_asked_for_more() {
     assert_eq!(asked(&driver.read(1, 0, 0, 1)), 0);
 }
 
+/// Whatever the memory is, a generator under the default policy is asked in time for all it says to
+/// be here when it is read; beyond what there is room for it has said what may wait (256 entries),
+/// and no more.
+#[test]
+fn informed_asks_a_generator_in_time() {
+    const WAIT_MAX: u64 = 256;
+    let mut driver = Driver::simple("informed", 16, Trust::Full);
+    driver.known(0, 1 << 30);
+    let asked = |actions: &[Action]| actions.iter().any(|it| matches!(it, Action::Reply(Reply::Pull { .. })));
+    let (mut said, mut not_here) = (0, 0);
+    let mut says = |driver: &mut Driver| loop {
+        driver.hint(1, 0, range(said, 3));
+        said += 3;
+        let mut actions = driver.handle(Event::More { reader: ReaderId(1), source: TOLD });
+        actions.extend(driver.arrive());
+        if !asked(&actions) {
+            return said;
+        }
+    };
+    let mut disclosed = says(&mut driver);
+    for index in 0..3000 {
+        not_here += u64::from(!driver.manager.is_present(block(0, index)));
+        let mut actions = driver.read(1, 0, index, 1);
+        actions.extend(driver.arrive());
+        if asked(&actions) {
+            disclosed = says(&mut driver);
+        }
+        let may_be = index + 1..index + 16 + 3 * (WAIT_MAX + 2);
+        assert!(may_be.contains(&disclosed), "{disclosed} are disclosed when {index} is read");
+        driver.manager.check();
+    }
+    assert_eq!((accuracy(&driver), not_here), ((3000, 0), 0));
+}
+
 /// Under cost and benefit, of two sources that disclose at once the one that says it is often wrong
 /// waits for memory.
 #[test]

@@ -19,6 +19,8 @@
 //! - p is a real number and the division is real: only so the paper's hit ratios of OLTP come out.
 //! - Ghosts are shortened after a page came, not before one goes, which leads to the same lists,
 //!   and to shorter ones where the memory shrinks.
+//! - p moves when a page goes. Until a choice was pure it moved when it was asked which one would:
+//!   after a page that was declined, or could not be had, misses may be others than then.
 
 use super::parts::Parts;
 use super::{Access, Candidate, Context, Need, Partition, Policy, Reports, Spec};

@@ -14,6 +14,7 @@
 //! - The circle is a list that the hand turns: its oldest end is what the hand points to.
 //! - Corbató sets a new page's bit; here, as in what is measured today, a page earns it by a second
 //!   reference.
+//! - For a page that is declined the hand does not turn, as it did until a choice was pure.
 
 use super::list::{Chain, Links};
 use super::{Access, Candidate, Context, Need, Policy, Spec};

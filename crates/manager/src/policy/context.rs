@@ -98,7 +98,8 @@ impl Context<'_> {
         self.dispatch.tries_request(device)
     }
 
-    /// Whether a request for one more block would only wait at this device.
+    /// Whether a request for one more block would only wait at this device, or at any disk of the
+    /// array that begins with it.
     pub(super) fn is_pipe_full(&self, device: DeviceId) -> bool {
         self.dispatch.is_pipe_full(device)
     }

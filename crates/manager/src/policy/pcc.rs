@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The parameters' defaults are for machines of today. The paper's runs:
-//! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9`.
+//! `by_hash=0,halve_at=0,irregular=1e9,follow=0,alike=0,onward=0,overdue=1e9`. A loop's pages go
+//! onward from the last one that went; until a choice was pure, from the last that was chosen.
 
 use super::partitioned::{Loops, OTHER, OVERDUE, Partitioned, Rules, Sites};
 use super::{Domain, Parameter, Policy, SEQUENCES, Spec, Values};

@@ -20,6 +20,7 @@
 //! - The paper puts all that is new into S. While the memory fills, S takes no more than its share
 //!   here, as in the simulator of the paper's authors: of a loop that does not fit, M then keeps a
 //!   part.
+//! - For a page that is declined no queue turns, as it did until a choice was pure.
 
 use super::parts::Parts;
 use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};

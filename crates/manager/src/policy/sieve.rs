@@ -9,6 +9,9 @@
 //! victim():      while visited(page at the hand): visited(it) = 0; the hand goes one newer, from the newest to the oldest
 //!                the page at the hand; the hand stays where it was
 //! ```
+//!
+//! # Where this differs from the paper
+//! - For a page that is declined the hand does not move, as it did until a choice was pure.
 
 use super::list::{Chain, Links};
 use super::{Access, Candidate, Context, Need, Policy, Spec};

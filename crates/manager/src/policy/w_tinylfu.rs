@@ -24,6 +24,7 @@
 //! # Where this differs from the paper
 //! - The sketch has no *doorkeeper* (a filter for blocks seen once), which saves memory; here a
 //!   counter is a byte.
+//! - For a page that is declined nobody is admitted, as it was until a choice was pure.
 
 use super::parts::Parts;
 use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec};
