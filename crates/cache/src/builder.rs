@@ -38,9 +38,7 @@ const TRUSTED_BLOCKS: u64 = 256;
 const POLICY: &str = "informed";
 /// A run is read ahead by so much at most, whatever the blocks' size. In 2,048 blocks, as policies
 /// have it, of 16 KiB that is 32 MiB, a quarter of a memory of 128: it took the place of what is
-/// kept, 706 MiB of a cycle for 673. With 8 MiB, four times what a link of 20 ms and 100 MB/s has
-/// under way, a stretch came late now and then: 512 MiB in order took 6.3 s for 5.8. (Requests for a stretch
-/// went out at once then, and came at once: see what runs want in the manager's `dispatch.rs`.)
+/// kept, 706 MiB of a cycle for 673.
 const RUN_BYTES: u64 = 16 << 20;
 const RUN_PARAMETER: &str = "degree_max";
 

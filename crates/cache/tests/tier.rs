@@ -110,6 +110,14 @@ fn what_is_read_once_fills_the_disk_once_and_no_more_is_written() {
     assert!(written > 0 && written <= 60 * BLOCK, "{written}");
 }
 
+/// A cache of a file of 100 blocks, all of which lies on this disk, the file, and what came of it.
+fn written(disk: &Disk) -> (Cache, File, Statistics) {
+    let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
+    let file = cache.open("test://a").unwrap();
+    let before = read_until_nothing_is_written(&cache, &file);
+    (cache, file, before)
+}
+
 /// All of a file of 100 blocks, which lies on the disk, is read from there. Where a busy machine
 /// once made that slower than the store, one request in 64 finds out that it no longer is.
 fn comes_from_the_disk(cache: &Cache, file: &File, mut before: Statistics) -> Statistics {
@@ -128,9 +136,7 @@ fn comes_from_the_disk(cache: &Cache, file: &File, mut before: Statistics) -> St
 #[test]
 fn what_is_missed_again_comes_from_the_disk() {
     let disk = Disk::new("again");
-    let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
-    let file = cache.open("test://a").unwrap();
-    let before = read_until_nothing_is_written(&cache, &file);
+    let (cache, file, before) = written(&disk);
     let after = comes_from_the_disk(&cache, &file, before);
     assert!(after.disk.bytes_written <= 110 * BLOCK, "{after:?}");
     assert!(disk.is_as_long_as_it_may(200 * (BLOCK + 40) + 2 * BLOCK));
@@ -296,9 +302,7 @@ fn what_is_cut_off_is_a_miss() {
 #[test]
 fn a_file_that_was_removed_serves_on() {
     let disk = Disk::new("removed");
-    let cache = over_late(&disk.0, 32, 200, 100, SLOWER_US);
-    let file = cache.open("test://a").unwrap();
-    let before = read_until_nothing_is_written(&cache, &file);
+    let (cache, file, before) = written(&disk);
     disk.remove();
     comes_from_the_disk(&cache, &file, before);
 }

@@ -689,10 +689,10 @@ mod tests {
 
     const LATENCY: u64 = 5_000_000;
 
-    /// So many blocks of each of these disks wait, and are sent one by one; returns their requests.
-    fn sent(dispatch: &mut Dispatch, now: Time, disks: &[u64], blocks: u64) -> Vec<FetchId> {
-        for index in disks.iter().flat_map(|disk| (0..blocks).map(move |row| 2 * row + disk)) {
-            dispatch.enqueue(Home::default(), Block { file: FileId(0), index }, Source::Library);
+    /// These blocks of a file wait, and are sent as far as they may be; returns their requests.
+    fn sent(dispatch: &mut Dispatch, now: Time, source: Source, blocks: impl IntoIterator<Item = u64>) -> Vec<FetchId> {
+        for index in blocks {
+            dispatch.enqueue(Home::default(), Block { file: FileId(0), index }, source);
         }
         let mut out = Vec::new();
         for disk in dispatch.devices().collect::<Vec<_>>() {
@@ -713,13 +713,13 @@ mod tests {
     fn an_arrays_pipe_is_full_when_each_of_its_disks_is() {
         let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe { disks: 2, unit_blocks: 1 });
         for disk in [0, 1] {
-            let first = sent(&mut dispatch, Time(disk * LATENCY), &[disk], 1);
+            let first = sent(&mut dispatch, Time(disk * LATENCY), Source::Library, [disk]);
             dispatch.finished(Time((disk + 1) * LATENCY), first[0]);
         }
         assert!(!dispatch.is_pipe_full(DeviceId(0)), "nothing is on its way");
-        sent(&mut dispatch, Time(2 * LATENCY), &[0], 4);
+        sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (0..8).step_by(2));
         assert!(!dispatch.is_pipe_full(DeviceId(0)), "one disk has nothing to do");
-        sent(&mut dispatch, Time(2 * LATENCY), &[1], 4);
+        sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (1..8).step_by(2));
         assert!(dispatch.is_pipe_full(DeviceId(0)));
     }
 
@@ -729,23 +729,9 @@ mod tests {
         let on_link = |source| {
             let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
             dispatch.limit(DeviceId(0), 64, 4, true);
-            let mut send = |now: Time, blocks: std::ops::Range<u64>| {
-                for index in blocks {
-                    dispatch.enqueue(Home::default(), Block { file: FileId(0), index }, source);
-                }
-                let mut out = Vec::new();
-                while let Some(flight) = dispatch.next_run(now, DeviceId(0), 0) {
-                    dispatch.send(now, flight, &mut out);
-                }
-                if now == Time(0)
-                    && let [Action::Order(Order::Fetch { fetch, .. })] = out[..]
-                {
-                    dispatch.finished(Time(LATENCY), fetch);
-                }
-                out.len()
-            };
-            assert_eq!(send(Time(0), 0..4), 1);
-            send(Time(LATENCY), 4..104)
+            let alone = sent(&mut dispatch, Time(0), source, 0..4);
+            dispatch.finished(Time(LATENCY), alone[0]);
+            sent(&mut dispatch, Time(LATENCY), source, 4..104).len()
         };
         assert_eq!(on_link(Source::Readahead), 3);
         assert_eq!(on_link(Source::Library), 25);
