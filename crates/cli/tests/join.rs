@@ -87,7 +87,10 @@ fn what_cannot_be_shared_is_refused() {
     assert!(refused(&["--compare", "2"], 2).contains("cannot be used with"));
     let words = ["sh", "-c", "echo begun; until test -e over; do sleep 0.01; done"];
     let first = Under::way(place.run(&["--join", &name, "--memory", "1MiB"], &words));
-    assert!(refused(&["--policy", "lru-s"], 2).contains("the runs share policy informed:keep=lru-sp, not lru-s"));
+    assert!(
+        refused(&["--policy", "lru-s"], 2)
+            .contains("the runs share policy informed:keep=lru-sp,keep.silent=pcc,keep.silent.other=arc, not lru-s")
+    );
     assert!(refused(&["--memory", "2MiB"], 2).contains("the first of the runs has settled --memory; leave it out"));
     let absent = end(place.run(&["--join", &name], &["absent-program"]), b"").with(127).err();
     assert!(absent.contains("absent-program: No such file or directory"), "{absent}");

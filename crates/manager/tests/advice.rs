@@ -310,6 +310,8 @@ impl Model {
 
 const REVOKING: &str = "lru-sp:revoke_share=0.25,revoke_after=4";
 const LRU_SP: &str = "lru-sp:revoke_share=1";
+/// What decides about the pages of who says nothing.
+const SILENT: [&str; 5] = ["mru", "arc", "lirs", "w-tinylfu", "pcc"];
 const POLICIES: [&str; 4] = [LRU_SP, REVOKING, "lru-s", "alloc-lru"];
 
 fn manager(policy: &str, capacity: u64) -> Manager {
@@ -447,6 +449,35 @@ proptest! {
                     prop_assert!(!lru.is_present(block) || with.is_present(block), "{policy}: {block:?} is gone at {at}");
                 }
             }
+        }
+    }
+
+    /// The same of a program that manages its pages as LRU does, whatever decides about those of who says nothing.
+    #[test]
+    fn who_says_nothing_takes_nothing(ops in proptest::collection::vec(op(false), 1..400), capacity in 1..24u64) {
+        let manages = Op::Advise { reader: OBLIVIOUS, advice: Advice::Manage };
+        for silent in SILENT {
+            let (mut with, mut lru) = (manager(&format!("{LRU_SP},silent={silent}"), capacity), manager("lru", capacity));
+            let mut actions = Vec::new();
+            for (&op, at) in std::iter::once(&manages).chain(&ops).zip(0..) {
+                with.handle(Time(at), op.event(), &mut actions);
+                lru.handle(Time(at), op.event(), &mut actions);
+                with.check();
+                let its = (0..FILES).flat_map(|file| (0..BLOCKS).map(move |index| Block { file: own(OBLIVIOUS, file), index }));
+                for block in its {
+                    prop_assert!(!lru.is_present(block) || with.is_present(block), "{silent}: {block:?} is gone at {at}");
+                }
+            }
+        }
+    }
+
+    /// Where nobody advises, all is as that policy has it.
+    #[test]
+    fn nothing_but_silence_is_the_policy_by_itself(ops in proptest::collection::vec(op(true), 1..400), capacity in 1..24u64) {
+        let reads: Vec<Op> = ops.into_iter().filter(|op| matches!(op, Op::Read { .. })).collect();
+        for silent in SILENT {
+            let [alone, within] = [silent.to_owned(), format!("lru-sp:silent={silent}")].map(|it| misses(&it, capacity, &reads));
+            prop_assert_eq!(alone, within, "{}", silent);
         }
     }
 
@@ -681,6 +712,22 @@ fn the_pages_of_those_who_advise_are_told_apart() {
     assert_eq!(parts(&world), [(format!("reader {SMART}"), 3), ("not advised".to_owned(), 2)]);
     world.advise(SMART, Advice::GiveUp);
     assert_eq!(parts(&world), [("not advised".to_owned(), 5)]);
+}
+
+/// A loop of a program that says nothing keeps what fits beside one that advises; and what is left of
+/// who is gone goes first.
+#[test]
+fn what_call_sites_show_counts_beside_advice() {
+    let read = |reader, index| Op::Read { reader, block: Block { file: own(reader, 0), index } };
+    let mut ops: Vec<Op> = (0..100).map(|index| read(SMART, index)).collect();
+    ops.push(mru(SMART));
+    ops.push(Op::Exit { reader: SMART });
+    ops.extend((0..20).flat_map(|_| (0..150).map(|index| read(OBLIVIOUS, index))));
+    let of = |policy| misses(policy, 100, &ops)[OBLIVIOUS as usize];
+    assert_eq!(of(LRU_SP), 20 * 150);
+    // Two passes to learn from; 50 of each pass must come, and one more in three.
+    let joined = of("lru-sp:silent=pcc,silent.sample=1");
+    assert!(joined <= 3 * 150 + 17 * 51, "{joined} misses");
 }
 
 /// Who gives control up may take it back, with the record it had: only who lost it is barred. A

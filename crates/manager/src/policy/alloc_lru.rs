@@ -15,5 +15,5 @@ pub(super) static SPEC: Spec = Spec {
     source: "Cao, Felten, Li: ALLOC-LRU (002 section 6)",
     unlike_a_part: None,
     parameters: &[],
-    build: |_| Box::new(TwoLevel::new(Rules { swaps: false, placeholders: false }, Revocation::NEVER)),
+    build: |_| Box::new(TwoLevel::new(Rules { swaps: false, placeholders: false }, Revocation::NEVER, None)),
 };

@@ -14,5 +14,5 @@ pub(super) static SPEC: Spec = Spec {
     source: "Cao, Felten, Li: LRU-S (002 section 6)",
     unlike_a_part: None,
     parameters: &[],
-    build: |_| Box::new(TwoLevel::new(Rules { swaps: true, placeholders: false }, Revocation::NEVER)),
+    build: |_| Box::new(TwoLevel::new(Rules { swaps: true, placeholders: false }, Revocation::NEVER, None)),
 };

@@ -23,6 +23,8 @@
 //! - Revocation, which the paper was adding: `revoke_share` and `revoke_after`. `revoke_share=1` in
 //!   the paper's runs. The counts are halved as they grow, so that a good beginning does not pay
 //!   for a bad end.
+//! - `silent`: the pages of programs that do not advise may be another policy's, which chooses among
+//!   them as a manager among its own, and pays for it as one (two_level/silent.rs).
 //! - What nobody waited for (the file system's readahead) is the first reader's that references it.
 
 use super::two_level::{Revocation, Rules, TwoLevel};
@@ -45,9 +47,16 @@ pub(super) static SPEC: Spec = Spec {
             help: "overrulings before a program can lose control: one wrong one of three says little",
             domain: Domain::Number { default: 20.0, min: 0.0, max: 1e6 },
         },
+        Parameter {
+            name: "silent",
+            help: "the policy that decides which page goes of programs that do not advise, together as of one that does; lru: that at \
+                   the LRU end, as in the paper. silent.NAME=VALUE sets a parameter of its own",
+            domain: Domain::Policy { default: "lru" },
+        },
     ],
     build: |values| {
         let revocation = Revocation { share: values.get("revoke_share"), after: values.get("revoke_after") as u64 };
-        Box::new(TwoLevel::new(Rules { swaps: true, placeholders: true }, revocation))
+        let rules = Rules { swaps: true, placeholders: true };
+        Box::new(TwoLevel::new(rules, revocation, values.policy_but("silent", "lru")))
     },
 };

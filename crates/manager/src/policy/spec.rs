@@ -113,6 +113,17 @@ impl Values {
         }
     }
 
+    /// The same, unless it is the one of this name, which who asks acts for by itself.
+    ///
+    /// # Panics
+    /// As [`Values::policy`].
+    pub fn policy_but(&self, name: &str, own: &str) -> Option<Box<dyn Policy>> {
+        match self.value(name) {
+            Some(Value::Policy(values)) if values.spec.name == own => None,
+            _ => Some(self.policy(name)),
+        }
+    }
+
     pub(super) fn build(&self) -> Box<dyn Policy> {
         (self.spec.build)(self)
     }

@@ -19,15 +19,17 @@
 
 mod control;
 mod placeholders;
+mod silent;
 
 use super::list::List;
-use super::{Access, Advised, Candidate, Context, Need, Partition, Policy, Reports};
+use super::{Access, Advised, Candidate, Classes, Context, Lesson, Need, Partition, Patterns, Policy, Reports};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
 use control::Control;
 pub(super) use control::Revocation;
 use placeholders::Placeholders;
+use silent::Silent;
 
 /// What is remembered when a manager overrules.
 #[derive(Debug, Clone, Copy)]
@@ -45,16 +47,40 @@ pub(super) struct TwoLevel {
     pages: List,
     placeholders: Placeholders,
     control: Control,
+    /// None: of who does not advise goes what is due, in LRU order, as in the paper. So does what is
+    /// left of who advised, until somebody reads it.
+    silent: Option<Silent>,
 }
 
 impl TwoLevel {
-    pub fn new(rules: Rules, revocation: Revocation) -> Self {
+    /// `silent` says which page of those who do not advise goes.
+    pub fn new(rules: Rules, revocation: Revocation, silent: Option<Box<dyn Policy>>) -> Self {
         TwoLevel {
             rules,
             pages: List::default(),
             placeholders: Placeholders::default(),
             control: Control::new(revocation),
+            silent: silent.map(Silent::new),
         }
+    }
+
+    /// Memory as the policy of those who do not advise sees it: without what it does not hold.
+    fn rest<'a>(&self, silent: &Silent, context: &Context<'a>) -> Context<'a> {
+        let others = self.pages.len().saturating_sub(silent.len());
+        Context { capacity: context.capacity.saturating_sub(others).max(1), ..*context }
+    }
+
+    fn with_silent(&mut self, context: &Context<'_>, change: impl FnOnce(&mut Silent, &Context<'_>)) {
+        let Some(mut silent) = self.silent.take() else { return };
+        let rest = self.rest(&silent, context);
+        change(&mut silent, &rest);
+        self.silent = Some(silent);
+    }
+
+    /// The page came, or was referenced.
+    fn place(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        let is_its = !self.control.holds(page);
+        self.with_silent(context, |silent, rest| silent.place(page, is_its, rest, access));
     }
 
     /// The page a placeholder of the missing block names, else the oldest; and whether it is the
@@ -73,30 +99,42 @@ impl Policy for TwoLevel {
         let block = context.table.block(page);
         // It is here, whatever went for it: who was wrong about it owes nothing more.
         self.placeholders.here(block);
-        self.pages.push_newest(page);
         self.control.new_block(page, block.file, access.map(|access| access.reader));
+        self.place(page, context, access);
+        self.pages.push_newest(page);
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
         self.placeholders.leave(page);
         self.pages.renew(page);
         self.control.block_accessed(page, context.table.block(page).file, access.reader);
+        self.place(page, context, Some(access));
     }
 
-    fn left(&mut self, page: Page, _: &Context<'_>) {
+    fn left(&mut self, page: Page, context: &Context<'_>) {
         self.placeholders.leave(page);
         self.pages.remove(page);
         self.control.block_gone(page);
+        self.with_silent(context, |silent, rest| silent.left(page, rest));
+    }
+
+    fn weigh(&mut self, context: &Context<'_>, need: Need) {
+        self.with_silent(context, |silent, rest| silent.weigh(rest, need));
     }
 
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let (due, named) = self.due(context, need)?;
-        let chosen = self.control.replace_block(due, named, |page| context.table.can_go(page));
+        let its = self.silent.as_ref().filter(|silent| silent.owns(due));
+        let chosen = match its {
+            Some(silent) => silent.replace(&self.rest(silent, context), need).unwrap_or(due),
+            None => self.control.replace_block(due, named, |page| context.table.can_go(page)),
+        };
         Some(Candidate::unpriced(chosen))
     }
 
     fn evicting(&mut self, chosen: Page, context: &Context<'_>, need: Need) {
         let Some((due, named)) = self.due(context, need) else { return };
+        self.with_silent(context, |silent, rest| silent.evicting(chosen, rest, need));
         if named {
             self.placeholders.leave(due);
             self.control.placeholder_used(due);
@@ -112,6 +150,14 @@ impl Policy for TwoLevel {
         }
     }
 
+    fn base(&self) -> Option<&dyn Policy> {
+        self.silent.as_ref().map(Silent::policy)
+    }
+
+    fn base_mut(&mut self) -> Option<&mut dyn Policy> {
+        self.silent.as_mut().map(Silent::policy_mut)
+    }
+
     fn advice(&mut self) -> Option<&mut dyn Advised> {
         Some(self)
     }
@@ -125,12 +171,22 @@ impl Policy for TwoLevel {
         assert_eq!(pages.len() as u64, self.pages.len(), "I11: the list and its length disagree");
         self.placeholders.check(&pages, context.table);
         self.control.check(&pages, context.table);
+        if let Some(silent) = &self.silent {
+            let managed = |page| self.control.holds(page);
+            silent.check(&pages, managed, &self.rest(silent, context));
+        }
     }
 }
 
 impl Advised for TwoLevel {
     fn advised(&mut self, reader: ReaderId, advice: Advice, context: &Context<'_>) -> Result<Answer, Refusal> {
-        self.control.advised(reader, advice, context.table)
+        let before = self.control.managers();
+        let answer = self.control.advised(reader, advice, context.table);
+        if self.silent.is_some() && self.control.managers() > before {
+            let its: Vec<Page> = self.pages.oldest_first().filter(|&page| self.control.holds(page)).collect();
+            its.into_iter().for_each(|page| self.place(page, context, None));
+        }
+        answer
     }
 
     fn revoked(&mut self) -> Option<ReaderId> {
@@ -145,8 +201,27 @@ impl Advised for TwoLevel {
 impl Reports for TwoLevel {
     fn partitions(&self) -> Vec<Partition> {
         let mut parts = self.control.managed();
-        let managed: u64 = parts.iter().map(|part| part.pages).sum();
-        parts.push(Partition::new("not advised", self.pages.len() - managed));
+        match self.base().and_then(Policy::reports) {
+            Some(silent) => parts.extend(silent.partitions()),
+            None => parts.push(Partition::new("not advised", self.pages.len() - self.control.len())),
+        }
         parts
+    }
+
+    fn partition_of(&self, page: Page) -> Option<usize> {
+        let silent = self.silent.as_ref().filter(|silent| silent.owns(page))?;
+        Some(self.control.managers() + silent.policy().reports()?.partition_of(page)?)
+    }
+
+    fn classes(&self, context: &Context<'_>) -> Option<Classes> {
+        self.base()?.reports()?.classes(context)
+    }
+
+    fn patterns(&self) -> Option<Patterns> {
+        self.base()?.reports()?.patterns()
+    }
+
+    fn lessons(&self) -> Vec<Lesson> {
+        self.base().and_then(Policy::reports).map(Reports::lessons).unwrap_or_default()
     }
 }
