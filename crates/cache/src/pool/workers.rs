@@ -6,16 +6,21 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use foresee_manager::Class;
 
-use super::fetch::{Done, Task};
+use super::fetch::{Done, Fetch, Task};
+use super::ring::Ring;
 
-/// A thread makes one call of a store after the other.
-const STACK_BYTES: usize = 512 << 10;
+/// Is told what was done.
+type Report = Box<dyn Fn(&mut dyn Iterator<Item = Done>) + Send + Sync>;
+
+/// A thread makes one call of a store after the other, or speaks with the manager.
+pub const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Default)]
 struct Queue {
@@ -33,14 +38,20 @@ pub struct Workers {
     queue: Mutex<Queue>,
     more: Condvar,
     threads_max: usize,
-    report: Box<dyn Fn(Done) + Send + Sync>,
+    report: Report,
+    /// Has the system read what is to be fetched, where it can.
+    ring: OnceLock<Arc<Ring>>,
 }
 
 impl Workers {
     /// No threads yet; `report` is called from them.
-    pub fn new(threads_max: usize, report: impl Fn(Done) + Send + Sync + 'static) -> Arc<Self> {
+    pub fn new(
+        threads_max: usize,
+        report: impl Fn(&mut dyn Iterator<Item = Done>) + Send + Sync + 'static,
+    ) -> Arc<Self> {
         let (queue, more) = (Mutex::default(), Condvar::new());
-        Arc::new(Workers { queue, more, threads_max: threads_max.max(1), report: Box::new(report) })
+        let (report, ring) = (Box::new(report), OnceLock::new());
+        Arc::new(Workers { queue, more, threads_max: threads_max.max(1), report, ring })
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -52,6 +63,29 @@ impl Workers {
         self.spawn(&mut self.lock())
     }
 
+    /// Has the system read what is fetched from now on, so much of it at once; its threads do what
+    /// it does not.
+    ///
+    /// # Errors
+    /// If the kernel has no io_uring, or forbids it.
+    pub fn start_ring(self: &Arc<Self>, reads_max: usize) -> io::Result<()> {
+        let (reported, referred) = (Arc::downgrade(self), Arc::downgrade(self));
+        let report = move |done: &mut dyn Iterator<Item = Done>| {
+            if let Some(workers) = reported.upgrade() {
+                (workers.report)(done);
+            }
+        };
+        let refer = move |fetch: Fetch| {
+            if let Some(workers) = referred.upgrade() {
+                let class = fetch.class;
+                workers.enqueue(Task::Fetch(fetch), class);
+            }
+        };
+        let ring = Ring::start(reads_max, report, refer)?;
+        self.ring.get_or_init(|| ring);
+        Ok(())
+    }
+
     fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
         let workers = Arc::clone(self);
         thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(move || workers.work())?;
@@ -61,6 +95,13 @@ impl Workers {
 
     /// Adds a task that its threads are for.
     pub fn add(self: &Arc<Self>, task: Task, class: Class) {
+        match (task, self.ring.get()) {
+            (Task::Fetch(fetch), Some(ring)) => ring.add(fetch),
+            (task, _) => self.enqueue(task, class),
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, task: Task, class: Class) {
         let mut queue = self.lock();
         queue.tasks[class as usize].push_back(task);
         let waiting = queue.tasks.iter().map(VecDeque::len).sum::<usize>();
@@ -83,7 +124,7 @@ impl Workers {
         }
         queue.running += 1;
         drop(queue);
-        (self.report)(task.run());
+        (self.report)(&mut iter::once(task.run()));
         self.ended(self.lock());
     }
 
@@ -104,6 +145,7 @@ impl Workers {
         drop(queue);
         drop(forgotten);
         self.more.notify_all();
+        self.ring.get().into_iter().for_each(|ring| ring.close());
     }
 
     fn work(&self) {
@@ -117,7 +159,7 @@ impl Workers {
                 queue.running += 1;
                 drop(queue);
                 // What a program's iterator holds may panic when it goes: that is no reason to go as well.
-                let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(task.run())));
+                let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(&mut iter::once(task.run()))));
                 self.ended(self.lock());
                 queue = self.lock();
             } else {
@@ -141,7 +183,7 @@ mod tests {
     #[test]
     fn a_thread_outlives_what_panics_in_it() {
         let (sender, receiver) = channel();
-        let workers = Workers::new(1, move |done| match done {
+        let workers = Workers::new(1, move |done| match done.next().unwrap() {
             Done::Pull(ReaderId(0)) => panic!("as this test has it"),
             _ => sender.send(()).unwrap(),
         });
