@@ -43,6 +43,21 @@ pub struct Workers {
     ring: OnceLock<Arc<Ring>>,
 }
 
+/// A task that is being done: it counts until it is over, or panics.
+struct Running<'w>(&'w Workers);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.running -= 1;
+        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+        drop(queue);
+        if waits {
+            self.0.more.notify_one();
+        }
+    }
+}
+
 impl Workers {
     /// No threads yet; `report` is called from them.
     pub fn new(
@@ -117,24 +132,19 @@ impl Workers {
     /// done as may be: then its threads do it. To hand it over and to be woken takes longer
     /// than a read of what is near.
     pub fn run_here(self: &Arc<Self>, task: Task, class: Class) {
-        let mut queue = self.lock();
+        let queue = self.lock();
         if queue.running >= self.threads_max {
             drop(queue);
             return self.add(task, class);
         }
-        queue.running += 1;
-        drop(queue);
-        (self.report)(&mut iter::once(task.run()));
-        self.ended(self.lock());
+        self.run(queue, task);
     }
 
-    fn ended(&self, mut queue: MutexGuard<'_, Queue>) {
-        queue.running -= 1;
-        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+    fn run(&self, mut queue: MutexGuard<'_, Queue>, task: Task) {
+        queue.running += 1;
         drop(queue);
-        if waits {
-            self.more.notify_one();
-        }
+        let _running = Running(self);
+        (self.report)(&mut iter::once(task.run()));
     }
 
     /// Forgets what was not begun, and ends the threads once they are done with what was.
@@ -156,11 +166,8 @@ impl Workers {
                 false => None,
             };
             if let Some(task) = next {
-                queue.running += 1;
-                drop(queue);
                 // What a program's iterator holds may panic when it goes: that is no reason to go as well.
-                let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(&mut iter::once(task.run()))));
-                self.ended(self.lock());
+                let _ = catch_unwind(AssertUnwindSafe(|| self.run(queue, task)));
                 queue = self.lock();
             } else {
                 queue.idle += 1;
@@ -193,5 +200,21 @@ mod tests {
         let was_done = receiver.recv_timeout(Duration::from_secs(60));
         workers.close();
         assert_eq!(was_done, Ok(()));
+    }
+
+    #[test]
+    fn what_panics_in_its_reader_is_done_with() {
+        let (sender, receiver) = channel();
+        let workers = Workers::new(1, move |done| match done.next().unwrap() {
+            Done::Pull(ReaderId(0)) => panic!("as this test has it"),
+            _ => sender.send(()).unwrap(),
+        });
+        let run = |reader| workers.run_here(Task::Pull(ReaderId(reader)), Class::Demand);
+        assert!(catch_unwind(AssertUnwindSafe(|| run(0))).is_err());
+        run(1);
+        let was_done = receiver.recv_timeout(Duration::from_secs(60));
+        let threads = workers.lock().threads;
+        workers.close();
+        assert_eq!((was_done, threads), (Ok(()), 0), "another thread does it: the reader's counts as busy for ever");
     }
 }
