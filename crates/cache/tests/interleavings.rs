@@ -1,5 +1,5 @@
 //! Whatever many readers do at once, over a store that misbehaves: no wrong byte, no mixed
-//! versions, each error at its own reader.
+//! versions, each error at its own reader, and nothing left behind.
 //!
 //! `FORESEE_SEEDS=10000` tries more; `FORESEE_SEED=17` one again.
 
@@ -11,13 +11,15 @@ mod executor;
 mod lasting;
 #[path = "common/random.rs"]
 mod random;
+#[path = "common/rings.rs"]
+mod rings;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -25,7 +27,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bytes::{byte, bytes};
-use foresee::store::{Error as StoreError, Faults, Faulty, Memory, Store, Version};
+use foresee::store::{Error as StoreError, Faults, Faulty, Listed, Local, Memory, Object, Store, Version};
 use foresee::{Cache, Error, File};
 use lasting::Lasting;
 use random::Random;
@@ -37,16 +39,76 @@ const NAMES: [(&str, u64); 4] = [("a", 3 * 4096), ("b", 40 * 4096 - 7), ("c", 1)
 const POLICIES: [&str; 7] =
     ["informed", "readahead:keep=arc", "lru", "tip2", "null", "tip1:unread_share=0.5", "w-tinylfu"];
 
+/// In so many seeds the objects are files, which the system reads by itself where it can: to open
+/// one that was just written waits for the clock.
+const FILES_EVERY: u64 = 20;
+
+/// Where the objects lie.
+enum Objects {
+    Memory(Memory),
+    Folder(PathBuf),
+}
+
+impl Objects {
+    fn open(&self, name: &str) -> Arc<dyn Object> {
+        match self {
+            Objects::Memory(memory) => memory.open(name),
+            Objects::Folder(folder) => Within(folder.clone()).open(name),
+        }
+        .unwrap()
+    }
+
+    fn spoiled(&self, seed: u64, faults: Faults) -> Arc<dyn Store> {
+        match self {
+            Objects::Memory(memory) => Arc::new(Faulty::new(Lasting(memory.clone()), seed, faults)),
+            Objects::Folder(folder) => Arc::new(Faulty::new(Within(folder.clone()), seed, faults)),
+        }
+    }
+
+    fn put(&self, name: &str, bytes: Vec<u8>) {
+        match self {
+            Objects::Memory(memory) => memory.put(name, bytes),
+            Objects::Folder(folder) => {
+                let (new, path) = (folder.join("new"), folder.join(name));
+                fs::write(&new, bytes).unwrap();
+                fs::rename(new, path).unwrap();
+            }
+        }
+    }
+}
+
+/// The files of a folder.
+struct Within(PathBuf);
+
+impl Store for Within {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+        Local::direct().open(self.0.join(name).to_str().unwrap())
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+        unreachable!("nobody lists them")
+    }
+}
+
+/// Which bytes these are, of all that a version says: a file's status changes once more when another
+/// takes its name, and who has just opened it may look at it then.
+fn written(version: &Version) -> Version {
+    match version {
+        Version::Stamp([device, inode, size, changed, _]) => Version::Stamp([*device, *inode, *size, *changed, 0]),
+        tag @ Version::Tag(_) => tag.clone(),
+    }
+}
+
 /// The objects, which change, and which generation each version is.
 struct World {
-    objects: Memory,
+    objects: Objects,
     store: Arc<dyn Store>,
     generations: AtomicU64,
     known: Mutex<HashMap<Version, u64>>,
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, folder: &Path) -> Self {
         let mut random = Random(seed);
         let mut share = |most: u64| if random.below(2) == 0 { 0 } else { random.below(most) };
         let faults = Faults {
@@ -57,8 +119,11 @@ impl World {
             changed: share(10),
             late_us_max: share(200),
         };
-        let objects = Memory::default();
-        let store = Arc::new(Faulty::new(Lasting(objects.clone()), seed, faults));
+        let objects = match seed % FILES_EVERY {
+            0 => Objects::Folder(folder.to_owned()),
+            _ => Objects::Memory(Memory::default()),
+        };
+        let store = objects.spoiled(seed, faults);
         let world = World { objects, store, generations: AtomicU64::new(0), known: Mutex::default() };
         for (name, size) in NAMES {
             world.put(name, size);
@@ -72,12 +137,12 @@ impl World {
         let mut known = self.known.lock().unwrap();
         let generation = self.generations.fetch_add(1, Relaxed);
         self.objects.put(name, bytes(name, generation, size));
-        known.insert(self.objects.open(name).unwrap().version().clone(), generation);
+        known.insert(written(self.objects.open(name).version()), generation);
     }
 
     fn check(&self, file: &File, offset: u64, bytes: &[u8]) {
         // Who opened it may be quicker than who put it.
-        let generation = self.known.lock().unwrap()[file.version()];
+        let generation = self.known.lock().unwrap()[&written(file.version())];
         for (at, &found) in (offset..).zip(bytes) {
             let expected = byte(file.name(), generation, at);
             assert_eq!(found, expected, "{} of generation {generation} at {at}", file.name());
@@ -206,7 +271,9 @@ impl Drop for Named {
 
 fn run(seed: u64, disk: &Path, failed: &AtomicUsize) {
     let _named = Named(seed);
-    let world = World::new(seed);
+    let folder = disk.with_extension("files");
+    fs::create_dir_all(&folder).unwrap();
+    let world = World::new(seed, &folder);
     let mut random = Random(seed ^ 0xabcd);
     let policy = POLICIES[random.below(POLICIES.len() as u64) as usize];
     let memory = (4 + random.below(60) as usize) * 4800;
@@ -243,6 +310,8 @@ fn no_reader_ever_gets_wrong_bytes() {
     };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..workers).for_each(|worker| _ = scope.spawn(move || run_some(worker))));
+    // What the system was at for them is over, whatever went wrong.
+    rings::end();
     assert!(
         seeds.end - seeds.start < 100 || failed.into_inner() > 0,
         "nothing ever went wrong: the faults are not there"

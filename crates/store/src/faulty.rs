@@ -4,6 +4,7 @@
 //! asked for before, and not on which thread asks first.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, IoSliceMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,11 @@ pub struct Faults {
     /// Requests that take longer, each by its own time up to this: so they come back in any order.
     pub late_us_max: u64,
 }
+
+/// Offsets at which nothing is read: what is thrown for there is that an object is opened, and
+/// asked for its file.
+const OPEN: u64 = u64::MAX;
+const FILE: u64 = OPEN - 1;
 
 /// The store.
 pub struct Faulty<S> {
@@ -89,7 +95,7 @@ fn broken() -> Error {
 
 impl<S: Store> Store for Faulty<S> {
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
-        let mut throws = self.dice.throw(name, u64::MAX);
+        let mut throws = self.dice.throw(name, OPEN);
         self.dice.dawdle(&mut throws);
         if throws.hits(self.dice.faults.unopened) {
             return Err(broken());
@@ -128,6 +134,14 @@ impl Object for Open {
 
     fn place(&self) -> String {
         self.object.place()
+    }
+
+    /// Not where what the system reads of it by itself would go wrong.
+    fn file(&self) -> Option<&File> {
+        let Faults { failed, short, ended, changed, .. } = self.dice.faults;
+        let mut throws = self.dice.throw(&self.name, FILE);
+        let goes_wrong = [failed, short, ended, changed].into_iter().any(|in_thousand| throws.hits(in_thousand));
+        self.object.file().filter(|_| !goes_wrong)
     }
 
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {

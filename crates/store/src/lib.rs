@@ -12,7 +12,8 @@
 //! | [`Faulty`] | another store, with errors, short reads, delays and changes by a seed: for tests |
 //!
 //! Calls block until they are done; a cache makes them from threads of its own, as many at once as
-//! [`Store::depth`] says.
+//! [`Store::depth`] says. What lies in a file past the page cache ([`Object::file`]) it may have the
+//! system read without them.
 
 mod error;
 mod faulty;
@@ -21,6 +22,7 @@ mod local;
 mod memory;
 mod version;
 
+use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -114,6 +116,14 @@ pub trait Object: Send + Sync {
     /// and serves as many requests side by side as [`Store::depth`] says.
     fn place(&self) -> String {
         String::new()
+    }
+
+    /// The file that its bytes lie in, where it is read past the page cache: then the system may be
+    /// asked for many pieces of it at once by one thread (io_uring), which looks at its metadata,
+    /// for its [`Version`], after each has come. What does not come whole [`Object::read`] is
+    /// asked for. None where who reads it must wait for it.
+    fn file(&self) -> Option<&File> {
+        None
     }
 
     /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came,

@@ -59,8 +59,9 @@ impl Store for Local {
             None => (open(0)?, false),
         };
         let metadata = settled(&file)?;
-        let opened =
-            Open { file, is_direct: is_direct.into(), size: metadata.len(), version: Version::from(&metadata) };
+        let (size, version) = (metadata.len(), Version::from(&metadata));
+        let needs_thread = !is_direct || waits(&file);
+        let opened = Open { file, is_direct: is_direct.into(), needs_thread, size, version };
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }
@@ -98,6 +99,8 @@ struct Open {
     file: File,
     /// Whether it is read past the page cache.
     is_direct: AtomicBool,
+    /// Whether who reads it waits for it, whatever is asked of its file system.
+    needs_thread: bool,
     size: u64,
     version: Version,
 }
@@ -137,6 +140,10 @@ impl Object for Open {
         }
     }
 
+    fn file(&self) -> Option<&File> {
+        (self.is_direct.load(Relaxed) && !self.needs_thread).then_some(&self.file)
+    }
+
     fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
         let pieces_read = pieces.len().min(PIECES_MAX);
         let pieces = &mut pieces[..pieces_read];
@@ -168,6 +175,17 @@ fn read(file: &File, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> io::Result<u
             },
         }
     }
+}
+
+/// Whether the file system cannot begin a read without waiting for it: then io_uring would need a
+/// thread of the kernel's for each, or refuses it. A byte where none can be read is asked for, so
+/// that nothing is read.
+fn waits(file: &File) -> bool {
+    let mut byte = 0_u8;
+    let piece = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: one piece, of one byte of ours.
+    let came = unsafe { libc::preadv2(file.as_raw_fd(), &raw const piece, 1, 1, libc::RWF_NOWAIT) };
+    came < 0 && matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
 }
 
 fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {

@@ -1,13 +1,19 @@
-//! The pool is a host as all are.
+//! The pool is a host as all are: over a store that threads read, and over files that the system reads
+//! by itself, where it can.
 
+use std::fmt::Display;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use foresee_driver::conformance::{self, Stand};
 use foresee_driver::{Driver, Tap};
 use foresee_manager::{Block, Config, DeviceId, Event, FileId};
-use foresee_store::{Faults, Faulty, Memory as Bytes, Store};
+use foresee_store::{Faults, Faulty, Local, Memory as Bytes, Store};
 
 use super::devices::{Devices, StoreId};
 use super::fetch::Done;
@@ -19,38 +25,70 @@ use super::workers::Workers;
 
 const FRAME_BYTES: usize = 4096;
 
-struct Pooled {
+struct Pooled<const IN_FILES: bool> {
     driver: Driver<'static, PoolHost>,
     store: Arc<dyn Store>,
+    files: Option<Files>,
     memory: Arc<Memory>,
     done: Receiver<Done>,
 }
 
-impl Stand for Pooled {
+/// A folder, as long as it is needed.
+struct Files(PathBuf);
+
+impl Files {
+    fn new() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("foresee-pool-{}-{}", std::process::id(), MADE.fetch_add(1, Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        Files(folder)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn name(files: Option<&Files>, number: impl Display) -> String {
+    files.map_or(number.to_string(), |files| format!("{}/{number}", files.0.display()))
+}
+
+impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
     type Host = PoolHost;
 
     fn new(files: &[Option<u64>], spoiled: bool, config: &Config, tap: Box<Tap<'static>>) -> Self {
-        let bytes = Bytes::default();
+        let (folder, bytes) = (IN_FILES.then(Files::new), Bytes::default());
         for (number, blocks) in files.iter().enumerate() {
             if let Some(blocks) = blocks {
-                bytes.put(&number.to_string(), vec![number as u8; *blocks as usize * FRAME_BYTES]);
+                let (name, content) =
+                    (name(folder.as_ref(), number), vec![number as u8; *blocks as usize * FRAME_BYTES]);
+                match IN_FILES {
+                    true => fs::write(name, content).unwrap(),
+                    false => bytes.put(&name, content),
+                }
             }
         }
         let faults = Faults { failed: if spoiled { 1000 } else { 0 }, late_us_max: 300, ..Faults::default() };
-        let store: Arc<dyn Store> = Arc::new(Faulty::new(bytes, 1, faults));
+        let store: Arc<dyn Store> = match IN_FILES {
+            true => Arc::new(Faulty::new(Local::direct(), 1, faults)),
+            false => Arc::new(Faulty::new(bytes, 1, faults)),
+        };
         let memory = Arc::new(Memory::new(config.capacity as usize, FRAME_BYTES).unwrap());
         let (report, done) = channel();
-        let report = move |done| _ = report.send(done);
+        let report = move |done: &mut dyn Iterator<Item = Done>| done.for_each(|it| _ = report.send(it));
         let make = move |threads_max| Workers::new(threads_max, report.clone());
         let stores = vec![("test".to_owned(), Arc::clone(&store))];
         let generating = make(1);
         let devices = Devices::new(stores, config.device.cluster_blocks_max, Box::new(make));
         let mut objects = Objects::new(devices, FRAME_BYTES as u64);
         for number in 0..files.len() {
-            assert_eq!(objects.named(StoreId(0), &number.to_string()).unwrap(), FileId(number as u32));
+            assert_eq!(objects.named(StoreId(0), &name(folder.as_ref(), number)).unwrap(), FileId(number as u32));
         }
         let host = PoolHost::new(Arc::clone(&memory), config.capacity as usize, objects, generating, None);
-        Pooled { driver: Driver::new(config, host, Some(tap)), store, memory, done }
+        Pooled { driver: Driver::new(config, host, Some(tap)), store, files: folder, memory, done }
     }
 
     fn driver(&mut self) -> &mut Driver<'static, PoolHost> {
@@ -58,7 +96,7 @@ impl Stand for Pooled {
     }
 
     fn opened(&mut self, file: FileId) -> Event {
-        let name = file.to_string();
+        let name = name(self.files.as_ref(), file);
         let opened = Opened::open(&*self.store, &name).unwrap();
         let blocks = opened.size / FRAME_BYTES as u64;
         // Who looked it up first has said so already; then it is said again.
@@ -83,5 +121,10 @@ impl Stand for Pooled {
 
 #[test]
 fn the_pool_is_a_host() {
-    conformance::check::<Pooled>();
+    conformance::check::<Pooled<false>>();
+}
+
+#[test]
+fn the_pool_over_files_is_a_host() {
+    conformance::check::<Pooled<true>>();
 }

@@ -17,6 +17,11 @@ pub struct StoreId(pub u16);
 /// store.
 const PLACES_MAX: usize = 64;
 
+/// Reads of a place at once where no thread waits for each: what has come waits while the thread
+/// that asks for it speaks with the manager, and the device shall have something to do until then.
+/// With 16 and 32 it was slower (ARCHITECTURE.md, *Local files larger than memory*).
+const RING_READS_MAX: usize = 64;
+
 /// A store, and what is asked of it once.
 pub struct Served {
     /// What its addresses begin with.
@@ -79,8 +84,9 @@ impl Devices {
         self.news.pop_front()
     }
 
-    /// The device that this place of a store is.
-    pub fn device(&mut self, store: StoreId, place: &str) -> DeviceId {
+    /// The device that this place of a store is. `is_in_file`: the system can read what lies there
+    /// without threads.
+    pub fn device(&mut self, store: StoreId, place: &str, is_in_file: bool) -> DeviceId {
         let place = if self.workers.len() < PLACES_MAX { place } else { "" };
         let key = (store, place.to_owned());
         if let Some(&device) = self.by_place.get(&key) {
@@ -89,9 +95,12 @@ impl Devices {
         let device = DeviceId(self.workers.len() as u16);
         let Served { depth, lookups, .. } = self.store(store);
         let (own, shared) = ((self.make)(*depth), Arc::clone(lookups));
-        let requests = u32::try_from(*depth).unwrap_or(u32::MAX);
         // Without a thread of its own nothing would ever come.
-        self.workers.push(if own.start().is_ok() { own } else { shared });
+        let has_own = own.start().is_ok();
+        let by_ring = has_own && is_in_file && own.start_ring(RING_READS_MAX).is_ok();
+        let requests = if by_ring { RING_READS_MAX } else { *depth };
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        self.workers.push(if has_own { own } else { shared });
         self.by_place.insert(key, device);
         self.news.push_back(Event::DeviceLimits { device, requests, blocks: self.request_blocks, shaped: true });
         device

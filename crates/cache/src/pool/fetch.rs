@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foresee_manager::{FetchId, FileId, ReaderId};
-use foresee_store::{Error, Store};
+use foresee_manager::{Class, FetchId, FileId, ReaderId};
+use foresee_store::{Error, Store, Version};
 
 use super::memory::Memory;
 use super::objects::Origin;
@@ -39,6 +39,8 @@ pub struct Fetch {
     pub fetch: FetchId,
     /// Which of its blocks these are.
     pub part: Range<usize>,
+    /// How urgent it is.
+    pub class: Class,
     /// Where the bytes are.
     pub origin: Result<Origin, Error>,
     /// The first of them.
@@ -77,7 +79,7 @@ impl Task {
             Task::Fetch(fetch) => {
                 let begun = Instant::now();
                 let result = caught(|| fetch.run());
-                Done::Fetched(fetch.fetch, fetch.part, result, begun.elapsed())
+                fetch.done(result, begun.elapsed())
             }
             Task::Recall(recall) => {
                 let (good, took) = recall.run();
@@ -94,6 +96,30 @@ impl Task {
 }
 
 impl Fetch {
+    /// Bytes of the object that belong into its frames.
+    pub fn wanted(&self) -> usize {
+        let room = (self.frames.len() * self.memory.frame_bytes()) as u64;
+        let size = self.origin.as_ref().map_or(0, |origin| origin.size);
+        room.min(size.saturating_sub(self.offset)) as usize
+    }
+
+    /// Whether bytes of this version are what is wanted.
+    pub fn is_of(&self, version: &Version) -> Result<(), Error> {
+        let origin = self.origin.as_ref().map_err(Clone::clone)?;
+        if *version == origin.version { Ok(()) } else { Err(Error::Changed) }
+    }
+
+    /// It is over, and what it held goes: an object that panics when it goes is no reason not to
+    /// tell.
+    pub fn done(self, result: Result<(), Error>, took: Duration) -> Done {
+        let Fetch { fetch, part, origin, .. } = self;
+        let _ = caught(|| {
+            drop(origin);
+            Ok(())
+        });
+        Done::Fetched(fetch, part, result, took)
+    }
+
     fn run(&self) -> Result<(), Error> {
         let origin = self.origin.as_ref().map_err(Clone::clone)?;
         let object = match &origin.object {
@@ -108,14 +134,11 @@ impl Fetch {
         };
         // SAFETY: the frames are this fetch's until it is reported.
         let mut pieces = unsafe { self.memory.pieces(&self.frames) };
-        let room = (self.frames.len() * self.memory.frame_bytes()) as u64;
-        let wanted = room.min(origin.size.saturating_sub(self.offset)) as usize;
+        let wanted = self.wanted();
         let (mut rest, mut came) = (&mut pieces[..], 0);
         while came < wanted {
             let (bytes, version) = object.read(self.offset + came as u64, rest)?;
-            if version != origin.version {
-                return Err(Error::Changed);
-            }
+            self.is_of(&version)?;
             if bytes == 0 {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }

@@ -228,6 +228,7 @@ impl PoolHost {
         let task = Fetch {
             fetch,
             part: part.clone(),
+            class,
             origin: self.objects.origin(file),
             offset: (ordered.first.index + part.start as u64) * self.memory.frame_bytes() as u64,
             frames: ordered.frames[part].to_vec(),

@@ -16,10 +16,12 @@
 
 mod arena;
 mod awaited;
+mod bell;
 #[cfg(test)]
 mod conformance;
 mod devices;
 mod fetch;
+mod flights;
 mod frame;
 mod host;
 mod memory;
@@ -28,6 +30,7 @@ mod opened;
 mod posts;
 mod promise;
 mod read;
+mod ring;
 mod second;
 mod session;
 mod wait;
@@ -157,11 +160,21 @@ impl Pool {
         Ok(pool)
     }
 
-    fn done(&self, done: Done) {
-        match done {
-            Done::Pull(reader) => self.pull(reader),
-            Done::Asked(promise, opened) => _ = promise.keep(opened),
-            done => self.session().done(done),
+    fn done(&self, done: &mut dyn Iterator<Item = Done>) {
+        let mut session = None;
+        for done in done {
+            match done {
+                // What these call is a program's.
+                Done::Pull(reader) => {
+                    session = None;
+                    self.pull(reader);
+                }
+                Done::Asked(promise, opened) => {
+                    session = None;
+                    let _ = promise.keep(opened);
+                }
+                done => session.get_or_insert_with(|| self.session()).done(done),
+            }
         }
     }
 

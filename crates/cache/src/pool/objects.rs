@@ -223,9 +223,9 @@ impl Objects {
 
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Option<Event> {
         let entry = self.entries.get_mut(file.0 as usize)?.as_mut()?;
-        let Opened { size, version, place, asked, .. } = opened;
+        let Opened { size, version, place, is_in_file, asked, .. } = opened;
         let (size, version, asked) = (*size, version.clone(), *asked);
-        let device = self.devices.device(entry.store, place);
+        let device = self.devices.device(entry.store, place, *is_in_file);
         let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
         let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
         entry.state = State::Known { size, version, device, asked, lasting };

@@ -19,6 +19,8 @@ pub struct Opened {
     pub version: Version,
     /// Which of its store's places it lies at.
     pub place: String,
+    /// Whether the system can read it without a thread.
+    pub is_in_file: bool,
     /// When the store was asked.
     pub asked: Instant,
 }
@@ -35,7 +37,8 @@ impl Opened {
         caught(|| {
             let object = open()?;
             let (size, version, place) = (object.size(), object.version().clone(), object.place());
-            Ok(Opened { object, size, version, place, asked })
+            let is_in_file = object.file().is_some();
+            Ok(Opened { object, size, version, place, is_in_file, asked })
         })
     }
 }

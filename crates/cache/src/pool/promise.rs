@@ -1,5 +1,6 @@
 //! A value that somebody else brings, for a future to wait for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -32,14 +33,15 @@ fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, State<T>> {
 
 impl<T> Promise<T> {
     /// The value is here. It is given back if nobody wants it any more. To wake is a program's
-    /// code: not to be called with a lock held.
+    /// code: not to be called with a lock held, and if it panics that is its own affair, for who
+    /// calls this has more to tell.
     pub fn keep(self, value: T) -> Result<(), T> {
         let mut state = lock(&self.0);
         let State::Expected(waker) = &mut *state else { return Err(value) };
         let waker = waker.take();
         *state = State::Here(value);
         drop(state);
-        waker.into_iter().for_each(Waker::wake);
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.into_iter().for_each(Waker::wake)));
         Ok(())
     }
 }
@@ -105,6 +107,23 @@ mod tests {
         assert_eq!(promise.keep(7), Ok(()));
         assert_eq!((one.0.load(Relaxed), other.0.load(Relaxed)), (0, 1));
         assert_eq!(poll(&mut promised, &one), Poll::Ready(7));
+    }
+
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as this test has it");
+        }
+    }
+
+    #[test]
+    fn whose_waker_panics_has_its_value_and_holds_up_nobody() {
+        let (promise, mut promised) = promise();
+        let poll = |it: &mut Promised<_>| Pin::new(it).poll(&mut Context::from_waker(&Arc::new(Panics).into()));
+        assert!(poll(&mut promised).is_pending());
+        assert_eq!(promise.keep(7), Ok(()));
+        assert_eq!(poll(&mut promised), Poll::Ready(7));
     }
 
     #[test]

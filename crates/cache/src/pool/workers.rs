@@ -6,16 +6,21 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use foresee_manager::Class;
 
-use super::fetch::{Done, Task};
+use super::fetch::{Done, Fetch, Task};
+use super::ring::Ring;
 
-/// A thread makes one call of a store after the other.
-const STACK_BYTES: usize = 512 << 10;
+/// Is told what was done.
+type Report = Box<dyn Fn(&mut dyn Iterator<Item = Done>) + Send + Sync>;
+
+/// A thread makes one call of a store after the other, or speaks with the manager.
+pub const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Default)]
 struct Queue {
@@ -33,14 +38,35 @@ pub struct Workers {
     queue: Mutex<Queue>,
     more: Condvar,
     threads_max: usize,
-    report: Box<dyn Fn(Done) + Send + Sync>,
+    report: Report,
+    /// Has the system read what is to be fetched, where it can.
+    ring: OnceLock<Arc<Ring>>,
+}
+
+/// A task that is being done: it counts until it is over, or panics.
+struct Running<'w>(&'w Workers);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.running -= 1;
+        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+        drop(queue);
+        if waits {
+            self.0.more.notify_one();
+        }
+    }
 }
 
 impl Workers {
     /// No threads yet; `report` is called from them.
-    pub fn new(threads_max: usize, report: impl Fn(Done) + Send + Sync + 'static) -> Arc<Self> {
+    pub fn new(
+        threads_max: usize,
+        report: impl Fn(&mut dyn Iterator<Item = Done>) + Send + Sync + 'static,
+    ) -> Arc<Self> {
         let (queue, more) = (Mutex::default(), Condvar::new());
-        Arc::new(Workers { queue, more, threads_max: threads_max.max(1), report: Box::new(report) })
+        let (report, ring) = (Box::new(report), OnceLock::new());
+        Arc::new(Workers { queue, more, threads_max: threads_max.max(1), report, ring })
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -52,6 +78,29 @@ impl Workers {
         self.spawn(&mut self.lock())
     }
 
+    /// Has the system read what is fetched from now on, so much of it at once; its threads do what
+    /// it does not.
+    ///
+    /// # Errors
+    /// If the kernel has no io_uring, or forbids it.
+    pub fn start_ring(self: &Arc<Self>, reads_max: usize) -> io::Result<()> {
+        let (reported, referred) = (Arc::downgrade(self), Arc::downgrade(self));
+        let report = move |done: &mut dyn Iterator<Item = Done>| {
+            if let Some(workers) = reported.upgrade() {
+                (workers.report)(done);
+            }
+        };
+        let refer = move |fetch: Fetch| {
+            if let Some(workers) = referred.upgrade() {
+                let class = fetch.class;
+                workers.enqueue(Task::Fetch(fetch), class);
+            }
+        };
+        let ring = Ring::start(reads_max, report, refer)?;
+        self.ring.get_or_init(|| ring);
+        Ok(())
+    }
+
     fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
         let workers = Arc::clone(self);
         thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(move || workers.work())?;
@@ -61,6 +110,13 @@ impl Workers {
 
     /// Adds a task that its threads are for.
     pub fn add(self: &Arc<Self>, task: Task, class: Class) {
+        match (task, self.ring.get()) {
+            (Task::Fetch(fetch), Some(ring)) => ring.add(fetch),
+            (task, _) => self.enqueue(task, class),
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, task: Task, class: Class) {
         let mut queue = self.lock();
         queue.tasks[class as usize].push_back(task);
         let waiting = queue.tasks.iter().map(VecDeque::len).sum::<usize>();
@@ -76,24 +132,19 @@ impl Workers {
     /// done as may be: then its threads do it. To hand it over and to be woken takes longer
     /// than a read of what is near.
     pub fn run_here(self: &Arc<Self>, task: Task, class: Class) {
-        let mut queue = self.lock();
+        let queue = self.lock();
         if queue.running >= self.threads_max {
             drop(queue);
             return self.add(task, class);
         }
-        queue.running += 1;
-        drop(queue);
-        (self.report)(task.run());
-        self.ended(self.lock());
+        self.run(queue, task);
     }
 
-    fn ended(&self, mut queue: MutexGuard<'_, Queue>) {
-        queue.running -= 1;
-        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+    fn run(&self, mut queue: MutexGuard<'_, Queue>, task: Task) {
+        queue.running += 1;
         drop(queue);
-        if waits {
-            self.more.notify_one();
-        }
+        let _running = Running(self);
+        (self.report)(&mut iter::once(task.run()));
     }
 
     /// Forgets what was not begun, and ends the threads once they are done with what was.
@@ -104,6 +155,7 @@ impl Workers {
         drop(queue);
         drop(forgotten);
         self.more.notify_all();
+        self.ring.get().into_iter().for_each(|ring| ring.close());
     }
 
     fn work(&self) {
@@ -114,11 +166,8 @@ impl Workers {
                 false => None,
             };
             if let Some(task) = next {
-                queue.running += 1;
-                drop(queue);
                 // What a program's iterator holds may panic when it goes: that is no reason to go as well.
-                let _ = catch_unwind(AssertUnwindSafe(|| (self.report)(task.run())));
-                self.ended(self.lock());
+                let _ = catch_unwind(AssertUnwindSafe(|| self.run(queue, task)));
                 queue = self.lock();
             } else {
                 queue.idle += 1;
@@ -141,7 +190,7 @@ mod tests {
     #[test]
     fn a_thread_outlives_what_panics_in_it() {
         let (sender, receiver) = channel();
-        let workers = Workers::new(1, move |done| match done {
+        let workers = Workers::new(1, move |done| match done.next().unwrap() {
             Done::Pull(ReaderId(0)) => panic!("as this test has it"),
             _ => sender.send(()).unwrap(),
         });
@@ -151,5 +200,21 @@ mod tests {
         let was_done = receiver.recv_timeout(Duration::from_secs(60));
         workers.close();
         assert_eq!(was_done, Ok(()));
+    }
+
+    #[test]
+    fn what_panics_in_its_reader_is_done_with() {
+        let (sender, receiver) = channel();
+        let workers = Workers::new(1, move |done| match done.next().unwrap() {
+            Done::Pull(ReaderId(0)) => panic!("as this test has it"),
+            _ => sender.send(()).unwrap(),
+        });
+        let run = |reader| workers.run_here(Task::Pull(ReaderId(reader)), Class::Demand);
+        assert!(catch_unwind(AssertUnwindSafe(|| run(0))).is_err());
+        run(1);
+        let was_done = receiver.recv_timeout(Duration::from_secs(60));
+        let threads = workers.lock().threads;
+        workers.close();
+        assert_eq!((was_done, threads), (Ok(()), 0), "another thread does it: the reader's counts as busy for ever");
     }
 }

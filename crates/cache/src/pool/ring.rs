@@ -1,0 +1,335 @@
+//! One thread that has the system read what is to be read ahead, many requests at once (io_uring), in
+//! place of many threads that wait for one each: nobody is woken for each of them, and what comes
+//! while it speaks with the manager is told at once.
+//!
+//! ```text
+//! add --fetches--> begin what there is --> tell what came --> wait --> take what came, and again
+//! ```
+//!
+//! What came is told after the next reads have begun, so that the device has something to do
+//! meanwhile. What the system does not read whole, and what lies in no file that it can read so,
+//! threads read.
+
+use std::collections::VecDeque;
+use std::io;
+use std::iter;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::bell::Bell;
+use super::fetch::{Done, Fetch};
+use super::flights::Flights;
+use super::workers::STACK_BYTES;
+
+#[derive(Default)]
+struct Queue {
+    /// By urgency: what a reader waits for first.
+    fetches: [VecDeque<Fetch>; 3],
+    /// The thread waits, or is about to: it is to be called.
+    sleeps: bool,
+    closing: bool,
+}
+
+/// What the thread is given, and calls.
+pub struct Ring {
+    queue: Mutex<Queue>,
+    bell: Arc<Bell>,
+}
+
+impl Ring {
+    /// Starts the thread, for so many reads at once: `report` is told what came, `refer` gets what
+    /// is to be read by others.
+    ///
+    /// # Errors
+    /// If the kernel has no io_uring, or forbids it; if there can be no thread.
+    pub fn start(
+        reads_max: usize,
+        report: impl Fn(&mut dyn Iterator<Item = Done>) + Send + 'static,
+        refer: impl Fn(Fetch) + Send + 'static,
+    ) -> io::Result<Arc<Self>> {
+        let ring = Arc::new(Ring { queue: Mutex::default(), bell: Arc::new(Bell::new()?) });
+        let own = Arc::clone(&ring);
+        let (sender, receiver) = sync_channel(1);
+        let work = move || match Flights::new(reads_max, Arc::clone(&own.bell)) {
+            Ok(flights) => {
+                let _ = sender.send(Ok(()));
+                own.work(flights, &report, &refer);
+            }
+            Err(error) => _ = sender.send(Err(error)),
+        };
+        thread::Builder::new().name("foresee".into()).stack_size(STACK_BYTES).spawn(work)?;
+        receiver.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+        Ok(ring)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what the thread waits for.
+    fn change(&self, change: impl FnOnce(&mut Queue)) {
+        let mut queue = self.lock();
+        change(&mut queue);
+        let sleeps = mem::take(&mut queue.sleeps);
+        drop(queue);
+        if sleeps {
+            self.bell.ring();
+        }
+    }
+
+    /// Adds a fetch.
+    pub fn add(&self, fetch: Fetch) {
+        self.change(|queue| queue.fetches[fetch.class as usize].push_back(fetch));
+    }
+
+    /// Forgets what was not begun, and ends the thread once what was is over.
+    pub fn close(&self) {
+        let mut forgotten = <[VecDeque<Fetch>; 3]>::default();
+        self.change(|queue| {
+            queue.closing = true;
+            mem::swap(&mut queue.fetches, &mut forgotten);
+        });
+    }
+
+    fn work(&self, mut flights: Flights, report: &dyn Fn(&mut dyn Iterator<Item = Done>), refer: &dyn Fn(Fetch)) {
+        let (mut next, mut done, mut refused) = (Vec::new(), VecDeque::new(), Vec::new());
+        loop {
+            let mut queue = self.lock();
+            if queue.closing && flights.is_empty() && done.is_empty() {
+                return;
+            }
+            next.extend((0..flights.room()).map_while(|_| queue.fetches.iter_mut().find_map(VecDeque::pop_front)));
+            queue.sleeps = done.is_empty();
+            drop(queue);
+            refused.extend(next.drain(..).filter_map(|fetch| flights.prepare(fetch)));
+            refused.drain(..).for_each(refer);
+            if done.is_empty() {
+                flights.wait();
+                flights.take_done(&mut done, &mut refused);
+            } else {
+                flights.submit();
+                // As a worker, it outlives what panics in what it calls, and tells the rest.
+                while let Some(first) = done.pop_front() {
+                    let mut told = iter::once(first).chain(iter::from_fn(|| done.pop_front()));
+                    let _ = catch_unwind(AssertUnwindSafe(|| report(&mut told)));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, OpenOptions};
+    use std::io::{IoSliceMut, Write, pipe};
+    use std::os::fd::OwnedFd;
+    use std::path::PathBuf;
+    use std::sync::Weak;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    use foresee_manager::{Class, FetchId};
+    use foresee_store::{Error, Memory as Bytes, Object, Version};
+
+    use super::super::memory::Memory;
+    use super::super::objects::Origin;
+    use super::*;
+
+    const FRAME_BYTES: usize = 4096;
+    const SIZE: u64 = 5 * FRAME_BYTES as u64 - 7;
+    const AWAITED: Duration = Duration::from_secs(60);
+
+    /// An object of some file, if of any, which nobody else reads.
+    struct InFile(Option<File>, Version);
+
+    impl Object for InFile {
+        fn size(&self) -> u64 {
+            SIZE
+        }
+
+        fn version(&self) -> &Version {
+            &self.1
+        }
+
+        fn file(&self) -> Option<&File> {
+            self.0.as_ref()
+        }
+
+        fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
+            unreachable!("the system reads it")
+        }
+    }
+
+    fn in_file(file: File) -> Arc<dyn Object> {
+        let version = Version::from(&file.metadata().unwrap());
+        Arc::new(InFile(Some(file), version))
+    }
+
+    /// A file of so many pages, of which the system has the bytes.
+    fn written(name: &str, pages: usize) -> (PathBuf, Arc<dyn Object>) {
+        let path = std::env::temp_dir().join(format!("foresee-ring-{name}-{}", std::process::id()));
+        fs::write(&path, vec![7; pages * FRAME_BYTES]).unwrap();
+        let object = in_file(File::open(&path).unwrap());
+        (path, object)
+    }
+
+    fn fetch(id: u64, object: Option<Arc<dyn Object>>, offset: u64, frames: Vec<u32>, memory: &Arc<Memory>) -> Fetch {
+        let version = object.as_ref().map_or(Version::Tag("none".into()), |it| it.version().clone());
+        let origin = Origin { store: Arc::new(Bytes::default()), name: "a".into(), object, version, size: SIZE };
+        let (fetch, part, memory) = (FetchId(id), 0..frames.len(), Arc::clone(memory));
+        Fetch { fetch, part, class: Class::Hinted, origin: Ok(origin), offset, frames, memory }
+    }
+
+    type Came = (u64, Result<(), Error>);
+
+    /// Whether what others hold as well is gone within some time.
+    fn goes<T>(weak: &Weak<T>, most: usize, within: Duration) -> bool {
+        let begun = Instant::now();
+        while weak.strong_count() > most && begun.elapsed() < within {
+            sleep(Duration::from_millis(1));
+        }
+        weak.strong_count() <= most
+    }
+
+    /// A ring, with what it says came and what it refers; None where there can be none.
+    fn started(reads_max: usize) -> Option<(Arc<Ring>, Receiver<Came>, Receiver<u64>)> {
+        let ((report, reported), (refer, referred)) = (channel(), channel());
+        let report = move |done: &mut dyn Iterator<Item = Done>| {
+            done.for_each(|done| match done {
+                Done::Fetched(fetch, _, result, _) => _ = report.send((fetch.0, result)),
+                _ => unreachable!("it fetches"),
+            });
+        };
+        let ring = Ring::start(reads_max, report, move |fetch| _ = refer.send(fetch.fetch.0));
+        match ring {
+            Ok(ring) => Some((ring, reported, referred)),
+            Err(error) => {
+                println!("skipped: no io_uring here: {error}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_system_does_not_read_whole_is_referred() {
+        let Some((ring, reported, referred)) = started(2) else { return };
+        let path = std::env::temp_dir().join(format!("foresee-ring-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 11) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        let memory = Arc::new(Memory::new(16, FRAME_BYTES).unwrap());
+        let readable = in_file(File::open(&path).unwrap());
+        let unreadable = in_file(OpenOptions::new().write(true).open(&path).unwrap());
+        let cut = in_file(File::open(&path).unwrap());
+        let page = FRAME_BYTES as u64;
+        let fetch = |id, object: Option<&Arc<dyn Object>>, offset, frames| {
+            fetch(id, object.map(Arc::clone), offset, frames, &memory)
+        };
+        ring.add(fetch(0, Some(&readable), page, vec![3, 1]));
+        ring.add(fetch(1, Some(&readable), 3 * page, vec![0, 2, 5]));
+        ring.add(fetch(2, Some(&unreadable), 0, vec![6]));
+        ring.add(fetch(3, None, 0, vec![7]));
+        ring.add(Fetch { origin: Err(Error::Changed), ..fetch(4, None, 0, vec![8]) });
+        // What it holds is not what it was when it was opened.
+        let mut other = fetch(5, Some(&readable), 0, vec![9]);
+        other.origin.as_mut().unwrap().version = Version::Stamp([0; 5]);
+        ring.add(other);
+        let mut came: Vec<_> = (0..3).map(|_| reported.recv_timeout(AWAITED).unwrap()).collect();
+        came.sort_unstable_by_key(|(fetch, _)| *fetch);
+        assert!(matches!(came[..], [(0, Ok(())), (1, Ok(())), (5, Err(Error::Changed))]), "{came:?}");
+        let mut left: Vec<_> = (0..3).map(|_| referred.recv_timeout(AWAITED).unwrap()).collect();
+        left.sort_unstable();
+        assert_eq!(left, [2, 3, 4]);
+        for (frame, index) in [(3, 1), (1, 2), (0, 3), (2, 4)] {
+            // SAFETY: what was told to have come is written to no more.
+            let found = unsafe { memory.bytes(frame) };
+            let expected = &bytes[index * FRAME_BYTES..bytes.len().min((index + 1) * FRAME_BYTES)];
+            assert_eq!(&found[..expected.len()], expected, "page {index}");
+        }
+        // A file that ends before what is wanted of it.
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(page).unwrap();
+        ring.add(fetch(6, Some(&cut), 0, vec![10, 11]));
+        assert_eq!(referred.recv_timeout(AWAITED), Ok(6));
+        fs::remove_file(&path).unwrap();
+        ring.close();
+    }
+
+    #[test]
+    fn what_is_referred_takes_no_room() {
+        let Some((ring, reported, referred)) = started(1) else { return };
+        let (path, readable) = written("room", 1);
+        let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
+        // As one that is read past the page cache no more, since a read of it could not be.
+        let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
+        for id in 0..3 {
+            ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory));
+            assert_eq!(referred.recv_timeout(AWAITED), Ok(id), "there is no room");
+        }
+        ring.add(fetch(3, Some(readable), 0, vec![1], &memory));
+        let came = reported.recv_timeout(AWAITED);
+        fs::remove_file(path).unwrap();
+        assert!(matches!(came, Ok((3, Ok(())))), "{came:?}");
+        let weak = Arc::downgrade(&ring);
+        ring.close();
+        drop(ring);
+        assert!(goes(&weak, 0, AWAITED), "its thread does not end");
+    }
+
+    #[test]
+    fn what_panics_as_it_is_told_keeps_nothing_else_from_it() {
+        const READS: usize = 8;
+        let (path, readable) = written("told", READS);
+        let memory = Arc::new(Memory::new(READS, FRAME_BYTES).unwrap());
+        let ((sender, told), (go, goes)) = (channel(), channel());
+        let report = move |done: &mut dyn Iterator<Item = Done>| {
+            for done in done {
+                let Done::Fetched(FetchId(id), ..) = done else { unreachable!("it fetches") };
+                sender.send(id).unwrap();
+                // What is added meanwhile comes at once, and is told together.
+                if id == 0 {
+                    goes.recv().unwrap();
+                }
+                assert!(id % 3 > 0, "as this test has it");
+            }
+        };
+        let Ok(ring) = Ring::start(READS, report, |_| ()) else { return println!("skipped: no io_uring here") };
+        let add = |id: usize| {
+            let (offset, frames) = ((id * FRAME_BYTES) as u64, vec![id as u32]);
+            ring.add(fetch(id as u64, Some(Arc::clone(&readable)), offset, frames, &memory));
+        };
+        add(0);
+        let first = told.recv_timeout(AWAITED);
+        (1..READS).for_each(add);
+        go.send(()).unwrap();
+        let mut all: Vec<_> =
+            first.into_iter().chain((1..READS).map_while(|_| told.recv_timeout(AWAITED).ok())).collect();
+        all.sort_unstable();
+        ring.close();
+        fs::remove_file(path).unwrap();
+        assert_eq!(all, (0..READS as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn memory_is_kept_until_the_system_has_done_with_it() {
+        let Some((ring, reported, _referred)) = started(1) else { return };
+        let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
+        let (reader, mut writer) = pipe().unwrap();
+        let object = in_file(File::from(OwnedFd::from(reader)));
+        ring.add(fetch(0, Some(Arc::clone(&object)), 0, vec![0], &memory));
+        // There is no room for it, and it is forgotten.
+        ring.add(fetch(1, Some(object), 0, vec![1], &memory));
+        let weak = Arc::downgrade(&memory);
+        // Once it reads the first.
+        sleep(Duration::from_millis(50));
+        ring.close();
+        drop((ring, memory));
+        assert!(goes(&weak, 1, AWAITED), "what was not begun is kept");
+        assert!(!goes(&weak, 0, Duration::from_millis(50)), "the system reads into memory that is gone");
+        writer.write_all(&[1; FRAME_BYTES]).unwrap();
+        assert!(goes(&weak, 0, AWAITED), "it does not end");
+        assert!(reported.recv_timeout(AWAITED).is_ok_and(|(fetch, _)| fetch == 0), "it was not told of");
+    }
+}
