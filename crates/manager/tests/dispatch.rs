@@ -81,6 +81,20 @@ fn a_file_ends_a_run() {
     assert_eq!(order(&mut driver), [(Hinted, 0, last, 1), (Hinted, 1, 0, 1)]);
 }
 
+/// Of a read of more blocks than there are pages, and of another that waits behind it: neighbours,
+/// but no more than a sixteenth of the memory.
+#[test]
+fn what_found_no_page_goes_together_when_pages_come_free() {
+    let mut driver = Driver::simple("lru", 32, Trust::Full);
+    driver.known(0, 64);
+    assert_eq!(fetches(&driver.serve(1, 0, 0, 37)), [(Demanded, 0, 0, 32)]);
+    assert_eq!(fetches(&driver.serve(2, 0, 37, 1)), []);
+    assert_eq!(fetches(&driver.serve(2, 0, 50, 1)), []);
+    let sent = order(&mut driver);
+    assert_eq!(sent, [(32, 2), (34, 2), (36, 2), (50, 1)].map(|(first, count)| (Demanded, 0, first, count)));
+    assert_eq!(driver.manager.statistics().starved, 7);
+}
+
 /// A device with an arm: it is known by its requests, which wait for one another. Then blocks wait
 /// for names.
 #[test]

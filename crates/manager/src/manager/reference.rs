@@ -2,6 +2,10 @@
 
 use super::*;
 
+/// Of the memory, one part in so many goes in one request for what found no page: pages come free
+/// by requests, and what waits for them is to be asked for while others are on their way.
+const STARVED_PART: u64 = 16;
+
 impl Manager {
     pub(super) fn reference(&mut self, access: &mut Access, first: Block, count: u64, out: &mut Vec<Action>) {
         // Nearly always nothing is disclosed: what is not made need not be dropped.
@@ -173,13 +177,7 @@ impl Manager {
             if !self.serve_block(&mut access, waiter, block, out) {
                 continue;
             }
-            run = match run {
-                Some((start, len)) if start.index + len == index => Some((start, len + 1)),
-                other => {
-                    self.send_demand(other, out);
-                    Some((block, 1))
-                }
-            };
+            run = self.after(run, block, u64::MAX, out);
         }
         self.send_demand(run, out);
     }
@@ -238,6 +236,25 @@ impl Manager {
         self.waiting.entry(page).or_default().push(*access);
     }
 
+    /// The run with one more block to be fetched; if that is no neighbour, or the run is as long as
+    /// it may be, it is sent, and another begins.
+    fn after(
+        &mut self,
+        run: Option<(Block, u64)>,
+        block: Block,
+        blocks_max: u64,
+        out: &mut Vec<Action>,
+    ) -> Option<(Block, u64)> {
+        let goes_on = |first: Block, count| first.file == block.file && first.index + count == block.index;
+        match run {
+            Some((first, count)) if goes_on(first, count) && count < blocks_max => Some((first, count + 1)),
+            before => {
+                self.send_demand(before, out);
+                Some((block, 1))
+            }
+        }
+    }
+
     pub(super) fn send_demand(&mut self, run: Option<(Block, u64)>, out: &mut Vec<Action>) {
         if let Some((first, count)) = run {
             self.statistics.demand_fetches +=
@@ -267,7 +284,11 @@ impl Manager {
         }
     }
 
+    /// What came free goes to those that found no frame, in their order, and neighbours in one
+    /// request: of a read longer than memory, nearly all is fetched here.
     pub(super) fn feed_starved(&mut self, out: &mut Vec<Action>) {
+        let mut run = None;
+        let blocks_max = self.capacity.div_ceil(STARVED_PART);
         while let Some(&(block, access)) = self.starved.front() {
             match self.table.find(block) {
                 Some(page) if self.table.frame(page).phase == Phase::Present => {
@@ -280,11 +301,12 @@ impl Manager {
                 }
                 None if self.take_frame(true, Need::by(block, &access)) => {
                     self.await_demand(block, &access);
-                    self.send_demand(Some((block, 1)), out);
+                    run = self.after(run, block, blocks_max, out);
                 }
-                None => return,
+                None => break,
             }
             self.starved.pop_front();
         }
+        self.send_demand(run, out);
     }
 }
