@@ -94,13 +94,13 @@ impl Informed {
                 false => self.told.own(page, &mut self.prices, context),
             }
         } else if self.kept.owns(page) {
-            access.into_iter().for_each(|access| self.kept.policy.referenced(page, context, access));
+            access.into_iter().for_each(|access| self.kept.held.policy.referenced(page, context, access));
         } else if access.is_none() && context.table.frame(page).passed {
             // Its reader went past it while it was on its way.
             self.orphans.push(page, 0.0);
         } else {
             self.told.disown(page, &mut self.prices, context);
-            self.kept.arrived(page, context, access);
+            self.kept.held.arrived(page, context, access);
         }
     }
 }
@@ -136,7 +136,7 @@ impl Policy for Informed {
     }
 
     fn weigh(&mut self, context: &Context<'_>, need: Need) {
-        self.kept.policy.weigh(context, need);
+        self.kept.held.policy.weigh(context, need);
         let Informed { prices, kept, told, runs, orphans } = self;
         Arbitration { estimators: [kept, told, runs], orphans, desk: prices, context }.weigh(need);
     }
@@ -149,20 +149,20 @@ impl Policy for Informed {
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, need: Need) {
         if self.kept.owns(page) {
-            self.kept.policy.evicting(page, context, need);
+            self.kept.held.policy.evicting(page, context, need);
         }
     }
 
     fn nature(&self) -> Nature {
-        Nature { refetches: true, ..self.kept.policy.nature() }
+        Nature { refetches: true, ..self.kept.held.policy.nature() }
     }
 
     fn base(&self) -> Option<&dyn Policy> {
-        Some(&*self.kept.policy)
+        Some(&*self.kept.held.policy)
     }
 
     fn base_mut(&mut self) -> Option<&mut dyn Policy> {
-        Some(&mut *self.kept.policy)
+        Some(&mut *self.kept.held.policy)
     }
 
     fn runs(&mut self) -> Option<&mut dyn Runs> {

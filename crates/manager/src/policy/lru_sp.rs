@@ -24,7 +24,7 @@
 //!   the paper's runs. The counts are halved as they grow, so that a good beginning does not pay
 //!   for a bad end.
 //! - `silent`: the pages of programs that do not advise may be another policy's, which chooses among
-//!   them as a manager among its own, and pays for it as one (two_level/silent.rs).
+//!   them as a manager among its own, and pays for it as one (two_level/mod.rs).
 //! - What nobody waited for (the file system's readahead) is the first reader's that references it.
 
 use super::two_level::{Revocation, Rules, TwoLevel};

@@ -11,6 +11,7 @@ mod by_page;
 mod context;
 mod estimators;
 mod facets;
+mod held;
 pub mod list;
 mod next_uses;
 mod partitioned;

@@ -19,7 +19,8 @@ use super::Estimator;
 use super::prices::Prices;
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::Page;
-use crate::policy::{Access, Candidate, Context, Need, Policy, by_page};
+use crate::policy::held::Held;
+use crate::policy::{Candidate, Context, Need, Policy};
 
 /// Ghosts there are at least: of a few, chance says what one is worth.
 const GHOSTS_MIN: u64 = 16;
@@ -30,9 +31,7 @@ const HALVED_AFTER: u64 = 4;
 /// The policy, its pages, and their price.
 pub struct Kept {
     /// Which of them goes.
-    pub policy: Box<dyn Policy>,
-    owned: Vec<bool>,
-    pages: u64,
+    pub held: Held,
     ghosts: Ghosts<()>,
     /// References, and those that missed a ghost, decayed.
     references: f64,
@@ -44,7 +43,7 @@ pub struct Kept {
 impl Kept {
     /// What this policy keeps.
     pub fn new(policy: Box<dyn Policy>) -> Self {
-        Kept { policy, owned: Vec::new(), pages: 0, ghosts: Ghosts::default(), references: 0.0, missed: 0.0, age: 0 }
+        Kept { held: Held::new(policy), ghosts: Ghosts::default(), references: 0.0, missed: 0.0, age: 0 }
     }
 
     /// A reference, whoever's.
@@ -56,14 +55,6 @@ impl Kept {
             self.references /= 2.0;
             self.missed /= 2.0;
         }
-    }
-
-    /// A page comes to it: of this reference, or ahead of one.
-    pub fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        by_page::reach(&mut self.owned, page, false);
-        self.owned[page as usize] = true;
-        self.pages += 1;
-        self.policy.arrived(page, context, access);
     }
 
     /// A page is missed by its reader.
@@ -78,7 +69,7 @@ impl Kept {
         let block = context.table.block(page);
         self.ghosts.take(block);
         self.ghosts.push(block, ());
-        let ghosts_max = context.capacity.saturating_sub(self.pages).max(GHOSTS_MIN);
+        let ghosts_max = context.capacity.saturating_sub(self.held.len()).max(GHOSTS_MIN);
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();
         }
@@ -92,7 +83,7 @@ impl Kept {
 
 impl Estimator<Prices> for Kept {
     fn least(&self, prices: &Prices, context: &Context<'_>, need: Need) -> Option<Candidate> {
-        let Candidate { page, .. } = self.policy.candidate(context, need)?;
+        let Candidate { page, .. } = self.held.policy.candidate(context, need)?;
         Some(Candidate::priced(page, self.saved_by_a_page() * prices.miss_ns(page, context)))
     }
 
@@ -102,18 +93,14 @@ impl Estimator<Prices> for Kept {
 
     /// As if it was brought just now.
     fn own(&mut self, page: Page, _: &mut Prices, context: &Context<'_>) {
-        self.arrived(page, context, None);
+        self.held.arrived(page, context, None);
     }
 
     fn owns(&self, page: Page) -> bool {
-        self.owned.get(page as usize).is_some_and(|&owned| owned)
+        self.held.owns(page)
     }
 
     fn disown(&mut self, page: Page, _: &mut Prices, context: &Context<'_>) {
-        if self.owns(page) {
-            self.owned[page as usize] = false;
-            self.pages -= 1;
-            self.policy.left(page, context);
-        }
+        self.held.left(page, context);
     }
 }

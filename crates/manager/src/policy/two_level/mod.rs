@@ -1,6 +1,10 @@
 //! Two-level replacement (002 section 2): whose page goes is decided here, which of that program's
 //! pages in `control`.
 //!
+//! The pages of programs that say nothing of them may be another policy's (`silent`): which of them
+//! goes is its to say, as a manager's of its own pages. It pays as one, too: whoever advises loses
+//! nothing to what it gives up.
+//!
 //! Shared by `lru-sp`, `lru-s` and `alloc-lru`, which differ in what is remembered of an
 //! overruling. The paper's two kernel modules are two files: BUF, the allocation, is this one; ACM,
 //! which acts for the programs, is `control`. The five calls between them have the paper's names,
@@ -19,8 +23,8 @@
 
 mod control;
 mod placeholders;
-mod silent;
 
+use super::held::Held;
 use super::list::List;
 use super::{Access, Advised, Candidate, Classes, Context, Lesson, Need, Partition, Patterns, Policy, Reports};
 use crate::advice::{Advice, Answer};
@@ -29,7 +33,6 @@ use crate::ids::{Page, ReaderId};
 use control::Control;
 pub(super) use control::Revocation;
 use placeholders::Placeholders;
-use silent::Silent;
 
 /// What is remembered when a manager overrules.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +52,7 @@ pub(super) struct TwoLevel {
     control: Control,
     /// None: of who does not advise goes what is due, in LRU order, as in the paper. So does what is
     /// left of who advised, until somebody reads it.
-    silent: Option<Silent>,
+    silent: Option<Held>,
 }
 
 impl TwoLevel {
@@ -60,27 +63,26 @@ impl TwoLevel {
             pages: List::default(),
             placeholders: Placeholders::default(),
             control: Control::new(revocation),
-            silent: silent.map(Silent::new),
+            silent: silent.map(Held::new),
         }
     }
 
     /// Memory as the policy of those who do not advise sees it: without what it does not hold.
-    fn rest<'a>(&self, silent: &Silent, context: &Context<'a>) -> Context<'a> {
-        let others = self.pages.len().saturating_sub(silent.len());
+    fn rest<'a>(&self, context: &Context<'a>) -> Context<'a> {
+        let held = self.silent.as_ref().map_or(0, Held::len);
+        let others = self.pages.len().saturating_sub(held);
         Context { capacity: context.capacity.saturating_sub(others).max(1), ..*context }
     }
 
-    fn with_silent(&mut self, context: &Context<'_>, change: impl FnOnce(&mut Silent, &Context<'_>)) {
-        let Some(mut silent) = self.silent.take() else { return };
-        let rest = self.rest(&silent, context);
-        change(&mut silent, &rest);
-        self.silent = Some(silent);
-    }
-
-    /// The page came, or was referenced.
+    /// The page came, or was referenced, or has another manager now.
     fn place(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        let is_its = !self.control.holds(page);
-        self.with_silent(context, |silent, rest| silent.place(page, is_its, rest, access));
+        let rest = self.rest(context);
+        let Some(silent) = &mut self.silent else { return };
+        match (silent.owns(page), self.control.holds(page)) {
+            (true, false) => access.into_iter().for_each(|access| silent.policy.referenced(page, &rest, access)),
+            (false, false) => silent.arrived(page, &rest, access),
+            (_, true) => silent.left(page, &rest),
+        }
     }
 
     /// The page a placeholder of the missing block names, else the oldest; and whether it is the
@@ -115,18 +117,20 @@ impl Policy for TwoLevel {
         self.placeholders.leave(page);
         self.pages.remove(page);
         self.control.block_gone(page);
-        self.with_silent(context, |silent, rest| silent.left(page, rest));
+        let rest = self.rest(context);
+        self.silent.iter_mut().for_each(|silent| silent.left(page, &rest));
     }
 
     fn weigh(&mut self, context: &Context<'_>, need: Need) {
-        self.with_silent(context, |silent, rest| silent.weigh(rest, need));
+        let rest = self.rest(context);
+        self.silent.iter_mut().for_each(|silent| silent.policy.weigh(&rest, need));
     }
 
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let (due, named) = self.due(context, need)?;
         let its = self.silent.as_ref().filter(|silent| silent.owns(due));
         let chosen = match its {
-            Some(silent) => silent.replace(&self.rest(silent, context), need).unwrap_or(due),
+            Some(silent) => silent.policy.candidate(&self.rest(context), need).map_or(due, |it| it.page),
             None => self.control.replace_block(due, named, |page| context.table.can_go(page)),
         };
         Some(Candidate::unpriced(chosen))
@@ -134,7 +138,10 @@ impl Policy for TwoLevel {
 
     fn evicting(&mut self, chosen: Page, context: &Context<'_>, need: Need) {
         let Some((due, named)) = self.due(context, need) else { return };
-        self.with_silent(context, |silent, rest| silent.evicting(chosen, rest, need));
+        let rest = self.rest(context);
+        if let Some(silent) = self.silent.as_mut().filter(|silent| silent.owns(chosen)) {
+            silent.policy.evicting(chosen, &rest, need);
+        }
         if named {
             self.placeholders.leave(due);
             self.control.placeholder_used(due);
@@ -151,11 +158,11 @@ impl Policy for TwoLevel {
     }
 
     fn base(&self) -> Option<&dyn Policy> {
-        self.silent.as_ref().map(Silent::policy)
+        self.silent.as_ref().map(|silent| &*silent.policy)
     }
 
     fn base_mut(&mut self) -> Option<&mut dyn Policy> {
-        self.silent.as_mut().map(Silent::policy_mut)
+        self.silent.as_mut().map(|silent| &mut *silent.policy as &mut dyn Policy)
     }
 
     fn advice(&mut self) -> Option<&mut dyn Advised> {
@@ -172,8 +179,10 @@ impl Policy for TwoLevel {
         self.placeholders.check(&pages, context.table);
         self.control.check(&pages, context.table);
         if let Some(silent) = &self.silent {
-            let managed = |page| self.control.holds(page);
-            silent.check(&pages, managed, &self.rest(silent, context));
+            let its = pages.iter().copied().filter(|&page| silent.owns(page));
+            assert_eq!(its.clone().count() as u64, silent.len(), "I11: pages of who says nothing, and their number");
+            its.for_each(|page| assert!(!self.control.holds(page), "I11: page {page} is managed by two"));
+            silent.policy.check(&self.rest(context));
         }
     }
 }
@@ -210,7 +219,7 @@ impl Reports for TwoLevel {
 
     fn partition_of(&self, page: Page) -> Option<usize> {
         let silent = self.silent.as_ref().filter(|silent| silent.owns(page))?;
-        Some(self.control.managers() + silent.policy().reports()?.partition_of(page)?)
+        Some(self.control.managers() + silent.policy.reports()?.partition_of(page)?)
     }
 
     fn classes(&self, context: &Context<'_>) -> Option<Classes> {
