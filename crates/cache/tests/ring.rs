@@ -15,12 +15,12 @@ use foresee::Cache;
 const PAGES: u64 = 300;
 const PAGE: usize = 4096;
 
-/// From now on, this thread and those it starts are refused io_uring with this error.
-fn forbid(error: i32) {
+/// From now on, this thread and those it starts are refused this call with this error.
+fn forbid(call: libc::c_long, error: i32) {
     let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut filter = [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_io_uring_setup as u32),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, call as u32),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | error as u32),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
@@ -58,7 +58,13 @@ fn leave(path: &str) {
 /// Reads a file as it was planned, and does something from time to time. Returns how many rings there
 /// were meanwhile.
 fn read(path: &str, sometimes: impl Fn()) -> usize {
+    read_after(&[], path, sometimes)
+}
+
+/// The same, of a cache that opened others before.
+fn read_after(others: &[&str], path: &str, sometimes: impl Fn()) -> usize {
     let cache = Cache::builder().memory(64 * 5000).block_bytes(PAGE).open().unwrap();
+    others.iter().for_each(|other| drop(cache.open(other).unwrap()));
     let file = cache.open(path).unwrap();
     let order: Vec<u64> = (0..PAGES).map(|at| at * 7 % PAGES * PAGE as u64).collect();
     let mut plan = cache.plan();
@@ -82,14 +88,22 @@ fn the_same_is_read_with_a_ring_and_without() {
     fs::write(&path, bytes).unwrap();
     let path = path.to_str().unwrap();
     // Here, if it may be: a container's filter may forbid it already, or the file system O_DIRECT.
-    println!("{} rings", read(path, || ()));
+    let rings = read(path, || ());
+    println!("{rings} rings");
     read(path, fork);
+    rings::end();
+    // Nor does it matter that the first file there is an empty one.
+    let empty = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ring-empty");
+    fs::write(&empty, "").unwrap();
+    assert_eq!(read_after(&[empty.to_str().unwrap()], path, || ()), rings, "after an empty file");
+    fs::remove_file(empty).unwrap();
     leave(path);
     rings::end();
-    for error in [libc::ENOSYS, libc::EPERM] {
+    let setup = libc::SYS_io_uring_setup;
+    for (call, error) in [(setup, libc::ENOSYS), (setup, libc::EPERM), (libc::SYS_io_uring_enter, libc::EPERM)] {
         let with_none = thread::scope(|scope| {
             let reader = scope.spawn(|| {
-                forbid(error);
+                forbid(call, error);
                 read(path, || ())
             });
             reader.join().unwrap()

@@ -456,7 +456,7 @@ proptest! {
     #[test]
     fn who_says_nothing_takes_nothing(ops in proptest::collection::vec(op(false), 1..400), capacity in 1..24u64) {
         let manages = Op::Advise { reader: OBLIVIOUS, advice: Advice::Manage };
-        for silent in SILENT {
+        for silent in SILENT.into_iter().chain(["null"]) {
             let (mut with, mut lru) = (manager(&format!("{LRU_SP},silent={silent}"), capacity), manager("lru", capacity));
             let mut actions = Vec::new();
             for (&op, at) in std::iter::once(&manages).chain(&ops).zip(0..) {

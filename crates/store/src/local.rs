@@ -65,8 +65,9 @@ impl Store for Local {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }
-        // Files that the system makes up as they are read say that they are empty.
-        let has_bytes = || read(opened.buffered()?, 0, &mut [IoSliceMut::new(&mut [0])]);
+        // Files that the system makes up as they are read say that they are empty. One byte cannot be read
+        // past the page cache, and what this one is read by says how all of its place are.
+        let has_bytes = || read(&open(0)?, 0, &mut [IoSliceMut::new(&mut [0])]);
         if metadata.len() == 0 && has_bytes()? > 0 && opened.file.metadata()?.len() == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not say how long it is").into());
         }

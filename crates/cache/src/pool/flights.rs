@@ -4,13 +4,14 @@
 //! becomes of the cache, and of the thread.
 
 use std::collections::{HashMap, VecDeque};
+use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foresee_store::{Error, Object, Version};
+use foresee_store::{Error, Version};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::bell::Bell;
@@ -25,7 +26,6 @@ const BUSY: Duration = Duration::from_millis(1);
 /// A read.
 struct Flight {
     fetch: Fetch,
-    object: Arc<dyn Object>,
     /// Which the system may look at for as long as it reads.
     _pieces: Vec<IoSliceMut<'static>>,
     since: Instant,
@@ -38,8 +38,14 @@ impl Flight {
             return Ok(None);
         }
         // By now it may be one that is read otherwise.
-        caught(|| self.object.file().map(|file| Ok(Version::from(&file.metadata()?))).transpose())
+        caught(|| file_of(&self.fetch).map(|file| Ok(Version::from(&file.metadata()?))).transpose())
     }
+}
+
+/// The file that it can be read from so, if it is in one. The object stays the fetch's, which takes
+/// care of how it goes ([`Fetch::done`]).
+fn file_of(fetch: &Fetch) -> Option<&File> {
+    fetch.origin.as_ref().ok()?.object.as_ref()?.file()
 }
 
 /// All of them, of one thread.
@@ -67,6 +73,8 @@ impl Flights {
         // What completes waits until the thread asks for it: nobody interrupts it (Linux 6.1).
         let deferred = IoUring::builder().dontfork().setup_single_issuer().setup_defer_taskrun().build(entries);
         let uring = deferred.or_else(|_| IoUring::builder().dontfork().build(entries))?;
+        // It may be forbidden to use what may be made.
+        uring.submitter().submit()?;
         let flying = HashMap::with_capacity(flights_max);
         Ok(Flights { uring, flying, flights_max, flown: 0, bell, hears: false })
     }
@@ -84,17 +92,14 @@ impl Flights {
     /// Prepares a read, which [`Flights::submit`] or [`Flights::wait`] begins. What is in no file
     /// that can be read so is given back, as is what there is no room for.
     pub fn prepare(&mut self, fetch: Fetch) -> Option<Fetch> {
-        let Some(object) = fetch.origin.as_ref().ok().and_then(|origin| origin.object.clone()) else {
-            return Some(fetch);
-        };
-        let Ok(Some(descriptor)) = caught(|| Ok(object.file().map(AsRawFd::as_raw_fd))) else { return Some(fetch) };
+        let Ok(Some(descriptor)) = caught(|| Ok(file_of(&fetch).map(AsRawFd::as_raw_fd))) else { return Some(fetch) };
         // SAFETY: the frames are this fetch's until it is reported, and it stays here until its completion.
         let pieces = unsafe { fetch.memory.pieces(&fetch.frames) };
         let read = opcode::Readv::new(types::Fd(descriptor), pieces.as_ptr().cast(), pieces.len() as u32);
         if self.room() == 0 || !self.push(&read.offset(fetch.offset).build().user_data(self.flown)) {
             return Some(fetch);
         }
-        self.flying.insert(self.flown, Flight { fetch, object, _pieces: pieces, since: Instant::now() });
+        self.flying.insert(self.flown, Flight { fetch, _pieces: pieces, since: Instant::now() });
         self.flown += 1;
         None
     }

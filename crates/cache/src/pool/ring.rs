@@ -278,6 +278,48 @@ mod tests {
         assert!(goes(&weak, 0, AWAITED), "its thread does not end");
     }
 
+    /// An object whose end is a program's own affair.
+    struct PanicsAsItGoes(InFile);
+
+    impl Object for PanicsAsItGoes {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+
+        fn version(&self) -> &Version {
+            self.0.version()
+        }
+
+        fn file(&self) -> Option<&File> {
+            self.0.file()
+        }
+
+        fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
+            unreachable!("the system reads it")
+        }
+    }
+
+    impl Drop for PanicsAsItGoes {
+        fn drop(&mut self) {
+            panic!("as this test has it");
+        }
+    }
+
+    #[test]
+    fn what_panics_as_it_goes_is_told_and_holds_up_nothing() {
+        let Some((ring, reported, _referred)) = started(2) else { return };
+        let (path, readable) = written("goes", 1);
+        let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
+        let own = InFile(Some(File::open(&path).unwrap()), readable.version().clone());
+        ring.add(fetch(0, Some(Arc::new(PanicsAsItGoes(own))), 0, vec![0], &memory));
+        let first = reported.recv_timeout(AWAITED);
+        ring.add(fetch(1, Some(readable), 0, vec![1], &memory));
+        let second = reported.recv_timeout(AWAITED);
+        ring.close();
+        fs::remove_file(path).unwrap();
+        assert!(matches!((&first, &second), (Ok((0, Ok(()))), Ok((1, Ok(()))))), "{first:?}, {second:?}");
+    }
+
     #[test]
     fn what_panics_as_it_is_told_keeps_nothing_else_from_it() {
         const READS: usize = 8;

@@ -187,8 +187,6 @@ pub(super) struct Control {
     managers: Vec<Option<Manager>>,
     numbers: FastMap<u32, u8>,
     records: Vec<Record>,
-    /// Pages on levels.
-    len: u64,
     links: Links,
     references: u64,
     /// Who gave control up, or lost it, and is not gone yet: nobody begins anew by saying so.
@@ -204,7 +202,6 @@ impl Control {
             managers: Vec::new(),
             numbers: FastMap::default(),
             records: Vec::new(),
-            len: 0,
             links: Links::default(),
             references: 0,
             before: FastMap::default(),
@@ -225,12 +222,7 @@ impl Control {
         self.numbers.len()
     }
 
-    /// How many pages these have.
-    pub fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether the page is one of these.
+    /// Whether the page is one of theirs.
     pub fn holds(&self, page: Page) -> bool {
         self.records.get(page as usize).is_some_and(|record| record.manager != NONE)
     }
@@ -399,7 +391,6 @@ impl Control {
         let Some(manager) = self.managers[number as usize].take() else { return };
         self.before.insert(reader.0, Past::GaveUp(manager.judged));
         for level in &manager.levels {
-            self.len -= level.chain.len();
             for page in self.links.oldest_first(&level.chain) {
                 let record = &mut self.records[page as usize];
                 *record = Record { referenced: record.referenced, owner: record.owner, ..NOBODYS };
@@ -472,7 +463,6 @@ impl Control {
             End::Newest => self.links.push_newest(chain, page),
             End::Oldest => self.links.push_oldest(chain, page),
         }
-        self.len += 1;
         let Record { referenced, owner, .. } = self.records[page as usize];
         self.records[page as usize] = Record { referenced, owner, manager: number, level, temporary: false };
     }
@@ -482,7 +472,6 @@ impl Control {
         let Record { manager, level, .. } = self.records[page as usize];
         if let Some(manager) = self.managers.get_mut(manager as usize).and_then(Option::as_mut) {
             self.links.remove(&mut manager.levels[level as usize].chain, page);
-            self.len -= 1;
         }
         self.records[page as usize].manager = NONE;
     }
@@ -509,7 +498,6 @@ impl Control {
                 }
             }
         }
-        assert_eq!(on_levels as u64, self.len, "I11: pages on levels, and their number");
         let managed = |&&page: &&Page| self.records[page as usize].owner.is_some_and(|it| self.number_of(it) != NONE);
         assert_eq!(on_levels, pages.iter().filter(managed).count(), "I11: a manager's page is on no level");
     }

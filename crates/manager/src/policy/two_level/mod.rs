@@ -26,7 +26,7 @@ mod placeholders;
 
 use super::held::Held;
 use super::list::List;
-use super::{Access, Advised, Candidate, Classes, Context, Lesson, Need, Partition, Patterns, Policy, Reports};
+use super::{Access, Advised, Candidate, Classes, Context, Lesson, Nature, Need, Partition, Patterns, Policy, Reports};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
 use crate::ids::{Page, ReaderId};
@@ -114,10 +114,10 @@ impl Policy for TwoLevel {
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
+        let rest = self.rest(context);
         self.placeholders.leave(page);
         self.pages.remove(page);
         self.control.block_gone(page);
-        let rest = self.rest(context);
         self.silent.iter_mut().for_each(|silent| silent.left(page, &rest));
     }
 
@@ -155,6 +155,11 @@ impl Policy for TwoLevel {
                 self.placeholders.overruled(due, chosen, context.table.block(chosen));
             }
         }
+    }
+
+    /// Not that of those who say nothing: what is kept of others is not for them to say.
+    fn nature(&self) -> Nature {
+        Nature::ORDINARY
     }
 
     fn base(&self) -> Option<&dyn Policy> {
@@ -210,10 +215,9 @@ impl Advised for TwoLevel {
 impl Reports for TwoLevel {
     fn partitions(&self) -> Vec<Partition> {
         let mut parts = self.control.managed();
-        match self.base().and_then(Policy::reports) {
-            Some(silent) => parts.extend(silent.partitions()),
-            None => parts.push(Partition::new("not advised", self.pages.len() - self.control.len())),
-        }
+        parts.extend(self.base().and_then(Policy::reports).map(Reports::partitions).unwrap_or_default());
+        let told_apart: u64 = parts.iter().map(|part| part.pages).sum();
+        parts.push(Partition::new("not advised", self.pages.len().saturating_sub(told_apart)));
         parts
     }
 
