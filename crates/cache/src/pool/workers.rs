@@ -180,20 +180,26 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
 
     use foresee_manager::ReaderId;
 
     use super::*;
 
-    #[test]
-    fn a_thread_outlives_what_panics_in_it() {
+    /// One thread at most, and what else was reported.
+    fn panics_for_reader_0() -> (Arc<Workers>, Receiver<()>) {
         let (sender, receiver) = channel();
-        let workers = Workers::new(1, move |done| match done.next().unwrap() {
+        let report = move |done: &mut dyn Iterator<Item = Done>| match done.next().unwrap() {
             Done::Pull(ReaderId(0)) => panic!("as this test has it"),
             _ => sender.send(()).unwrap(),
-        });
+        };
+        (Workers::new(1, report), receiver)
+    }
+
+    #[test]
+    fn a_thread_outlives_what_panics_in_it() {
+        let (workers, receiver) = panics_for_reader_0();
         for reader in 0..2 {
             workers.add(Task::Pull(ReaderId(reader)), Class::Hinted);
         }
@@ -204,11 +210,7 @@ mod tests {
 
     #[test]
     fn what_panics_in_its_reader_is_done_with() {
-        let (sender, receiver) = channel();
-        let workers = Workers::new(1, move |done| match done.next().unwrap() {
-            Done::Pull(ReaderId(0)) => panic!("as this test has it"),
-            _ => sender.send(()).unwrap(),
-        });
+        let (workers, receiver) = panics_for_reader_0();
         let run = |reader| workers.run_here(Task::Pull(ReaderId(reader)), Class::Demand);
         assert!(catch_unwind(AssertUnwindSafe(|| run(0))).is_err());
         run(1);

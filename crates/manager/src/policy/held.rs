@@ -32,7 +32,7 @@ impl Held {
         self.policy.arrived(page, context, access);
     }
 
-    /// A page is its no more, if it was.
+    /// A page is no longer one of its, if it was.
     pub fn left(&mut self, page: Page, context: &Context<'_>) {
         if self.owns(page) {
             self.owned[page as usize] = false;

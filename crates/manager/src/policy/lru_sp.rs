@@ -49,8 +49,8 @@ pub(super) static SPEC: Spec = Spec {
         },
         Parameter {
             name: "silent",
-            help: "the policy that decides which page goes of programs that do not advise, together as of one that does; lru: that at \
-                   the LRU end, as in the paper. silent.NAME=VALUE sets a parameter of its own",
+            help: "the policy that chooses among the pages of all programs that do not advise; lru: the page at the LRU end goes, as in \
+                   the paper. silent.NAME=VALUE sets a parameter of its own",
             domain: Domain::Policy { default: "lru" },
         },
     ],

@@ -113,7 +113,7 @@ impl Values {
         }
     }
 
-    /// The same, unless it is the one of this name, which who asks acts for by itself.
+    /// The same; None if it is the policy `own`, which the caller acts as by itself.
     ///
     /// # Panics
     /// As [`Values::policy`].
