@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use foresee_driver::conformance::{self, Stand};
-use foresee_driver::{Driver, Tap};
-use foresee_manager::{Block, Config, DeviceLimits, Event, FileId, ReaderId, Source, Want};
+use foresee_driver::{Driver, Host, Tap};
+use foresee_manager::{Block, Config, DeviceLimits, Event, FileId, Order, ReaderId, Source, Want};
 use foresee_run::host::{BLOCK_BYTES, Descriptor, Files, PageCache, Report, drop_pages, resident_runs};
 use foresee_run::names::{Identity, Names};
 
@@ -165,4 +165,33 @@ fn a_file_is_open_for_as_long_as_one_fetch_follows_another() {
     }
     assert_eq!(real.driver.manager().statistics().ahead_fetches, 32);
     assert_eq!(counts(), (1, 1), "opened and closed");
+}
+
+/// The kernel passes over what is not on disk yet, and over what is mapped, which a test can tell
+/// when to end.
+#[test]
+fn what_stayed_goes_as_soon_as_it_can() {
+    let config = Config::new(64, "lru".parse().unwrap());
+    let mut real = Real::<true>::new(&[Some(1)], false, &config, Box::new(|_, _, _, _| {}));
+    let file = FileId(0);
+    let event = real.opened(file);
+    real.driver.tell(event, |_, _| {});
+    let opened = File::open(real.names.path(file)).unwrap();
+    let (length, protection, flags) = (BLOCK_BYTES as usize, libc::PROT_READ, libc::MAP_SHARED | libc::MAP_POPULATE);
+    // SAFETY: a new mapping at an address of the kernel's choice; it is not dereferenced.
+    let mapped = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, opened.as_raw_fd(), 0) };
+    assert_ne!(mapped, libc::MAP_FAILED);
+    real.driver.host.carry_out(Order::Drop { file, first: 0, count: 1 });
+    let is_here = |real: &Real<true>| real.is_here(Block { file, index: 0 }).unwrap();
+    for _ in 0..5 {
+        real.step();
+    }
+    assert!(is_here(&real), "the kernel leaves what is mapped");
+    // SAFETY: the mapping is ours, and nothing refers to it.
+    unsafe { libc::munmap(mapped, length) };
+    let begun = Instant::now();
+    while is_here(&real) {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        real.step();
+    }
 }

@@ -1,6 +1,7 @@
 //! Hosts: they carry out what the manager decides, and report what became of it.
 
 mod doorbell;
+mod drops;
 mod leases;
 mod memory;
 mod mounts;

@@ -1,8 +1,7 @@
 //! The page-cache host: the kernel's page cache holds the data, and we steer it.
 //!
 //! - *Fetch* brings pages unused, and waits for them (see [`super::scratch`]).
-//! - *Drop* is `posix_fadvise(DONTNEED)`. It does nothing to a page inside a larger folio, so what
-//!   stays is remembered and tried again together with its neighbours' drop.
+//! - *Drop* is `posix_fadvise(DONTNEED)`. Not all goes at once ([`super::drops`]).
 //! - The program's own reads are never delayed, altered or served by us.
 //! - A file is open here while something is fetched from it, dropped or asked, and no longer: a
 //!   file held open cannot be unmounted, nor freed when it is deleted, and some file systems rename
@@ -23,6 +22,7 @@ use foresee_driver::Host;
 use foresee_manager::{DeviceId, Event, FetchId, FileId, Order, Time};
 
 use super::doorbell::Doorbell;
+use super::drops::Drops;
 use super::leases;
 use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts, Table};
 use super::open::{Descriptor, Opened, borrow};
@@ -101,7 +101,7 @@ pub struct PageCache {
     /// Fetches that could not be begun.
     failed: Vec<FetchId>,
     to_close: Vec<Arc<Opened>>,
-    drops: HashMap<FileId, Drops>,
+    drops: Drops,
     /// Files looked up on mounts that have not shown what they are, and their sizes. They are told
     /// of when the mount has, or when a program opens them.
     unanswered: HashMap<u64, Vec<(FileId, u64)>>,
@@ -123,18 +123,6 @@ struct ToOpen {
     fetches: Vec<(FetchId, Range<u64>)>,
 }
 
-/// What is to be given up of one file.
-#[derive(Default)]
-struct Drops {
-    waiting: Vec<Range<u64>>,
-    /// What a thread gives up just now.
-    under_way: Vec<Range<u64>>,
-    /// Blocks whose pages did not go, being part of folios that reach beyond them.
-    stayed: Vec<Range<u64>>,
-    /// Fetches of what is being given up: they come after.
-    held_back: Vec<(FetchId, DeviceId, Range<u64>)>,
-}
-
 impl Host for PageCache {
     fn now(&self) -> Time {
         Time(self.began.elapsed().as_nanos() as u64)
@@ -154,13 +142,9 @@ impl Host for PageCache {
                 self.fetching.insert(fetch, file);
                 self.fetch(fetch, device, file, first..first + count);
             }
-            Order::Drop { file, first, count } => self.drop(file, first..first + count),
+            Order::Drop { file, first, count } => self.drops.add(file, first..first + count),
         }
     }
-}
-
-fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 fn in_bytes(blocks: &Range<u64>) -> Range<u64> {
@@ -193,7 +177,7 @@ impl PageCache {
             fetching: HashMap::default(),
             failed: Vec::new(),
             to_close: Vec::new(),
-            drops: HashMap::default(),
+            drops: Drops::default(),
             unanswered: HashMap::default(),
             recent: VecDeque::new(),
             fetched_at: HashMap::default(),
@@ -247,8 +231,10 @@ impl PageCache {
         self.workers.need_not_look(file);
     }
 
-    /// A program read these blocks: to fetch them would be to open the file for nothing.
-    pub fn was_read_itself(&mut self, file: FileId, blocks: &Range<u64>) {
+    /// A program read or wrote these blocks by itself: to fetch them would be to open the file for
+    /// nothing, and they are not what is to go.
+    pub fn was_used(&mut self, file: FileId, blocks: &Range<u64>) {
+        self.drops.keep(file, blocks);
         if let Some(ToOpen { fetches, .. }) = self.to_open.get_mut(&file) {
             let needless = |fetch: &Range<u64>| blocks.start <= fetch.start && fetch.end <= blocks.end;
             self.needless.extend(fetches.iter().filter(|(_, fetch)| needless(fetch)).map(|&(id, _)| id));
@@ -398,10 +384,8 @@ impl PageCache {
             self.released.push((fetch, device, file, blocks));
             return;
         }
-        if let Some(drops) = self.drops.get_mut(&file)
-            && drops.waiting.iter().chain(&drops.under_way).any(|it| overlaps(it, &blocks))
-        {
-            drops.held_back.push((fetch, device, blocks));
+        self.drops.keep(file, &blocks);
+        if self.drops.hold_back(file, fetch, device, &blocks) {
             return;
         }
         if self.held.contains_key(&file) {
@@ -436,42 +420,14 @@ impl PageCache {
         }
     }
 
-    /// Gives blocks up, together with what stayed beside them.
-    fn drop(&mut self, file: FileId, blocks: Range<u64>) {
-        let drops = self.drops.entry(file).or_default();
-        let mut blocks = blocks;
-        drops.stayed.retain(|stayed| {
-            let beside = stayed.start <= blocks.end && blocks.start <= stayed.end;
-            if beside {
-                blocks = blocks.start.min(stayed.start)..blocks.end.max(stayed.end);
-            }
-            !beside
-        });
-        match drops.waiting.last_mut() {
-            Some(last) if last.end == blocks.start => last.end = blocks.end,
-            _ => drops.waiting.push(blocks),
-        }
-    }
-
     fn start_drops(&mut self, files: &impl Files) {
-        let ready = |drops: &Drops| drops.under_way.is_empty() && !drops.waiting.is_empty();
-        let ready: Vec<FileId> = self.drops.iter().filter(|(_, drops)| ready(drops)).map(|(&file, _)| file).collect();
-        for file in ready {
-            let subject = self.subject(file, files);
-            let Some(drops) = self.drops.get_mut(&file) else { continue };
-            match subject {
-                Some(subject) => {
-                    drops.under_way = std::mem::take(&mut drops.waiting);
-                    self.workers.drop(file, subject, drops.under_way.clone());
-                }
+        for file in self.drops.due(Instant::now()) {
+            match self.subject(file, files) {
+                Some(subject) => self.workers.drop(file, subject, self.drops.begin(file)),
                 // It is not open anywhere, and may not be opened: the kernel gives its pages up in its own time.
-                None => drops.waiting.clear(),
+                None => self.drops.forget(file),
             }
         }
-        self.drops.retain(|_, drops| {
-            let lists = [&drops.waiting, &drops.under_way, &drops.stayed];
-            lists.iter().any(|list| !list.is_empty()) || !drops.held_back.is_empty()
-        });
     }
 
     /// How a thread comes to a file; None if it may not be opened there and no program has it open.
@@ -519,10 +475,7 @@ impl PageCache {
                 Done::Fetched(fetch, result) => fetched.push((fetch, result)),
                 Done::Opened(file, result) => self.opened(file, result, names, reports),
                 Done::Dropped(file, stayed) => {
-                    let Some(drops) = self.drops.get_mut(&file) else { continue };
-                    drops.under_way.clear();
-                    drops.stayed.extend(stayed);
-                    let released = drops.held_back.drain(..);
+                    let released = self.drops.done(file, stayed, Instant::now()).into_iter();
                     self.released.extend(released.map(|(fetch, device, blocks)| (fetch, device, file, blocks)));
                 }
                 Done::Checked(file, gone) => reports.extend(gone.into_iter().map(|blocks| {
@@ -648,10 +601,7 @@ impl PageCache {
         if let Some(held) = self.held.remove(&file) {
             self.to_close.push(held.opened);
         }
-        if let Some(drops) = self.drops.get_mut(&file) {
-            drops.waiting.clear();
-            drops.stayed.clear();
-        }
+        self.drops.forget(file);
     }
 
     /// Sleeps until something is done, one of `others` is readable, or the time is over.

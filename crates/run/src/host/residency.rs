@@ -123,12 +123,16 @@ impl Residency {
     }
 }
 
-/// Gives these blocks up. Returns whether all of them went, as far as may be asked: those inside a
-/// folio that reaches beyond them stay.
-pub fn drop_blocks(opened: &Opened, blocks: &std::ops::Range<u64>) -> bool {
+/// Gives these blocks up. Returns those that stayed, as far as may be asked.
+pub fn drop_blocks(opened: &Opened, blocks: &std::ops::Range<u64>) -> Vec<std::ops::Range<u64>> {
     let (offset, bytes) = (blocks.start * BLOCK_BYTES, (blocks.end - blocks.start) * BLOCK_BYTES);
     drop_pages(&opened.file, offset, bytes);
-    opened.residency.pages(&opened.file, offset, bytes).map_or(true, |left| left == 0)
+    // Nearly always nothing has stayed, and to ask so much takes no mapping.
+    if opened.residency.pages(&opened.file, offset, bytes).map_or(true, |left| left == 0) {
+        return Vec::new();
+    }
+    let left = resident_runs(&opened.file, offset, bytes).unwrap_or_default();
+    left.into_iter().map(|(first, count)| first..first + count).collect()
 }
 
 /// Asks the kernel to give this range up; whole pages only, and dirty ones stay.

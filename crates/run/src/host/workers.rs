@@ -235,12 +235,12 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
         }
         Task::Open(file, path, expected) => Some(Done::Opened(file, open(&path, expected))),
         Task::Fetch { fetch, file, bytes } => Some(Done::Fetched(fetch, scratch.fetch(&file, &bytes))),
-        Task::Drop(file, of, mut blocks) => {
-            match subject(of) {
-                Ok(opened) => blocks.retain(|blocks| !drop_blocks(&opened, blocks)),
-                Err(_) => blocks.clear(),
-            }
-            Some(Done::Dropped(file, blocks))
+        Task::Drop(file, of, blocks) => {
+            let stayed = subject(of).map_or_else(
+                |_| Vec::new(),
+                |opened| blocks.iter().flat_map(|blocks| drop_blocks(&opened, blocks)).collect(),
+            );
+            Some(Done::Dropped(file, stayed))
         }
         Task::Check(file, of, mut blocks) => {
             let opened = subject(of).ok()?;

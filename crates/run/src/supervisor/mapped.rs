@@ -36,7 +36,7 @@ impl Supervisor<'_> {
             if let Some((first, count)) = fresh {
                 self.recorder.read_outside(file, ordinal, (first, count), by == Touch::SomeCalls);
             }
-            self.driver.host.was_read_itself(file, &(first..first + count));
+            self.driver.host.was_used(file, &(first..first + count));
             if count > 0 {
                 self.ring.processes.programs().read_outside(program, count * BLOCK_BYTES);
             }

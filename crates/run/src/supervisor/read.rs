@@ -21,7 +21,7 @@ impl Supervisor<'_> {
     pub(super) fn take_read(&mut self, ordinal: u32, program: ProgramId, read: &Read, began: Duration, took: Duration) {
         let file = read.file;
         let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
-        self.driver.host.was_read_itself(file, &(first..first + count));
+        self.driver.host.was_used(file, &(first..first + count));
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.driver.manager().state_of(Block { file, index });

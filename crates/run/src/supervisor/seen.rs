@@ -119,6 +119,7 @@ impl Supervisor<'_> {
                 if let Some(reader) = self.reader_of_program(program, file)
                     && let Some(written) = blocks(offset, bytes)
                 {
+                    self.driver.host.was_used(file, &(written.0..written.0 + written.1));
                     self.reference(reader, file, written, site, Demand::Observed);
                 }
             }
