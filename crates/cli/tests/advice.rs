@@ -61,6 +61,24 @@ fn what_is_read_once_makes_room() {
     assert_eq!((&cells[0]["policy"], &cells[0]["misses"]), (&"lru-sp".into(), &(512 + 4096).into()));
 }
 
+/// Who wants LRU gives up nothing of what it reads for what it only wrote.
+#[test]
+fn what_is_written_counts_where_its_program_wants_another_order_than_lru() {
+    let place = Place::new();
+    place.write_blocks("f", 64);
+    let references = |lines: &str| {
+        place.write("advice", lines);
+        let options = [&LRU_SP[..], &["--memory", "4MiB", "--advice", "advice"]].concat();
+        let (ended, account) = place.account(&options, &["dd", "if=f", "of=g", "bs=4096", "status=none"]);
+        ended.with(0);
+        account["manager"]["references"].as_u64().unwrap()
+    };
+    assert_eq!(references("level 0 lru\n"), 64);
+    for lines in ["level 0 mru\n", "file g -1\n", "once f\n"] {
+        assert_eq!(references(lines), 64 + 64, "{lines}");
+    }
+}
+
 #[test]
 fn advice_means_a_policy_that_takes_it() {
     let place = Place::new();

@@ -32,16 +32,18 @@ pub struct Drops {
 /// The same of one file.
 #[derive(Debug, Default)]
 struct OfFile {
-    waiting: Vec<Drop>,
+    waiting: Vec<Going>,
     /// What a thread gives up just now.
-    under_way: Vec<Drop>,
+    under_way: Vec<Going>,
+    /// Blocks of it that were used again since.
+    used: Vec<Range<u64>>,
     stayed: Vec<Stayed>,
     held_back: Vec<HeldBack>,
 }
 
 /// Blocks that are to go, which were tried so often.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Drop {
+struct Going {
     blocks: Range<u64>,
     tries: u32,
 }
@@ -49,7 +51,7 @@ struct Drop {
 /// Blocks whose pages did not go, and when they are tried again.
 #[derive(Debug, Clone)]
 struct Stayed {
-    it: Drop,
+    it: Going,
     due: Instant,
 }
 
@@ -87,20 +89,23 @@ impl Drops {
         });
         match waiting.last_mut() {
             Some(last) if touches(&last.blocks, &blocks) => last.blocks = union(&last.blocks, &blocks),
-            _ => waiting.push(Drop { blocks, tries: 0 }),
+            _ => waiting.push(Going { blocks, tries: 0 }),
         }
     }
 
     /// These blocks are used again: they stay, if they have not gone.
     pub fn keep(&mut self, file: FileId, blocks: &Range<u64>) {
-        let Some(OfFile { waiting, stayed, .. }) = self.of.get_mut(&file) else { return };
+        let Some(OfFile { waiting, under_way, used, stayed, .. }) = self.of.get_mut(&file) else { return };
+        if under_way.iter().any(|it| overlaps(&it.blocks, blocks)) {
+            used.push(blocks.clone());
+        }
         if waiting.iter().any(|it| overlaps(&it.blocks, blocks)) {
-            let rest = |it: Drop| without(&it.blocks, blocks).map(move |blocks| Drop { blocks, ..it });
+            let rest = |it: Going| without(&it.blocks, blocks).map(move |blocks| Going { blocks, ..it });
             *waiting = std::mem::take(waiting).into_iter().flat_map(rest).collect();
         }
         if stayed.iter().any(|it| overlaps(&it.it.blocks, blocks)) {
             let rest = |Stayed { it, due }| {
-                without(&it.blocks, blocks).map(move |blocks| Stayed { it: Drop { blocks, ..it }, due })
+                without(&it.blocks, blocks).map(move |blocks| Stayed { it: Going { blocks, ..it }, due })
             };
             *stayed = std::mem::take(stayed).into_iter().flat_map(rest).collect();
         }
@@ -121,7 +126,7 @@ impl Drops {
         for OfFile { waiting, stayed, .. } in self.of.values_mut() {
             waiting.extend(stayed.extract_if(.., |it| it.due <= now).map(|it| it.it));
         }
-        self.of.retain(|_, OfFile { waiting, under_way, stayed, held_back }| {
+        self.of.retain(|_, OfFile { waiting, under_way, stayed, held_back, .. }| {
             !(waiting.is_empty() && under_way.is_empty() && stayed.is_empty() && held_back.is_empty())
         });
         let is_due = |it: &OfFile| it.under_way.is_empty() && !it.waiting.is_empty();
@@ -137,14 +142,19 @@ impl Drops {
 
     /// It did, but for these. Returns what was held back.
     pub fn done(&mut self, file: FileId, left: Vec<Range<u64>>, now: Instant) -> Vec<HeldBack> {
-        let Some(OfFile { under_way, stayed, held_back, .. }) = self.of.get_mut(&file) else { return Vec::new() };
+        let Some(OfFile { under_way, used, stayed, held_back, .. }) = self.of.get_mut(&file) else {
+            return Vec::new();
+        };
         let tried = std::mem::take(under_way);
+        let unused =
+            |left: Vec<Range<u64>>, used: Range<u64>| left.iter().flat_map(|blocks| without(blocks, &used)).collect();
+        let left = used.drain(..).fold(left, unused);
         for blocks in left {
             let of = tried.iter().find(|it| overlaps(&it.blocks, &blocks));
             let tries = of.map_or(0, |it| it.tries) + 1;
             if tries < TRIES_MAX {
                 let due = now + AGAIN_AFTER * 2_u32.pow(tries - 1);
-                stayed.push(Stayed { it: Drop { blocks, tries }, due });
+                stayed.push(Stayed { it: Going { blocks, tries }, due });
             }
         }
         std::mem::take(held_back)
@@ -218,8 +228,9 @@ mod tests {
         assert_eq!(goes(&mut drops, now), [(0, 3), (5, 16)]);
         assert!(drops.hold_back(FILE, FetchId(1), DeviceId(0), &(2..4)), "some of it is under way");
         assert!(!drops.hold_back(FILE, FetchId(2), DeviceId(0), &(3..5)));
+        drops.keep(FILE, &(10..12));
         assert_eq!(done(&mut drops, &[(5, 16)], now), [(FetchId(1), DeviceId(0), 2..4)]);
         drops.keep(FILE, &(0..8));
-        assert_eq!(goes(&mut drops, now + AGAIN_AFTER), [(8, 16)]);
+        assert_eq!(goes(&mut drops, now + AGAIN_AFTER), [(8, 10), (12, 16)]);
     }
 }

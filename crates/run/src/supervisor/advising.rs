@@ -3,7 +3,7 @@
 
 use foldhash::{HashMap, HashSet};
 use foresee_manager::{
-    Advice, AdviceFile, FILE_RECORDS_MAX, FileId, LEVELS_MAX, MANAGERS_MAX, ReaderId, Refusal, Reply,
+    Advice, AdviceFile, Demand, FILE_RECORDS_MAX, FileId, LEVELS_MAX, MANAGERS_MAX, ReaderId, Refusal, Reply,
 };
 
 use super::Supervisor;
@@ -12,6 +12,10 @@ use crate::source::ring::Advising;
 
 /// Files of programs that were looked for in a file of advice: each once for each program.
 const LOOKED_FOR_MAX: usize = 1 << 20;
+
+/// Programs whose own pages go in another order than LRU, as they advised.
+#[derive(Default)]
+pub(super) struct Reordered(HashSet<ProgramId>);
 
 /// What files of advice say for the programs of each run, and to whom it was said.
 #[derive(Default)]
@@ -77,6 +81,19 @@ impl Supervisor<'_> {
         Some(program.reader())
     }
 
+    /// A program wrote these blocks. What is written is in the cache as what is read is, and its
+    /// program's to advise on (002 section 4). The kernel takes it for used when it is read, and not
+    /// before: what is written and never read leaves before what is read again. Who wants no other
+    /// order than LRU is served best by that.
+    pub(super) fn take_write(&mut self, program: ProgramId, file: FileId, (first, count): (u64, u64), site: u64) {
+        self.driver.host.was_used(file, &(first..first + count));
+        if let Some(reader) = self.reader_of_program(program, file)
+            && self.reordered.0.contains(&program)
+        {
+            self.reference(reader, file, (first, count), site, Demand::Observed);
+        }
+    }
+
     /// A program has read these blocks: what is read once goes first from now on.
     pub(super) fn notice_done_with(&mut self, program: ProgramId, file: FileId, (first, count): (u64, u64)) {
         if self.file_advice.read_once.contains(&(program, file)) {
@@ -113,6 +130,15 @@ impl Supervisor<'_> {
                 Reply::Wake { .. } | Reply::Pull { .. } | Reply::Revoked { .. } => {}
             }
         }
+        match answer {
+            Ok(_) if advice == Advice::GiveUp => {
+                self.reordered.0.remove(&program);
+            }
+            Ok(_) if advice.is_of_another_order() => {
+                self.reordered.0.insert(program);
+            }
+            _ => {}
+        }
         if let Err(why) = answer {
             let Program { run, name, .. } = self.ring.processes.programs().get(program);
             let (run, warning) = (*run, format!("advice of {name} was not taken: {}", told(why).1));
@@ -128,8 +154,11 @@ impl Supervisor<'_> {
             _ => None,
         });
         let programs = self.ring.processes.programs();
-        let of = |reader| Some(programs.get(programs.of_reader(reader)?).clone());
-        let revoked: Vec<Program> = revoked.filter_map(of).collect();
+        let revoked: Vec<ProgramId> = revoked.filter_map(|reader| programs.of_reader(reader)).collect();
+        revoked.iter().for_each(|program| {
+            self.reordered.0.remove(program);
+        });
+        let revoked: Vec<Program> = revoked.into_iter().map(|program| programs.get(program).clone()).collect();
         for Program { run, name, .. } in revoked {
             self.warn(
                 run,

@@ -59,7 +59,7 @@ use crate::source::Source;
 use crate::source::mappings::Mappings;
 use crate::source::outside::Outside;
 use crate::source::ring::Ring;
-use advising::FileAdvice;
+use advising::{FileAdvice, Reordered};
 use attention::Habits;
 use by_file::ByFile;
 pub use finished::{Finished, Tally};
@@ -149,6 +149,7 @@ pub struct Supervisor<'a> {
     /// None if nothing is to be guessed from them.
     listings: Option<Listings>,
     file_advice: FileAdvice,
+    reordered: Reordered,
     // What programs need tell.
     quiet: Quiet,
     habits: Habits,
@@ -222,6 +223,7 @@ impl<'a> Supervisor<'a> {
             library: Library::default(),
             listings: None,
             file_advice: FileAdvice::default(),
+            reordered: Reordered::default(),
             habits: Habits::default(),
             quiescence: Quiescence::default(),
             reckoned,

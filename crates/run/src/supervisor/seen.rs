@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use foresee_manager::{Demand, Event, FileId, ReaderId, Source, Want};
+use foresee_manager::{Event, FileId, ReaderId, Source, Want};
 
 use super::{RUN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
@@ -114,13 +114,8 @@ impl Supervisor<'_> {
                 if let Some(size) = self.sizes.get_mut(&file) {
                     *size = offset.saturating_add(bytes).max(*size);
                 }
-                // What is written is in the cache as what is read is (002 section 4), and its program's to advise
-                // on.
-                if let Some(reader) = self.reader_of_program(program, file)
-                    && let Some(written) = blocks(offset, bytes)
-                {
-                    self.driver.host.was_used(file, &(written.0..written.0 + written.1));
-                    self.reference(reader, file, written, site, Demand::Observed);
+                if let Some(written) = blocks(offset, bytes) {
+                    self.take_write(program, file, written, site);
                 }
             }
             Seen::Mapped { .. } | Seen::Site { .. } => {}
