@@ -25,7 +25,7 @@ pub enum Task {
     Fetch(Fetch),
     /// Fill frames from the second tier.
     Recall(Recall),
-    /// Write a frame to the second tier.
+    /// Write frames to the second tier.
     Keep(Keep),
     /// Look at what another cache has put on the second tier.
     Look(Look),
@@ -59,10 +59,11 @@ pub enum Done {
     Asked(Promise<Result<Opened, Error>>, Result<Opened, Error>),
     /// Some of a fetch's frames were filled, or not; how long that took.
     Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
-    /// Frames were filled from the second tier, as far as these say; how long that took.
-    Recalled(Recall, Vec<bool>, Duration),
-    /// A frame was written to the second tier, or not.
-    Kept(Keep, io::Result<Entry>),
+    /// Frames were filled from the second tier, as far as these say; how long that took, if all of
+    /// their fetch that comes from there has come.
+    Recalled(Recall, Vec<bool>, Option<Duration>),
+    /// Frames were written to the second tier, or not.
+    Kept(Keep, io::Result<Vec<Entry>>),
     /// Entries of the second tier were looked at, from this one on: what they say, and whether it
     /// is this cache's by now.
     Looked(u32, io::Result<Looked>),

@@ -210,11 +210,11 @@ impl PoolHost {
     fn begin(&mut self, fetch: FetchId) {
         let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
         let Ordered { first, class, frames, .. } = ordered;
-        let found = match (&mut self.second, self.objects.lasting(first.file)) {
+        let (found, parts) = match (&mut self.second, self.objects.lasting(first.file)) {
             (Some(second), Some(object)) => second.recall(fetch, *class, object, first.index, frames),
-            _ => Vec::new(),
+            _ => (Vec::new(), 0),
         };
-        ordered.parts = usize::from(!found.is_empty());
+        ordered.parts = parts;
         for part in rest(0..frames.len(), &found) {
             self.fetch_part(fetch, part);
         }
@@ -268,6 +268,12 @@ impl PoolHost {
     /// What becomes of one of them, by how the reads of it stand that are to come.
     pub fn judge(&mut self, offered: Offered, standing: Standing) {
         let not_kept = self.second.as_mut().and_then(|second| second.judge(offered, standing));
+        not_kept.into_iter().for_each(|frame| self.let_go(frame));
+    }
+
+    /// What waits to be written is, as far as the disk is free for it.
+    pub fn begin_keeping(&mut self) {
+        let not_kept = self.second.as_mut().map_or(Vec::new(), Second::begin_keeping);
         not_kept.into_iter().for_each(|frame| self.let_go(frame));
     }
 
@@ -386,8 +392,8 @@ impl PoolHost {
             Done::Fetched(fetch, part, result, took) => self.fetched(fetch, part, result, took),
             Done::Recalled(recall, good, took) => self.recalled(&recall, &good, took),
             Done::Kept(keep, written) => {
-                self.second.as_mut()?.kept(keep.slot, written);
-                self.let_go(keep.frame);
+                self.second.as_mut()?.kept(&keep, written);
+                keep.frames().for_each(|frame| self.let_go(frame));
                 None
             }
             Done::Looked(first, looked) => {
@@ -423,7 +429,7 @@ impl PoolHost {
     }
 
     /// A part of a fetch came from the second tier; what did not is asked of the store.
-    fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Option<Event> {
+    fn recalled(&mut self, recall: &Recall, good: &[bool], took: Option<Duration>) -> Option<Event> {
         let bad = self.second.as_mut()?.recalled(recall, good, took);
         bad.into_iter().for_each(|at| self.fetch_part(recall.fetch, at..at + 1));
         self.part_done(recall.fetch)

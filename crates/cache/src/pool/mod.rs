@@ -52,7 +52,7 @@ use devices::Devices;
 use fetch::Done;
 use host::PoolHost;
 use objects::Objects;
-use second::Second;
+use second::{KEEPS_AT_ONCE, RECALLS_AT_ONCE, Second};
 
 pub use devices::StoreId;
 pub use memory::Memory;
@@ -66,10 +66,6 @@ use workers::Workers;
 /// all.
 pub type Generator = Box<dyn FnMut() -> Option<(FileId, Option<Want>)> + Send>;
 
-/// Reads of the second tier at once: a solid-state disk serves so many side by side.
-const RECALLS_AT_ONCE: usize = 16;
-/// Writes to it at once: reads, which somebody waits for, shall find it free.
-const KEEPS_AT_ONCE: usize = 2;
 /// Programs that are asked at once for what they will read.
 const GENERATORS_AT_ONCE: usize = 16;
 

@@ -5,9 +5,12 @@
 //! frames more than the manager knows of, as many as may be held so. If they are all held, what is
 //! given up next is not written: nobody ever waits for the disk to take something.
 
+use std::collections::VecDeque;
 use std::io::IoSliceMut;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use foresee_manager::{Block, Class, DeviceId, FetchId, Standing};
@@ -18,6 +21,12 @@ use super::memory::{Memory, key};
 use super::workers::Workers;
 use crate::tier::{Entry, Found, Key, LOOKED_AT_ONCE, ObjectKey, SlotFile, Tier};
 
+/// Reads at once: a solid-state disk serves so many side by side.
+pub const RECALLS_AT_ONCE: usize = 16;
+/// Writes at once: reads, which somebody waits for, shall find the disk free.
+pub const KEEPS_AT_ONCE: usize = 2;
+/// What a write has at most: a disk is no quicker by longer ones, and reads would wait behind it.
+const WRITE_BYTES: usize = 1 << 20;
 /// Frames that what is written may hold: enough that the disk is kept busy.
 const HELD_MAX: usize = 64;
 /// And of the memory no more than one in so many.
@@ -40,12 +49,22 @@ pub struct Offered {
     is_read: bool,
 }
 
+/// What is asked of the disk for a fetch: in parts, side by side.
+struct Whole {
+    blocks: usize,
+    /// Parts that are not done.
+    left: AtomicUsize,
+    begun: OnceLock<Instant>,
+}
+
 /// Frames to be filled from the disk.
 pub struct Recall {
     /// For which fetch.
     pub fetch: FetchId,
     /// Which of its blocks, and where they lie.
     pub found: Vec<Found>,
+    /// What it is a part of.
+    whole: Arc<Whole>,
     /// Frames of theirs: free ones of this memory, given to this alone.
     pub frames: Vec<u32>,
     /// Whose frames they are.
@@ -54,18 +73,22 @@ pub struct Recall {
     pub file: Arc<SlotFile>,
 }
 
-/// A frame to be written.
+/// A frame that is held, and what it holds: pinned.
+#[derive(Clone, Copy)]
+struct Held {
+    frame: u32,
+    key: Key,
+}
+
+/// Frames to be written, in a row.
 pub struct Keep {
-    /// Where to.
-    pub slot: u32,
-    /// The frame: pinned.
-    pub frame: u32,
-    /// What it holds.
-    pub key: Key,
-    /// Whose frame it is.
-    pub memory: Arc<Memory>,
-    /// Where it goes.
-    pub file: Arc<SlotFile>,
+    /// Where the first of them goes.
+    first: u32,
+    held: Vec<Held>,
+    /// Whose frames they are.
+    memory: Arc<Memory>,
+    /// Where they go.
+    file: Arc<SlotFile>,
 }
 
 /// Entries to be looked at, of a file that another cache writes.
@@ -87,9 +110,11 @@ impl Look {
 }
 
 impl Recall {
-    /// Does it. Returns whether each block is what it should be, and how long it took.
-    pub fn run(&self) -> (Vec<bool>, Duration) {
-        let begun = Instant::now();
+    /// Does it. Returns whether each block is what it should be, and how long all parts took, if
+    /// this was the last of them.
+    pub fn run(&self) -> (Vec<bool>, Option<Duration>) {
+        let Whole { left, begun, .. } = &*self.whole;
+        let begun = begun.get_or_init(Instant::now);
         // SAFETY: the frames are this recall's until it is reported.
         let mut pieces = unsafe { self.memory.pieces(&self.frames) };
         let mut good = vec![false; self.found.len()];
@@ -102,15 +127,26 @@ impl Recall {
         for (good, it) in good.iter_mut().zip(pieces.iter().zip(&self.found)) {
             *good = *good && is_whole(it);
         }
-        (good, begun.elapsed())
+        let is_last = left.fetch_sub(1, Relaxed) == 1;
+        (good, is_last.then(|| begun.elapsed()))
     }
 }
 
 impl Keep {
+    /// Its frames.
+    pub fn frames(&self) -> impl Iterator<Item = u32> + use<'_> {
+        self.held.iter().map(|it| it.frame)
+    }
+
+    fn slots(&self) -> Range<u32> {
+        self.first..self.first + self.held.len() as u32
+    }
+
     /// Does it.
-    pub fn run(&self) -> std::io::Result<Entry> {
-        // SAFETY: it is pinned until this is reported.
-        self.file.write(self.slot, self.key, unsafe { self.memory.bytes(self.frame) })
+    pub fn run(&self) -> std::io::Result<Vec<Entry>> {
+        // SAFETY: they are pinned until this is reported.
+        let block = |it: &Held| (it.key, unsafe { self.memory.bytes(it.frame) });
+        self.file.write(self.first, &self.held.iter().map(block).collect::<Vec<_>>())
     }
 }
 
@@ -141,6 +177,12 @@ pub struct Second {
     memory: Arc<Memory>,
     /// What is given up just now.
     offered: Vec<Offered>,
+    /// What is to be written and has no slot yet: the longest there first.
+    waiting: VecDeque<Held>,
+    /// Writes that are not done.
+    writing: usize,
+    /// Blocks of a write at most.
+    write_max: usize,
     /// Frames held, what is offered included.
     held: usize,
     held_max: usize,
@@ -158,7 +200,21 @@ impl Second {
         held_max: usize,
     ) -> Self {
         let returned = vec![false; memory.len()].into();
-        Second { tier, recalling, keeping, memory, offered: Vec::new(), held: 0, held_max, returned }
+        let write_max = (WRITE_BYTES / memory.frame_bytes()).clamp(1, held_max.div_ceil(KEEPS_AT_ONCE));
+        let (offered, waiting) = (Vec::new(), VecDeque::new());
+        Second {
+            tier,
+            recalling,
+            keeping,
+            memory,
+            offered,
+            waiting,
+            writing: 0,
+            write_max,
+            held: 0,
+            held_max,
+            returned,
+        }
     }
 
     /// Frames that are held for the disk.
@@ -166,7 +222,8 @@ impl Second {
         self.held
     }
 
-    /// Has those blocks of a fetch brought that lie here. Returns them.
+    /// Has those blocks of a fetch brought that lie here. Returns them, and in how many parts they
+    /// come.
     pub fn recall(
         &mut self,
         fetch: FetchId,
@@ -174,18 +231,25 @@ impl Second {
         (device, object): (DeviceId, ObjectKey),
         first: u64,
         frames: &[u32],
-    ) -> Vec<Found> {
+    ) -> (Vec<Found>, usize) {
         let found = self.tier.recall(usize::from(device.0), object, first, frames.len());
         if found.len() < frames.len() {
             let look = self.tier.look();
             self.look(look);
         }
-        if !found.is_empty() {
+        let runs = runs(&found, |one, next| one.slot + 1 == next.slot);
+        let parts = runs.chunks(runs.len().div_ceil(RECALLS_AT_ONCE).max(1));
+        let count = parts.len();
+        let whole = Whole { blocks: found.len(), left: AtomicUsize::new(count), begun: OnceLock::new() };
+        let whole = Arc::new(whole);
+        for part in parts {
+            let found = found[part[0].start..part[part.len() - 1].end].to_vec();
             let frames = found.iter().map(|it| frames[it.at]).collect();
             let (memory, file) = (Arc::clone(&self.memory), Arc::clone(&self.tier.file));
-            self.recalling.add(Task::Recall(Recall { fetch, found: found.clone(), frames, memory, file }), class);
+            let whole = Arc::clone(&whole);
+            self.recalling.add(Task::Recall(Recall { fetch, found, whole, frames, memory, file }), class);
         }
-        found
+        (found, count)
     }
 
     fn look(&self, first: Option<u32>) {
@@ -209,8 +273,10 @@ impl Second {
     }
 
     /// These frames were filled from the disk. Returns the blocks for which that went wrong.
-    pub fn recalled(&mut self, Recall { found, frames, .. }: &Recall, good: &[bool], took: Duration) -> Vec<usize> {
-        self.tier.recalled(found, good, took);
+    pub fn recalled(&mut self, recall: &Recall, good: &[bool], took: Option<Duration>) -> Vec<usize> {
+        let Recall { found, frames, whole, .. } = recall;
+        took.into_iter().for_each(|took| self.tier.pace.disk.took(whole.blocks, took));
+        self.tier.recalled(found, good);
         frames.iter().for_each(|&frame| self.returned[frame as usize] = true);
         found.iter().zip(good).filter(|(_, good)| !**good).map(|(it, _)| it.at).collect()
     }
@@ -243,22 +309,52 @@ impl Second {
         Offered { frame, key, is_used_again, is_read, .. }: Offered,
         standing: Standing,
     ) -> Option<u32> {
-        let is_worth_it = is_used_again || is_read && self.tier.has_free_room() || standing.is_to_come();
-        let slot = is_worth_it.then(|| self.tier.keep()).flatten();
-        let Some(slot) = slot else {
-            self.tier.forgo(key);
-            self.held -= 1;
-            return Some(frame);
-        };
-        let (memory, file) = (Arc::clone(&self.memory), Arc::clone(&self.tier.file));
-        self.keeping.add(Task::Keep(Keep { slot, frame, key, memory, file }), Class::Hinted);
-        None
+        let held = Held { frame, key };
+        if is_used_again || is_read && self.tier.has_free_room(self.waiting.len()) || standing.is_to_come() {
+            self.waiting.push_back(held);
+            return None;
+        }
+        Some(self.forgo(held))
     }
 
-    /// A frame was written, or not.
-    pub fn kept(&mut self, slot: u32, written: std::io::Result<Entry>) {
+    /// It is not written. Its frame, to be let go of.
+    fn forgo(&mut self, Held { frame, key }: Held) -> u32 {
+        self.tier.forgo(key);
         self.held -= 1;
-        self.tier.kept(slot, written);
+        frame
+    }
+
+    /// Has written what waits for that, as much as is done at once. The frames to let go of, of
+    /// what has no place.
+    pub fn begin_keeping(&mut self) -> Vec<u32> {
+        let mut not_kept = Vec::new();
+        while self.writing < KEEPS_AT_ONCE && !self.waiting.is_empty() {
+            let count = self.write_max.min(self.waiting.len());
+            let mut batch: Vec<Held> = self.waiting.drain(..count).collect();
+            // So that what lies side by side in an object does so here, and is read as one.
+            batch.sort_unstable_by_key(|it| (it.key.object.0, it.key.block));
+            let mut kept = Vec::new();
+            for held in batch {
+                match self.tier.keep() {
+                    Some(slot) => kept.push((slot, held)),
+                    None => not_kept.push(self.forgo(held)),
+                }
+            }
+            for run in kept.chunk_by(|one, next| one.0 + 1 == next.0) {
+                let (memory, file) = (Arc::clone(&self.memory), Arc::clone(&self.tier.file));
+                let (first, held) = (run[0].0, run.iter().map(|it| it.1).collect());
+                self.keeping.add(Task::Keep(Keep { first, held, memory, file }), Class::Hinted);
+                self.writing += 1;
+            }
+        }
+        not_kept
+    }
+
+    /// Frames were written, or not.
+    pub fn kept(&mut self, keep: &Keep, written: std::io::Result<Vec<Entry>>) {
+        self.writing -= 1;
+        self.held -= keep.held.len();
+        self.tier.kept(keep.slots(), written);
     }
 }
 
@@ -290,12 +386,59 @@ mod tests {
         }
     }
 
-    /// Reads each block in turn, and looks at what came.
-    fn read_all(pool: &Pool, file: FileId) {
-        let (who, mut buffer) = (Who { reader: ReaderId(0), disclosed: false }, [0; BLOCK]);
-        for block in 0..BLOCKS {
-            pool.read(who, file, block * BLOCK as u64, &mut buffer).unwrap();
-            assert!(buffer == [block as u8; BLOCK], "block {block}");
+    /// A pool with some frames and a disk of some slots, over an object of some blocks.
+    struct Tried {
+        pool: Arc<Pool>,
+        file: FileId,
+        disk: Arc<SlotFile>,
+        path: std::path::PathBuf,
+    }
+
+    impl Drop for Tried {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    impl Tried {
+        fn new(name: &str, frames: usize, slots: u64) -> Self {
+            let path = std::env::temp_dir().join(format!("foresee-{name}-{}", std::process::id()));
+            let layout = Layout::new(slots * (BLOCK as u64 + 40) + 8192, BLOCK as u64);
+            let tier = Tier::open(&path, layout, frames).unwrap();
+            let disk = Arc::clone(&tier.file);
+            let bytes = Bytes::default();
+            bytes.put("a", (0..BLOCKS).flat_map(|block| [block as u8; BLOCK]).collect::<Vec<u8>>());
+            let stores: Vec<(String, Arc<dyn Store>)> = vec![("test".to_owned(), Arc::new(Lasting(bytes)))];
+            let config = Config::new((frames - held_max(frames)) as u64, "lru".parse().unwrap());
+            let pool = Pool::new(Memory::new(frames, BLOCK).unwrap(), &config, stores, Some(tier), None).unwrap();
+            let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+            let file = pool.opened(StoreId(0), "a", &opened).unwrap();
+            Tried { pool, file, disk, path }
+        }
+
+        /// Reads some blocks at once, and looks at what came.
+        fn read(&self, first: u64, blocks: usize) {
+            let (who, mut buffer) = (Who { reader: ReaderId(0), disclosed: false }, vec![0; blocks * BLOCK]);
+            self.pool.read(who, self.file, first * BLOCK as u64, &mut buffer).unwrap();
+            for (block, bytes) in (first..).zip(buffer.chunks(BLOCK)) {
+                assert!(bytes == [block as u8; BLOCK], "block {block}");
+            }
+        }
+
+        /// Reads each block in turn.
+        fn read_all(&self) {
+            (0..BLOCKS).for_each(|block| self.read(block, 1));
+        }
+
+        fn statistics(&self) -> crate::DiskStatistics {
+            self.pool.session().host().second().unwrap().tier.statistics()
+        }
+
+        /// Waits until all is written that waits for it.
+        fn settle(&self) {
+            while self.pool.session().host().second().unwrap().held() > 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 
@@ -303,29 +446,47 @@ mod tests {
     fn a_disk_that_is_slower_than_the_store_is_asked_each_64th_time() {
         const PROBE: u64 = 64;
         const LEARNED: u64 = 32;
-        let path = std::env::temp_dir().join(format!("foresee-slow-disk-{}", std::process::id()));
-        let layout = Layout::new(200 * (BLOCK as u64 + 40) + 8192, BLOCK as u64);
-        let (memory, frames) = (Memory::new(16, BLOCK).unwrap(), 16);
-        let tier = Tier::open(&path, layout, frames).unwrap();
-        let disk = Arc::clone(&tier.file);
-        let bytes = Bytes::default();
-        bytes.put("a", (0..BLOCKS).flat_map(|block| [block as u8; BLOCK]).collect::<Vec<u8>>());
-        let stores: Vec<(String, Arc<dyn Store>)> = vec![("test".to_owned(), Arc::new(Lasting(bytes)))];
-        let config = Config::new((frames - held_max(frames)) as u64, "lru".parse().unwrap());
-        let pool = Pool::new(memory, &config, stores, Some(tier), None).unwrap();
-        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
-        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
-        let disk_of = |pool: &Pool| pool.session().host().second().unwrap().tier.statistics();
-        while disk_of(&pool).blocks_used < BLOCKS as usize - 16 {
-            read_all(&pool, file);
+        let tried = Tried::new("slow-disk", 16, 200);
+        while tried.statistics().blocks_used < BLOCKS as usize - 16 {
+            tried.read_all();
             thread::sleep(Duration::from_millis(1));
         }
-        *disk.late.lock().unwrap() = Duration::from_millis(20);
-        let before = disk_of(&pool).bytes_read;
-        (0..20).for_each(|_| read_all(&pool, file));
-        let asked = (disk_of(&pool).bytes_read - before) / BLOCK as u64;
-        fs::remove_file(&path).unwrap();
+        *tried.disk.late.lock().unwrap() = Duration::from_millis(20);
+        let before = tried.statistics().bytes_read;
+        (0..20).for_each(|_| tried.read_all());
+        let asked = (tried.statistics().bytes_read - before) / BLOCK as u64;
         assert!(asked > 0, "it may be quicker again");
         assert!(asked <= LEARNED + 20 * BLOCKS / PROBE, "{asked} of {} misses", 20 * BLOCKS);
+    }
+
+    #[test]
+    fn what_is_given_up_at_once_is_written_at_once() {
+        let tried = Tried::new("together", 64, 200);
+        // Of 64 frames four are there for what is written, so that two writes of two are begun.
+        for first in (0..BLOCKS).step_by(4) {
+            tried.read(first, 4);
+            tried.settle();
+        }
+        let writes = tried.disk.writes.lock().unwrap().clone();
+        assert_eq!(writes.iter().sum::<usize>(), 40, "{writes:?}");
+        assert!(writes.iter().all(|&blocks| blocks == 2), "{writes:?}");
+        tried.read(0, 4);
+        assert_eq!(tried.statistics().bytes_read, 4 * BLOCK as u64);
+    }
+
+    #[test]
+    fn what_is_asked_of_the_disk_and_lies_scattered_is_read_side_by_side() {
+        const AT_ONCE: u64 = 8;
+        const LATE: Duration = Duration::from_millis(100);
+        let tried = Tried::new("scattered", 16, 200);
+        for block in (0..BLOCKS).step_by(2).chain((1..BLOCKS).step_by(2)) {
+            tried.read(block, 1);
+            tried.settle();
+        }
+        *tried.disk.late.lock().unwrap() = LATE;
+        let (begun, before) = (Instant::now(), tried.statistics().bytes_read);
+        tried.read(0, AT_ONCE as usize);
+        assert_eq!((tried.statistics().bytes_read - before) / BLOCK as u64, AT_ONCE);
+        assert!(begun.elapsed() < LATE * AT_ONCE as u32 / 2, "one after the other: {:?}", begun.elapsed());
     }
 }

@@ -145,6 +145,7 @@ impl Drop for Session<'_> {
                 self.host().judge(it, standing);
             }
         }
+        self.host().begin_keeping();
         self.host().hand_over_demanded();
         let given_up = self.manager().statistics().evictions;
         self.pool.posts.gave_up(given_up);

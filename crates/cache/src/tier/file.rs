@@ -26,6 +26,9 @@ pub struct SlotFile {
     /// What a test's disk takes longer for each read.
     #[cfg(test)]
     pub late: std::sync::Mutex<Duration>,
+    /// Slots of each write, for a test.
+    #[cfg(test)]
+    pub writes: std::sync::Mutex<Vec<usize>>,
 }
 
 impl SlotFile {
@@ -78,6 +81,8 @@ impl SlotFile {
             layout,
             #[cfg(test)]
             late: std::sync::Mutex::default(),
+            #[cfg(test)]
+            writes: std::sync::Mutex::default(),
         };
         Ok((opened, entries, is_ours))
     }
@@ -104,7 +109,10 @@ impl SlotFile {
     /// Reads slots that lie in a row. Each piece is one slot's. Returns whether all of it came.
     pub fn read(&self, first: u32, pieces: &mut [IoSliceMut<'_>]) -> io::Result<bool> {
         #[cfg(test)]
-        thread::sleep(*self.late.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        {
+            let late = *self.late.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            thread::sleep(late);
+        }
         let wanted: usize = pieces.iter().map(|piece| piece.len()).sum();
         // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write.
         let call = |file: &File, at| unsafe {
@@ -113,20 +121,27 @@ impl SlotFile {
         self.past_the_cache_or_through_it(first, call).map(|came| came == wanted)
     }
 
-    /// Writes the bytes of a slot, then its entry.
+    /// Writes the bytes of slots that lie in a row, then their entries. Each piece is one slot's.
     ///
     /// # Errors
-    /// If the disk does not take them: anything may lie in the slot then.
-    pub fn write(&self, slot: u32, key: Key, bytes: &[u8]) -> io::Result<Entry> {
-        let piece = IoSlice::new(bytes);
+    /// If the disk does not take them: anything may lie in the slots then.
+    pub fn write(&self, first: u32, blocks: &[(Key, &[u8])]) -> io::Result<Vec<Entry>> {
+        #[cfg(test)]
+        self.writes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(blocks.len());
+        let pieces: Vec<IoSlice<'_>> = blocks.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
         // SAFETY: an `IoSlice` is an `iovec`, whose memory is only read.
-        let call = |file: &File, at| unsafe { libc::pwritev(file.as_raw_fd(), (&raw const piece).cast(), 1, at) };
-        if self.past_the_cache_or_through_it(slot, call)? != bytes.len() {
+        let call = |file: &File, at| unsafe {
+            libc::pwritev(file.as_raw_fd(), pieces.as_ptr().cast(), pieces.len() as libc::c_int, at)
+        };
+        let wanted: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if self.past_the_cache_or_through_it(first, call)? != wanted {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        let entry = Entry { key, checksum: key.checksum(bytes) };
-        self.file.write_all_at(&entry.encoded(), self.layout.entry_at(slot))?;
-        Ok(entry)
+        let entry = |&(key, bytes): &(Key, &[u8])| Entry { key, checksum: key.checksum(bytes) };
+        let entries: Vec<Entry> = blocks.iter().map(entry).collect();
+        let encoded: Vec<u8> = entries.iter().flat_map(Entry::encoded).collect();
+        self.file.write_all_at(&encoded, self.layout.entry_at(first))?;
+        Ok(entries)
     }
 
     fn past_the_cache_or_through_it(

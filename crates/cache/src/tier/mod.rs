@@ -20,9 +20,10 @@ mod pace;
 mod wear;
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use caution::Caution;
 use ghosts::Ghosts;
@@ -118,8 +119,7 @@ impl Tier {
     }
 
     /// They were read: whether each of them was what it should be.
-    pub fn recalled(&mut self, found: &[Found], good: &[bool], took: Duration) {
-        self.pace.disk.took(found.len(), took);
+    pub fn recalled(&mut self, found: &[Found], good: &[bool]) {
         for (it, &good) in found.iter().zip(good) {
             self.index.end(it.slot);
             if good {
@@ -171,14 +171,14 @@ impl Tier {
         self.index.find(key).is_some()
     }
 
-    /// Whether there is room that nothing was written to yet: then whatever memory gives up may
-    /// have it.
-    pub fn has_free_room(&self) -> bool {
-        self.wear.is_free()
+    /// Whether there is room that nothing was written to yet, beyond so many blocks: then whatever
+    /// memory gives up may have it.
+    pub fn has_free_room(&self, beyond: usize) -> bool {
+        self.wear.free() > beyond as u64
     }
 
-    /// Memory gives a block up that is to be kept. The slot to write it to, unless that is not
-    /// worth it; [`Tier::kept`] follows.
+    /// A block is to be kept. The slot to write it to, unless that is not worth it;
+    /// [`Tier::kept`] follows.
     pub fn keep(&mut self) -> Option<u32> {
         if self.guest.is_some() || !self.writing.may_try() || !self.wear.pay() {
             return None;
@@ -196,18 +196,18 @@ impl Tier {
         self.ghosts.add(key.short());
     }
 
-    /// A slot was written, or not.
-    pub fn kept(&mut self, slot: u32, written: io::Result<Entry>) {
-        self.index.end(slot);
+    /// Slots that lie in a row were written, or not.
+    pub fn kept(&mut self, slots: Range<u32>, written: io::Result<Vec<Entry>>) {
+        slots.clone().for_each(|slot| self.index.end(slot));
         match written {
-            Ok(entry) => {
+            Ok(entries) => {
                 self.writing.went_well();
-                self.statistics.bytes_written += self.slot_bytes;
-                self.index.put(slot, entry);
+                self.statistics.bytes_written += self.slot_bytes * entries.len() as u64;
+                slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry));
             }
             Err(_) => {
                 self.writing.failed();
-                self.statistics.failed_writes += 1;
+                self.statistics.failed_writes += slots.len() as u64;
             }
         }
     }

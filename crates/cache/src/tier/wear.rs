@@ -41,9 +41,9 @@ impl Wear {
         self.earn(blocks);
     }
 
-    /// Whether to write is free: the disk has not been filled once.
-    pub fn is_free(&self) -> bool {
-        self.free > 0
+    /// How many blocks may be written for nothing: the disk has not been filled once.
+    pub fn free(&self) -> u64 {
+        self.free
     }
 
     /// Whether a block may be written; then it is paid for.
