@@ -70,10 +70,10 @@ impl Patience {
             let reader = self.reader(sequence);
             reader.by = Some(access.reader);
             reader.reads += 1;
-            reader.pace.stalled();
+            reader.pace.stalled(access.now);
         } else {
             let of_it = self.readers.iter_mut().filter(|reader| reader.by == Some(access.reader));
-            of_it.for_each(|reader| reader.pace.stalled());
+            of_it.for_each(|reader| reader.pace.stalled(access.now));
         }
     }
 
