@@ -385,7 +385,7 @@ impl Sequence {
         let reader = self.reader_at(position);
         // Where what is read is often left out, it is not what is disclosed of a much later read, which is
         // still to come.
-        if matches!(reader, Reader::Far) && !self.window.is_flawless() {
+        if matches!(reader, Reader::Far) {
             return 0;
         }
         let Some(entry) = self.entry_mut(position) else { return 0 };
