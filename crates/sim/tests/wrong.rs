@@ -42,3 +42,29 @@ fn runs_go_on_over_what_is_disclosed() {
         assert!(wrong <= 3 * nothing, "{pages} pages: {wrong} of {nothing}");
     }
 }
+
+/// What is left out of one pass of a loop is disclosed for the next one. It costs its readers one
+/// wait, and is not left out of all passes for that.
+#[test]
+fn a_hole_makes_no_other() {
+    const WRONG: u64 = 1;
+    for pages in [200, 500, 900] {
+        let on_link = |percent| {
+            let disclose = Some(Disclosure::recorded(percent, 64));
+            elapsed_ns("servers=64,latency_us=5000,mb_per_s=1000", pages, disclose)
+        };
+        let (wrong, right) = (on_link(WRONG as _), on_link(0));
+        let waits = BLOCKS * PASSES * WRONG / 100 * 5_000_000;
+        assert!(wrong <= right + waits, "{pages} pages: {wrong}, {right} without");
+    }
+}
+
+/// Of a fifth that is wrong, what lies far beyond the next holes is not brought in place of what
+/// the loop's next pass finds here.
+#[test]
+fn what_is_waited_for_in_any_case_is_not_brought_long_before() {
+    for pages in [500, 900] {
+        let (wrong, nothing) = wrong_and_nothing("servers=64,latency_us=5000,mb_per_s=1000", pages);
+        assert!(wrong <= nothing + nothing / 4, "{pages} pages: {wrong} of {nothing}");
+    }
+}

@@ -16,6 +16,8 @@ const HALVED_AFTER: f64 = 4096.0;
 pub struct Pace {
     /// The time of the last reads, and how many there were at that time.
     last: Option<(Time, u32)>,
+    /// When the last read began that had to wait; when it was over is not known.
+    stalled: Option<Time>,
     /// Nanoseconds, and reads they were spent on.
     spent: (f64, f64),
 }
@@ -23,8 +25,12 @@ pub struct Pace {
 impl Pace {
     /// A read that found its block here. A read of many blocks comes as many reads at one time, and
     /// the reader goes to work on all of them. Where it waited nevertheless, the time since the
-    /// last one says nothing of it.
+    /// last one says nothing of it; and where other blocks of the same read are waited for, `now`
+    /// is not when its work began.
     pub fn hit(&mut self, now: Time, waited: bool) {
+        if !waited && self.stalled == Some(now) {
+            return;
+        }
         match &mut self.last {
             Some((last, reads)) if *last == now => *reads += 1,
             Some((last, reads)) => {
@@ -39,9 +45,10 @@ impl Pace {
         }
     }
 
-    /// A read that had to wait: the time since the last one says nothing of the reader.
-    pub fn stalled(&mut self) {
+    /// A read that has to wait from now on: the time since the last one says nothing of the reader.
+    pub fn stalled(&mut self, now: Time) {
         self.last = None;
+        self.stalled = Some(now);
     }
 
     /// Nanoseconds from one read to the next, without waiting; None if that was not seen yet.
@@ -60,13 +67,24 @@ mod tests {
         pace.hit(Time(1000), false);
         assert_eq!(pace.between_ns(), None);
         pace.hit(Time(1500), false);
-        pace.stalled();
+        pace.stalled(Time(2500));
         pace.hit(Time(9_000_000), false);
         pace.hit(Time(9_000_500), false);
         pace.hit(Time(19_000_500), true);
         assert!(pace.between_ns().is_some_and(|ns| (ns - 500.0).abs() < 0.001));
         (1..50_000).for_each(|at| pace.hit(Time(19_000_500 + at * 900), false));
         assert!(pace.between_ns().is_some_and(|ns| (ns - 900.0).abs() < 10.0));
+    }
+
+    #[test]
+    fn a_read_that_waits_for_its_first_block_did_not_think_until_the_next() {
+        let mut pace = Pace::default();
+        for read in 0..100 {
+            let now = Time(read * 20_000_000);
+            pace.stalled(now);
+            (1..4).for_each(|_| pace.hit(now, false));
+        }
+        assert_eq!(pace.between_ns(), None);
     }
 
     #[test]

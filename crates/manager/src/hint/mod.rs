@@ -12,14 +12,16 @@
 //!
 //! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read
 //! of what is disclosed at position i consumes everything up to i if i lies within
-//! [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that one entry alone. (Unbounded jumps
-//! made one early read skip most of a sequence: 0.95 s became 23 s.) As many such reads
-//! in order, with none near the cursor between them, say that the reader is out there: the cursor
+//! [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that one entry alone if the sequence is
+//! fully trusted, and nothing if it is not: what a recorded loop left out in one pass is disclosed
+//! for the next one. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became
+//! 23 s.) As many such reads in order, with none near the cursor between them, say that the reader is out there: the cursor
 //! follows. Inside one entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for
 //! fetching moves nothing: programs read the end of an archive first, and then all of it.
 //!
 //! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the
-//! cursor where the hindmost of them is, and one for names, one for blocks (`lane`).
+//! cursor where the hindmost of them is, and one for names, one for blocks (`lane`). What lies
+//! beyond the foremost is as near as he is to it: what is open behind him is left out, or others'.
 //!
 //! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes
 //! over anything: each read consumes its entry alone, wherever that is. The reader of what is

@@ -27,6 +27,9 @@ fn lanes(source: Source) -> Vec<Lane> {
     (0..count).map(|_| Lane::new(together)).collect()
 }
 
+/// The lane of blocks.
+const BLOCKS: usize = 0;
+
 /// So many entries behind the cursor say what is passed over; before that, what lies before the
 /// foremost reader and was not read does.
 const DECIDED_MIN: u64 = JUMP_ENTRIES_MAX;
@@ -67,6 +70,9 @@ pub(crate) struct Sequence {
     far: u64,
     far_run: u64,
     pub window: Window,
+    /// Where the foremost of several who read together is, and how many blocks before that are
+    /// open: left out, or for those behind to read.
+    foremost: (u64, u64),
     /// Blocks between the cursor and each entry.
     distance: Distance,
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken
@@ -98,6 +104,7 @@ impl Sequence {
             far: 0,
             far_run: 0,
             window: Window::new(source, trust),
+            foremost: (0, 0),
             distance: Distance::default(),
             sized: (0, 0),
             repeat: None,
@@ -383,9 +390,10 @@ impl Sequence {
         let known = files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
         let reader = self.reader_at(position);
-        // Where what is read is often left out, it is not what is disclosed of a much later read, which is
-        // still to come.
-        if matches!(reader, Reader::Far) && !self.window.is_flawless() {
+        // What a recording left out is most often disclosed once more far ahead, of a later read of the same
+        // block, and is still to come: to take it for that one leaves it out there as well, and so on. So it
+        // stays open, and shows in its turn.
+        if matches!(reader, Reader::Far) && !self.window.is_true() {
             return 0;
         }
         let Some(entry) = self.entry_mut(position) else { return 0 };
@@ -448,13 +456,20 @@ impl Sequence {
         }
         if let Reader::At { lane, cursor } = reader {
             self.pass_to(id, lane, cursor, files, passed);
-            let foremost = self.lanes[lane].foremost().filter(|_| self.base < DECIDED_MIN);
-            self.window.left_out(foremost.map_or(0, |foremost| self.open_before(foremost)));
+            self.note_foremost(lane);
         }
         if complete {
             self.close(position);
         }
         self.trim();
+    }
+
+    /// Some reader of this lane has gone on.
+    fn note_foremost(&mut self, lane: usize) {
+        let foremost = self.lanes[lane].foremost().filter(|_| lane == BLOCKS && self.source.is_read_together());
+        self.foremost = foremost.map_or((0, 0), |foremost| (foremost, self.open_before(foremost)));
+        let is_decided = self.base >= DECIDED_MIN;
+        self.window.left_out(if is_decided { 0 } else { self.foremost.1 });
     }
 
     /// Forgets what is disclosed; the confidence stays. Its pages are settled before.
@@ -467,6 +482,7 @@ impl Sequence {
         self.distance = Distance::default();
         self.window.clear();
         self.lanes = lanes(self.source);
+        self.foremost = (0, 0);
         (self.awaiting, self.far_run) = (0, 0);
         cleared
     }
@@ -571,12 +587,20 @@ impl Sequence {
         }
     }
 
-    /// Blocks that the reader has yet to read before it comes to what is disclosed at `position`,
-    /// `into` blocks from its start; None if the cursor has passed it.
+    /// Blocks that a reader has yet to read before it comes to what is disclosed at `position`,
+    /// `into` blocks from its start; None if the cursor has passed it. Of several who read together
+    /// that is the nearest of those behind which it lies: the foremost leaves to others what they
+    /// have not read, and to nobody what is wrong.
     pub fn distance(&self, position: u64, into: u64) -> Option<u64> {
         let entry = self.entry(position).filter(|entry| !entry.done)?;
         let into = into.checked_sub(u64::from(entry.read))?;
-        Some(self.open_before(position) + into)
+        Some(self.from_reader(position, self.open_before(position)) + into)
+    }
+
+    /// Blocks from a reader to this position, of so many from the cursor.
+    fn from_reader(&self, position: u64, blocks: u64) -> u64 {
+        let (foremost, before_it) = self.foremost;
+        if position > foremost { blocks.saturating_sub(before_it) } else { blocks }
     }
 
     /// Blocks disclosed before a position that are neither read nor passed over.
@@ -590,8 +614,9 @@ impl Sequence {
     /// references it is read, of which the next one is number 1.
     pub fn unissued<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
         let mut before = 0;
-        self.entries.iter().filter(|entry| !entry.done).flat_map(move |entry| {
-            let begins = before;
+        let open = (self.base..).zip(&self.entries).filter(|(_, entry)| !entry.done);
+        open.flat_map(move |(position, entry)| {
+            let begins = self.from_reader(position, before);
             before += u64::from(entry.ahead);
             let (first, count) = entry.span(files.of(entry.file)).unwrap_or((0, 0));
             let (file, read) = (entry.file, u64::from(entry.read));
@@ -631,5 +656,30 @@ impl Sequence {
     fn names_out(&self) -> u64 {
         let out = |entry: &&Entry| entry.want == Want::Name && entry.issued > 0 && !entry.done;
         self.entries.iter().filter(out).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Home;
+
+    const FILE: FileId = FileId(0);
+
+    #[test]
+    fn what_the_foremost_left_out_is_not_before_what_he_reads_next() {
+        let mut files = Files::default();
+        files.set(FILE, Known::Here { home: Home::default(), blocks: 200 });
+        let (mut sequence, mut orders) = (Sequence::new(Source::Profile, Trust::Full), 0);
+        for first in 0..100 {
+            sequence.disclose(FILE, Want::Range { first, count: 1 }, &mut orders, files.of(FILE));
+        }
+        for index in (1..50).step_by(2) {
+            sequence.read(0, Block { file: FILE, index }, 1, &files, &mut Vec::new());
+        }
+        let until = |block: u64| sequence.unissued(&files).find(|(_, it)| it.index == block).map(|(until, _)| until);
+        assert_eq!((until(0), until(48), until(49)), (Some(1), Some(25), None), "who is behind reads it");
+        assert_eq!((until(50), until(99)), (Some(1), Some(50)), "25 are left out before");
+        assert_eq!((sequence.distance(48, 0), sequence.distance(50, 0)), (Some(24), Some(0)));
     }
 }

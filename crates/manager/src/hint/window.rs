@@ -131,6 +131,11 @@ impl Window {
         is_known && self.is_hardly_wrong()
     }
 
+    /// Whether it is fully trusted, and nothing speaks against that.
+    pub fn is_true(&self) -> bool {
+        self.blocks.is_unbounded() && self.is_hardly_wrong()
+    }
+
     fn growth(&self) -> u64 {
         if self.is_hardly_wrong() { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH }
     }

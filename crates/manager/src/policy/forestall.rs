@@ -68,6 +68,7 @@ impl Forestall {
     /// Whether a stall is ahead on a device for who reads a sequence.
     pub fn is_stall_ahead(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
         let fetches = |access| Arrivals { first_ns: 0.0, each_ns: self.margin * access, at_once: self.servers };
-        self.patience.is_stall_ahead(sequence, device, context.access_ns(device).map(fetches), context)
+        let between = self.patience.between_ns(sequence);
+        self.patience.is_stall_ahead(sequence, device, between, context.access_ns(device).map(fetches), context)
     }
 }

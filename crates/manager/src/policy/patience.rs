@@ -39,7 +39,9 @@ pub(super) struct Patience {
 /// Who reads what a sequence disclosed.
 #[derive(Default)]
 struct Reader {
+    /// Without waiting, and with the waits for what it read and did not disclose.
     pace: Pace,
+    progress: Pace,
     /// Who read last of it.
     by: Option<ReaderId>,
     /// Disclosed reads so far.
@@ -64,16 +66,17 @@ impl Patience {
         &mut self.readers[at]
     }
 
-    /// A read has to wait. If nobody disclosed it, its reader does not think meanwhile either.
+    /// A read has to wait. If nobody disclosed it, its reader does not think meanwhile either, but
+    /// gets on no faster for that.
     fn stalled(&mut self, access: &Access) {
         if let Some(sequence) = access.hinted {
             let reader = self.reader(sequence);
             reader.by = Some(access.reader);
             reader.reads += 1;
-            reader.pace.stalled();
+            [&mut reader.pace, &mut reader.progress].into_iter().for_each(|pace| pace.stalled(access.now));
         } else {
             let of_it = self.readers.iter_mut().filter(|reader| reader.by == Some(access.reader));
-            of_it.for_each(|reader| reader.pace.stalled());
+            of_it.for_each(|reader| reader.pace.stalled(access.now));
         }
     }
 
@@ -83,10 +86,11 @@ impl Patience {
             let reader = self.reader(sequence);
             reader.by = Some(access.reader);
             reader.reads += 1;
-            match access.demand {
-                Demand::Timed { over, waited } => reader.pace.hit(over, waited),
-                _ => reader.pace.hit(access.now, false),
-            }
+            let (over, waited) = match access.demand {
+                Demand::Timed { over, waited } => (over, waited),
+                _ => (access.now, false),
+            };
+            [&mut reader.pace, &mut reader.progress].into_iter().for_each(|pace| pace.hit(over, waited));
         }
     }
 
@@ -108,16 +112,23 @@ impl Patience {
         self.readers.get(usize::from(sequence))?.pace.between_ns()
     }
 
-    /// Whether a stall is ahead on a device for who reads a sequence. Where times are not known
-    /// yet, one is.
+    /// The same with the waits for what was read in between and not disclosed: no fetch in time
+    /// spares those.
+    pub fn progress_ns(&self, sequence: u16) -> Option<f64> {
+        self.readers.get(usize::from(sequence))?.progress.between_ns()
+    }
+
+    /// Whether a stall is ahead on a device for who reads a sequence, so many nanoseconds from read
+    /// to read. Where times are not known yet, one is.
     pub fn is_stall_ahead(
         &self,
         sequence: u16,
         device: DeviceId,
+        between_ns: Option<f64>,
         arrivals: Option<Arrivals>,
         context: &Context<'_>,
     ) -> bool {
-        let (Some(between), Some(arrivals)) = (self.between_ns(sequence), arrivals) else { return true };
+        let (Some(between), Some(arrivals)) = (between_ns, arrivals) else { return true };
         let reader = &self.readers[usize::from(sequence)];
         let disclosures = context.disclosures();
         let is_safe = |safe: &Safe| reader.reads < safe.until_reads && safe.disclosures == disclosures;

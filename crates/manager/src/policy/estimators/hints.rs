@@ -112,8 +112,8 @@ impl Hints {
     }
 
     /// A disclosed read had to wait.
-    pub fn stalled(&mut self, sequence: u16) {
-        self.pace(sequence).stalled();
+    pub fn stalled(&mut self, sequence: u16, access: &Access) {
+        self.pace(sequence).stalled(access.now);
     }
 
     /// The share of references that a stream's values speak for, times how far it is to be

@@ -18,7 +18,9 @@
 //! what does not press, and what is disclosed by who read nothing of it yet:
 //!                        goes where no page that is of use makes room for it
 //! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs);
-//! what was wrong before: holds no page that was read: another policy decides, as if nothing were disclosed
+//! what was wrong before: its reader waits for what is left out, whatever is fetched: of a stall ahead, tau has these
+//!                        waits in it, and 4 stands for 1.1;
+//!                        it holds no page that was read: another policy decides, as if nothing were disclosed
 //! ```
 //!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
@@ -45,6 +47,10 @@ use crate::policy::{Ahead, Candidate, Context, Need, Worth};
 /// costs little.
 const MARGIN: f64 = 1.1;
 
+/// The same where part of tau are waits for what is left out, which come by chance: four are to be
+/// expected while a fetch is under way, so that none at all comes in two of a hundred times (e^-4).
+const MARGIN_OF_WAITS: f64 = 4.0;
+
 /// Pages of which a use is disclosed, and those it was disclosed of.
 #[derive(Default)]
 pub struct Told {
@@ -67,6 +73,17 @@ impl Told {
     /// What is disclosed of a page that it owns is no longer what it was.
     pub fn renew(&mut self, page: Page, prices: &Prices, context: &Context<'_>) {
         self.pages.renew(page, &value(&self.patience, prices, context), context);
+    }
+
+    /// Whether a fetch must begin now.
+    fn is_stall_ahead(&self, sequence: u16, device: DeviceId, prices: &Prices, context: &Context<'_>) -> bool {
+        let (between, margin) = match context.is_hardly_wrong(sequence) {
+            true => (self.patience.between_ns(sequence), MARGIN),
+            false => (self.patience.progress_ns(sequence), MARGIN_OF_WAITS),
+        };
+        let each_ns = margin * prices.each_ns(device, context);
+        let times = |access| Arrivals { first_ns: margin * access, each_ns, at_once: 1.0 };
+        self.patience.is_stall_ahead(sequence, device, between, context.access_ns(device).map(times), context)
     }
 
     /// A sequence is no more; what it alone disclosed goes first.
@@ -158,16 +175,12 @@ impl Estimator<Prices> for Told {
         let ledger = context.ledger();
         let is_pressing = joins
             || ledger.used < ledger.capacity
-            || !context.is_pipe_full(device) && {
-                let times = |access| Arrivals {
-                    first_ns: MARGIN * access,
-                    each_ns: MARGIN * prices.each_ns(device, context),
-                    at_once: 1.0,
-                };
-                self.patience.is_stall_ahead(sequence, device, context.access_ns(device).map(times), context)
-            };
+            || !context.is_pipe_full(device) && self.is_stall_ahead(sequence, device, prices, context);
         let worth = worth(&self.patience, prices, sequence, device, references, 0.0, context);
-        let value = if is_pressing && prices.is_reading(sequence) { worth } else { f64::MIN_POSITIVE };
+        // Of what a hint brings back before it is missed, a kept page's price knows nothing: it is of use, though the
+        // price be nought, where what is told does not see to all that is read.
+        let spare = if context.is_hardly_wrong(sequence) { f64::MIN_POSITIVE } else { 0.0 };
+        let value = if is_pressing && prices.is_reading(sequence) { worth } else { spare };
         Some(Worth { rank: value, value })
     }
 }

@@ -207,7 +207,7 @@ impl Policy for Tip2 {
         self.fit(context);
         match access {
             Some(access) => {
-                access.hinted.into_iter().for_each(|sequence| self.hints.stalled(sequence));
+                access.hinted.into_iter().for_each(|sequence| self.hints.stalled(sequence, access));
                 self.referenced_as(page, access.hinted, context);
             }
             None => match self.hints.main_use(page, &self.desk, context) {
