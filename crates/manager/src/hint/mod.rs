@@ -13,7 +13,7 @@
 //! `base` is the cursor: all before it was read or passed over. The reader's reads move it: a read
 //! of what is disclosed at position i consumes everything up to i if i lies within
 //! [`JUMP_ENTRIES_MAX`] of the cursor; beyond, it consumes that one entry alone if the sequence is
-//! fully trusted, and nothing if it is not: what a recorded loop left out in one pass is disclosed
+//! fully trusted and was hardly wrong so far, and nothing if not: what a recorded loop left out in one pass is disclosed
 //! for the next one. (Unbounded jumps made one early read skip most of a sequence: 0.95 s became
 //! 23 s.) As many such reads in order, with none near the cursor between them, say that the reader is out there: the cursor
 //! follows. Inside one entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for
@@ -401,10 +401,15 @@ impl Hints {
     }
 
     /// What a sequence disclosed and is still to be looked at for fetching, as far as names are
-    /// known: in how many references it is read, of which the next one is number 1, and which
-    /// block.
-    pub fn unissued<'a>(&'a self, sequence: u16, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
-        self.sequence(sequence).into_iter().flat_map(|it| it.unissued(files))
+    /// known, of what lies `behind` the foremost of its readers or of the rest: in how many
+    /// references it is read, of which the next one is number 1, and which block.
+    pub fn unissued<'a>(
+        &'a self,
+        sequence: u16,
+        behind: bool,
+        files: &'a Files,
+    ) -> impl Iterator<Item = (u64, Block)> + 'a {
+        self.sequence(sequence).into_iter().flat_map(move |it| it.unissued(behind, files))
     }
 
     /// A block was given up that is to be read: it is fetched again in time.

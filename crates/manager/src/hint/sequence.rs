@@ -186,6 +186,8 @@ impl Sequence {
         assert!(self.entries.front().is_none_or(|entry| !entry.done), "a cursor rests on an open entry");
         let ahead: u64 = self.entries.iter().map(|entry| u64::from(entry.ahead)).sum();
         assert_eq!(self.distance.before_chunk(u64::MAX), ahead, "distances");
+        let (foremost, before_it) = self.foremost;
+        assert_eq!(before_it, self.open_before(foremost), "what is open behind the foremost reader");
         let entries: u64 = self.files.values().map(|&entries| u64::from(entries)).sum();
         assert_eq!(entries, self.entries.len() as u64, "the entries of all files");
     }
@@ -466,8 +468,11 @@ impl Sequence {
 
     /// Some reader of this lane has gone on.
     fn note_foremost(&mut self, lane: usize) {
-        let foremost = self.lanes[lane].foremost().filter(|_| lane == BLOCKS && self.source.is_read_together());
-        self.foremost = foremost.map_or((0, 0), |foremost| (foremost, self.open_before(foremost)));
+        if lane != BLOCKS || !self.source.is_read_together() {
+            return;
+        }
+        let foremost = self.lanes[lane].foremost().unwrap_or(0);
+        self.foremost = (foremost, self.open_before(foremost));
         let is_decided = self.base >= DECIDED_MIN;
         self.window.left_out(if is_decided { 0 } else { self.foremost.1 });
     }
@@ -570,6 +575,9 @@ impl Sequence {
     fn set_ahead(&mut self, position: u64, blocks: u32) {
         let Some(entry) = self.entry_mut(position) else { return };
         let before = std::mem::replace(&mut entry.ahead, blocks);
+        if position < self.foremost.0 {
+            self.foremost.1 = self.foremost.1 - u64::from(before) + u64::from(blocks);
+        }
         self.distance.change(position, u64::from(before), u64::from(blocks));
     }
 
@@ -594,13 +602,9 @@ impl Sequence {
     pub fn distance(&self, position: u64, into: u64) -> Option<u64> {
         let entry = self.entry(position).filter(|entry| !entry.done)?;
         let into = into.checked_sub(u64::from(entry.read))?;
-        Some(self.from_reader(position, self.open_before(position)) + into)
-    }
-
-    /// Blocks from a reader to this position, of so many from the cursor.
-    fn from_reader(&self, position: u64, blocks: u64) -> u64 {
         let (foremost, before_it) = self.foremost;
-        if position > foremost { blocks.saturating_sub(before_it) } else { blocks }
+        let behind = if position < foremost { 0 } else { before_it };
+        Some(self.open_before(position).saturating_sub(behind) + into)
     }
 
     /// Blocks disclosed before a position that are neither read nor passed over.
@@ -610,13 +614,15 @@ impl Sequence {
         self.distance.before_chunk(position) + in_chunk.sum::<u64>()
     }
 
-    /// What is still to be looked at for fetching, as far as names are known: in how many
-    /// references it is read, of which the next one is number 1.
-    pub fn unissued<'a>(&'a self, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+    /// What is still to be looked at for fetching, as far as names are known, of what lies behind
+    /// the foremost reader or of the rest: in how many references it is read, of which the next one
+    /// is number 1.
+    pub fn unissued<'a>(&'a self, behind: bool, files: &'a Files) -> impl Iterator<Item = (u64, Block)> + 'a {
+        let foremost = (self.foremost.0.saturating_sub(self.base) as usize).min(self.entries.len());
+        let part = if behind { 0..foremost } else { foremost..self.entries.len() };
         let mut before = 0;
-        let open = (self.base..).zip(&self.entries).filter(|(_, entry)| !entry.done);
-        open.flat_map(move |(position, entry)| {
-            let begins = self.from_reader(position, before);
+        self.entries.range(part).filter(|entry| !entry.done).flat_map(move |entry| {
+            let begins = before;
             before += u64::from(entry.ahead);
             let (first, count) = entry.span(files.of(entry.file)).unwrap_or((0, 0));
             let (file, read) = (entry.file, u64::from(entry.read));
@@ -666,20 +672,38 @@ mod tests {
 
     const FILE: FileId = FileId(0);
 
+    /// 100 entries of two blocks each, of which every second one up to the 50th was read, the last
+    /// one to its half.
     #[test]
     fn what_the_foremost_left_out_is_not_before_what_he_reads_next() {
         let mut files = Files::default();
         files.set(FILE, Known::Here { home: Home::default(), blocks: 200 });
         let (mut sequence, mut orders) = (Sequence::new(Source::Profile, Trust::Full), 0);
-        for first in 0..100 {
-            sequence.disclose(FILE, Want::Range { first, count: 1 }, &mut orders, files.of(FILE));
+        for first in (0..200).step_by(2) {
+            sequence.disclose(FILE, Want::Range { first, count: 2 }, &mut orders, files.of(FILE));
         }
-        for index in (1..50).step_by(2) {
-            sequence.read(0, Block { file: FILE, index }, 1, &files, &mut Vec::new());
+        sequence.disclose(FileId(1), Want::Name, &mut orders, Known::Unknown);
+        for index in (2..100).step_by(4) {
+            let count = if index == 98 { 1 } else { 2 };
+            sequence.read(0, Block { file: FILE, index }, count, &files, &mut Vec::new());
         }
-        let until = |block: u64| sequence.unissued(&files).find(|(_, it)| it.index == block).map(|(until, _)| until);
-        assert_eq!((until(0), until(48), until(49)), (Some(1), Some(25), None), "who is behind reads it");
-        assert_eq!((until(50), until(99)), (Some(1), Some(50)), "25 are left out before");
-        assert_eq!((sequence.distance(48, 0), sequence.distance(50, 0)), (Some(24), Some(0)));
+        let seen = |sequence: &Sequence| {
+            let until = |behind: bool, block: u64| {
+                let found = sequence.unissued(behind, &files).find(|(_, it)| it.index == block);
+                found.map(|(until, _)| until)
+            };
+            assert_eq!((until(true, 0), until(true, 97), until(true, 99)), (Some(1), Some(50), None));
+            assert_eq!((until(false, 0), until(false, 99), until(false, 100)), (None, Some(1), Some(2)));
+            assert_eq!(
+                (sequence.distance(48, 1), sequence.distance(49, 1), sequence.distance(50, 0)),
+                (Some(49), Some(0), Some(1))
+            );
+        };
+        seen(&sequence);
+        sequence.named(0, FileId(1), &files, &mut Vec::new());
+        seen(&sequence);
+        // Of what is left out some can never be read.
+        sequence.close(0);
+        assert_eq!((sequence.distance(48, 1), sequence.distance(50, 0)), (Some(47), Some(1)));
     }
 }

@@ -116,15 +116,22 @@ impl Context<'_> {
     }
 
     /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in
-    /// the order of their reads: in how many references each is read, of which the next one is
-    /// number 1, up to so many.
-    pub(super) fn missing(&self, sequence: u16, device: DeviceId, references: u64) -> impl Iterator<Item = u64> + '_ {
+    /// the order of their reads, of what lies `behind` the foremost of its readers or of the rest:
+    /// in how many references each is read, of which the next one is number 1, up to so many.
+    pub(super) fn missing(
+        &self,
+        sequence: u16,
+        device: DeviceId,
+        references: u64,
+        behind: bool,
+    ) -> impl Iterator<Item = u64> + '_ {
         let on_device = move |block: &Block| match self.files.of(block.file) {
             Known::Here { home, .. } => home.device == device,
             _ => false,
         };
-        let unissued = self.hints.unissued(sequence, self.files).take_while(move |&(until, _)| until <= references);
-        let missing = unissued.filter(move |(_, block)| self.table.find(*block).is_none() && on_device(block));
+        let unissued = self.hints.unissued(sequence, behind, self.files);
+        let near = unissued.take_while(move |&(until, _)| until <= references);
+        let missing = near.filter(move |(_, block)| self.table.find(*block).is_none() && on_device(block));
         missing.map(|(until, _)| until)
     }
 }

@@ -3,7 +3,8 @@
 //! others, the oldest first.
 //!
 //! What a page is worth for a use is its policy's to say (`value`): the less, the later it is, of
-//! one reader's uses; None for one that has passed. Of several readers' uses of a page that one
+//! one reader's uses (what several read together has the foremost's and what he left out, and the
+//! latest is looked at of both as one); None for one that has passed. Of several readers' uses of a page that one
 //! counts for which it is worth most. A page stands where it was put; when its turn to go comes, it
 //! is looked at again.
 

@@ -136,21 +136,25 @@ impl Patience {
         if safe.get(&device).is_some_and(is_safe) {
             return false;
         }
-        let missing = context.missing(sequence, device, context.ledger().capacity.max(AHEAD_MIN));
+        let within = context.ledger().capacity.max(AHEAD_MIN);
         // So many references from now on, the next fetch may begin in time.
-        let mut spare = u64::MAX;
-        for (number, references) in missing.enumerate() {
-            let left = arrivals.left(references, number as u64 + 1, between);
-            // At the next reference it would be too late.
-            if left < 1.0 {
-                return true;
-            }
-            spare = spare.min(left as u64);
-            // Were all missing from here on, more would be left: what lies beyond is looked at later.
-            if arrivals.each_ns <= between * arrivals.at_once
-                && arrivals.left(references, references + 1, between) > spare as f64
-            {
-                break;
+        let (mut spare, mut number) = (u64::MAX, 0);
+        for behind in [true, false] {
+            let before = number;
+            for references in context.missing(sequence, device, within, behind) {
+                number += 1;
+                let left = arrivals.left(references, number, between);
+                // At the next reference it would be too late.
+                if left < 1.0 {
+                    return true;
+                }
+                spare = spare.min(left as u64);
+                // Were all missing from here on, more would be left: what lies beyond is looked at later.
+                if arrivals.each_ns <= between * arrivals.at_once
+                    && arrivals.left(references, before + references + 1, between) > spare as f64
+                {
+                    break;
+                }
             }
         }
         let until_reads = reader.reads.saturating_add(spare);
