@@ -8,6 +8,7 @@
 //! would otherwise be served backwards, on the way down.
 
 mod depth;
+mod flight;
 mod governor;
 mod overlap;
 mod pipe;
@@ -22,10 +23,11 @@ use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
 use depth::Depth;
+pub(crate) use flight::Flight;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
-use pipe::{Flow, Pipe, Sent};
+use pipe::{Flow, Pipe};
 use quick::Quick;
 use shape::Shape;
 use sweep::Sweep;
@@ -117,41 +119,6 @@ impl Caution {
                 self.outstanding.remove(&file.0);
             }
         }
-    }
-}
-
-/// A fetch at a device.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flight {
-    pub device: DeviceId,
-    /// Where its file begins.
-    place: u64,
-    pub first: Block,
-    pub count: u64,
-    pub class: Class,
-    /// Blocks of it that nobody asked for: gaps that are read over.
-    pub read_over: u64,
-    rank: usize,
-    /// When it was sent, how many others were out then, and what was known of the device.
-    since: Time,
-    beside: u32,
-    sent: Sent,
-}
-
-impl Flight {
-    fn new(device: DeviceId, place: u64, first: Block, count: u64, class: Class, rank: usize) -> Self {
-        let (since, sent) = (Time(0), Sent::default());
-        Flight { device, place, first, count, class, read_over: 0, rank, since, beside: 0, sent }
-    }
-
-    /// Whether it is for a run that nobody disclosed.
-    fn is_of_run(&self) -> bool {
-        self.class != Class::Demand && self.rank == OF_RUNS
-    }
-
-    /// The block behind it.
-    fn end(&self) -> u64 {
-        self.first.index + self.count
     }
 }
 
@@ -518,7 +485,11 @@ impl Dispatch {
             caution.sent(flight.first.file);
         }
         let Flight { device, first, count, class, .. } = flight;
-        self.in_flight += count;
+        self.in_flight += flight.brings();
+        for blocks in flight.passed_over() {
+            let (first, count) = (blocks.start, blocks.end - blocks.start);
+            out.push(Action::Order(Order::PassOver { file: flight.first.file, first, count }));
+        }
         out.push(Action::Order(Order::Fetch { fetch, device, file: first.file, first: first.index, count, class }));
         self.flights.insert(fetch.0, flight);
     }
@@ -613,11 +584,24 @@ impl Dispatch {
         (1..=gap_max).find(|&gap| self.waits_beside(flight, gap))
     }
 
-    /// These are read over.
-    pub fn read_over(&mut self, flight: &mut Flight, gap: u64) {
-        flight.count += gap;
-        flight.read_over += gap;
+    /// The gap behind this request is read over: of its blocks those that have pages are passed
+    /// over, and the others brought.
+    pub fn read_over(&mut self, flight: &mut Flight, gap: u64, has_page: impl Fn(Block) -> bool) {
+        for _ in 0..gap {
+            if has_page(Block { index: flight.end(), ..flight.first }) {
+                flight.pass_over();
+            } else {
+                flight.count += 1;
+                flight.read_over += 1;
+            }
+        }
         self.take_neighbours(flight);
+    }
+
+    /// Whether a request to this device may pass over blocks that have pages. Where requests are
+    /// shaped the host has memory for each block that it is asked for.
+    pub fn passes_over(&self, id: DeviceId) -> bool {
+        self.devices.get(usize::from(id.0)).is_some_and(Device::has_arm)
     }
 
     /// The block that would be sent last.
@@ -668,7 +652,7 @@ impl Dispatch {
                 runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
-        self.in_flight = self.in_flight.saturating_sub(flight.count);
+        self.in_flight = self.in_flight.saturating_sub(flight.brings());
         Some(flight)
     }
 

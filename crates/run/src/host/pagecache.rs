@@ -154,6 +154,8 @@ impl Host for PageCache {
                 self.fetching.insert(fetch, file);
                 self.fetch(fetch, device, file, first..first + count);
             }
+            // The kernel reads around what it has.
+            Order::PassOver { .. } => {}
             Order::Drop { file, first, count } => self.drop(file, first..first + count),
         }
     }
