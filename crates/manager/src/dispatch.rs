@@ -151,9 +151,9 @@ struct Device {
     runs: Option<Runs>,
 }
 
-/// What is on its way for runs, in pipes: with twice what a device was seen to deliver in the time of
-/// a request, it is seen to deliver more if it can.
-const RUNS_GAIN: f64 = 2.0;
+/// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
+/// to deliver in the time of a request, it is seen to deliver more if it can.
+const PIPES: f64 = 2.0;
 
 /// When a waiting block's turn comes: its batch, the place where its file begins, its key.
 type Turn = (u64, u64, u64);
@@ -186,11 +186,10 @@ impl Device {
         is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
     }
 
-    /// Whether so much is on its way ahead of readers that what runs want beside it would come no
-    /// sooner, and keep what is wanted first from coming: what shares a link comes all at once.
-    fn is_busy_ahead(&self) -> bool {
-        let (ahead, best) = (self.pipe.blocks.ahead() as f64, self.pipe.blocks.best());
-        self.access_ns.zip(best).is_some_and(|(access, best)| ahead >= RUNS_GAIN * (access * best + 1.0))
+    /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
+    fn is_busy_with(&self, flow: &Flow) -> bool {
+        let pipe = self.access_ns.zip(flow.best()).map(|(access, best)| access * best + 1.0);
+        pipe.is_some_and(|pipe| flow.ahead() as f64 >= PIPES * pipe)
     }
 
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
@@ -512,14 +511,17 @@ impl Dispatch {
     pub fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
         let stripe = self.stripe;
         let device = self.device(id);
-        if device.outstanding >= device.limits.outstanding_max {
+        // What waits here for an arm is sorted and goes together; what waits there does not.
+        let is_arm_busy = device.has_arm() && device.is_busy_with(&device.pipe.requests);
+        if device.outstanding >= device.limits.outstanding_max || is_arm_busy {
             return None;
         }
         let Some((rank, mut turn)) = device.next_turn() else {
             device.sweep.is_over();
             return None;
         };
-        if rank == OF_RUNS && device.shape.is_some() && device.is_busy_ahead() {
+        // What shares a link comes all at once: what runs want keeps what is wanted first from coming.
+        if rank == OF_RUNS && device.shape.is_some() && device.is_busy_with(&device.pipe.blocks) {
             return None;
         }
         if rank != OF_RUNS && device.may_have_arm() && device.sweep.holds_back(now, names, device.outstanding) {
@@ -649,6 +651,7 @@ impl Dispatch {
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
+                runs.overlap.took(took);
                 runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
@@ -719,5 +722,24 @@ mod tests {
         };
         assert_eq!(on_link(Source::Readahead), 3);
         assert_eq!(on_link(Source::Library), 25);
+    }
+
+    /// Of a device that has served 17 requests one by one, or all but the first side by side.
+    #[test]
+    fn an_arm_is_sent_what_keeps_it_busy() {
+        let sent_to = |one_by_one: bool| {
+            let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+            let mut now = Time(0);
+            for requests in [1, 16] {
+                let out = sent(&mut dispatch, now, Source::Library, (0..requests).map(|at| 1000 * at));
+                for (at, fetch) in out.into_iter().enumerate() {
+                    now = Time(now.0 + if one_by_one || at == 0 { LATENCY } else { 0 });
+                    dispatch.finished(now, fetch);
+                }
+            }
+            sent(&mut dispatch, now, Source::Library, (0..100).map(|at| 1000 * at)).len()
+        };
+        assert_eq!(sent_to(true), 4, "twice one that it serves and one that waits");
+        assert_eq!(sent_to(false), 100);
     }
 }

@@ -225,13 +225,14 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The device serves one request after the other, as 16 show that are sent at once behind one alone.
+/// The device serves one request after the other, as those for single blocks show that are sent at
+/// once behind one alone, and brings eight blocks in one as soon.
 fn has_arm(driver: &mut Driver) {
     driver.handle(Event::Capacity { pages: 64 });
-    driver.handle(Event::DeviceLimits { device: DeviceId(0), requests: 64, blocks: 1, shaped: false });
     driver.known(0, BLOCKS_MAX);
     driver.known(1, BLOCKS_MAX);
-    for (file, count) in [(0, 1), (0, BLOCKS_MAX), (1, BLOCKS_MAX)] {
+    for (file, count, blocks) in [(0, 1, 1), (0, BLOCKS_MAX, 1), (1, 8, 8)] {
+        driver.handle(Event::DeviceLimits { device: DeviceId(0), requests: 64, blocks, shaped: false });
         driver.hint(1, file, Want::Range { first: 0, count });
         while let Some((&fetch, _)) = driver.flights.first_key_value() {
             driver.now += 5_000_000;
@@ -246,7 +247,7 @@ fn has_arm(driver: &mut Driver) {
 #[test]
 fn requests_of_any_shape_keep_the_invariants() {
     let (read_over, passed_over) = (Cell::new(0), Cell::new(0));
-    let config = ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() };
     let policies = sample::select(vec!["tip1:unread_share=0.5", "readahead:keep=arc", "tip2", "informed"]);
     let all = (collection::vec(op(), 1..120), 8..40u64, 1..3u32, policies, any::<bool>());
     let any = TestRunner::new(config).run(&all, |(ops, capacity, requests, policy, shaped)| {
@@ -270,13 +271,12 @@ fn requests_of_any_shape_keep_the_invariants() {
                 Op::Cancel => drop(driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Library })),
             }
         }
-        let passes = driver.flights.values().map(|it| it.passed_over.len()).sum::<usize>();
-        passed_over.set(passed_over.get() + passes);
         driver.arrive();
         prop_assert!(driver.waiting.is_empty(), "{:?}", driver.waiting);
         let some = driver.manager.statistics().read_over;
         prop_assert!(capacity >= 16 || some == 0, "{some} in a memory of {capacity}");
         read_over.set(read_over.get() + some);
+        passed_over.set(passed_over.get() + driver.passed_over);
         Ok(())
     });
     any.unwrap();

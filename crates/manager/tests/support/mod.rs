@@ -262,6 +262,8 @@ pub struct Driver {
     own_limits: BTreeMap<DeviceId, DeviceLimits>,
     /// Whether the host lets requests to a device go by what was measured.
     shaped: BTreeMap<DeviceId, bool>,
+    /// Blocks that fetches went over and did not bring.
+    pub passed_over: u64,
     pub capacity: u64,
     pub now: u64,
     pub flights: BTreeMap<FetchId, Flight>,
@@ -284,6 +286,7 @@ impl Driver {
             limits: config.device,
             own_limits: BTreeMap::new(),
             shaped: BTreeMap::new(),
+            passed_over: 0,
             capacity: config.capacity.max(1),
             now: 0,
             flights: BTreeMap::new(),
@@ -474,6 +477,7 @@ impl Driver {
                 }
                 Action::Order(Order::PassOver { file, first, count }) => {
                     assert!(!self.shaped.values().any(|&shaped| shaped), "the host has memory for each block");
+                    self.passed_over += count;
                     passed_over.extend((first..first + count).map(|index| Block { file, index }));
                 }
                 Action::Order(Order::Drop { file, first, count }) => {
