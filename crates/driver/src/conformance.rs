@@ -121,6 +121,7 @@ impl Record {
             Action::Order(Order::Drop { file, first, count }) => {
                 self.dropped.extend((first..first + count).map(|index| Block { file, index }));
             }
+            Action::Order(Order::PassOver { .. }) => {}
             Action::Reply(Reply::Wake { waiter, .. }) => {
                 assert!(self.waiters.remove(&waiter), "{waiter} is woken twice");
             }

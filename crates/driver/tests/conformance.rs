@@ -100,6 +100,7 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
         let event = match host.orders.pop_front() {
             Some(Order::Lookup { file }) => host.known(file),
             Some(Order::Fetch { fetch, file, first, count, .. }) => host.fetched(fetch, file, first, count),
+            Some(Order::PassOver { .. }) => return,
             Some(Order::Drop { file, first, count }) => {
                 if SLIP != slip::NOTHING_IS_GIVEN_UP {
                     host.here.entry(file).or_default().retain(|index| !(first..first + count).contains(index));

@@ -8,6 +8,7 @@
 //! would otherwise be served backwards, on the way down.
 
 mod depth;
+mod flight;
 mod governor;
 mod overlap;
 mod pipe;
@@ -22,10 +23,11 @@ use crate::ids::{Block, DeviceId, FetchId, FileId, Time};
 use crate::layout::{Home, Stripe};
 use crate::table::FastMap;
 use depth::Depth;
+pub(crate) use flight::Flight;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
-use pipe::{Flow, Pipe, Sent};
+use pipe::{Flow, Pipe};
 use quick::Quick;
 use shape::Shape;
 use sweep::Sweep;
@@ -120,41 +122,6 @@ impl Caution {
     }
 }
 
-/// A fetch at a device.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flight {
-    pub device: DeviceId,
-    /// Where its file begins.
-    place: u64,
-    pub first: Block,
-    pub count: u64,
-    pub class: Class,
-    /// Blocks of it that nobody asked for: gaps that are read over.
-    pub read_over: u64,
-    rank: usize,
-    /// When it was sent, how many others were out then, and what was known of the device.
-    since: Time,
-    beside: u32,
-    sent: Sent,
-}
-
-impl Flight {
-    fn new(device: DeviceId, place: u64, first: Block, count: u64, class: Class, rank: usize) -> Self {
-        let (since, sent) = (Time(0), Sent::default());
-        Flight { device, place, first, count, class, read_over: 0, rank, since, beside: 0, sent }
-    }
-
-    /// Whether it is for a run that nobody disclosed.
-    fn is_of_run(&self) -> bool {
-        self.class != Class::Demand && self.rank == OF_RUNS
-    }
-
-    /// The block behind it.
-    fn end(&self) -> u64 {
-        self.first.index + self.count
-    }
-}
-
 /// Runs that nobody disclosed, on one device.
 #[derive(Debug, Clone)]
 struct Runs {
@@ -184,9 +151,9 @@ struct Device {
     runs: Option<Runs>,
 }
 
-/// What is on its way for runs, in pipes: with twice what a device was seen to deliver in the time of
-/// a request, it is seen to deliver more if it can.
-const RUNS_GAIN: f64 = 2.0;
+/// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
+/// to deliver in the time of a request, it is seen to deliver more if it can.
+const PIPES: f64 = 2.0;
 
 /// When a waiting block's turn comes: its batch, the place where its file begins, its key.
 type Turn = (u64, u64, u64);
@@ -219,11 +186,10 @@ impl Device {
         is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
     }
 
-    /// Whether so much is on its way ahead of readers that what runs want beside it would come no
-    /// sooner, and keep what is wanted first from coming: what shares a link comes all at once.
-    fn is_busy_ahead(&self) -> bool {
-        let (ahead, best) = (self.pipe.blocks.ahead() as f64, self.pipe.blocks.best());
-        self.access_ns.zip(best).is_some_and(|(access, best)| ahead >= RUNS_GAIN * (access * best + 1.0))
+    /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
+    fn is_busy_with(&self, flow: &Flow) -> bool {
+        let pipe = self.access_ns.zip(flow.best()).map(|(access, best)| access * best + 1.0);
+        pipe.is_some_and(|pipe| flow.ahead() as f64 >= PIPES * pipe)
     }
 
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
@@ -518,7 +484,11 @@ impl Dispatch {
             caution.sent(flight.first.file);
         }
         let Flight { device, first, count, class, .. } = flight;
-        self.in_flight += count;
+        self.in_flight += flight.brings();
+        for blocks in flight.passed_over() {
+            let (first, count) = (blocks.start, blocks.end - blocks.start);
+            out.push(Action::Order(Order::PassOver { file: flight.first.file, first, count }));
+        }
         out.push(Action::Order(Order::Fetch { fetch, device, file: first.file, first: first.index, count, class }));
         self.flights.insert(fetch.0, flight);
     }
@@ -541,14 +511,17 @@ impl Dispatch {
     pub fn next_run(&mut self, now: Time, id: DeviceId, names: usize) -> Option<Flight> {
         let stripe = self.stripe;
         let device = self.device(id);
-        if device.outstanding >= device.limits.outstanding_max {
+        // What waits here for an arm is sorted and goes together; what waits there does not.
+        let is_arm_busy = device.has_arm() && device.is_busy_with(&device.pipe.requests);
+        if device.outstanding >= device.limits.outstanding_max || is_arm_busy {
             return None;
         }
         let Some((rank, mut turn)) = device.next_turn() else {
             device.sweep.is_over();
             return None;
         };
-        if rank == OF_RUNS && device.shape.is_some() && device.is_busy_ahead() {
+        // What shares a link comes all at once: what runs want keeps what is wanted first from coming.
+        if rank == OF_RUNS && device.shape.is_some() && device.is_busy_with(&device.pipe.blocks) {
             return None;
         }
         if rank != OF_RUNS && device.may_have_arm() && device.sweep.holds_back(now, names, device.outstanding) {
@@ -613,11 +586,24 @@ impl Dispatch {
         (1..=gap_max).find(|&gap| self.waits_beside(flight, gap))
     }
 
-    /// These are read over.
-    pub fn read_over(&mut self, flight: &mut Flight, gap: u64) {
-        flight.count += gap;
-        flight.read_over += gap;
+    /// The gap behind this request is read over: of its blocks those that have pages are passed
+    /// over, and the others brought.
+    pub fn read_over(&mut self, flight: &mut Flight, gap: u64, has_page: impl Fn(Block) -> bool) {
+        for _ in 0..gap {
+            if has_page(Block { index: flight.end(), ..flight.first }) {
+                flight.pass_over();
+            } else {
+                flight.count += 1;
+                flight.read_over += 1;
+            }
+        }
         self.take_neighbours(flight);
+    }
+
+    /// Whether a request to this device may pass over blocks that have pages. Where requests are
+    /// shaped the host has memory for each block that it is asked for.
+    pub fn passes_over(&self, id: DeviceId) -> bool {
+        self.devices.get(usize::from(id.0)).is_some_and(Device::has_arm)
     }
 
     /// The block that would be sent last.
@@ -665,10 +651,11 @@ impl Dispatch {
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
+                runs.overlap.took(took);
                 runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
-        self.in_flight = self.in_flight.saturating_sub(flight.count);
+        self.in_flight = self.in_flight.saturating_sub(flight.brings());
         Some(flight)
     }
 
@@ -735,5 +722,24 @@ mod tests {
         };
         assert_eq!(on_link(Source::Readahead), 3);
         assert_eq!(on_link(Source::Library), 25);
+    }
+
+    /// Of a device that has served 17 requests one by one, or all but the first side by side.
+    #[test]
+    fn an_arm_is_sent_what_keeps_it_busy() {
+        let sent_to = |one_by_one: bool| {
+            let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+            let mut now = Time(0);
+            for requests in [1, 16] {
+                let out = sent(&mut dispatch, now, Source::Library, (0..requests).map(|at| 1000 * at));
+                for (at, fetch) in out.into_iter().enumerate() {
+                    now = Time(now.0 + if one_by_one || at == 0 { LATENCY } else { 0 });
+                    dispatch.finished(now, fetch);
+                }
+            }
+            sent(&mut dispatch, now, Source::Library, (0..100).map(|at| 1000 * at)).len()
+        };
+        assert_eq!(sent_to(true), 4, "twice one that it serves and one that waits");
+        assert_eq!(sent_to(false), 100);
     }
 }

@@ -108,6 +108,11 @@ fn action() -> impl Strategy<Value = Action> {
         }),
         (any::<u32>().prop_map(ReaderId), proptest::sample::select(Source::ALL))
             .prop_map(|(reader, source)| Action::Reply(Reply::Pull { reader, source })),
+        (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Order(Order::PassOver {
+            file,
+            first,
+            count
+        })),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Action::Order(Order::Drop {
             file,
             first,

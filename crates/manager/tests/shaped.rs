@@ -91,6 +91,50 @@ fn an_arm_reads_over_what_it_passes() {
     assert_eq!(driver.manager.statistics().ahead[Source::Readahead as usize].fetched, 12);
 }
 
+/// What is here, and what is on its way, is passed over: it stays as it is, and another that is not
+/// here is brought.
+#[test]
+fn an_arm_passes_over_what_is_here() {
+    let mut driver = arm(4000);
+    driver.serve(2, 0, 11, 4);
+    driver.arrive();
+    hint_blocks(&mut driver, &[17]);
+    hint_blocks(&mut driver, &[10, 19, 60]);
+    let (&alone, _) = driver.flights.first_key_value().expect("17 is out");
+    assert_eq!(fetches(&driver.handle(Event::FetchDone { fetch: alone })), [(Hinted, 0, 10, 10)]);
+    let (_, flight) = driver.flights.first_key_value().expect("it is out");
+    assert_eq!(flight.passed_over, [11, 12, 13, 14, 17].map(|index| block(0, index)).into());
+    let hits = driver.manager.statistics().hits;
+    assert_eq!(fetches(&driver.serve(2, 0, 11, 4)), []);
+    assert_eq!(driver.manager.statistics().hits, hits + 4, "it is here meanwhile");
+    driver.arrive();
+    driver.manager.check();
+    assert_eq!(driver.manager.statistics().read_over, 3);
+    assert!([10, 15, 16, 17, 18, 19].into_iter().all(|index| driver.manager.is_present(block(0, index))));
+}
+
+/// A page that goes while a request passes over its block comes back by a request of its own, and
+/// not by that one.
+#[test]
+fn what_is_passed_over_may_go_meanwhile() {
+    let mut driver = arm(4000);
+    driver.serve(2, 0, 11, 1);
+    driver.arrive();
+    driver.hint(8, 9, Want::Range { first: 4050, count: 1 });
+    hint_blocks(&mut driver, &[10, 12]);
+    let (&fetch, _) = driver.flights.first_key_value().expect("one is out");
+    assert_eq!(fetches(&driver.handle(Event::FetchDone { fetch })), [(Hinted, 0, 10, 3)]);
+    let (&over, _) = driver.flights.first_key_value().expect("it is out");
+    driver.handle(Event::Gone { file: FileId(0), first: 11, count: 1 });
+    assert_eq!(fetches(&driver.serve(2, 0, 11, 1)).len(), 1);
+    driver.handle(Event::FetchDone { fetch: over });
+    let here = [10, 11, 12].map(|index| driver.manager.is_present(block(0, index)));
+    assert_eq!(here, [true, false, true]);
+    driver.arrive();
+    assert!(driver.manager.is_present(block(0, 11)) && driver.waiting.is_empty());
+    driver.manager.check();
+}
+
 #[test]
 fn gaps_that_cost_less_than_a_request_are_read_over() {
     // 64 blocks arrive in the time of a request, and one request at a time is taken.
@@ -181,18 +225,39 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// The device serves one request after the other, as those for single blocks show that are sent at
+/// once behind one alone, and brings eight blocks in one as soon.
+fn has_arm(driver: &mut Driver) {
+    driver.handle(Event::Capacity { pages: 64 });
+    driver.known(0, BLOCKS_MAX);
+    driver.known(1, BLOCKS_MAX);
+    for (file, count, blocks) in [(0, 1, 1), (0, BLOCKS_MAX, 1), (1, 8, 8)] {
+        driver.handle(Event::DeviceLimits { device: DeviceId(0), requests: 64, blocks, shaped: false });
+        driver.hint(1, file, Want::Range { first: 0, count });
+        while let Some((&fetch, _)) = driver.flights.first_key_value() {
+            driver.now += 5_000_000;
+            driver.handle(Event::FetchDone { fetch });
+        }
+    }
+    driver.handle(Event::Cancel { reader: ReaderId(1), source: Source::Library });
+}
+
 /// Whatever is disclosed, read and lost: the invariants hold, all who wait are woken, and what is
 /// read over is bounded.
 #[test]
 fn requests_of_any_shape_keep_the_invariants() {
-    let read_over = Cell::new(0);
-    let config = ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() };
+    let (read_over, passed_over) = (Cell::new(0), Cell::new(0));
+    let config = ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() };
     let policies = sample::select(vec!["tip1:unread_share=0.5", "readahead:keep=arc", "tip2", "informed"]);
-    let all = (collection::vec(op(), 1..120), 8..40u64, 1..3u32, policies);
-    let any = TestRunner::new(config).run(&all, |(ops, capacity, requests, policy)| {
+    let all = (collection::vec(op(), 1..120), 8..40u64, 1..3u32, policies, any::<bool>());
+    let any = TestRunner::new(config).run(&all, |(ops, capacity, requests, policy, shaped)| {
         let device = DeviceLimits { sort_blocks: 1, ..DeviceLimits::default() };
         let mut driver = Driver::new(&Config { device, ..Config::new(capacity, policy.parse().unwrap()) });
-        driver.handle(Event::DeviceLimits { device: DeviceId(0), requests, blocks: 8, shaped: true });
+        if !shaped {
+            has_arm(&mut driver);
+        }
+        driver.handle(Event::Capacity { pages: capacity });
+        driver.handle(Event::DeviceLimits { device: DeviceId(0), requests, blocks: 8, shaped });
         (0..FILES - 1).for_each(|file| drop(driver.known(file, BLOCKS_MAX)));
         for op in ops {
             match op {
@@ -211,8 +276,10 @@ fn requests_of_any_shape_keep_the_invariants() {
         let some = driver.manager.statistics().read_over;
         prop_assert!(capacity >= 16 || some == 0, "{some} in a memory of {capacity}");
         read_over.set(read_over.get() + some);
+        passed_over.set(passed_over.get() + driver.passed_over);
         Ok(())
     });
     any.unwrap();
     assert!(read_over.get() > 0, "nothing was read over in any of them");
+    assert!(passed_over.get() > 0, "nothing was passed over in any of them");
 }

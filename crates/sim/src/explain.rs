@@ -177,8 +177,13 @@ impl<'a> Witness<'a> {
         } else {
             self.since.extend(read(&event).filter(|_| self.read_last.contains_key(&block)));
         }
+        let mut is_passed_over = false;
         for &action in actions {
             match action {
+                Action::Order(Order::PassOver { file, first, count }) => {
+                    is_passed_over |= holds((file, first, count), block);
+                }
+                Action::Order(Order::Fetch { .. }) if std::mem::take(&mut is_passed_over) => {}
                 Action::Order(Order::Fetch { file, first, count, class, .. }) if holds((file, first, count), block) => {
                     let why = self.why_fetched(class, event);
                     self.say(now, format!("fetched with {count} {}: {why}", plural(count, "block")));

@@ -173,7 +173,7 @@ fn answer(manager: &mut Manager, trace: &Trace, now: Time, actions: &mut Vec<Act
                 manager.handle(now, known(trace, file), actions);
             }
             // A run without a clock holds no bytes, and its readers neither wait nor disclose, and do not listen.
-            Action::Order(Order::Drop { .. }) | Action::Reply(_) => {}
+            Action::Order(Order::PassOver { .. } | Order::Drop { .. }) | Action::Reply(_) => {}
         }
     }
 }

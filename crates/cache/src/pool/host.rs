@@ -99,6 +99,8 @@ impl Host for PoolHost {
                 }
                 self.begin_fetches();
             }
+            // Not asked for: each device has its shape told before anything is fetched from it.
+            Order::PassOver { .. } => debug_assert!(false, "passed over where requests are shaped"),
             Order::Drop { file, first, count } => {
                 let lasting = self.second.as_ref().and_then(|_| self.objects.lasting(file));
                 for index in first..first + count {

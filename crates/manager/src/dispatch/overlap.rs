@@ -75,17 +75,21 @@ impl Overlap {
         self.quick_ns.unwrap_or(0.0)
     }
 
-    /// A request that took so long came; `beside` says that others were out when it was sent.
-    pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
+    /// What a quick request takes goes by one that took so long.
+    pub fn took(&mut self, took_ns: u64) {
         let took = took_ns as f64;
         let quick = self.quick_ns.get_or_insert(took);
         *quick += (took - *quick) * if took < *quick { LOWERS_BY } else { RAISES_BY };
+    }
+
+    /// A request came that took so long, and counts for its round; `beside` says that others were out when it was sent.
+    pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
         let since = self.last.replace(now).map_or(u64::MAX, |last| now.0.saturating_sub(last.0));
         if !beside {
             return;
         }
         self.done += 1;
-        self.slow += u32::from(took > SLOW * *quick && since > TOGETHER_NS);
+        self.slow += u32::from(took_ns as f64 > SLOW * self.quick_ns() && since > TOGETHER_NS);
         if self.done == ROUND {
             let is_slow = 2 * self.slow >= ROUND;
             self.requests = if is_slow { FIRST } else { self.requests.saturating_mul(2).min(requests_max) };
@@ -113,6 +117,7 @@ mod tests {
             for request in 0..overlap.requests() {
                 let took = LATENCY * u64::from(1 + request / servers);
                 now = Time(sent.0 + took);
+                overlap.took(took);
                 overlap.finished(now, took, request > 0, 128);
             }
         }
@@ -139,6 +144,7 @@ mod tests {
             let took = LATENCY * if round % 2 == 0 { 1 } else { 10 };
             now = Time(now.0 + took);
             for request in 0..overlap.requests() {
+                overlap.took(took);
                 overlap.finished(Time(now.0 + u64::from(request) * 10_000), took, request > 0, 128);
             }
         }

@@ -49,8 +49,13 @@ impl Sweep {
         }
     }
 
-    /// A request that took so long came; `beside` says that others were out when it was sent.
+    /// A request that took so long came; `beside` says that others were out when it was sent. Where
+    /// requests are served one by one it waited for those, and says nothing of what is quick: under
+    /// constant load each takes as long as all before it.
     pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
+        if !beside || self.is_one_by_one() != Some(true) {
+            self.overlap.took(took_ns);
+        }
         self.overlap.finished(now, took_ns, beside, requests_max);
     }
 
@@ -107,6 +112,17 @@ mod tests {
         assert!(disk.holds_back(Time(2 * MS), 100, 0));
         assert!(!disk.holds_back(Time(3 * MS + HELD_MAX_NS), 100, 0), "readers may wait");
         assert!(!answered(false).holds_back(Time(0), 100, 127));
+    }
+
+    /// Always 70 out, so that each takes as long as 70. Its lone requests show when it has become a
+    /// link.
+    #[test]
+    fn what_waits_at_a_busy_arm_says_nothing_of_what_is_quick() {
+        let mut disk = answered(true);
+        (0..1000).for_each(|at| disk.finished(Time((200 + 5 * at) * MS), 350 * MS, true, 128));
+        assert_eq!(disk.is_one_by_one(), Some(true));
+        (0..1000).for_each(|at| disk.finished(Time((6000 + 500 * at) * MS), 350 * MS, at % 8 > 0, 128));
+        assert_eq!(disk.is_one_by_one(), Some(false));
     }
 
     #[test]

@@ -244,13 +244,11 @@ impl Manager {
         for device in self.dispatch.devices() {
             while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
                 while let Some(gap) = self.dispatch.gap_behind(&flight)
-                    && self.read_over(&flight, gap)
-                {
-                    self.dispatch.read_over(&mut flight, gap);
-                }
+                    && self.read_over(&mut flight, gap)
+                {}
                 self.statistics.ahead_fetches += 1;
-                for index in flight.first.index..flight.first.index + flight.count {
-                    if let Some(page) = self.table.find(Block { index, ..flight.first }) {
+                for block in flight.blocks() {
+                    if let Some(page) = self.table.find(block) {
                         self.table.frame_mut(page).phase = Phase::InFlight;
                     }
                 }
@@ -259,16 +257,34 @@ impl Manager {
         }
     }
 
-    /// Takes frames for blocks that nobody asked for, because those on both sides of them go in one
-    /// request. They are few beside the memory, and what is not read while it is on its way
-    /// stays only where there is room.
-    fn read_over(&mut self, flight: &Flight, count: u64) -> bool {
-        let first = Block { index: flight.first.index + flight.count, ..flight.first };
-        let blocks = || (first.index..first.index + count).map(|index| Block { index, ..first });
+    /// Has a request go over the gap behind it, because the blocks on both sides of it go in one
+    /// request. What has a page already is passed over. What has none, and nobody asked for, gets
+    /// one: such are few beside the memory, and what is not read while it is on its way stays
+    /// only where there is room. Returns whether it goes.
+    fn read_over(&mut self, flight: &mut Flight, gap: u64) -> bool {
+        let first = Block { index: flight.end(), ..flight.first };
+        let blocks = || (first.index..first.index + gap).map(|index| Block { index, ..first });
+        let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
+        if !blocks().all(|block| self.table.find(block).is_none_or(passes)) {
+            return false;
+        }
+        let missing: Vec<Block> = blocks().filter(|&block| self.table.find(block).is_none()).collect();
+        if !self.takes_in(flight, &missing) {
+            return false;
+        }
+        let table = &self.table;
+        self.dispatch.read_over(flight, gap, |block| table.find(block).is_some() && !missing.contains(&block));
+        true
+    }
+
+    /// Takes frames for blocks that this request reads over, if there is room for them.
+    fn takes_in(&mut self, flight: &Flight, missing: &[Block]) -> bool {
+        let Some(&first) = missing.first() else { return true };
+        let count = missing.len() as u64;
         let (queued, in_flight) = self.dispatch.load();
-        let is_room = queued + in_flight + flight.count + self.table.count(State::Pinned) + count < self.capacity;
+        let is_room = queued + in_flight + flight.brings() + self.table.count(State::Pinned) + count < self.capacity;
         let is_little = (self.read_over_now + count) * READ_OVER_PART <= self.capacity;
-        if !is_room || !is_little || blocks().any(|block| self.table.find(block).is_some()) {
+        if !is_room || !is_little {
             return false;
         }
         let need = Need { value: 0.0, ..Need::of(first) };
@@ -280,7 +296,7 @@ impl Manager {
                 return false;
             }
         }
-        for block in blocks() {
+        for &block in missing {
             let page = self.table.insert(block, State::Guessed, Phase::InFlight);
             self.table.frame_mut(page).ahead = true;
             self.taken(page, None);

@@ -4,14 +4,13 @@ use super::*;
 
 impl Manager {
     pub(super) fn fetch_done(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, read_over, .. }) = self.dispatch.finished(self.now, fetch) else { return };
-        self.read_over_now -= read_over;
-        for index in first.index..first.index + count {
-            let block = Block { index, ..first };
+        let Some(flight) = self.dispatch.finished(self.now, fetch) else { return };
+        self.read_over_now -= flight.read_over;
+        for block in flight.blocks() {
             let Some(page) = self.table.find(block) else { continue };
             if self.table.frame(page).stale {
                 self.refetch_or_forget(page, out);
-            } else if read_over > 0 && self.is_of_no_use(page) {
+            } else if flight.read_over > 0 && self.is_of_no_use(page) {
                 self.settle_unread(page, Unread::Wasted);
                 self.lost(page);
                 self.table.remove(page);
@@ -50,14 +49,12 @@ impl Manager {
     }
 
     pub(super) fn fetch_failed(&mut self, fetch: FetchId, out: &mut Vec<Action>) {
-        let Some(Flight { first, count, class, read_over, .. }) = self.dispatch.finished(self.now, fetch) else {
-            return;
-        };
-        self.read_over_now -= read_over;
+        let Some(flight) = self.dispatch.finished(self.now, fetch) else { return };
+        self.read_over_now -= flight.read_over;
         self.statistics.failed_fetches += 1;
-        for index in first.index..first.index + count {
-            let Some(page) = self.table.find(Block { index, ..first }) else { continue };
-            if class == Class::Demand && count == 1 && !self.table.frame(page).stale {
+        for block in flight.blocks() {
+            let Some(page) = self.table.find(block) else { continue };
+            if flight.class == Class::Demand && flight.count == 1 && !self.table.frame(page).stale {
                 // I7: exactly the readers of this block see the error.
                 let readers = self.waiting.remove(&page).unwrap_or_default();
                 self.lost(page);

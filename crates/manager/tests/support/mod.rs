@@ -229,12 +229,19 @@ pub struct Flight {
     pub device: DeviceId,
     /// Its file changed since it was asked for.
     pub stale: bool,
+    /// What it goes over and does not bring.
+    pub passed_over: BTreeSet<Block>,
 }
 
 impl Flight {
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<> {
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'_> {
         let Flight { first, count, .. } = *self;
-        (first.index..first.index + count).map(move |index| Block { index, ..first })
+        let over = (first.index..first.index + count).map(move |index| Block { index, ..first });
+        over.filter(|block| !self.passed_over.contains(block))
+    }
+
+    pub fn brings(&self) -> u64 {
+        self.count - self.passed_over.len() as u64
     }
 }
 
@@ -253,6 +260,10 @@ pub struct Driver {
     pub limits: DeviceLimits,
     /// Devices that have limits of their own.
     own_limits: BTreeMap<DeviceId, DeviceLimits>,
+    /// Whether the host lets requests to a device go by what was measured.
+    shaped: BTreeMap<DeviceId, bool>,
+    /// Blocks that fetches went over and did not bring.
+    pub passed_over: u64,
     pub capacity: u64,
     pub now: u64,
     pub flights: BTreeMap<FetchId, Flight>,
@@ -274,6 +285,8 @@ impl Driver {
             manager: Manager::new(config),
             limits: config.device,
             own_limits: BTreeMap::new(),
+            shaped: BTreeMap::new(),
+            passed_over: 0,
             capacity: config.capacity.max(1),
             now: 0,
             flights: BTreeMap::new(),
@@ -380,7 +393,7 @@ impl Driver {
 
     /// Pages that cannot go: on their way, or pinned.
     fn frames_held(&self, present: &BTreeSet<Block>) -> u64 {
-        let on_their_way: u64 = self.flights.values().map(|flight| flight.count).sum();
+        let on_their_way: u64 = self.flights.values().map(Flight::brings).sum();
         let pinned = present.iter().filter(|&&block| self.manager.state_of(block) == Some(State::Pinned));
         on_their_way + pinned.count() as u64
     }
@@ -424,7 +437,8 @@ impl Driver {
                 self.views.retain(|it| (it.view, it.block) != (view, Block { file, index }));
             }
             Event::Capacity { pages } => self.capacity = pages.max(1),
-            Event::DeviceLimits { device, requests, blocks, .. } => {
+            Event::DeviceLimits { device, requests, blocks, shaped } => {
+                self.shaped.insert(device, shaped);
                 let own = DeviceLimits { outstanding_max: requests, cluster_blocks_max: blocks, ..self.limits };
                 self.own_limits.insert(device, own);
             }
@@ -436,14 +450,19 @@ impl Driver {
     /// Carries the actions out; only what was here or came with the event may be dropped. Returns
     /// the blocks dropped.
     fn carry_out(&mut self, actions: &[Action], may_drop: Option<BTreeSet<Block>>) -> BTreeSet<Block> {
-        let mut dropped = BTreeSet::new();
+        let (mut dropped, mut passed_over) = (BTreeSet::new(), BTreeSet::new());
         for &action in actions {
             match action {
                 Action::Order(Order::Lookup { file }) => {
                     assert!(self.lookups.insert(file), "{file} is looked up twice")
                 }
                 Action::Order(Order::Fetch { fetch, device, file, first, count, class }) => {
-                    let flight = Flight { first: Block { file, index: first }, count, class, device, stale: false };
+                    let first = Block { file, index: first };
+                    let over = (first.index..first.index + count).map(|index| Block { index, ..first });
+                    let inside = over.collect::<BTreeSet<Block>>();
+                    assert!(passed_over.is_subset(&inside), "{passed_over:?} is not within the fetch");
+                    let passed_over = std::mem::take(&mut passed_over);
+                    let flight = Flight { first, count, class, device, stale: false, passed_over };
                     for block in flight.blocks().filter(|_| self.small) {
                         let twice = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
                         assert!(!twice, "I3: {block:?} is fetched twice at once");
@@ -455,6 +474,11 @@ impl Driver {
                         assert!(count <= limits.cluster_blocks_max.max(1), "a fetch ahead of {count} blocks");
                     }
                     assert!(self.flights.insert(fetch, flight).is_none(), "{fetch} is used twice");
+                }
+                Action::Order(Order::PassOver { file, first, count }) => {
+                    assert!(!self.shaped.values().any(|&shaped| shaped), "the host has memory for each block");
+                    self.passed_over += count;
+                    passed_over.extend((first..first + count).map(|index| Block { file, index }));
                 }
                 Action::Order(Order::Drop { file, first, count }) => {
                     for index in first..first + count {
@@ -480,7 +504,7 @@ impl Driver {
 
     fn check_frames(&self, held_before: u64) {
         let present: BTreeSet<Block> = every_block().filter(|&block| self.manager.is_present(block)).collect();
-        let on_their_way: u64 = self.flights.values().map(|flight| flight.count).sum();
+        let on_their_way: u64 = self.flights.values().map(Flight::brings).sum();
         let used = present.len() as u64 + on_their_way;
         assert!(used <= self.capacity.max(held_before), "I2: {used} pages of {}", self.capacity);
     }
@@ -493,7 +517,7 @@ impl Driver {
                 .values()
                 .any(|flight| flight.blocks().any(|block| self.manager.state_of(block) == Some(State::Demand)));
             let squeezed = self.views.iter().any(|view| !view.stale)
-                || self.flights.values().map(|it| it.count).sum::<u64>() > self.capacity;
+                || self.flights.values().map(Flight::brings).sum::<u64>() > self.capacity;
             assert!(demanded || squeezed || self.shrunk(), "I4: {block:?} waits for a frame that fetches ahead hold");
         } else if self.waiting.contains(&waiter) {
             let flying = self.flights.values().flat_map(Flight::blocks).any(|other| other == block);
@@ -505,7 +529,7 @@ impl Driver {
 
     /// Fetches ahead may hold the last frame only if there were more frames when they were sent.
     fn shrunk(&self) -> bool {
-        self.flights.values().map(|it| it.count).sum::<u64>() >= self.capacity
+        self.flights.values().map(Flight::brings).sum::<u64>() >= self.capacity
     }
 
     pub fn run(&mut self, ops: &[Op]) -> Vec<Action> {

@@ -142,6 +142,8 @@ impl Host for PageCache {
                 self.fetching.insert(fetch, file);
                 self.fetch(fetch, device, file, first..first + count);
             }
+            // The kernel reads around what it has.
+            Order::PassOver { .. } => {}
             Order::Drop { file, first, count } => self.drops.add(file, first..first + count),
         }
     }

@@ -81,8 +81,8 @@ impl Host for Machine<'_> {
                 self.clock.schedule(at, Occasion::LookupEnds { file });
             }
             Order::Fetch { fetch, device, file, first, count, .. } => self.fetch(fetch, device, file, first, count),
-            // There are no bytes to give up.
-            Order::Drop { .. } => {}
+            // There are no bytes to leave as they are, nor to give up.
+            Order::PassOver { .. } | Order::Drop { .. } => {}
         }
     }
 }
