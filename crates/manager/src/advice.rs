@@ -63,16 +63,6 @@ pub enum Answer {
 }
 
 impl Advice {
-    /// Whether it asks for anything else than that the page used longest ago goes: that is what is
-    /// done for who says nothing.
-    pub fn is_of_another_order(self) -> bool {
-        match self {
-            Advice::SetPriority { .. } | Advice::SetTemporaryPriority { .. } => true,
-            Advice::SetPolicy { order, .. } => order != LevelOrder::Lru,
-            Advice::Manage | Advice::GiveUp | Advice::GetPriority { .. } | Advice::GetPolicy { .. } => false,
-        }
-    }
-
     /// The event that tells a manager.
     pub fn event(self, reader: ReaderId) -> Event {
         match self {

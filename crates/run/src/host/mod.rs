@@ -11,6 +11,7 @@ mod place;
 mod residency;
 mod scratch;
 mod share;
+mod stretches;
 mod unlooked;
 mod untouched;
 mod uring;

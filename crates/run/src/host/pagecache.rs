@@ -233,10 +233,15 @@ impl PageCache {
         self.workers.need_not_look(file);
     }
 
+    /// These blocks are referenced, or will be: they are not what is to go.
+    pub fn keep(&mut self, file: FileId, blocks: &Range<u64>) {
+        self.drops.keep(file, blocks);
+    }
+
     /// A program read or wrote these blocks by itself: to fetch them would be to open the file for
     /// nothing, and they are not what is to go.
     pub fn was_used(&mut self, file: FileId, blocks: &Range<u64>) {
-        self.drops.keep(file, blocks);
+        self.keep(file, blocks);
         if let Some(ToOpen { fetches, .. }) = self.to_open.get_mut(&file) {
             let needless = |fetch: &Range<u64>| blocks.start <= fetch.start && fetch.end <= blocks.end;
             self.needless.extend(fetches.iter().filter(|(_, fetch)| needless(fetch)).map(|&(id, _)| id));

@@ -13,10 +13,6 @@ use crate::source::ring::Advising;
 /// Files of programs that were looked for in a file of advice: each once for each program.
 const LOOKED_FOR_MAX: usize = 1 << 20;
 
-/// Programs whose own pages go in another order than LRU, as they advised.
-#[derive(Default)]
-pub(super) struct Reordered(HashSet<ProgramId>);
-
 /// What files of advice say for the programs of each run, and to whom it was said.
 #[derive(Default)]
 pub(super) struct FileAdvice {
@@ -88,7 +84,7 @@ impl Supervisor<'_> {
     pub(super) fn take_write(&mut self, program: ProgramId, file: FileId, (first, count): (u64, u64), site: u64) {
         self.driver.host.was_used(file, &(first..first + count));
         if let Some(reader) = self.reader_of_program(program, file)
-            && self.reordered.0.contains(&program)
+            && self.reordered.holds(program)
         {
             self.reference(reader, file, (first, count), site, Demand::Observed);
         }
@@ -130,14 +126,8 @@ impl Supervisor<'_> {
                 Reply::Wake { .. } | Reply::Pull { .. } | Reply::Revoked { .. } => {}
             }
         }
-        match answer {
-            Ok(_) if advice == Advice::GiveUp => {
-                self.reordered.0.remove(&program);
-            }
-            Ok(_) if advice.is_of_another_order() => {
-                self.reordered.0.insert(program);
-            }
-            _ => {}
+        if answer.is_ok() {
+            self.reordered.advised(program, advice);
         }
         if let Err(why) = answer {
             let Program { run, name, .. } = self.ring.processes.programs().get(program);
@@ -155,9 +145,7 @@ impl Supervisor<'_> {
         });
         let programs = self.ring.processes.programs();
         let revoked: Vec<ProgramId> = revoked.filter_map(|reader| programs.of_reader(reader)).collect();
-        revoked.iter().for_each(|program| {
-            self.reordered.0.remove(program);
-        });
+        revoked.iter().for_each(|&program| self.reordered.forget(program));
         let revoked: Vec<Program> = revoked.into_iter().map(|program| programs.get(program).clone()).collect();
         for Program { run, name, .. } in revoked {
             self.warn(

@@ -28,6 +28,7 @@ impl Supervisor<'_> {
         let manager = self.driver.manager();
         let fresh = (first..first + count).find(|&index| !manager.was_read(Block { file, index }));
         let fresh = fresh.map(|fresh| (fresh, first + count - fresh));
+        self.driver.host.was_used(file, &(first..first + count));
         if by == Touch::Mapping {
             if let Some((first, count)) = fresh {
                 self.recorder.touched(file, ordinal, first, count);
@@ -36,7 +37,6 @@ impl Supervisor<'_> {
             if let Some((first, count)) = fresh {
                 self.recorder.read_outside(file, ordinal, (first, count), by == Touch::SomeCalls);
             }
-            self.driver.host.was_used(file, &(first..first + count));
             if count > 0 {
                 self.ring.processes.programs().read_outside(program, count * BLOCK_BYTES);
             }

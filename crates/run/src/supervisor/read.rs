@@ -85,6 +85,7 @@ impl Supervisor<'_> {
         site: u64,
         demand: Demand,
     ) -> Counted {
+        self.driver.host.keep(file, &(first..first + count));
         self.tell(Event::Reference { reader, site: Site(site), file, first, count, demand })
     }
 }
