@@ -59,10 +59,9 @@ pub enum Done {
     Asked(Promise<Result<Opened, Error>>, Result<Opened, Error>),
     /// Some of a fetch's frames were filled, or not; how long that took.
     Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
-    /// Frames were filled from the second tier, as far as these say; how long that took, if all of
-    /// their fetch that comes from there has come.
-    Recalled(Recall, Vec<bool>, Option<Duration>),
-    /// Frames were written to the second tier, or not.
+    /// Frames were filled from the second tier, as far as these say; how long that took.
+    Recalled(Recall, Vec<bool>, Duration),
+    /// Frames were written to the second tier: the first of them, as many as there are entries.
     Kept(Keep, io::Result<Vec<Entry>>),
     /// Entries of the second tier were looked at, from this one on: what they say, and whether it
     /// is this cache's by now.
@@ -83,8 +82,9 @@ impl Task {
                 fetch.done(result, begun.elapsed())
             }
             Task::Recall(recall) => {
-                let (good, took) = recall.run();
-                Done::Recalled(recall, good, took)
+                let begun = Instant::now();
+                let good = recall.run();
+                Done::Recalled(recall, good, begun.elapsed())
             }
             Task::Keep(keep) => {
                 let written = keep.run();

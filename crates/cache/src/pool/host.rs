@@ -431,7 +431,7 @@ impl PoolHost {
     }
 
     /// A part of a fetch came from the second tier; what did not is asked of the store.
-    fn recalled(&mut self, recall: &Recall, good: &[bool], took: Option<Duration>) -> Option<Event> {
+    fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Option<Event> {
         let bad = self.second.as_mut()?.recalled(recall, good, took);
         bad.into_iter().for_each(|at| self.fetch_part(recall.fetch, at..at + 1));
         self.part_done(recall.fetch)

@@ -5,13 +5,11 @@
 //! frames more than the manager knows of, as many as may be held so. If they are all held, what is
 //! given up next is not written: nobody ever waits for the disk to take something.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::IoSliceMut;
 use std::ops::Range;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use foresee_manager::{Block, Class, DeviceId, FetchId, Standing};
 
@@ -23,6 +21,9 @@ use crate::tier::{Entry, Found, Key, LOOKED_AT_ONCE, ObjectKey, SlotFile, Tier};
 
 /// Reads at once: a solid-state disk serves so many side by side.
 pub const RECALLS_AT_ONCE: usize = 16;
+/// Of them, what nobody waits for yet takes no more for a fetch: one that somebody waits for comes
+/// in between.
+const RECALLS_AHEAD_AT_ONCE: usize = RECALLS_AT_ONCE / 2;
 /// Writes at once: reads, which somebody waits for, shall find the disk free.
 pub const KEEPS_AT_ONCE: usize = 2;
 /// What a write has at most: a disk is no quicker by longer ones, and reads would wait behind it.
@@ -53,8 +54,11 @@ pub struct Offered {
 struct Whole {
     blocks: usize,
     /// Parts that are not done.
-    left: AtomicUsize,
-    begun: OnceLock<Instant>,
+    left: usize,
+    /// What the slowest of those took that are. Without their wait for a thread: that says nothing
+    /// of the disk.
+    longest: Duration,
+    is_bad: bool,
 }
 
 /// Frames to be filled from the disk.
@@ -63,8 +67,6 @@ pub struct Recall {
     pub fetch: FetchId,
     /// Which of its blocks, and where they lie.
     pub found: Vec<Found>,
-    /// What it is a part of.
-    whole: Arc<Whole>,
     /// Frames of theirs: free ones of this memory, given to this alone.
     pub frames: Vec<u32>,
     /// Whose frames they are.
@@ -110,11 +112,8 @@ impl Look {
 }
 
 impl Recall {
-    /// Does it. Returns whether each block is what it should be, and how long all parts took, if
-    /// this was the last of them.
-    pub fn run(&self) -> (Vec<bool>, Option<Duration>) {
-        let Whole { left, begun, .. } = &*self.whole;
-        let begun = begun.get_or_init(Instant::now);
+    /// Does it. Returns whether each block is what it should be.
+    pub fn run(&self) -> Vec<bool> {
         // SAFETY: the frames are this recall's until it is reported.
         let mut pieces = unsafe { self.memory.pieces(&self.frames) };
         let mut good = vec![false; self.found.len()];
@@ -127,8 +126,7 @@ impl Recall {
         for (good, it) in good.iter_mut().zip(pieces.iter().zip(&self.found)) {
             *good = *good && is_whole(it);
         }
-        let is_last = left.fetch_sub(1, Relaxed) == 1;
-        (good, is_last.then(|| begun.elapsed()))
+        good
     }
 }
 
@@ -161,6 +159,18 @@ fn runs<T>(of: &[T], follows: impl Fn(&T, &T) -> bool) -> Vec<Range<usize>> {
     of.chunk_by(follows).map(chunk).collect()
 }
 
+/// What is asked of the disk, cut into parts of as many requests each, no more parts than this.
+fn parts(found: &[Found], at_once: usize) -> Vec<Vec<Found>> {
+    let mut found = found.to_vec();
+    // What lies side by side is one request, in whatever order it is wanted.
+    found.sort_unstable_by_key(|it| it.slot);
+    let runs = runs(&found, |one, next| one.slot + 1 == next.slot);
+    let count = runs.len().min(at_once);
+    // Where a part begins, of the runs; the end, for the one after the last.
+    let begin = |part: usize| runs.get(part * runs.len() / count).map_or(found.len(), |run| run.start);
+    (0..count).map(|part| found[begin(part)..begin(part + 1)].to_vec()).collect()
+}
+
 /// What of so many blocks is left beside these.
 pub fn rest(of: Range<usize>, without: &[Found]) -> Vec<Range<usize>> {
     let begins = std::iter::once(of.start).chain(without.iter().map(|it| it.at + 1));
@@ -175,6 +185,8 @@ pub struct Second {
     recalling: Arc<Workers>,
     keeping: Arc<Workers>,
     memory: Arc<Memory>,
+    /// Of each fetch, what is being read.
+    asked: HashMap<FetchId, Whole>,
     /// What is given up just now.
     offered: Vec<Offered>,
     /// What is to be written and has no slot yet: the longest there first.
@@ -201,12 +213,13 @@ impl Second {
     ) -> Self {
         let returned = vec![false; memory.len()].into();
         let write_max = (WRITE_BYTES / memory.frame_bytes()).clamp(1, held_max.div_ceil(KEEPS_AT_ONCE));
-        let (offered, waiting) = (Vec::new(), VecDeque::new());
+        let (asked, offered, waiting) = (HashMap::new(), Vec::new(), VecDeque::new());
         Second {
             tier,
             recalling,
             keeping,
             memory,
+            asked,
             offered,
             waiting,
             writing: 0,
@@ -237,17 +250,17 @@ impl Second {
             let look = self.tier.look();
             self.look(look);
         }
-        let runs = runs(&found, |one, next| one.slot + 1 == next.slot);
-        let parts = runs.chunks(runs.len().div_ceil(RECALLS_AT_ONCE).max(1));
+        let at_once = if class == Class::Demand { RECALLS_AT_ONCE } else { RECALLS_AHEAD_AT_ONCE };
+        let parts = parts(&found, at_once);
         let count = parts.len();
-        let whole = Whole { blocks: found.len(), left: AtomicUsize::new(count), begun: OnceLock::new() };
-        let whole = Arc::new(whole);
-        for part in parts {
-            let found = found[part[0].start..part[part.len() - 1].end].to_vec();
+        if count > 0 {
+            let whole = Whole { blocks: found.len(), left: count, longest: Duration::ZERO, is_bad: false };
+            self.asked.insert(fetch, whole);
+        }
+        for found in parts {
             let frames = found.iter().map(|it| frames[it.at]).collect();
             let (memory, file) = (Arc::clone(&self.memory), Arc::clone(&self.tier.file));
-            let whole = Arc::clone(&whole);
-            self.recalling.add(Task::Recall(Recall { fetch, found, whole, frames, memory, file }), class);
+            self.recalling.add(Task::Recall(Recall { fetch, found, frames, memory, file }), class);
         }
         (found, count)
     }
@@ -273,10 +286,19 @@ impl Second {
     }
 
     /// These frames were filled from the disk. Returns the blocks for which that went wrong.
-    pub fn recalled(&mut self, recall: &Recall, good: &[bool], took: Option<Duration>) -> Vec<usize> {
-        let Recall { found, frames, whole, .. } = recall;
-        took.into_iter().for_each(|took| self.tier.pace.disk.took(whole.blocks, took));
+    pub fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Vec<usize> {
+        let Recall { fetch, found, frames, .. } = recall;
         self.tier.recalled(found, good);
+        if let Some(whole) = self.asked.get_mut(fetch) {
+            whole.left -= 1;
+            whole.longest = whole.longest.max(took);
+            whole.is_bad |= good.contains(&false);
+        }
+        if let Some(whole) = self.asked.get(fetch).filter(|whole| whole.left == 0) {
+            self.tier.pace.disk.took(whole.blocks, whole.longest);
+            self.tier.has_answered(!whole.is_bad);
+            self.asked.remove(fetch);
+        }
         frames.iter().for_each(|&frame| self.returned[frame as usize] = true);
         found.iter().zip(good).filter(|(_, good)| !**good).map(|(it, _)| it.at).collect()
     }
@@ -303,7 +325,8 @@ impl Second {
         std::mem::take(&mut self.offered)
     }
 
-    /// Decides, by what is known of the reads to come. The frame to let go of, if it is not kept.
+    /// Decides, by what is known of the reads to come, whether it waits to be written. If it does
+    /// not, its frame is to be let go of, and returned.
     pub fn judge(
         &mut self,
         Offered { frame, key, is_used_again, is_read, .. }: Offered,
@@ -350,7 +373,7 @@ impl Second {
         not_kept
     }
 
-    /// Frames were written, or not.
+    /// Frames were written, as many as there are entries, or none.
     pub fn kept(&mut self, keep: &Keep, written: std::io::Result<Vec<Entry>>) {
         self.writing -= 1;
         self.held -= keep.held.len();
@@ -361,6 +384,7 @@ impl Second {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::FileExt;
     use std::thread;
 
     use foresee_manager::{Config, FileId, ReaderId};
@@ -434,6 +458,14 @@ mod tests {
             self.pool.session().host().second().unwrap().tier.statistics()
         }
 
+        /// A bit of a block is another where it lies on the disk.
+        fn spoil(&self, block: u8) {
+            let bytes = fs::read(&self.path).unwrap();
+            let page = bytes.chunks(BLOCK).position(|page| page == [block; BLOCK]).unwrap();
+            let file = fs::OpenOptions::new().write(true).open(&self.path).unwrap();
+            file.write_all_at(&[block ^ 1], (page * BLOCK) as u64).unwrap();
+        }
+
         /// Waits until all is written that waits for it.
         fn settle(&self) {
             while self.pool.session().host().second().unwrap().held() > 0 {
@@ -451,7 +483,7 @@ mod tests {
             tried.read_all();
             thread::sleep(Duration::from_millis(1));
         }
-        *tried.disk.late.lock().unwrap() = Duration::from_millis(20);
+        *tried.disk.staged.late.lock().unwrap() = Duration::from_millis(20);
         let before = tried.statistics().bytes_read;
         (0..20).for_each(|_| tried.read_all());
         let asked = (tried.statistics().bytes_read - before) / BLOCK as u64;
@@ -467,7 +499,7 @@ mod tests {
             tried.read(first, 4);
             tried.settle();
         }
-        let writes = tried.disk.writes.lock().unwrap().clone();
+        let writes = tried.disk.staged.writes.lock().unwrap().clone();
         assert_eq!(writes.iter().sum::<usize>(), 40, "{writes:?}");
         assert!(writes.iter().all(|&blocks| blocks == 2), "{writes:?}");
         tried.read(0, 4);
@@ -475,18 +507,77 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_the_disk_and_lies_scattered_is_read_side_by_side() {
-        const AT_ONCE: u64 = 8;
-        const LATE: Duration = Duration::from_millis(100);
-        let tried = Tried::new("scattered", 16, 200);
-        for block in (0..BLOCKS).step_by(2).chain((1..BLOCKS).step_by(2)) {
+    fn what_a_disk_takes_of_a_write_is_kept() {
+        let tried = Tried::new("short", 64, 200);
+        *tried.disk.staged.takes.lock().unwrap() = Some(1);
+        for first in (0..BLOCKS).step_by(4) {
+            tried.read(first, 4);
+            tried.settle();
+        }
+        let statistics = tried.statistics();
+        let asked: usize = tried.disk.staged.writes.lock().unwrap().iter().sum();
+        let taken = statistics.bytes_written / BLOCK as u64;
+        assert!(taken > 0 && statistics.blocks_used as u64 == taken, "{statistics:?}");
+        assert_eq!(taken + statistics.failed_writes, asked as u64, "{statistics:?}");
+        let free = 200 - taken as usize;
+        let has_free = |beyond| tried.pool.session().host().second().unwrap().tier.has_free_room(beyond);
+        assert!(has_free(free - 1) && !has_free(free), "what was not written is not paid for");
+        tried.read_all();
+        assert_eq!(tried.statistics().damaged, 0);
+    }
+
+    /// On whose disk the first eight blocks lie far from each other.
+    fn scattered(name: &str) -> Tried {
+        let tried = Tried::new(name, 16, 200);
+        for block in (0..BLOCKS).map(|at| at * 29 % BLOCKS) {
             tried.read(block, 1);
             tried.settle();
         }
-        *tried.disk.late.lock().unwrap() = LATE;
-        let (begun, before) = (Instant::now(), tried.statistics().bytes_read);
-        tried.read(0, AT_ONCE as usize);
-        assert_eq!((tried.statistics().bytes_read - before) / BLOCK as u64, AT_ONCE);
-        assert!(begun.elapsed() < LATE * AT_ONCE as u32 / 2, "one after the other: {:?}", begun.elapsed());
+        tried
+    }
+
+    #[test]
+    fn what_is_asked_of_the_disk_and_lies_scattered_is_read_side_by_side() {
+        const AT_ONCE: usize = 8;
+        let tried = scattered("scattered");
+        assert_eq!(tried.statistics().bytes_read, 0);
+        tried.disk.staged.reads().wanted = AT_ONCE;
+        tried.read(0, AT_ONCE);
+        assert_eq!(tried.statistics().bytes_read, (AT_ONCE * BLOCK) as u64);
+        assert_eq!(tried.disk.staged.reads().most, AT_ONCE);
+    }
+
+    #[test]
+    fn one_part_that_is_bad_is_a_failure_however_the_others_went() {
+        let tried = scattered("one-bad");
+        tried.spoil(3);
+        tried.read(0, 8);
+        let after = tried.statistics();
+        assert_eq!((after.damaged, after.bytes_read), (1, 7 * BLOCK as u64));
+        tried.read(40, 1);
+        assert_eq!(tried.statistics().bytes_read, after.bytes_read, "it is left alone for some time");
+        tried.read(50, 1);
+        tried.read(60, 1);
+        assert_eq!(tried.statistics().bytes_read, after.bytes_read + BLOCK as u64);
+    }
+
+    /// Blocks that lie in these slots.
+    fn found(slots: &[u32]) -> Vec<Found> {
+        let entry = Entry { key: Key { object: ObjectKey([0; 16]), block: 0 }, checksum: 0 };
+        slots.iter().enumerate().map(|(at, &slot)| Found { at, slot, entry }).collect()
+    }
+
+    #[test]
+    fn parts_are_of_as_many_requests_and_each_of_what_lies_in_a_row() {
+        let slots = |found: &[Found], at_once| -> Vec<Vec<u32>> {
+            parts(found, at_once).iter().map(|part| part.iter().map(|it| it.slot).collect()).collect()
+        };
+        assert_eq!(slots(&[], 4), Vec::<Vec<u32>>::new());
+        let interleaved = found(&[10, 20, 11, 21, 12, 30]);
+        assert_eq!(slots(&interleaved, 16), [vec![10, 11, 12], vec![20, 21], vec![30]]);
+        assert_eq!(slots(&interleaved, 2), [vec![10, 11, 12], vec![20, 21, 30]]);
+        let far: Vec<u32> = (0..17).map(|at| 2 * at).collect();
+        let lengths: Vec<usize> = parts(&found(&far), 16).iter().map(Vec::len).collect();
+        assert_eq!((lengths.len(), lengths.iter().sum(), lengths.iter().max()), (16, 17, Some(&2)));
     }
 }

@@ -23,12 +23,9 @@ pub struct SlotFile {
     /// The same past the page cache, for the slots; where that cannot be had, the same.
     slots: File,
     layout: Layout,
-    /// What a test's disk takes longer for each read.
+    /// What a test has it do.
     #[cfg(test)]
-    pub late: std::sync::Mutex<Duration>,
-    /// Slots of each write, for a test.
-    #[cfg(test)]
-    pub writes: std::sync::Mutex<Vec<usize>>,
+    pub staged: super::staged::Staged,
 }
 
 impl SlotFile {
@@ -80,9 +77,7 @@ impl SlotFile {
             slots,
             layout,
             #[cfg(test)]
-            late: std::sync::Mutex::default(),
-            #[cfg(test)]
-            writes: std::sync::Mutex::default(),
+            staged: Default::default(),
         };
         Ok((opened, entries, is_ours))
     }
@@ -109,10 +104,7 @@ impl SlotFile {
     /// Reads slots that lie in a row. Each piece is one slot's. Returns whether all of it came.
     pub fn read(&self, first: u32, pieces: &mut [IoSliceMut<'_>]) -> io::Result<bool> {
         #[cfg(test)]
-        {
-            let late = *self.late.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            thread::sleep(late);
-        }
+        let _reading = self.staged.reading();
         let wanted: usize = pieces.iter().map(|piece| piece.len()).sum();
         // SAFETY: an `IoSliceMut` is an `iovec` of memory that is ours to write.
         let call = |file: &File, at| unsafe {
@@ -122,23 +114,22 @@ impl SlotFile {
     }
 
     /// Writes the bytes of slots that lie in a row, then their entries. Each piece is one slot's.
+    /// Returns the entries of the first of them, which the disk took: anything may lie in the
+    /// slots after those.
     ///
     /// # Errors
-    /// If the disk does not take them: anything may lie in the slots then.
+    /// If it took none, or not the entries.
     pub fn write(&self, first: u32, blocks: &[(Key, &[u8])]) -> io::Result<Vec<Entry>> {
         #[cfg(test)]
-        self.writes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(blocks.len());
+        let blocks = self.staged.writes(blocks);
         let pieces: Vec<IoSlice<'_>> = blocks.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
         // SAFETY: an `IoSlice` is an `iovec`, whose memory is only read.
         let call = |file: &File, at| unsafe {
             libc::pwritev(file.as_raw_fd(), pieces.as_ptr().cast(), pieces.len() as libc::c_int, at)
         };
-        let wanted: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if self.past_the_cache_or_through_it(first, call)? != wanted {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
+        let went = self.past_the_cache_or_through_it(first, call)? as u64 / self.layout.slot_bytes;
         let entry = |&(key, bytes): &(Key, &[u8])| Entry { key, checksum: key.checksum(bytes) };
-        let entries: Vec<Entry> = blocks.iter().map(entry).collect();
+        let entries: Vec<Entry> = blocks.iter().take(went as usize).map(entry).collect();
         let encoded: Vec<u8> = entries.iter().flat_map(Entry::encoded).collect();
         self.file.write_all_at(&encoded, self.layout.entry_at(first))?;
         Ok(entries)

@@ -17,6 +17,8 @@ mod index;
 mod key;
 mod layout;
 mod pace;
+#[cfg(test)]
+pub mod staged;
 mod wear;
 
 use std::io;
@@ -118,7 +120,8 @@ impl Tier {
         found
     }
 
-    /// They were read: whether each of them was what it should be.
+    /// Some of them were read: whether each was what it should be. Once all were,
+    /// [`Tier::has_answered`] follows.
     pub fn recalled(&mut self, found: &[Found], good: &[bool]) {
         for (it, &good) in found.iter().zip(good) {
             self.index.end(it.slot);
@@ -131,11 +134,15 @@ impl Tier {
                 self.statistics.damaged += u64::from(self.guest.is_none());
             }
         }
-        match (good.contains(&false), &mut self.guest) {
-            (false, _) => self.reading.went_well(),
-            (true, None) => self.reading.failed(),
+    }
+
+    /// All that was asked for a run was read, and whether all of it was what it should be.
+    pub fn has_answered(&mut self, well: bool) {
+        match (well, &mut self.guest) {
+            (true, _) => self.reading.went_well(),
+            (false, None) => self.reading.failed(),
             // It has something else by now.
-            (true, Some(guest)) => guest.was_wrong(Instant::now()),
+            (false, Some(guest)) => guest.was_wrong(Instant::now()),
         }
     }
 
@@ -196,19 +203,19 @@ impl Tier {
         self.ghosts.add(key.short());
     }
 
-    /// Slots that lie in a row were written, or not.
+    /// Slots that lie in a row were written: the first of them, as many as there are entries.
     pub fn kept(&mut self, slots: Range<u32>, written: io::Result<Vec<Entry>>) {
         slots.clone().for_each(|slot| self.index.end(slot));
-        match written {
-            Ok(entries) => {
-                self.writing.went_well();
-                self.statistics.bytes_written += self.slot_bytes * entries.len() as u64;
-                slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry));
-            }
-            Err(_) => {
-                self.writing.failed();
-                self.statistics.failed_writes += slots.len() as u64;
-            }
+        let entries = written.unwrap_or_default();
+        let failed = (slots.len() - entries.len()) as u64;
+        if failed == 0 {
+            self.writing.went_well();
+        } else {
+            self.writing.failed();
         }
+        self.wear.not_written(failed);
+        self.statistics.failed_writes += failed;
+        self.statistics.bytes_written += self.slot_bytes * entries.len() as u64;
+        slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry));
     }
 }

@@ -58,6 +58,11 @@ impl Wear {
             None => false,
         }
     }
+
+    /// Blocks that were paid for were not written. Nothing lies in their slots: to fill them is free.
+    pub fn not_written(&mut self, blocks: u64) {
+        self.free += blocks;
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +82,7 @@ mod tests {
         assert_eq!(written(&mut wear), 1);
         wear.read(1000);
         assert_eq!(written(&mut wear), 10);
+        wear.not_written(4);
+        assert_eq!((wear.free(), written(&mut wear)), (4, 4));
     }
 }
