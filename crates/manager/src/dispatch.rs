@@ -179,17 +179,18 @@ impl Device {
     /// Whether so much is fetched ahead from it that one more block would only wait.
     fn is_pipe_full(&self) -> bool {
         let waiting = self.waits();
-        let is_full = |flow: &Flow| match (self.access_ns, flow.best()) {
-            (Some(access), Some(best)) => (flow.ahead() + waiting) as f64 >= access * best + 1.0,
-            _ => false,
-        };
+        let is_full = |flow: &Flow| self.pipe_of(flow).is_some_and(|pipe| (flow.ahead() + waiting) as f64 >= pipe);
         is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
     }
 
     /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
     fn is_busy_with(&self, flow: &Flow) -> bool {
-        let pipe = self.access_ns.zip(flow.best()).map(|(access, best)| access * best + 1.0);
-        pipe.is_some_and(|pipe| flow.ahead() as f64 >= PIPES * pipe)
+        self.pipe_of(flow).is_some_and(|pipe| flow.ahead() as f64 >= PIPES * pipe)
+    }
+
+    /// What the pipe holds of a flow, as far as that was measured.
+    fn pipe_of(&self, flow: &Flow) -> Option<f64> {
+        self.access_ns.zip(flow.best()).map(|(access, best)| access * best + 1.0)
     }
 
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes

@@ -5,6 +5,7 @@
 //! frames more than the manager knows of, as many as may be held so. If they are all held, what is
 //! given up next is not written: nobody ever waits for the disk to take something.
 
+use std::collections::hash_map;
 use std::collections::{HashMap, VecDeque};
 use std::io::IoSliceMut;
 use std::ops::Range;
@@ -289,15 +290,16 @@ impl Second {
     pub fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Vec<usize> {
         let Recall { fetch, found, frames, .. } = recall;
         self.tier.recalled(found, good);
-        if let Some(whole) = self.asked.get_mut(fetch) {
-            whole.left -= 1;
-            whole.longest = whole.longest.max(took);
-            whole.is_bad |= good.contains(&false);
-        }
-        if let Some(whole) = self.asked.get(fetch).filter(|whole| whole.left == 0) {
-            self.tier.pace.disk.took(whole.blocks, whole.longest);
-            self.tier.has_answered(!whole.is_bad);
-            self.asked.remove(fetch);
+        if let hash_map::Entry::Occupied(mut whole) = self.asked.entry(*fetch) {
+            let it = whole.get_mut();
+            it.left -= 1;
+            it.longest = it.longest.max(took);
+            it.is_bad |= good.contains(&false);
+            if it.left == 0 {
+                let Whole { blocks, longest, is_bad, .. } = whole.remove();
+                self.tier.pace.disk.took(blocks, longest);
+                self.tier.has_answered(!is_bad);
+            }
         }
         frames.iter().for_each(|&frame| self.returned[frame as usize] = true);
         found.iter().zip(good).filter(|(_, good)| !**good).map(|(it, _)| it.at).collect()

@@ -273,7 +273,8 @@ impl Manager {
             return false;
         }
         let table = &self.table;
-        self.dispatch.read_over(flight, gap, |block| table.find(block).is_some() && !missing.contains(&block));
+        self.dispatch
+            .read_over(flight, gap, |block| table.find(block).is_some() && missing.binary_search(&block).is_err());
         true
     }
 

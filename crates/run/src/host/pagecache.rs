@@ -239,9 +239,8 @@ impl PageCache {
     }
 
     /// A program read or wrote these blocks by itself: to fetch them would be to open the file for
-    /// nothing, and they are not what is to go.
+    /// nothing.
     pub fn was_used(&mut self, file: FileId, blocks: &Range<u64>) {
-        self.keep(file, blocks);
         if let Some(ToOpen { fetches, .. }) = self.to_open.get_mut(&file) {
             let needless = |fetch: &Range<u64>| blocks.start <= fetch.start && fetch.end <= blocks.end;
             self.needless.extend(fetches.iter().filter(|(_, fetch)| needless(fetch)).map(|&(id, _)| id));

@@ -82,11 +82,13 @@ impl Supervisor<'_> {
     /// before: what is written and never read leaves before what is read again. Who wants no other
     /// order than LRU is served best by that.
     pub(super) fn take_write(&mut self, program: ProgramId, file: FileId, (first, count): (u64, u64), site: u64) {
-        self.driver.host.was_used(file, &(first..first + count));
-        if let Some(reader) = self.reader_of_program(program, file)
-            && self.reordered.holds(program)
-        {
-            self.reference(reader, file, (first, count), site, Demand::Observed);
+        let blocks = first..first + count;
+        self.driver.host.was_used(file, &blocks);
+        // What is advised of the file is told by this.
+        let reader = self.reader_of_program(program, file);
+        match reader.filter(|_| self.reordered.holds(program)) {
+            Some(reader) => _ = self.reference(reader, file, (first, count), site, Demand::Observed),
+            None => self.driver.host.keep(file, &blocks),
         }
     }
 
