@@ -47,6 +47,7 @@ def again(*words):
 
 def on_slowdisk(arguments, disk, setup, command):
     """Runs a command on a slow disk with these options, which the shell's command `setup` has filled at full speed."""
+    must_see_programs(arguments.foresee)
     process = subprocess.Popen([arguments.slowdisk, "run", *disk, "--setup", setup, "--", *command])
     try:
         status = process.wait()
@@ -57,6 +58,13 @@ def on_slowdisk(arguments, disk, setup, command):
         raise
     if status != 0:
         sys.exit(status)
+
+
+def must_see_programs(foresee):
+    """A foresee copied without its preload library lets programs run as they would without it: that must not pass for its own time."""
+    said = subprocess.run([foresee, "run", "--", "true"], check=True, capture_output=True, text=True).stderr
+    if "runs without foresee" in said:
+        sys.exit(said.strip())
 
 
 def in_turn(arms, rounds):

@@ -101,7 +101,9 @@ def main(text, what, parts, steps):
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.make:
-        make_data(arguments.packages or arguments.tools, Path(os.environ["SLOWDISK_MOUNT"]))
+        packages = arguments.packages or arguments.tools
+        packages.mkdir(parents=True, exist_ok=True)
+        make_data(packages, Path(os.environ["SLOWDISK_MOUNT"]))
     elif arguments.tools:
         inside(arguments)
     else:
