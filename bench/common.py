@@ -62,9 +62,10 @@ def on_slowdisk(arguments, disk, setup, command):
 
 def must_see_programs(foresee):
     """A foresee copied without its preload library lets programs run as they would without it: that must not pass for its own time."""
-    said = subprocess.run([foresee, "run", "--", "true"], check=True, capture_output=True, text=True).stderr
-    if "runs without foresee" in said:
-        sys.exit(said.strip())
+    probe = [foresee, "run", "--no-learn", "--quiet", "--json", "-", "--", "true"]
+    account = json.loads(subprocess.run(probe, check=True, capture_output=True).stdout)
+    if account["status"] is None:
+        sys.exit("\n".join(account["warnings"]))
 
 
 def in_turn(arms, rounds):

@@ -49,20 +49,18 @@ def report(rows):
         short += [(ratio, name, cell) for cell, ratio in ratios.items() if ratio > bar]
     lines = [f"{ratio:>7.3f}  {name:<52} {', '.join(cell)}; {cells[cell]['told', OURS]:.4g} s told, {least[cell]:.4g} at least"
              for ratio, name, cell in sorted(short, reverse=True)]
-    parts = ["Of the time told nothing, in the geometric mean:", *(f"{told:<13} " + ", ".join(
-        f"{device} {mean(cells, device, told):.3f}" for device in devices(cells)) for told, _, _ in RUNS if told != "nothing")]
     # Of several disks thought alone is a bound, which may be none.
     bound = sorted(times["told", OURS] / least[cell] for cell, times in cells.items() if least[cell] > 0)
     middle = f"Told all, of the least time there can be: {bound[len(bound) // 2]:.2f} in the middle, {bound[-1]:.1f} at most."
     head = f"{'bar':<52} {'':>5} {'half':<8} {'met in':>13} {'middle':>7} {'worst':>7}"
-    return "\n".join(["Cells that fall short:", *lines, "", head, *summary, "", *parts, "", middle])
+    return "\n".join(["Cells that fall short:", *lines, "", head, *summary, "", *of_nothing(cells), "", middle])
 
 
-def devices(cells):
-    return list(dict.fromkeys(cell[KEYS.index("device")] for cell in cells))
-
-
-def mean(cells, device, told):
-    """Of the cells on a device, what it takes told so much, in parts of what it takes told nothing."""
-    of_it = [times for cell, times in cells.items() if cell[KEYS.index("device")] == device]
-    return geometric_mean(max(times[told, OURS], 1e-9) / max(times["nothing", OURS], 1e-9) for times in of_it)
+def of_nothing(cells):
+    """Lines of what it takes on each device told so much, in parts of what it takes told nothing, in the geometric mean."""
+    yield "Of the time told nothing, in the geometric mean:"
+    for told in ["told", "recorded", *WRONG]:
+        parts = defaultdict(list)
+        for (_, device, _, _), times in cells.items():
+            parts[device].append(max(times[told, OURS], 1e-9) / max(times["nothing", OURS], 1e-9))
+        yield f"{told:<13} " + ", ".join(f"{device} {geometric_mean(of_device):.3f}" for device, of_device in parts.items())
