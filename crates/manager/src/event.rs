@@ -457,6 +457,12 @@ impl Source {
     pub(crate) fn is_read_together(self) -> bool {
         self == Source::Profile
     }
+
+    /// Whether a program says by it what it needs, of which it may keep a part itself. The others
+    /// say what is asked of the system.
+    pub(crate) fn is_of_needs(self) -> bool {
+        self == Source::Library
+    }
 }
 
 /// Whether the host serves the reader or only watches it.

@@ -16,7 +16,7 @@ use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
 use crate::event::{self, Action, Class, Demand, Event, Order, Outcome, Refusal, Reply, Source, Want};
 use crate::files::{Files, Known};
 use crate::future::Future;
-use crate::hint::{Hints, Moved, Passed, Standing, Step, Trust, Withdrawn};
+use crate::hint::{Hints, Holdings, Moved, Passed, Standing, Step, Trust, Withdrawn};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
 use crate::layout::{Home, Stripe};
 use crate::policy::{

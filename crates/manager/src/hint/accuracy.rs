@@ -10,6 +10,8 @@ const MEMORY_BLOCKS: f64 = 1024.0;
 pub(crate) struct Accuracy {
     pub consumed: u64,
     pub skipped: u64,
+    /// The same of those that are telling: whose outcome says how true the source is.
+    pub telling: (u64, u64),
     /// What is believed before any outcome is known.
     prior: f64,
     /// The same, decayed: those that came true, and all.
@@ -25,22 +27,27 @@ impl Default for Accuracy {
 impl Accuracy {
     /// Of what comes true so often, as far as is believed beforehand.
     pub fn expecting(prior: f64) -> Self {
-        Accuracy { consumed: 0, skipped: 0, prior, recent: (0.0, 0.0) }
+        Accuracy { consumed: 0, skipped: 0, telling: (0, 0), prior, recent: (0.0, 0.0) }
     }
 
-    pub fn came_true(&mut self, blocks: u64) {
+    /// Blocks that came true, of which some are telling.
+    pub fn came_true(&mut self, blocks: u64, telling: u64) {
         self.consumed += blocks;
-        self.count(blocks as f64, blocks as f64);
+        self.telling.0 += telling;
+        self.count(telling as f64, telling as f64);
     }
 
-    pub fn proved_wrong(&mut self, blocks: u64) {
+    /// Blocks that were passed over, of which some are telling.
+    pub fn proved_wrong(&mut self, blocks: u64, telling: u64) {
         self.skipped += blocks;
-        self.count(0.0, blocks as f64);
+        self.telling.1 += telling;
+        self.count(0.0, telling as f64);
     }
 
     /// A block that had been passed over is read after all.
     pub fn take_back(&mut self) {
         self.skipped = self.skipped.saturating_sub(1);
+        self.telling.1 = self.telling.1.saturating_sub(1);
     }
 
     /// Whoever discloses says how sure it is.
@@ -69,10 +76,10 @@ mod tests {
     fn confidence_follows_what_is_recent() {
         let mut accuracy = Accuracy::default();
         assert_eq!(accuracy.confidence(), 1.0);
-        accuracy.proved_wrong(48);
+        accuracy.proved_wrong(48, 48);
         assert_eq!(accuracy.confidence(), 0.25);
-        accuracy.came_true(5000);
-        accuracy.came_true(1000);
+        accuracy.came_true(5000, 5000);
+        accuracy.came_true(1000, 1000);
         assert!(accuracy.confidence() > 0.97);
         accuracy.declare(0.5);
         assert!(accuracy.confidence() < 1.0);

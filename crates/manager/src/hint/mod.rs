@@ -43,11 +43,16 @@
 //! first window and as much again as came true. Where blocks come true far beyond what was looked
 //! at, the reader goes another way through the same set, and it grows by four
 //! ([`WINDOW_GROWTH_BEYOND`]).
+//!
+//! Of what a program itself disclosed ([`Source::Library`]) only that counts which was fetched for
+//! it, or is to be: a program that keeps pages of its own, as SQLite does, says that it needs them
+//! and does not ask for them again. Nothing is lost by such a hint as long as the block is here.
 
 mod accuracy;
 mod awake;
 mod distance;
 mod entry;
+mod holdings;
 mod lane;
 mod repeat;
 mod sequence;
@@ -67,6 +72,7 @@ use crate::table::FastMap;
 
 pub(crate) use accuracy::Accuracy;
 use awake::Awake;
+pub(crate) use holdings::Holdings;
 use sequence::{Cleared, Sequence};
 pub use standing::Standing;
 pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS};
@@ -454,12 +460,12 @@ impl Hints {
     }
 
     /// The reader read these blocks: moves its sequences' cursors.
-    pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, files: &Files) -> Moved {
+    pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, holdings: Holdings<'_>) -> Moved {
         let (mut true_first, mut rest) = (None, Vec::new());
-        let passed = self.each_of(reader, files, |id, sequence, passed| {
+        let passed = self.each_of(reader, holdings.files, |id, sequence, passed| {
             let (mut index, end) = (first.index, first.index + count);
             while index < end && !sequence.is_empty() {
-                let blocks = sequence.read(id, Block { index, ..first }, end - index, files, passed);
+                let blocks = sequence.read(id, Block { index, ..first }, end - index, holdings, passed);
                 if blocks > 0 {
                     let consumed = Consumed { sequence: id, first: index, end: index + blocks };
                     match true_first {
@@ -474,8 +480,8 @@ impl Hints {
     }
 
     /// The reader looked the file's name up.
-    pub fn named(&mut self, reader: ReaderId, file: FileId, files: &Files) -> Vec<Passed> {
-        self.each_of(reader, files, |id, sequence, passed| sequence.named(id, file, files, passed))
+    pub fn named(&mut self, reader: ReaderId, file: FileId, holdings: Holdings<'_>) -> Vec<Passed> {
+        self.each_of(reader, holdings.files, |id, sequence, passed| sequence.named(id, file, holdings, passed))
     }
 
     /// Moves the cursor of each sequence of a reader.

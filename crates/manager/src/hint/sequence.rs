@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, NAME, WHOLE, place_key};
+use super::holdings::Holdings;
 use super::lane::Lane;
 use super::repeat::{Later, Repeat};
 use super::walk::Walk;
@@ -46,6 +47,15 @@ enum Reader {
     At { lane: usize, cursor: u64 },
     /// One read far from the cursor does not say.
     Far,
+}
+
+/// What a read made true of one entry.
+struct CameTrue {
+    blocks: u64,
+    /// Those of them that say how true its source is.
+    telling: u64,
+    /// Nothing of the entry is left.
+    complete: bool,
 }
 
 pub(crate) struct Sequence {
@@ -288,13 +298,19 @@ impl Sequence {
         Some(usize::from(is_name).min(self.lanes.len().checked_sub(1)?))
     }
 
+    /// Of these blocks, those whose outcome says how true the source is. What a program keeps itself
+    /// it does not read again although it disclosed that: to have such a block costs nothing.
+    fn telling(&self, first: Block, count: u64, holdings: Holdings<'_>) -> u64 {
+        if self.source.is_of_needs() { holdings.fetched_for(first, count) } else { count }
+    }
+
     /// Moves the cursor of a lane to `position`, passing over what lies before it.
-    fn pass_to(&mut self, id: u16, lane: usize, position: u64, files: &Files, passed: &mut Vec<Passed>) {
+    fn pass_to(&mut self, id: u16, lane: usize, position: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) {
         while let Some(at) = self.lanes[lane].pass(position) {
             let Some(entry) = self.entry(at).filter(|entry| !entry.done) else { continue };
             let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
             // What is not known to be there is not known to be wrong.
-            let known = files.of(file);
+            let known = holdings.files.of(file);
             let is_here = matches!(known, Known::Here { .. });
             let (first, count) = entry.span(known).filter(|_| is_here).unwrap_or((0, 0));
             self.close(at);
@@ -302,9 +318,10 @@ impl Sequence {
                 self.window.name_proved_wrong();
                 self.window.names_back(u64::from(issued));
             } else {
-                self.window.proved_wrong(count.saturating_sub(u64::from(read)));
-                let (first, count) = (first + u64::from(read), u64::from(issued.saturating_sub(read)));
-                passed.push(Passed { sequence: id, file, first, count });
+                let (first, open) = (first + u64::from(read), count.saturating_sub(u64::from(read)));
+                let telling = self.telling(Block { file, index: first }, open, holdings);
+                self.window.proved_wrong(open, telling);
+                passed.push(Passed { sequence: id, file, first, count: u64::from(issued.saturating_sub(read)) });
             }
         }
     }
@@ -388,8 +405,8 @@ impl Sequence {
 
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
     /// Returns how many blocks that was.
-    pub fn read(&mut self, id: u16, first: Block, count: u64, files: &Files, passed: &mut Vec<Passed>) -> u64 {
-        let known = files.of(first.file);
+    pub fn read(&mut self, id: u16, first: Block, count: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) -> u64 {
+        let known = holdings.files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
         let reader = self.reader_at(position);
         // What a recording left out is most often disclosed once more far ahead, of a later read of the same
@@ -406,18 +423,20 @@ impl Sequence {
         let ahead = len.saturating_sub(u64::from(entry.read)) as u32;
         self.set_ahead(position, ahead);
         let complete = ahead == 0;
-        self.consumed_at(id, position, (blocks, complete), reader, files, passed);
+        let came_true = CameTrue { blocks, telling: self.telling(first, blocks, holdings), complete };
+        self.consumed_at(id, position, came_true, reader, holdings, passed);
         blocks
     }
 
     /// Consumes what the look-up of a name makes true.
-    pub fn named(&mut self, id: u16, file: FileId, files: &Files, passed: &mut Vec<Passed>) {
+    pub fn named(&mut self, id: u16, file: FileId, holdings: Holdings<'_>, passed: &mut Vec<Passed>) {
         let positions = self.by_place.get(&NAME).and_then(|places| places.get(&place_key(file, 0)));
         let Some(&position) = positions.and_then(VecDeque::front) else { return };
         let issued = self.entry(position).is_some_and(|entry| entry.issued > 0);
         self.window.names_back(u64::from(issued));
         let reader = self.reader_at(position);
-        self.consumed_at(id, position, (1, true), reader, files, passed);
+        let came_true = CameTrue { blocks: 1, telling: 1, complete: true };
+        self.consumed_at(id, position, came_true, reader, holdings, passed);
     }
 
     /// What a read at this position says of where the reader is.
@@ -426,14 +445,14 @@ impl Sequence {
         self.lanes[lane].read(position, self.base).map_or(Reader::Far, |cursor| Reader::At { lane, cursor })
     }
 
-    /// `blocks` came true at this position, which is `complete` by that.
+    /// What came true at this position.
     fn consumed_at(
         &mut self,
         id: u16,
         position: u64,
-        (blocks, complete): (u64, bool),
+        CameTrue { blocks, telling, complete }: CameTrue,
         reader: Reader,
-        files: &Files,
+        holdings: Holdings<'_>,
         passed: &mut Vec<Passed>,
     ) {
         match self.source {
@@ -441,10 +460,11 @@ impl Sequence {
                 let beyond = self.walk.is_far_from(position);
                 // What is read before its name is looked up, as what the dynamic linker maps at each start of a
                 // program, is true whatever comes after, and earns nothing for that.
-                if self.entry(position).is_some_and(|entry| matches!(files.of(entry.file), Known::Here { .. })) {
-                    self.window.came_true_anywhere(blocks, beyond);
+                if self.entry(position).is_some_and(|entry| matches!(holdings.files.of(entry.file), Known::Here { .. }))
+                {
+                    self.window.came_true_anywhere(blocks, telling, beyond);
                 } else {
-                    self.window.accuracy.came_true(blocks);
+                    self.window.accuracy.came_true(blocks, telling);
                 }
                 if beyond && self.goes_on_at(position) {
                     // What waits to be fetched from where the walk was waits until that comes up again.
@@ -454,10 +474,10 @@ impl Sequence {
                 }
             }
             _ if self.entry(position).is_some_and(|entry| entry.want == Want::Name) => self.window.name_came_true(),
-            _ => self.window.came_true(blocks),
+            _ => self.window.came_true(blocks, telling),
         }
         if let Reader::At { lane, cursor } = reader {
-            self.pass_to(id, lane, cursor, files, passed);
+            self.pass_to(id, lane, cursor, holdings, passed);
             self.note_foremost(lane);
         }
         if complete {
@@ -669,6 +689,7 @@ impl Sequence {
 mod tests {
     use super::*;
     use crate::layout::Home;
+    use crate::table::Table;
 
     const FILE: FileId = FileId(0);
 
@@ -683,9 +704,10 @@ mod tests {
             sequence.disclose(FILE, Want::Range { first, count: 2 }, &mut orders, files.of(FILE));
         }
         sequence.disclose(FileId(1), Want::Name, &mut orders, Known::Unknown);
+        let holdings = Holdings { files: &files, table: &Table::default() };
         for index in (2..100).step_by(4) {
             let count = if index == 98 { 1 } else { 2 };
-            sequence.read(0, Block { file: FILE, index }, count, &files, &mut Vec::new());
+            sequence.read(0, Block { file: FILE, index }, count, holdings, &mut Vec::new());
         }
         let seen = |sequence: &Sequence| {
             let until = |behind: bool, block: u64| {
@@ -700,7 +722,7 @@ mod tests {
             );
         };
         seen(&sequence);
-        sequence.named(0, FileId(1), &files, &mut Vec::new());
+        sequence.named(0, FileId(1), holdings, &mut Vec::new());
         seen(&sequence);
         // Of what is left out some can never be read.
         sequence.close(0);

@@ -120,14 +120,14 @@ impl Window {
 
     /// Whether hardly anything disclosed was passed over so far.
     pub fn is_hardly_wrong(&self) -> bool {
-        let wrong = self.accuracy.skipped + self.left_out;
-        wrong.saturating_mul(FLAWLESS_ODDS) <= self.accuracy.consumed
+        let (came_true, passed_over) = self.accuracy.telling;
+        (passed_over + self.left_out).saturating_mul(FLAWLESS_ODDS) <= came_true
     }
 
     /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came
     /// true so often that a flaw would have shown.
     pub fn is_flawless(&self) -> bool {
-        let is_known = self.blocks.is_unbounded() || self.accuracy.consumed >= FLAWLESS_MIN;
+        let is_known = self.blocks.is_unbounded() || self.accuracy.telling.0 >= FLAWLESS_MIN;
         is_known && self.is_hardly_wrong()
     }
 
@@ -140,9 +140,9 @@ impl Window {
         if self.is_hardly_wrong() { WINDOW_GROWTH_FLAWLESS } else { WINDOW_GROWTH }
     }
 
-    /// Blocks came true. Who reads them looked their names up.
-    pub fn came_true(&mut self, blocks: u64) {
-        self.accuracy.came_true(blocks);
+    /// Blocks came true, of which some are `telling`. Who reads them looked their names up.
+    pub fn came_true(&mut self, blocks: u64, telling: u64) {
+        self.accuracy.came_true(blocks, telling);
         let more = self.growth().saturating_mul(blocks);
         self.blocks.earn(more);
         self.names.earn(more);
@@ -151,13 +151,13 @@ impl Window {
     /// A name came true. That says nothing of blocks: who looks at all that was built need not
     /// build it anew.
     pub fn name_came_true(&mut self) {
-        self.accuracy.came_true(1);
+        self.accuracy.came_true(1, 1);
         self.names.earn(self.growth());
     }
 
     /// The same of what is in no order; `beyond` says that these lie far beyond what was looked at.
-    pub fn came_true_anywhere(&mut self, blocks: u64, beyond: bool) {
-        self.accuracy.came_true(blocks);
+    pub fn came_true_anywhere(&mut self, blocks: u64, telling: u64, beyond: bool) {
+        self.accuracy.came_true(blocks, telling);
         if beyond {
             self.beyond += WINDOW_GROWTH_BEYOND * blocks;
         } else {
@@ -167,11 +167,11 @@ impl Window {
         }
     }
 
-    /// Blocks were passed over.
-    pub fn proved_wrong(&mut self, blocks: u64) {
-        self.accuracy.proved_wrong(blocks);
-        self.blocks.proved_wrong(blocks);
-        self.names.proved_wrong(blocks);
+    /// Blocks were passed over, of which some are `telling`.
+    pub fn proved_wrong(&mut self, blocks: u64, telling: u64) {
+        self.accuracy.proved_wrong(blocks, telling);
+        self.blocks.proved_wrong(telling);
+        self.names.proved_wrong(telling);
     }
 
     /// So many blocks lie before what came true, and were not read.
@@ -181,7 +181,7 @@ impl Window {
 
     /// A name was passed over.
     pub fn name_proved_wrong(&mut self) {
-        self.accuracy.proved_wrong(1);
+        self.accuracy.proved_wrong(1, 1);
         self.names.proved_wrong(1);
     }
 
@@ -204,7 +204,7 @@ impl Window {
     pub fn page_read(&mut self, passed: bool) {
         if passed {
             self.accuracy.take_back();
-            self.came_true(1);
+            self.came_true(1, 1);
         } else {
             self.blocks.settle(1);
         }

@@ -34,7 +34,7 @@ impl Manager {
 
     pub(super) fn named(&mut self, reader: ReaderId, file: FileId) {
         if self.hints.any_open() {
-            let passed = self.hints.named(reader, file, &self.files);
+            let passed = self.hints.named(reader, file, Holdings { files: &self.files, table: &self.table });
             self.pass_over(passed);
         }
     }

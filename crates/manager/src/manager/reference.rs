@@ -11,7 +11,12 @@ impl Manager {
         // Nearly always nothing is disclosed: what is not made need not be dropped.
         let mut moved = None;
         if self.hints.any_open() {
-            let moved = moved.insert(self.hints.read(access.reader, first, count, &self.files));
+            let moved = moved.insert(self.hints.read(
+                access.reader,
+                first,
+                count,
+                Holdings { files: &self.files, table: &self.table },
+            ));
             self.pass_over(std::mem::take(&mut moved.passed));
         }
         let number = self.statistics.references;

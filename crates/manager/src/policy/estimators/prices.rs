@@ -62,8 +62,8 @@ impl Prices {
             self.in_runs.resize(at + 1, Accuracy::expecting(0.0));
         }
         match of_run {
-            true => self.in_runs[at].came_true(1),
-            false => self.in_runs[at].proved_wrong(1),
+            true => self.in_runs[at].came_true(1, 1),
+            false => self.in_runs[at].proved_wrong(1, 1),
         }
     }
 

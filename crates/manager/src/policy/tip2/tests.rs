@@ -4,7 +4,7 @@ use super::*;
 use crate::dispatch::{DeviceLimits, Dispatch};
 use crate::event::{Demand, Source, Want};
 use crate::files::{Files, Known};
-use crate::hint::{Hints, Trust};
+use crate::hint::{Hints, Holdings, Trust};
 use crate::ids::{Block, DeviceId, FileId, ReaderId, Site, Time};
 use crate::layout::{Home, Stripe};
 use crate::policy::Choice;
@@ -120,7 +120,7 @@ impl Memory {
     }
 
     fn read(&mut self, policy: &mut Tip2, reader: ReaderId, block: Block) -> Result<(), TestCaseError> {
-        let moved = self.hints.read(reader, block, 1, &self.files);
+        let moved = self.hints.read(reader, block, 1, Holdings { files: &self.files, table: &self.table });
         let hinted = moved.hinted(block.index);
         let (site, demand) = (Site(0), Demand::Observed);
         let access = Access { now: Time(0), reader, site, demand, hinted, first: false, next: None };
