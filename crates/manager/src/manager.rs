@@ -308,6 +308,12 @@ impl Manager {
         Ledger::of(self.capacity, &self.table)
     }
 
+    /// Pages whose bytes are here.
+    pub fn pages_here(&self) -> u64 {
+        let (queued, in_flight) = self.dispatch.load();
+        self.table.used() - (queued + in_flight).min(self.table.used())
+    }
+
     /// What the policy knows of sequential and of random reads, if it tells them apart.
     pub fn classes(&self) -> Option<Classes> {
         self.policy.reports()?.classes(&context!(self))
@@ -321,6 +327,14 @@ impl Manager {
     /// Whether a block is here, all of it.
     pub fn is_present(&self, block: Block) -> bool {
         self.page_of(block).is_some_and(|page| self.table.frame(page).phase == Phase::Present)
+    }
+
+    /// What was brought as this block was, for the same disclosures, and is not read yet; what came
+    /// first first. None if it was not brought for any.
+    pub fn brought_with(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        let sequence = self.page_of(block).map(|page| self.table.frame(page).sequence);
+        let pages = sequence.into_iter().flat_map(|sequence| self.table.pages_of_sequence(sequence));
+        pages.filter(|&page| self.table.frame(page).phase == Phase::Present).map(|page| self.table.block(page))
     }
 
     /// Whether somebody has read a block since it came here: what was only brought ahead has not

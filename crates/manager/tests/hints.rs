@@ -115,28 +115,6 @@ fn what_the_foremost_left_out_earns_less_than_what_is_flawless() {
     assert!(flawless > 16 * 150 && flawed < 8 * 150, "{flawless}, {flawed}");
 }
 
-/// A program discloses what it needs, and does not read again what it still has: a recording holds
-/// only what it read.
-#[test]
-fn what_a_program_keeps_speaks_against_no_hint_of_its_own() {
-    let brought = |source: Source| {
-        let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks: 4 });
-        driver.known(0, 1 << 30);
-        let mut brought = 0;
-        for index in (0..2000).flat_map(|index| [index, index]) {
-            brought += fetched(&driver.hint_from(1, source, 0, range(index, 1))).len();
-        }
-        for index in 0..100 {
-            brought += fetched(&driver.drain()).len();
-            brought += fetched(&driver.read(1, 0, index, 1)).len();
-        }
-        (brought, driver.skipped(source))
-    };
-    let ((of_library, skipped), (of_profile, _)) = (brought(Source::Library), brought(Source::Profile));
-    assert_eq!(skipped, 99, "each is passed over when the next one is read");
-    assert!(of_library > 1500 && of_profile < 1000, "{of_library}, {of_profile}");
-}
-
 #[test]
 fn what_is_disclosed_in_no_order_is_consumed_entry_by_entry() {
     let mut driver = driver();

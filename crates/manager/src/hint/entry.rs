@@ -53,6 +53,13 @@ impl Entry {
         self.holds(index, known) && self.span(known).is_some_and(near)
     }
 
+    /// Whether this block was read here, and more follows than a jump passes over.
+    pub fn is_under_way_behind(&self, index: u64, known: Known) -> bool {
+        let Some((from, len)) = self.span(known) else { return false };
+        let read = u64::from(self.read);
+        (from..from + read).contains(&index) && len.saturating_sub(read) > JUMP_BLOCKS_MAX
+    }
+
     /// Nothing of it can ever be read: its name leads nowhere, or its file ends before it.
     pub fn is_void(&self, known: Known) -> bool {
         self.want != Want::Name && self.span(known).is_some_and(|(_, len)| len == 0)

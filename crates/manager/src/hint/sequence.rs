@@ -403,11 +403,23 @@ impl Sequence {
         self.far_run >= FOLLOWED_AFTER && std::mem::take(&mut self.far_run) > 0
     }
 
+    /// Whether a block that is disclosed at `position` was read before as part of a long entry that
+    /// is under way: programs read the head of a file, and then all of it. That is no read of what
+    /// is disclosed for later, which would pass over the rest of the file.
+    fn is_read_again(&self, block: Block, position: u64, known: Known) -> bool {
+        let is_before = position > self.base && self.source.is_ordered();
+        let under_way = || self.find(block, |entry| entry.is_under_way_behind(block.index, known));
+        is_before && under_way().is_some_and(|it| it < position)
+    }
+
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
     /// Returns how many blocks that was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) -> u64 {
         let known = holdings.files.of(first.file);
         let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
+        if self.is_read_again(first, position, known) {
+            return 0;
+        }
         let reader = self.reader_at(position);
         // What a recording left out is most often disclosed once more far ahead, of a later read of the same
         // block, and is still to come: to take it for that one leaves it out there as well, and so on. So it

@@ -45,10 +45,15 @@ impl Manager {
         self.settle_unread(page, Unread::Wasted);
         self.policy.left(page, &context!(self));
         let block = self.table.remove(page);
+        self.forgo(block);
+        self.dropped.push(block);
+    }
+
+    /// A block is not here any more: what is disclosed of it is to be fetched again.
+    fn forgo(&mut self, block: Block) {
         if self.nature.refetches && self.hints.any_open() {
             self.hints.forgo(block, self.files.of(block.file));
         }
-        self.dropped.push(block);
     }
 
     /// Asks for what the event at hand gave up, by place and neighbours together: policies give
@@ -82,7 +87,8 @@ impl Manager {
                 self.statistics.gone_unread += u64::from(self.table.frame(page).ahead);
                 self.settle_unread(page, Unread::Wasted);
                 self.policy.left(page, &context!(self));
-                self.table.remove(page);
+                let block = self.table.remove(page);
+                self.forgo(block);
             }
         }
     }
@@ -94,6 +100,7 @@ impl Manager {
             self.settle_unread(page, Unread::Cancelled);
             self.lost(page);
             self.table.remove(page);
+            self.forgo(block);
         }
     }
 

@@ -70,9 +70,9 @@ impl Policy for Aggressive {
         self.pages.renew(page, &by_references(context), context);
     }
 
-    fn left(&mut self, page: Page, _: &Context<'_>) {
+    fn left(&mut self, page: Page, context: &Context<'_>) {
         if let Some(forestall) = &mut self.forestall {
-            forestall.patience.look_again();
+            forestall.patience.gone(page, context);
         }
         self.pages.left(page);
     }

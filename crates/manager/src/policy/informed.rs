@@ -131,7 +131,7 @@ impl Policy for Informed {
         }
         self.kept.disown(page, &mut self.prices, context);
         self.told.disown(page, &mut self.prices, context);
-        self.told.patience.look_again();
+        self.told.patience.gone(page, context);
         self.orphans.remove(page);
     }
 

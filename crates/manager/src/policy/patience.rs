@@ -27,6 +27,11 @@ impl Arrivals {
     fn left(self, references: u64, blocks: u64, between_ns: f64) -> f64 {
         references as f64 - (self.first_ns + (blocks as f64 / self.at_once).ceil() * self.each_ns) / between_ns
     }
+
+    /// References that go by from one block to the next.
+    fn each(self, between_ns: f64) -> f64 {
+        self.each_ns / self.at_once / between_ns
+    }
 }
 
 /// What tells whether a stall is ahead.
@@ -46,15 +51,34 @@ struct Reader {
     by: Option<ReaderId>,
     /// Disclosed reads so far.
     reads: u64,
-    /// Of each device on which no stall is ahead until so many: unless a page goes, or more is
-    /// disclosed.
-    safe: Mutex<BTreeMap<DeviceId, Safe>>,
+    /// What was found on each device. To look again at each page that goes and each block that is
+    /// fetched takes longer than all else, where thousands are missing.
+    found: Mutex<BTreeMap<DeviceId, Found>>,
 }
 
 #[derive(Clone, Copy)]
-struct Safe {
-    until_reads: u64,
-    disclosures: u64,
+enum Found {
+    /// No stall is ahead until so many reads, unless more is disclosed.
+    Safe { until_reads: u64, disclosures: u64, missing: u64, arrivals: Arrivals, between_ns: f64 },
+    /// A stall is ahead until so many blocks more are fetched, or so many reads have come past it.
+    Late { fetches: u64, until_reads: u64 },
+}
+
+impl Reader {
+    fn found(&mut self) -> &mut BTreeMap<DeviceId, Found> {
+        self.found.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more block is missing, which is read in so many references.
+    fn is_missing(&mut self, device: DeviceId, references: u64) {
+        let reads = self.reads;
+        if let Some(Found::Safe { until_reads, missing, arrivals, between_ns, .. }) = self.found().get_mut(&device) {
+            *missing += 1;
+            let own = arrivals.left(references, *missing, *between_ns).max(0.0) as u64;
+            let others = until_reads.saturating_sub(arrivals.each(*between_ns).ceil() as u64);
+            *until_reads = others.min(reads.saturating_add(own));
+        }
+    }
 }
 
 impl Patience {
@@ -99,11 +123,24 @@ impl Patience {
         *self.reader(sequence) = Reader::default();
     }
 
-    /// One more block is missing.
-    pub fn look_again(&mut self) {
-        self.readers
-            .iter_mut()
-            .for_each(|reader| reader.safe.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
+    /// A page goes, or what it waited for does not come: one more block may be missing.
+    pub fn gone(&mut self, page: Page, context: &Context<'_>) {
+        for next in context.uses(page) {
+            if let Some(references) = context.references_until(next) {
+                let device = context.device_of(page);
+                self.reader(next.sequence).is_missing(device, references);
+            }
+        }
+    }
+
+    /// A block is asked for: one less is missing.
+    fn asked_for(&mut self, page: Page, context: &Context<'_>) {
+        let device = context.device_of(page);
+        for reader in &mut self.readers {
+            if let Some(Found::Late { fetches, .. }) = reader.found().get_mut(&device) {
+                *fetches = fetches.saturating_sub(1);
+            }
+        }
     }
 
     /// Nanoseconds from one read of what a sequence disclosed to the next, without waiting; None if
@@ -131,10 +168,15 @@ impl Patience {
         let (Some(between), Some(arrivals)) = (between_ns, arrivals) else { return true };
         let reader = &self.readers[usize::from(sequence)];
         let disclosures = context.disclosures();
-        let is_safe = |safe: &Safe| reader.reads < safe.until_reads && safe.disclosures == disclosures;
-        let mut safe = reader.safe.lock().unwrap_or_else(PoisonError::into_inner);
-        if safe.get(&device).is_some_and(is_safe) {
-            return false;
+        let mut found = reader.found.lock().unwrap_or_else(PoisonError::into_inner);
+        match found.get(&device) {
+            Some(&Found::Safe { until_reads, disclosures: before, .. })
+                if reader.reads < until_reads && before == disclosures =>
+            {
+                return false;
+            }
+            Some(&Found::Late { fetches, until_reads }) if fetches > 0 && reader.reads < until_reads => return true,
+            _ => {}
         }
         let within = context.ledger().capacity.max(AHEAD_MIN);
         // So many references from now on, the next fetch may begin in time.
@@ -146,6 +188,8 @@ impl Patience {
                 let left = arrivals.left(references, number, between);
                 // At the next reference it would be too late.
                 if left < 1.0 {
+                    let fetches = ((1.0 - left) / arrivals.each(between)) as u64;
+                    found.insert(device, Found::Late { fetches, until_reads: reader.reads.saturating_add(references) });
                     return true;
                 }
                 spare = spare.min(left as u64);
@@ -158,7 +202,8 @@ impl Patience {
             }
         }
         let until_reads = reader.reads.saturating_add(spare);
-        safe.insert(device, Safe { until_reads, disclosures });
+        let missing = number;
+        found.insert(device, Found::Safe { until_reads, disclosures, missing, arrivals, between_ns: between });
         false
     }
 }
@@ -166,7 +211,8 @@ impl Patience {
 /// It hears of each read that waits, of those too that wait for one block together. What will not
 /// come is missing again.
 impl Runs for Patience {
-    fn taken(&mut self, _: Page, _: &Context<'_>, access: Option<&Access>) {
+    fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        self.asked_for(page, context);
         access.into_iter().for_each(|access| self.stalled(access));
     }
 
@@ -174,8 +220,8 @@ impl Runs for Patience {
         self.stalled(access);
     }
 
-    fn lost(&mut self, _: Page, _: &Context<'_>) {
-        self.look_again();
+    fn lost(&mut self, page: Page, context: &Context<'_>) {
+        self.gone(page, context);
     }
 
     fn next_stretch(&mut self) -> Option<Stretch> {

@@ -326,6 +326,11 @@ impl PageCache {
         self.held.is_empty() && self.to_close.is_empty() && self.opening.is_empty() && self.workers.is_still()
     }
 
+    /// Whether anything is being read.
+    pub fn is_reading(&self) -> bool {
+        self.held.values().any(|held| held.in_flight > 0)
+    }
+
     /// Hands over what [`Host::carry_out`] collected, and closes what is not needed any more.
     pub fn submit(&mut self, files: &impl Files) -> io::Result<()> {
         if !self.is_paused && self.began.elapsed() >= HEAD_START {

@@ -99,6 +99,7 @@ impl Supervisor<'_> {
         for reader in self.library.readers().into_iter().chain([RUN]) {
             self.tell(Event::ReaderExited { reader });
         }
+        self.let_go();
         // A policy that does not learn leaves what another one did.
         let mut learned = self.driver.manager().learned();
         if learned.is_empty() {

@@ -8,12 +8,17 @@ use crate::host::{BLOCK_BYTES, Memory, Share};
 /// What is reckoned with where nothing can be found out.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
+/// While memory fills, it is looked at so often.
+const LOOKED_AT_TIMES: u64 = 64;
+
 /// What the manager reckons with.
 pub(super) struct Reckoned {
     /// None if a fixed amount is to be reckoned with.
     memory: Option<Memory>,
     share: Share,
     pages: u64,
+    /// How much had been brought when it was looked at last.
+    brought_bytes: u64,
 }
 
 impl Reckoned {
@@ -22,7 +27,7 @@ impl Reckoned {
         let memory = Memory::find();
         let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
         let memory = fixed_bytes.is_none().then_some(memory);
-        Reckoned { memory, share: Share::default(), pages: (bytes / BLOCK_BYTES).max(1) }
+        Reckoned { memory, share: Share::default(), pages: (bytes / BLOCK_BYTES).max(1), brought_bytes: 0 }
     }
 
     /// In pages of one block.
@@ -33,13 +38,22 @@ impl Reckoned {
 
 impl Supervisor<'_> {
     pub(super) fn look_at_memory(&mut self) {
-        let held = self.driver.manager().ledger().used * BLOCK_BYTES;
-        let Reckoned { memory, share, pages: before } = &mut self.reckoned;
+        let held = self.driver.manager().pages_here() * BLOCK_BYTES;
+        let Reckoned { memory, share, pages: before, brought_bytes } = &mut self.reckoned;
+        *brought_bytes = self.driver.host.bytes_fetched();
         let Some(bytes) = memory.as_ref().and_then(|memory| memory.cache_bytes(held)) else { return };
         let pages = (share.of(bytes) / BLOCK_BYTES).max(1);
         if pages.abs_diff(*before) > *before / 64 {
             *before = pages;
             self.tell(Event::Capacity { pages });
+        }
+    }
+
+    /// What is brought fast is looked at in time: programs that disclose much take memory for it.
+    pub(super) fn follow_memory(&mut self) {
+        let Reckoned { pages, brought_bytes, .. } = self.reckoned;
+        if self.driver.host.bytes_fetched() > brought_bytes + pages * BLOCK_BYTES / LOOKED_AT_TIMES {
+            self.look_at_memory();
         }
     }
 

@@ -260,6 +260,7 @@ impl<'a> Supervisor<'a> {
         self.follow_quiet();
         self.follow_walk();
         self.follow_recorded();
+        self.follow_memory();
         self.look_around();
         self.answer_who_quiesces();
         if let Err(error) = self.driver.host.submit(&Met(&self.names, &self.ring)) {

@@ -71,8 +71,7 @@ impl Supervisor<'_> {
                 self.tell(Event::Gone { file, first, count });
             }
         } else if waited {
-            // The kernel gives up neighbours together: what else of it is gone?
-            self.check_from(file, first);
+            self.check_beside(Block { file, index: first });
         }
         self.notice_share(waited);
     }

@@ -1,6 +1,8 @@
 //! What we believe to be in memory is checked against the kernel, a part of one file at a time:
 //! what it gave up by itself must be fetched again if it is disclosed again.
 
+use std::ops::Range;
+
 use foldhash::HashMap;
 use foresee_manager::{Block, FileId};
 
@@ -11,6 +13,10 @@ use crate::host::BLOCK_BYTES;
 /// microsecond at most. The kernel gives pages up in order of age, so that neighbours go together.
 const CHECKED_AT_ONCE: u64 = 4096;
 const CHECKED_TOGETHER: u64 = 32;
+
+/// What was brought first of what is not read yet, of which so many are looked at when one of them
+/// is gone: two requests' worth for each that may be out.
+const BROUGHT_FIRST: usize = 256;
 
 /// Up to where each file's residency was checked last.
 #[derive(Default)]
@@ -23,8 +29,23 @@ impl Supervisor<'_> {
         }
     }
 
+    /// The kernel gave this block up by itself. What else of it is gone? It goes by age: of what was
+    /// brought and not read, what came first goes first, wherever it lies, and that is read next.
+    pub(super) fn check_beside(&mut self, block: Block) {
+        let brought = self.driver.manager().brought_with(block).filter(|it| it.file == block.file);
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for Block { index, .. } in brought.take(BROUGHT_FIRST) {
+            match runs.last_mut() {
+                Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
+                _ => runs.push(index..index + 1),
+            }
+        }
+        self.driver.host.check(block.file, runs, &Met(&self.names, &self.ring));
+        self.check_from(block.file, block.index);
+    }
+
     /// Checks a file from this block on.
-    pub(super) fn check_from(&mut self, file: FileId, first: u64) {
+    fn check_from(&mut self, file: FileId, first: u64) {
         self.checked.0.insert(file, first);
         self.check_next_part(file);
     }
