@@ -308,10 +308,11 @@ impl Manager {
         Ledger::of(self.capacity, &self.table)
     }
 
-    /// Pages whose bytes are here.
+    /// Pages whose bytes are here. While much is on its way memory seems smaller by that: room is taken
+    /// for it already, and programs that disclose grow meanwhile.
     pub fn pages_here(&self) -> u64 {
         let (queued, in_flight) = self.dispatch.load();
-        self.table.used() - (queued + in_flight).min(self.table.used())
+        self.table.used().saturating_sub(queued + in_flight)
     }
 
     /// What the policy knows of sequential and of random reads, if it tells them apart.

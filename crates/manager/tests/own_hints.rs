@@ -29,6 +29,20 @@ fn the_head_of_a_file_first() {
     assert_eq!((driver.consumed(TOLD), driver.skipped(TOLD)), (1004, 0));
 }
 
+/// Who reads the head a third time reads only that.
+#[test]
+fn only_the_heads_of_a_file() {
+    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Full);
+    driver.known(0, 1000);
+    (0..3).for_each(|_| drop(driver.hint(1, 0, Want::All)));
+    driver.arrive();
+    driver.read(1, 0, 0, 4);
+    driver.read(1, 0, 0, 4);
+    assert_eq!(driver.skipped(TOLD), 0);
+    driver.read(1, 0, 0, 4);
+    assert_eq!((driver.consumed(TOLD), driver.skipped(TOLD)), (8, 996));
+}
+
 /// What the system gave up by itself is missing again, and is to be read.
 #[test]
 fn what_is_gone_is_fetched_again() {

@@ -6,6 +6,9 @@ use crate::ids::{Block, FileId};
 
 use super::JUMP_BLOCKS_MAX;
 
+/// What is read of a file before all of it: no more than the longest request brings.
+const HEAD_BLOCKS_MAX: u64 = 256;
+
 /// One disclosure. 56 bytes.
 pub(super) struct Entry {
     pub file: FileId,
@@ -53,11 +56,12 @@ impl Entry {
         self.holds(index, known) && self.span(known).is_some_and(near)
     }
 
-    /// Whether this block was read here, and more follows than a jump passes over.
-    pub fn is_under_way_behind(&self, index: u64, known: Known) -> bool {
+    /// Whether no more than a head was read here, this block within it, and more follows than a jump
+    /// passes over.
+    pub fn has_as_head(&self, index: u64, known: Known) -> bool {
         let Some((from, len)) = self.span(known) else { return false };
         let read = u64::from(self.read);
-        (from..from + read).contains(&index) && len.saturating_sub(read) > JUMP_BLOCKS_MAX
+        read <= HEAD_BLOCKS_MAX && (from..from + read).contains(&index) && len - read.min(len) > JUMP_BLOCKS_MAX
     }
 
     /// Nothing of it can ever be read: its name leads nowhere, or its file ends before it.

@@ -22,7 +22,9 @@ impl Holdings<'_> {
             let page = self.table.find(Block { index: *index, ..first });
             page.is_some_and(|page| !self.table.frame(page).ahead)
         };
-        let looked_at = first.index..first.index + count.min(LOOKED_AT_MAX);
-        count - looked_at.filter(is_here_anyway).count() as u64
+        let looked_at = count.min(LOOKED_AT_MAX);
+        let here_anyway = (first.index..first.index + looked_at).filter(is_here_anyway).count() as u64;
+        // The rest is taken to be as these are.
+        count - count * here_anyway / looked_at.max(1)
     }
 }

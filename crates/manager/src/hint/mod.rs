@@ -194,6 +194,7 @@ pub(crate) struct Hints {
     of_file: FastMap<u32, Vec<u16>>,
     awake: Awake,
     orders: u64,
+    resolved: u64,
     /// The sequences whose source has more to disclose, and their readers.
     more: BTreeMap<u16, ReaderId>,
     /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
@@ -216,9 +217,10 @@ impl Hints {
         self.entries
     }
 
-    /// Disclosures so far, each pass of what is repeated counted when it begins.
-    pub fn disclosures(&self) -> u64 {
-        self.orders
+    /// How often more came to be known of what will be read: disclosures so far, each pass of what is
+    /// repeated counted when it begins, and names that were resolved.
+    pub fn news(&self) -> u64 {
+        self.orders + self.resolved
     }
 
     /// Whether anything disclosed is still open.
@@ -452,6 +454,7 @@ impl Hints {
     /// A file's name was resolved, or proved to lead nowhere.
     pub fn resolved(&mut self, file: FileId, known: Known) {
         self.each_of_file(file, |sequence| sequence.sized(file, known));
+        self.resolved += 1;
         for (id, position) in self.awaiting.remove(&file.0).unwrap_or_default() {
             if let Some(sequence) = self.sequence_mut(id) {
                 sequence.arrived(position, known);

@@ -75,6 +75,8 @@ pub(crate) struct Sequence {
     /// Where its readers are among the blocks, and among the names if they are read apart from
     /// them.
     lanes: Vec<Lane>,
+    /// Of which entry the head is read again, and how many blocks of it were.
+    again: (u64, u64),
     /// Of what is in no order, the last read far from where it is looked at, and how many before it
     /// came in order.
     far: u64,
@@ -111,6 +113,7 @@ impl Sequence {
             awaiting: 0,
             by_place: BTreeMap::new(),
             lanes: lanes(source),
+            again: (0, 0),
             far: 0,
             far_run: 0,
             window: Window::new(source, trust),
@@ -403,13 +406,21 @@ impl Sequence {
         self.far_run >= FOLLOWED_AFTER && std::mem::take(&mut self.far_run) > 0
     }
 
-    /// Whether a block that is disclosed at `position` was read before as part of a long entry that
-    /// is under way: programs read the head of a file, and then all of it. That is no read of what
-    /// is disclosed for later, which would pass over the rest of the file.
-    fn is_read_again(&self, block: Block, position: u64, known: Known) -> bool {
-        let is_before = position > self.base && self.source.is_ordered();
-        let under_way = || self.find(block, |entry| entry.is_under_way_behind(block.index, known));
-        is_before && under_way().is_some_and(|it| it < position)
+    /// Whether a block that is disclosed at `position` is read as part of the head of a long entry
+    /// that is under way, once more: programs read the head of a file, and then all of it. That is
+    /// no read of what is disclosed for later, which would pass over the rest of the file. Who reads
+    /// the head a third time reads only that.
+    fn is_read_again(&mut self, block: Block, position: u64, known: Known) -> bool {
+        if position == self.base || !self.source.is_ordered() {
+            return false;
+        }
+        let under_way = self.find(block, |entry| entry.has_as_head(block.index, known)).filter(|&it| it < position);
+        let Some((at, entry)) = under_way.and_then(|at| Some((at, self.entry(at)?))) else { return false };
+        let (head, before) = (u64::from(entry.read), if self.again.0 == at { self.again.1 } else { 0 });
+        if before < head {
+            self.again = (at, before + 1);
+        }
+        before < head
     }
 
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.

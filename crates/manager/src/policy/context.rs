@@ -110,9 +110,14 @@ impl Context<'_> {
         self.dispatch.takes_request(device)
     }
 
-    /// How many disclosures there were so far.
-    pub(super) fn disclosures(&self) -> u64 {
-        self.hints.disclosures()
+    /// How often more came to be known of what will be read.
+    pub(super) fn news(&self) -> u64 {
+        self.hints.news()
+    }
+
+    /// Blocks that a sequence disclosed and that were read or passed over.
+    pub(super) fn gone_by(&self, sequence: u16) -> u64 {
+        self.hints.sequence(sequence).map_or(0, |it| it.window.accuracy.consumed + it.window.accuracy.skipped)
     }
 
     /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in

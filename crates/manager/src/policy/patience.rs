@@ -13,6 +13,10 @@ use crate::ids::{DeviceId, Page, ReaderId};
 /// So many references are looked ahead at least.
 const AHEAD_MIN: u64 = 16_384;
 
+/// What was found with times that differ by less than this part is not looked for again: the
+/// estimators' margin for times that vary.
+const LIKE_PART: f64 = 0.1;
+
 /// What it takes until the i-th block that is missing has come: `first_ns`, and `each_ns` for each
 /// `at_once` of them.
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +32,20 @@ impl Arrivals {
         references as f64 - (self.first_ns + (blocks as f64 / self.at_once).ceil() * self.each_ns) / between_ns
     }
 
+    /// Whether these are nearly the same times.
+    fn is_like(self, other: Arrivals) -> bool {
+        is_like(self.first_ns, other.first_ns) && is_like(self.each_ns, other.each_ns)
+    }
+
     /// References that go by from one block to the next.
     fn each(self, between_ns: f64) -> f64 {
         self.each_ns / self.at_once / between_ns
     }
+}
+
+/// Whether two times differ by less than what is allowed for in any case.
+fn is_like(one: f64, other: f64) -> bool {
+    (one - other).abs() <= LIKE_PART * other
 }
 
 /// What tells whether a stall is ahead.
@@ -49,8 +63,6 @@ struct Reader {
     progress: Pace,
     /// Who read last of it.
     by: Option<ReaderId>,
-    /// Disclosed reads so far.
-    reads: u64,
     /// What was found on each device. To look again at each page that goes and each block that is
     /// fetched takes longer than all else, where thousands are missing.
     found: Mutex<BTreeMap<DeviceId, Found>>,
@@ -58,10 +70,11 @@ struct Reader {
 
 #[derive(Clone, Copy)]
 enum Found {
-    /// No stall is ahead until so many reads, unless more is disclosed.
-    Safe { until_reads: u64, disclosures: u64, missing: u64, arrivals: Arrivals, between_ns: f64 },
-    /// A stall is ahead until so many blocks more are fetched, or so many reads have come past it.
-    Late { fetches: u64, until_reads: u64 },
+    /// No stall is ahead until so many blocks have gone by, unless there is news of what is disclosed,
+    /// or times are others.
+    Safe { until: u64, news: u64, missing: u64, arrivals: Arrivals, between_ns: f64 },
+    /// A stall is ahead until so many blocks more are fetched, or so many have gone by.
+    Late { fetches: u64, until: u64 },
 }
 
 impl Reader {
@@ -69,14 +82,13 @@ impl Reader {
         self.found.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more block is missing, which is read in so many references.
-    fn is_missing(&mut self, device: DeviceId, references: u64) {
-        let reads = self.reads;
-        if let Some(Found::Safe { until_reads, missing, arrivals, between_ns, .. }) = self.found().get_mut(&device) {
+    /// One more block is missing, which is read in so many references, when so many have gone by.
+    fn is_missing(&mut self, device: DeviceId, references: u64, gone_by: u64) {
+        if let Some(Found::Safe { until, missing, arrivals, between_ns, .. }) = self.found().get_mut(&device) {
             *missing += 1;
             let own = arrivals.left(references, *missing, *between_ns).max(0.0) as u64;
-            let others = until_reads.saturating_sub(arrivals.each(*between_ns).ceil() as u64);
-            *until_reads = others.min(reads.saturating_add(own));
+            let others = until.saturating_sub(arrivals.each(*between_ns).ceil() as u64);
+            *until = others.min(gone_by.saturating_add(own));
         }
     }
 }
@@ -96,7 +108,6 @@ impl Patience {
         if let Some(sequence) = access.hinted {
             let reader = self.reader(sequence);
             reader.by = Some(access.reader);
-            reader.reads += 1;
             [&mut reader.pace, &mut reader.progress].into_iter().for_each(|pace| pace.stalled(access.now));
         } else {
             let of_it = self.readers.iter_mut().filter(|reader| reader.by == Some(access.reader));
@@ -109,7 +120,6 @@ impl Patience {
         if let Some(sequence) = access.hinted {
             let reader = self.reader(sequence);
             reader.by = Some(access.reader);
-            reader.reads += 1;
             let (over, waited) = match access.demand {
                 Demand::Timed { over, waited } => (over, waited),
                 _ => (access.now, false),
@@ -128,16 +138,17 @@ impl Patience {
         for next in context.uses(page) {
             if let Some(references) = context.references_until(next) {
                 let device = context.device_of(page);
-                self.reader(next.sequence).is_missing(device, references);
+                let gone_by = context.gone_by(next.sequence);
+                self.reader(next.sequence).is_missing(device, references, gone_by);
             }
         }
     }
 
     /// A block is asked for: one less is missing.
-    fn asked_for(&mut self, page: Page, context: &Context<'_>) {
-        let device = context.device_of(page);
-        for reader in &mut self.readers {
-            if let Some(Found::Late { fetches, .. }) = reader.found().get_mut(&device) {
+    fn asked_for(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        let (device, read) = (context.device_of(page), access.and_then(|access| access.hinted));
+        for sequence in context.uses(page).map(|next| next.sequence).chain(read) {
+            if let Some(Found::Late { fetches, .. }) = self.reader(sequence).found().get_mut(&device) {
                 *fetches = fetches.saturating_sub(1);
             }
         }
@@ -167,15 +178,15 @@ impl Patience {
     ) -> bool {
         let (Some(between), Some(arrivals)) = (between_ns, arrivals) else { return true };
         let reader = &self.readers[usize::from(sequence)];
-        let disclosures = context.disclosures();
+        let (news, gone_by) = (context.news(), context.gone_by(sequence));
         let mut found = reader.found.lock().unwrap_or_else(PoisonError::into_inner);
         match found.get(&device) {
-            Some(&Found::Safe { until_reads, disclosures: before, .. })
-                if reader.reads < until_reads && before == disclosures =>
+            Some(&Found::Safe { until, news: before, arrivals: then, between_ns, .. })
+                if gone_by < until && before == news && then.is_like(arrivals) && is_like(between_ns, between) =>
             {
                 return false;
             }
-            Some(&Found::Late { fetches, until_reads }) if fetches > 0 && reader.reads < until_reads => return true,
+            Some(&Found::Late { fetches, until }) if fetches > 0 && gone_by < until => return true,
             _ => {}
         }
         let within = context.ledger().capacity.max(AHEAD_MIN);
@@ -188,8 +199,9 @@ impl Patience {
                 let left = arrivals.left(references, number, between);
                 // At the next reference it would be too late.
                 if left < 1.0 {
-                    let fetches = ((1.0 - left) / arrivals.each(between)) as u64;
-                    found.insert(device, Found::Late { fetches, until_reads: reader.reads.saturating_add(references) });
+                    // All that was looked at, at most: what comes after it may be in time.
+                    let fetches = (((1.0 - left) / arrivals.each(between)) as u64).min(number);
+                    found.insert(device, Found::Late { fetches, until: gone_by.saturating_add(references) });
                     return true;
                 }
                 spare = spare.min(left as u64);
@@ -201,9 +213,9 @@ impl Patience {
                 }
             }
         }
-        let until_reads = reader.reads.saturating_add(spare);
+        let until = gone_by.saturating_add(spare);
         let missing = number;
-        found.insert(device, Found::Safe { until_reads, disclosures, missing, arrivals, between_ns: between });
+        found.insert(device, Found::Safe { until, news, missing, arrivals, between_ns: between });
         false
     }
 }
@@ -212,7 +224,7 @@ impl Patience {
 /// come is missing again.
 impl Runs for Patience {
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        self.asked_for(page, context);
+        self.asked_for(page, context, access);
         access.into_iter().for_each(|access| self.stalled(access));
     }
 

@@ -326,9 +326,26 @@ impl PageCache {
         self.held.is_empty() && self.to_close.is_empty() && self.opening.is_empty() && self.workers.is_still()
     }
 
-    /// Whether anything is being read.
-    pub fn is_reading(&self) -> bool {
-        self.held.values().any(|held| held.in_flight > 0)
+    /// Nothing is begun any more; waits so long at most for what the kernel is reading. It would call
+    /// a file system busy until that is done, though our process were gone.
+    pub fn let_go(&mut self, longest: Duration) {
+        self.is_paused = true;
+        self.needless.clear();
+        self.failed.clear();
+        let since = Instant::now();
+        loop {
+            let is_busy = self.uring.as_mut().is_some_and(|uring| {
+                uring.take_done(|_, _| ());
+                uring.forget_waiting();
+                uring.is_busy()
+            });
+            let left = longest.saturating_sub(since.elapsed());
+            if !is_busy || left.is_zero() {
+                return;
+            }
+            self.doorbell.answer();
+            self.wait(&[], left);
+        }
     }
 
     /// Hands over what [`Host::carry_out`] collected, and closes what is not needed any more.

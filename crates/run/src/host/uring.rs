@@ -80,6 +80,16 @@ impl Uring {
         self.waiting.push_back(Fetch { id, file, bytes, how });
     }
 
+    /// Forgets what waits to enter the ring.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Whether the kernel has anything to do.
+    pub fn is_busy(&self) -> bool {
+        self.free.len() < self.running.len()
+    }
+
     /// Hands over what waits, as far as the ring has room.
     pub fn submit(&mut self) -> io::Result<()> {
         let may_go = |fetch: &Fetch, advised: &HashSet<RawFd>| {

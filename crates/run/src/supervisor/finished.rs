@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use foresee_manager::{Event, Statistics};
 
@@ -11,6 +12,10 @@ use crate::host::MountAccount;
 use crate::names::Names;
 use crate::profile::{Profile, Recorder};
 use crate::programs::UnseenProgram;
+
+/// What the end of a run waits at most for reads that are under way. On a network they are over by
+/// then; nobody shall wait for a disk that has more to do.
+const END_MAX: Duration = Duration::from_millis(20);
 
 /// What a run came to: see [`crate::account::Account`] for these.
 #[derive(Debug, Clone, Default)]
@@ -99,7 +104,7 @@ impl Supervisor<'_> {
         for reader in self.library.readers().into_iter().chain([RUN]) {
             self.tell(Event::ReaderExited { reader });
         }
-        self.let_go();
+        self.driver.host.let_go(END_MAX);
         // A policy that does not learn leaves what another one did.
         let mut learned = self.driver.manager().learned();
         if learned.is_empty() {

@@ -1,5 +1,7 @@
 //! How much memory there is for blocks.
 
+use std::time::{Duration, Instant};
+
 use foresee_manager::Event;
 
 use super::Supervisor;
@@ -8,8 +10,10 @@ use crate::host::{BLOCK_BYTES, Memory, Share};
 /// What is reckoned with where nothing can be found out.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
-/// While memory fills, it is looked at so often.
+/// While memory fills, it is looked at so often, but not again before this time: a look takes some
+/// tenths of a millisecond.
 const LOOKED_AT_TIMES: u64 = 64;
+const LOOKED_AFTER: Duration = Duration::from_millis(5);
 
 /// What the manager reckons with.
 pub(super) struct Reckoned {
@@ -19,6 +23,7 @@ pub(super) struct Reckoned {
     pages: u64,
     /// How much had been brought when it was looked at last.
     brought_bytes: u64,
+    looked: Instant,
 }
 
 impl Reckoned {
@@ -27,7 +32,13 @@ impl Reckoned {
         let memory = Memory::find();
         let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
         let memory = fixed_bytes.is_none().then_some(memory);
-        Reckoned { memory, share: Share::default(), pages: (bytes / BLOCK_BYTES).max(1), brought_bytes: 0 }
+        Reckoned {
+            memory,
+            share: Share::default(),
+            pages: (bytes / BLOCK_BYTES).max(1),
+            brought_bytes: 0,
+            looked: Instant::now(),
+        }
     }
 
     /// In pages of one block.
@@ -39,8 +50,8 @@ impl Reckoned {
 impl Supervisor<'_> {
     pub(super) fn look_at_memory(&mut self) {
         let held = self.driver.manager().pages_here() * BLOCK_BYTES;
-        let Reckoned { memory, share, pages: before, brought_bytes } = &mut self.reckoned;
-        *brought_bytes = self.driver.host.bytes_fetched();
+        let Reckoned { memory, share, pages: before, brought_bytes, looked } = &mut self.reckoned;
+        (*brought_bytes, *looked) = (self.driver.host.bytes_fetched(), Instant::now());
         let Some(bytes) = memory.as_ref().and_then(|memory| memory.cache_bytes(held)) else { return };
         let pages = (share.of(bytes) / BLOCK_BYTES).max(1);
         if pages.abs_diff(*before) > *before / 64 {
@@ -51,8 +62,9 @@ impl Supervisor<'_> {
 
     /// What is brought fast is looked at in time: programs that disclose much take memory for it.
     pub(super) fn follow_memory(&mut self) {
-        let Reckoned { pages, brought_bytes, .. } = self.reckoned;
-        if self.driver.host.bytes_fetched() > brought_bytes + pages * BLOCK_BYTES / LOOKED_AT_TIMES {
+        let Reckoned { pages, brought_bytes, looked, .. } = self.reckoned;
+        let is_much = self.driver.host.bytes_fetched() > brought_bytes + pages * BLOCK_BYTES / LOOKED_AT_TIMES;
+        if is_much && looked.elapsed() >= LOOKED_AFTER {
             self.look_at_memory();
         }
     }

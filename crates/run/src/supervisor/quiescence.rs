@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Met, Supervisor};
+use super::Supervisor;
 
 /// What a fetch takes on a slow device, many times over. Who has waited so long goes on; a file may
 /// be open then.
@@ -11,10 +11,6 @@ const WAIT_MAX: Duration = Duration::from_millis(500);
 /// From the answer until the program has done it: a wait of its own (0.1 ms), a system call, and
 /// being scheduled where much else runs.
 const GRACE: Duration = Duration::from_millis(100);
-
-/// What the end of a run waits for reads that are under way: on a network they are over by then. A
-/// disk with much to do takes longer; nobody shall wait for that.
-const END_MAX: Duration = Duration::from_millis(50);
 
 /// Who waits for nothing to be open, or was told so a moment ago.
 #[derive(Default)]
@@ -32,19 +28,6 @@ impl Supervisor<'_> {
         self.quiescence.waiting.push((slot, ticket));
         self.quiescence.since.get_or_insert_with(Instant::now);
         self.driver.host.pause(true);
-    }
-
-    /// The run is over, and what it has open may be unmounted next: the kernel would call it busy
-    /// until the last read is done, though our process is gone.
-    pub(super) fn let_go(&mut self) {
-        self.driver.host.pause(true);
-        let since = Instant::now();
-        while self.driver.host.is_reading() && since.elapsed() < END_MAX {
-            self.driver.host.wait(&[], END_MAX / 10);
-            self.take_reports();
-            // What cannot be handed over is not under way.
-            let _ = self.driver.host.submit(&Met(&self.names, &self.ring));
-        }
     }
 
     /// Answers those who wait, once nothing is open here, and begins anew when they have done it.

@@ -69,6 +69,8 @@ impl Supervisor<'_> {
             // else could tell.
             if is_unread && host.was_read(file, host.began() + began, took, waited, &files) {
                 self.tell(Event::Gone { file, first, count });
+                // They are here by this read: what was to be fetched again is not.
+                self.driver.host.was_used(file, &(first..first + count));
             }
         } else if waited {
             self.check_beside(Block { file, index: first });

@@ -15,7 +15,7 @@ const CHECKED_AT_ONCE: u64 = 4096;
 const CHECKED_TOGETHER: u64 = 32;
 
 /// What was brought first of what is not read yet, of which so many are looked at when one of them
-/// is gone: two requests' worth for each that may be out.
+/// is gone: as many system calls at most.
 const BROUGHT_FIRST: usize = 256;
 
 /// Up to where each file's residency was checked last.
@@ -32,9 +32,9 @@ impl Supervisor<'_> {
     /// The kernel gave this block up by itself. What else of it is gone? It goes by age: of what was
     /// brought and not read, what came first goes first, wherever it lies, and that is read next.
     pub(super) fn check_beside(&mut self, block: Block) {
-        let brought = self.driver.manager().brought_with(block).filter(|it| it.file == block.file);
+        let brought = self.driver.manager().brought_with(block).take(BROUGHT_FIRST);
         let mut runs: Vec<Range<u64>> = Vec::new();
-        for Block { index, .. } in brought.take(BROUGHT_FIRST) {
+        for Block { index, .. } in brought.filter(|it| it.file == block.file) {
             match runs.last_mut() {
                 Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
                 _ => runs.push(index..index + 1),
