@@ -60,12 +60,20 @@ class Disk:
     def reset(self):
         self.control.write_text("reset\n")
 
+    def unmount(self):
+        """Reads that are under way when a run ends keep it busy until they are done."""
+        for _ in range(50):
+            if subprocess.run(["umount", self.mount], stderr=subprocess.DEVNULL).returncode == 0:
+                return
+            time.sleep(0.1)
+        sys.exit(f"{self.mount} stays busy")
+
     def make_cold(self, model):
         """Mounts anew: nothing of it is in memory then. That itself need not be slow."""
         self.control.write_text("off\n")
         mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
         options = next(mount[3] for mount in mounts if mount[1] == self.mount)
-        subprocess.run(["umount", self.mount], check=True)
+        self.unmount()
         subprocess.run(["blockdev", "--flushbufs", self.device], check=True)
         subprocess.run(["mount", "-t", "ext4", "-o", options, self.device, self.mount], check=True)
         self.control.write_text(f"{model}\nreset\n")
