@@ -12,13 +12,19 @@ fn range(first: u64, count: u64) -> Want {
     Want::Range { first, count }
 }
 
+/// A driver with room for all, and a file of 1000 blocks that is disclosed so many times.
+fn disclosed(times: u32) -> Driver {
+    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Full);
+    driver.known(0, 1000);
+    (0..times).for_each(|_| drop(driver.hint(1, 0, Want::All)));
+    driver.arrive();
+    driver
+}
+
 /// Programs read the head of a file, and then all of it: that passes nothing over.
 #[test]
 fn the_head_of_a_file_first() {
-    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Full);
-    driver.known(0, 1000);
-    (0..2).for_each(|_| drop(driver.hint(1, 0, Want::All)));
-    driver.arrive();
+    let mut driver = disclosed(2);
     driver.read(1, 0, 0, 4);
     for first in (0..1000).step_by(10) {
         driver.read(1, 0, first, 10);
@@ -32,10 +38,7 @@ fn the_head_of_a_file_first() {
 /// Who reads the head a third time reads only that.
 #[test]
 fn only_the_heads_of_a_file() {
-    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Full);
-    driver.known(0, 1000);
-    (0..3).for_each(|_| drop(driver.hint(1, 0, Want::All)));
-    driver.arrive();
+    let mut driver = disclosed(3);
     driver.read(1, 0, 0, 4);
     driver.read(1, 0, 0, 4);
     assert_eq!(driver.skipped(TOLD), 0);

@@ -85,6 +85,8 @@ impl Entry {
     }
 }
 
+/// The least class of ranges of which more may be left than a jump passes over.
+pub(super) const LONG: u8 = JUMP_BLOCKS_MAX.ilog2() as u8 + 1;
 /// The class of whole files; ranges have 0 to 40.
 pub(super) const WHOLE: u8 = 41;
 /// The class of names.

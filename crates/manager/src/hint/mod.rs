@@ -44,9 +44,10 @@
 //! at, the reader goes another way through the same set, and it grows by four
 //! ([`WINDOW_GROWTH_BEYOND`]).
 //!
-//! Of what a program itself disclosed ([`Source::Library`]) only that counts which was fetched for
-//! it, or is to be: a program that keeps pages of its own, as SQLite does, says that it needs them
-//! and does not ask for them again. Nothing is lost by such a hint as long as the block is here.
+//! Of what a program itself disclosed ([`Source::Library`]) only that shrinks the window, or says
+//! how true the source is, which was fetched for it, or is to be: a program that keeps pages of its
+//! own, as SQLite does, says that it needs them and does not ask for them again. Nothing is lost by
+//! such a hint as long as the block is here.
 
 mod accuracy;
 mod awake;

@@ -5,7 +5,7 @@ use std::mem;
 use std::ops::Bound;
 
 use super::distance::{CHUNK, Distance};
-use super::entry::{Entry, NAME, WHOLE, place_key};
+use super::entry::{Entry, LONG, NAME, WHOLE, place_key};
 use super::holdings::Holdings;
 use super::lane::Lane;
 use super::repeat::{Later, Repeat};
@@ -374,8 +374,13 @@ impl Sequence {
 
     /// The first open entry that has this block still to be read, as `belongs` tells.
     fn find(&self, block: Block, belongs: impl Fn(&Entry) -> bool) -> Option<u64> {
+        self.find_in(0, block, belongs)
+    }
+
+    /// The same among the entries of this class and longer ones.
+    fn find_in(&self, least: u8, block: Block, belongs: impl Fn(&Entry) -> bool) -> Option<u64> {
         let mut first: Option<u64> = None;
-        for (&class, places) in &self.by_place {
+        for (&class, places) in self.by_place.range(least..) {
             let (here, before) = match class {
                 NAME => continue,
                 WHOLE => (0, None),
@@ -414,7 +419,8 @@ impl Sequence {
         if position == self.base || !self.source.is_ordered() {
             return false;
         }
-        let under_way = self.find(block, |entry| entry.has_as_head(block.index, known)).filter(|&it| it < position);
+        let under_way = self.find_in(LONG, block, |entry| entry.has_as_head(block.index, known));
+        let under_way = under_way.filter(|&it| it < position);
         let Some((at, entry)) = under_way.and_then(|at| Some((at, self.entry(at)?))) else { return false };
         let (head, before) = (u64::from(entry.read), if self.again.0 == at { self.again.1 } else { 0 });
         if before < head {
