@@ -2,7 +2,9 @@
 //! delivers in the time of one request, and one more. What is sent beyond that waits at the device.
 //!
 //! ```text
-//! a request ends:   delivered while it was out / the time it was out            (as Cardwell et al. measure a path: BBR, 2016)
+//! a request ends:   delivered while it was out / the longer of two times        (as Cardwell et al. measure a path: BBR, 2016):
+//!                   from the end of the last request before it was sent to its own end;
+//!                   from when that one was sent to when it was sent
 //! B:                the most of these; less, if it was out beside enough others to keep a device of that B busy
 //! L:                what lone requests take
 //! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes
@@ -10,6 +12,10 @@
 //!
 //! Both, because a device may be busy with the bytes or with the requests, and those before may
 //! have been for more blocks each than those that come, or for fewer.
+//!
+//! Of the two times the first alone would show too much where ends come together: of two requests
+//! that end at once, the second, sent just before, finds both delivered in no time. It was the
+//! device's time from one sending to the next that they took.
 //!
 //! What readers wait for is not counted: it goes out in any case, block by block, and where many
 //! wait it would keep out what is fetched ahead for them, many blocks in a request.
@@ -53,11 +59,11 @@ impl Flow {
     fn finished(&mut self, some: u64, is_ahead: bool) {
         self.out = self.out.saturating_sub(some);
         self.ahead = self.ahead.saturating_sub(if is_ahead { some } else { 0 });
-        self.delivered += some;
     }
 
-    fn measured(&mut self, before: Before, took: u64, alone_ns: Option<f64>) {
-        let sample = (self.delivered - before.delivered) as f64 / took as f64;
+    fn delivered(&mut self, some: u64, before: Before, in_ns: u64, alone_ns: Option<f64>) {
+        self.delivered += some;
+        let sample = (self.delivered - before.delivered) as f64 / in_ns as f64;
         let best = self.best.get_or_insert(sample);
         let was_full = alone_ns.is_some_and(|alone| before.out as f64 >= alone * *best + 1.0);
         if sample > *best {
@@ -83,8 +89,16 @@ impl Flow {
 pub(crate) struct Sent {
     since: Time,
     is_ahead: bool,
+    last: Delivery,
     blocks: Before,
     requests: Before,
+}
+
+/// When a request was sent, and when it came to its end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Delivery {
+    sent: Time,
+    over: Time,
 }
 
 /// A device's, as far as it was measured.
@@ -92,23 +106,30 @@ pub(crate) struct Sent {
 pub(crate) struct Pipe {
     pub blocks: Flow,
     pub requests: Flow,
+    /// The latest; where nothing was out, the next request is measured from when it was sent.
+    last: Delivery,
 }
 
 impl Pipe {
     /// A request for so many blocks is sent.
     pub fn sent(&mut self, now: Time, blocks: u64, is_ahead: bool) -> Sent {
+        if self.requests.out == 0 {
+            self.last = Delivery { sent: now, over: now };
+        }
         let (blocks, requests) = (self.blocks.sent(blocks, is_ahead), self.requests.sent(1, is_ahead));
-        Sent { since: now, is_ahead, blocks, requests }
+        Sent { since: now, is_ahead, last: self.last, blocks, requests }
     }
 
     /// It came to its end; what a cache answered says nothing of the device.
     pub fn finished(&mut self, now: Time, sent: Sent, blocks: u64, alone_ns: Option<f64>, cached: bool) {
         self.blocks.finished(blocks, sent.is_ahead);
         self.requests.finished(1, sent.is_ahead);
-        let took = now.0.saturating_sub(sent.since.0);
-        if !cached && took > 0 {
-            self.blocks.measured(sent.blocks, took, alone_ns);
-            self.requests.measured(sent.requests, took, alone_ns);
+        let since_last = now.0.saturating_sub(sent.last.over.0);
+        let in_ns = since_last.max(sent.since.0.saturating_sub(sent.last.sent.0));
+        if !cached && in_ns > 0 {
+            self.last = Delivery { sent: sent.since, over: now };
+            self.blocks.delivered(blocks, sent.blocks, in_ns, alone_ns);
+            self.requests.delivered(1, sent.requests, in_ns, alone_ns);
         }
     }
 }
@@ -158,5 +179,18 @@ mod tests {
         burst(&mut pipe, 10 * LATENCY, 128, 8);
         burst(&mut pipe, 100 * LATENCY, 128, 8);
         assert!(holds(&pipe) < 20.0, "{}", holds(&pipe));
+    }
+
+    /// Of two requests the second is sent just before both end, as where a cache has what it asks
+    /// for and answers in the order of asking.
+    #[test]
+    fn ends_that_come_together_are_no_sign_of_speed() {
+        let mut pipe = Pipe::default();
+        let (first, end) = (pipe.sent(Time(0), 1, true), Time(LATENCY + 1000));
+        let second = pipe.sent(Time(LATENCY), 1, true);
+        for sent in [first, second] {
+            pipe.finished(end, sent, 1, Some(LATENCY as f64), false);
+        }
+        assert!(holds(&pipe) < 3.01, "{}", holds(&pipe));
     }
 }
