@@ -5,7 +5,8 @@
 //! a request ends:   delivered while it was out / the longer of two times        (as Cardwell et al. measure a path: BBR, 2016):
 //!                   from the end of the last request before it was sent to its own end;
 //!                   from when that one was sent to when it was sent
-//! B:                the most of these; less, if it was out beside enough others to keep a device of that B busy
+//! B:                the most of these; less, if it was out beside enough others to keep a device of that B busy,
+//!                   or if it took twice what it would have taken there
 //! L:                what lone requests take
 //! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes
 //! ```
@@ -16,6 +17,9 @@
 //! Of the two times the first alone would show too much where ends come together: of two requests
 //! that end at once, the second, sent just before, finds both delivered in no time. It was the
 //! device's time from one sending to the next that they took.
+//!
+//! One answer that came from some cache may make B so large that what there is of memory does not
+//! fill the pipe. Then only that requests take longer than they should tells that it is wrong.
 //!
 //! What readers wait for is not counted: it goes out in any case, block by block, and where many
 //! wait it would keep out what is fetched ahead for them, many blocks in a request.
@@ -29,6 +33,10 @@ use crate::ids::Time;
 /// What a sample that is less weighs, if the pipe was full: a device that has become slower is
 /// known for it after some dozen requests.
 const WEIGHT: f64 = 1.0 / 32.0;
+
+/// What took so many times as long as on a device of that speed says that this one is not so fast.
+/// Once, that is by chance as well: it weighs as little as where the pipe was full.
+const LATE_TIMES: f64 = 2.0;
 
 /// Of blocks, or of requests.
 #[derive(Debug, Clone, Default)]
@@ -61,14 +69,16 @@ impl Flow {
         self.ahead = self.ahead.saturating_sub(if is_ahead { some } else { 0 });
     }
 
-    fn delivered(&mut self, some: u64, before: Before, in_ns: u64, alone_ns: Option<f64>) {
+    fn delivered(&mut self, some: u64, before: Before, in_ns: u64, took_ns: u64, alone_ns: Option<f64>) {
         self.delivered += some;
         let sample = (self.delivered - before.delivered) as f64 / in_ns as f64;
         let best = self.best.get_or_insert(sample);
-        let was_full = alone_ns.is_some_and(|alone| before.out as f64 >= alone * *best + 1.0);
+        let out = before.out as f64;
+        let was_busy = alone_ns
+            .is_some_and(|alone| out >= alone * *best + 1.0 || took_ns as f64 > LATE_TIMES * (alone + out / *best));
         if sample > *best {
             *best = sample;
-        } else if was_full {
+        } else if was_busy {
             *best += (sample - *best) * WEIGHT;
         }
     }
@@ -125,11 +135,12 @@ impl Pipe {
         self.blocks.finished(blocks, sent.is_ahead);
         self.requests.finished(1, sent.is_ahead);
         let since_last = now.0.saturating_sub(sent.last.over.0);
+        let took_ns = now.0.saturating_sub(sent.since.0);
         let in_ns = since_last.max(sent.since.0.saturating_sub(sent.last.sent.0));
         if !cached && in_ns > 0 {
             self.last = Delivery { sent: sent.since, over: now };
-            self.blocks.delivered(blocks, sent.blocks, in_ns, alone_ns);
-            self.requests.delivered(1, sent.requests, in_ns, alone_ns);
+            self.blocks.delivered(blocks, sent.blocks, in_ns, took_ns, alone_ns);
+            self.requests.delivered(1, sent.requests, in_ns, took_ns, alone_ns);
         }
     }
 }
@@ -192,5 +203,18 @@ mod tests {
             pipe.finished(end, sent, 1, Some(LATENCY as f64), false);
         }
         assert!(holds(&pipe) < 3.01, "{}", holds(&pipe));
+    }
+
+    /// A cache answers once, a thousand times as fast as the device; then requests are sent one
+    /// beside another, far fewer than would keep such a device busy. The last of eight takes eight
+    /// times as long as one; on a device three times as fast as this one it would be 1 + 8 / 3.
+    #[test]
+    fn a_speed_that_was_a_caches_is_forgotten() {
+        let mut pipe = Pipe::default();
+        let once = pipe.sent(Time(0), 1, true);
+        pipe.finished(Time(LATENCY / 1000), once, 1, Some(LATENCY as f64), false);
+        assert!(holds(&pipe) > 1000.0);
+        (1..50).for_each(|turn| burst(&mut pipe, turn * 10 * LATENCY, 8, 1));
+        assert!(holds(&pipe) < 4.0, "{}", holds(&pipe));
     }
 }
