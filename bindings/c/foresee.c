@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PATH_BYTES_MAX = 4095 };
@@ -151,17 +152,33 @@ static int is_of_mount(dev_t dev)
     return known & 1;
 }
 
+/* Whether there is a `foresee mount` at all, as the list of mounts was at most a second ago: the coarse clock takes no system call. */
+static int is_anything_mounted(void)
+{
+    static uint64_t last; /* the second in which it was read, counted from 1, and one bit */
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t second = (uint64_t)now.tv_sec + 1, known = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    if (known >> 1 != second) {
+        known = second << 1 | (uint64_t)each_mount(is_any_mount, NULL);
+        __atomic_store_n(&last, known, __ATOMIC_RELAXED);
+    }
+    return known & 1;
+}
+
 /* The device number of the mount that was hinted to last, or 0 if the last hint was of a file elsewhere. */
 static uint64_t hinted_last;
 
-/* Whether a mount has taken the hint: the file's own. */
+/* Whether a mount has taken the hint: the file's own. Where there is none, the file is not looked up: its name may lie across a
+   network, and whoever hints a thousand files would wait a thousand times for what foresee looks up side by side. */
 static int has_told_mount(const char *path, const struct foresee_segment *segments, size_t count)
 {
     struct statx found;
     dev_t dev = 0;
     size_t told = 0;
     int fd = -1, is_told = 0, error = errno;
-    if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_TYPE, &found) == 0 && S_ISREG(found.stx_mode) && found.stx_dev_major == 0) {
+    if (is_anything_mounted() && syscall(SYS_statx, AT_FDCWD, path, 0, STATX_TYPE, &found) == 0 && S_ISREG(found.stx_mode)
+        && found.stx_dev_major == 0) {
         dev = makedev(found.stx_dev_major, found.stx_dev_minor);
         if (is_of_mount(dev))
             fd = open_to_read(path, O_NONBLOCK);

@@ -231,6 +231,15 @@ fn what_is_wrong_or_strange_harms_nobody() {
     assert_eq!(said.lines().filter(|line| line.contains(": -1")).count(), 5, "{said}");
 }
 
+/// A name may lie across a network: who hints a thousand files must not wait a thousand times.
+#[test]
+fn no_name_is_looked_up_for_a_hint() {
+    let Some(place) = compiled("unlooked", "crates/cli/tests/programs/unlooked.c") else { return };
+    place.write("f", "");
+    let said = end(Command::new(place.path("unlooked")), b"").with(0).out();
+    assert!(said == "told\n" || said == "mounted\n", "{said}");
+}
+
 const PYTHON: &str = r#"
 import foresee, os, random, sys
 random.seed(7)
