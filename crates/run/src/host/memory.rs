@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The share of the memory that is left alone at least: page tables, buffers, and the error of
-/// sampling.
+/// The share of the memory that is left alone: page tables, buffers, and the error of sampling. At its
+/// limit a group gives up what was brought ahead first and is not read yet: what others read again and
+/// again is kept, and a part of it was none of ours.
 const MARGIN_SHARE: u64 = 16;
 /// The most that is left to pages of files that we know nothing of: what of them is old, the kernel
 /// gives up before ours.
@@ -94,7 +95,7 @@ impl Group {
     fn cache_bytes(&self, held: u64) -> Option<u64> {
         let bytes = self.limit()?.saturating_sub(self.used_by_programs()?);
         let others = self.cached()?.saturating_sub(held);
-        Some(bytes - others.clamp(bytes / MARGIN_SHARE, bytes / OTHERS_SHARE))
+        Some(bytes - bytes / MARGIN_SHARE - others.min(bytes / OTHERS_SHARE))
     }
 
     /// Pages of files.
@@ -159,8 +160,8 @@ mod tests {
         // 160 MiB may be used, of which programs use 64.
         let left = 96 << 20;
         assert_eq!(memory.cache_bytes(40 << 20), Some(left - left / 16), "all files' pages are ours");
-        assert_eq!(memory.cache_bytes(30 << 20), Some(left - (10 << 20)), "10 MiB are others'");
-        assert_eq!(memory.cache_bytes(0), Some(left - left / 6), "more than we leave to others");
+        assert_eq!(memory.cache_bytes(30 << 20), Some(left - left / 16 - (10 << 20)), "10 MiB are others'");
+        assert_eq!(memory.cache_bytes(0), Some(left - left / 16 - left / 6), "more than we leave to others");
         assert_eq!(memory.reclaims(), 30 + 7);
         fs::remove_dir_all(root).unwrap();
     }
