@@ -110,7 +110,8 @@ static void unescape(char *path)
     *to = 0;
 }
 
-/* Shows each `foresee mount` to a visitor until that returns something else than 0. Returns what it returned last. */
+/* Shows each `foresee mount` to a visitor until that returns something else than 0. Returns what it returned last, or -1 if the list of
+   mounts cannot be read. */
 static int each_mount(int (*visit)(dev_t dev, const char *point, const void *with), const void *with)
 {
     int visited = 0, error = errno;
@@ -126,7 +127,7 @@ static int each_mount(int (*visit)(dev_t dev, const char *point, const void *wit
     }
     free(text);
     errno = error;
-    return visited;
+    return text == NULL ? -1 : visited;
 }
 
 static int is_any_mount(dev_t dev, const char *point, const void *with)
@@ -140,30 +141,34 @@ static int is_this_mount(dev_t dev, const char *point, const void *wanted)
     return dev == *(const dev_t *)wanted;
 }
 
-/* Whether the files of this device number are a mount's. What was found out of the last one is kept: the number, and one bit. */
-static int is_of_mount(dev_t dev)
+/* What the list of mounts says, as it was at most a second ago: of the device of this number, or whether there is a mount at all. What was
+   found last is kept in one word: the second (the coarse clock takes no system call), the number, and one bit. */
+static int find_mount(uint64_t *last, int (*visit)(dev_t dev, const char *point, const void *with), dev_t dev)
 {
-    static uint64_t last;
-    uint64_t known = __atomic_load_n(&last, __ATOMIC_RELAXED);
-    if (known >> 1 != dev || known == 0) {
-        known = (uint64_t)dev << 1 | (uint64_t)each_mount(is_this_mount, &dev);
-        __atomic_store_n(&last, known, __ATOMIC_RELAXED);
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t what = ((uint64_t)now.tv_sec + 1) << 33 | (uint64_t)(uint32_t)dev << 1, known = __atomic_load_n(last, __ATOMIC_RELAXED);
+    if (known >> 1 != what >> 1) {
+        int found = each_mount(visit, &dev);
+        if (found < 0)
+            return 0;
+        known = what | (uint64_t)found;
+        __atomic_store_n(last, known, __ATOMIC_RELAXED);
     }
     return known & 1;
 }
 
-/* Whether there is a `foresee mount` at all, as the list of mounts was at most a second ago: the coarse clock takes no system call. */
 static int is_anything_mounted(void)
 {
-    static uint64_t last; /* the second in which it was read, counted from 1, and one bit */
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t second = (uint64_t)now.tv_sec + 1, known = __atomic_load_n(&last, __ATOMIC_RELAXED);
-    if (known >> 1 != second) {
-        known = second << 1 | (uint64_t)each_mount(is_any_mount, NULL);
-        __atomic_store_n(&last, known, __ATOMIC_RELAXED);
-    }
-    return known & 1;
+    static uint64_t last;
+    return find_mount(&last, is_any_mount, 0);
+}
+
+/* Whether the files of this device number are a mount's. */
+static int is_of_mount(dev_t dev)
+{
+    static uint64_t last;
+    return find_mount(&last, is_this_mount, dev);
 }
 
 /* The device number of the mount that was hinted to last, or 0 if the last hint was of a file elsewhere. */
@@ -254,7 +259,7 @@ int foresee_hint_segments(const char *path, const struct foresee_segment *segmen
 int foresee_hint_repeat(size_t hints, uint64_t passes)
 {
     uint64_t numbers[2] = {hints, passes};
-    if (__atomic_load_n(&hinted_last, __ATOMIC_RELAXED) != 0 && each_mount(repeat_on_mount, numbers))
+    if (__atomic_load_n(&hinted_last, __ATOMIC_RELAXED) != 0 && each_mount(repeat_on_mount, numbers) > 0)
         return 0;
     return result(hint_listener == NULL ? 0 : hint_listener->repeat(hints, passes));
 }
@@ -267,7 +272,7 @@ int foresee_cancel(void)
 
 int foresee_is_active(void)
 {
-    return (hint_listener != NULL && hint_listener->is_active()) || each_mount(is_any_mount, NULL);
+    return (hint_listener != NULL && hint_listener->is_active()) || each_mount(is_any_mount, NULL) > 0;
 }
 
 int foresee_manage_caching(void)

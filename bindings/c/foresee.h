@@ -5,7 +5,7 @@
    order: no hint changes what a read returns. Hints are given in the order of the reads, as long before them as possible.
 
    Under `foresee run -- PROGRAM` the calls reach foresee; hints of a file on a `foresee mount` reach the mount, under `foresee run` or
-   not. Anywhere else nobody listens, and a call looks nothing up and returns 0. So a program need not ask where it runs.
+   not. Anywhere else nobody listens, and a call returns 0 without looking the file up. So a program need not ask where it runs.
 
    All calls return 0, or -1 with errno set:
      EINVAL        a null or empty path; null segments with a count that is not 0; no such policy; no place for an answer

@@ -10,14 +10,34 @@ use foresee_run::supervisor::LogSink;
 
 use crate::output::{Output, Unfinished};
 
-/// So much of the log stays in the page cache about.
-const KEPT_BYTES: u64 = 1 << 20;
+/// What was written goes from the page cache by so much at a time; twice that stays at most.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// A file of which the kernel keeps little: its pages count for the run's group, and where that has
 /// little memory a log of some megabytes would change what it tells of.
 struct Passing {
     file: File,
     written: u64,
+    /// Whether it is ours alone, from its beginning: what a shell redirects is not.
+    is_own: bool,
+}
+
+impl Passing {
+    /// All before the latest piece goes, and that is written to the device meanwhile. What the system
+    /// refuses of it stays.
+    fn pass(&self) {
+        let end = self.written / PIECE_BYTES * PIECE_BYTES;
+        let (begin, piece) = ((end - PIECE_BYTES) as i64, PIECE_BYTES as i64);
+        let fd = self.file.as_raw_fd();
+        // SAFETY: they take no pointers.
+        unsafe {
+            libc::sync_file_range(fd, begin, piece, libc::SYNC_FILE_RANGE_WRITE);
+            // Nothing would be all.
+            if begin > 0 {
+                libc::posix_fadvise(fd, 0, begin, libc::POSIX_FADV_DONTNEED);
+            }
+        }
+    }
 }
 
 impl Write for Passing {
@@ -25,11 +45,8 @@ impl Write for Passing {
         let count = self.file.write(bytes)?;
         let before = self.written;
         self.written += count as u64;
-        if before / KEPT_BYTES < self.written / KEPT_BYTES {
-            // What was not written yet is written from now on, and goes the next time. If it is refused,
-            // all stays.
-            // SAFETY: takes no pointers.
-            unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, self.written as i64, libc::POSIX_FADV_DONTNEED) };
+        if self.is_own && before / PIECE_BYTES < self.written / PIECE_BYTES {
+            self.pass();
         }
         Ok(count)
     }
@@ -49,8 +66,10 @@ impl Log {
     /// Begins a log, if there is to be one.
     pub fn begin(path: Option<&Path>) -> Result<Option<Log>, String> {
         let Some(path) = path else { return Ok(None) };
-        let unfinished = Output::new("--log", path).begin()?;
-        let file = Passing { file: unfinished.writer()?, written: 0 };
+        let output = Output::new("--log", path);
+        let is_own = !output.is_standard();
+        let unfinished = output.begin()?;
+        let file = Passing { file: unfinished.writer()?, written: 0, is_own };
         Ok(Some(Log { unfinished, state: Mutex::new((BufWriter::new(file), Ok(()))) }))
     }
 

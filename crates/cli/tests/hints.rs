@@ -235,7 +235,6 @@ fn what_is_wrong_or_strange_harms_nobody() {
 #[test]
 fn no_name_is_looked_up_for_a_hint() {
     let Some(place) = compiled("unlooked", "crates/cli/tests/programs/unlooked.c") else { return };
-    place.write("f", "");
     let said = end(Command::new(place.path("unlooked")), b"").with(0).out();
     assert!(said == "told\n" || said == "mounted\n", "{said}");
 }

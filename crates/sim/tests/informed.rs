@@ -58,16 +58,15 @@ fn fall_short(percents: &[u64], holds: impl Fn(&Cell<'_>) -> bool + Sync) -> Vec
     short.into_iter().flatten().collect()
 }
 
-/// The cells that take longer, by 7.1, 6.0 and 5.4 %, are known: a loop that nearly fits, fetched
-/// from a store where a request takes as long as 500 blocks on its link; and two on arms, where a
-/// page is held for what a request of its own would cost, though it would have joined another.
+/// The cell that takes longer, by 12.6 %, is known: on arms a page is held for what a request of its
+/// own would cost, though it would have joined another.
 #[test]
 fn told_all_it_is_as_quick_as_the_fields_told_policies() {
     let short = fall_short(&[20, 50], |cell| {
         let told = |policy| cell.takes(policy, Some(Disclosure::TOLD));
         told("informed") <= 1.05 * told("aggressive").min(told("forestall"))
     });
-    assert_eq!(short, ["cs3, 1 x servers=0, 50 %", "cs3, 4 x disk10k, 50 %", "sort, 1 x disk10k, 20 %"]);
+    assert_eq!(short, ["cs3, 4 x disk10k, 50 %"]);
 }
 
 /// On arms alone to know more may cost: runs found as they are read come in longer requests than
