@@ -284,7 +284,7 @@ mod tests {
         assert!(holds(&pipe) > 0.95 * before, "{} of {before}", holds(&pipe));
     }
 
-    /// Every tenth request of a reader that asks for one at a time takes ten times as long.
+    /// Every twentieth request of a reader that asks for two at a time takes ten times as long.
     #[test]
     fn requests_that_take_long_by_chance_say_nothing() {
         let mut pipe = Pipe::default();
