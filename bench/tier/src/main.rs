@@ -1,8 +1,8 @@
 //! A memory and a disk before a slow store: foresee and foyer's hybrid cache on the same
 //! references, one reader.
 //!
-//! `cargo run --release -- DIRECTORY [ROUNDS]`: the disk's file lies there; three rounds unless
-//! said. A line of JSON for each run: bytes that came from the store, bytes that the system says
+//! `cargo run --release -- DIRECTORY [ROUNDS [CACHE]..]`: the disk's file lies there; three rounds
+//! of all caches unless said. A line of JSON for each run: bytes that came from the store, bytes that the system says
 //! were written, the part of the references that the store was not asked for, and seconds.
 
 #[path = "../../hits/src/draws.rs"]
@@ -82,15 +82,18 @@ fn foyer(policy: HybridCachePolicy, disk: &Path, memory: usize, store: &Slow, tr
 fn main() {
     let folder = env::args().nth(1).expect("a directory for the disk's file");
     let rounds: usize = env::args().nth(2).map_or(3, |it| it.parse().expect("a number of rounds"));
-    (1..=rounds).for_each(|number| round(number, &folder));
+    let named: Vec<String> = env::args().skip(3).collect();
+    let is_wanted = |it: &&str| named.is_empty() || named.iter().any(|one| one == it);
+    let caches: Vec<&str> = CONTENDERS.into_iter().filter(is_wanted).collect();
+    (1..=rounds).for_each(|number| round(number, &folder, &caches));
 }
 
-fn round(number: usize, folder: &str) {
+fn round(number: usize, folder: &str, caches: &[&str]) {
     for name in traces::NAMES {
         let trace = traces::trace(name, BLOCKS, REFERENCES);
         for part in [2, 4] {
             let memory = BLOCKS as usize * BLOCK / part;
-            for contender in CONTENDERS {
+            for &contender in caches {
                 let disk = Path::new(folder).join("foresee-tier");
                 let (store, before, begun) =
                     (Slow::new(traces::blocks_max(BLOCKS, REFERENCES) * BLOCK as u64), written(), Instant::now());

@@ -13,7 +13,7 @@ use foresee_store::Store;
 
 use crate::cache::Cache;
 use crate::error::Error;
-use crate::pool::{Memory, Pool, held_max};
+use crate::pool::{Memory, Pool, spare};
 use crate::stores;
 use crate::tier::{Layout, Tier};
 
@@ -157,7 +157,7 @@ impl Builder {
         }
         let layout = self.disk.as_ref().map(|(_, bytes)| Layout::new(*bytes, self.block_bytes as u64));
         let frames = self.frames(layout)?;
-        let capacity = frames - layout.map_or(0, |_| held_max(frames));
+        let capacity = frames - layout.map_or(0, |_| spare(frames));
         let policy = choose(&self.policy, self.block_bytes as u64).map_err(Error::Policy)?;
         let device = DeviceLimits {
             cluster_blocks_max: (REQUEST_BYTES / self.block_bytes as u64).max(1),

@@ -25,6 +25,10 @@ struct Ordered {
     class: Class,
     /// Where its blocks go; none while there are not enough that are free.
     frames: Vec<u32>,
+    /// A reader waits for some of it.
+    is_waited_for: bool,
+    /// It had to wait for frames that hold what is to be written.
+    was_held_up: bool,
     /// Tasks that fill them and are not done.
     parts: usize,
     /// What went wrong with one of them.
@@ -91,7 +95,16 @@ impl Host for PoolHost {
             }
             Order::Fetch { fetch, file, first, count, class, .. } => {
                 let first = Block { file, index: first };
-                let ordered = Ordered { first, count, class, frames: Vec::new(), parts: 0, error: None };
+                let ordered = Ordered {
+                    first,
+                    count,
+                    class,
+                    frames: Vec::new(),
+                    is_waited_for: class == Class::Demand,
+                    was_held_up: false,
+                    parts: 0,
+                    error: None,
+                };
                 self.fetches.insert(fetch, ordered);
                 match class {
                     Class::Demand => self.frameless.push_front(fetch),
@@ -172,7 +185,7 @@ impl PoolHost {
 
     /// Frames that are neither free nor about to be.
     pub fn used(&self) -> usize {
-        let held = self.second.as_ref().map_or(0, Second::held);
+        let held = self.second.as_ref().map_or(0, |second| second.holding.held());
         self.memory.len() - self.free.len() - held
     }
 
@@ -187,24 +200,46 @@ impl PoolHost {
     }
 
     /// What was ordered gets frames, as far as there are any: demand first, and nothing goes before
-    /// what waits. While views keep frames there may never be enough for several blocks at
+    /// what waits. What is to be written to the second tier gives way where a reader waits, and holds
+    /// up what is read ahead. While views keep frames there may never be enough for several blocks at
     /// once: the manager is told so, and asks for one by one what is waited for.
     fn begin_fetches(&mut self) {
         while let Some(&fetch) = self.frameless.front()
             && let Some(ordered) = self.fetches.get_mut(&fetch)
         {
-            if ordered.count <= self.free.len() as u64 {
-                ordered.frames = self.free.split_off(self.free.len() - ordered.count as usize);
+            let count = ordered.count as usize;
+            if count <= self.free.len() {
+                ordered.frames = self.free.split_off(self.free.len() - count);
                 self.begin(fetch);
-            } else if ordered.count > 1 && !self.kept.is_empty() {
+            } else if count > 1 && !self.kept.is_empty() {
                 self.fetches.remove(&fetch);
                 self.unfilled.push(fetch);
                 self.unfilled_ever += 1;
+            } else if self.make_way(fetch) {
+                continue;
             } else {
                 return;
             }
             self.frameless.pop_front();
         }
+    }
+
+    /// What is to be written to the second tier has frames that this fetch waits for. Returns whether
+    /// some of it gave way: to a reader, be it one that waits for a fetch behind this one.
+    fn make_way(&mut self, fetch: FetchId) -> bool {
+        let Some(second) = self.second.as_mut().filter(|it| it.holding.is_held_of_others()) else { return false };
+        if let Some(ordered) = self.fetches.get_mut(&fetch) {
+            ordered.was_held_up |= ordered.class != Class::Demand;
+        }
+        let is_waited_for = |fetch| self.fetches.get(fetch).is_some_and(|it| it.is_waited_for);
+        if !self.frameless.iter().any(is_waited_for) {
+            return false;
+        }
+        let given = second.give_way();
+        if let Some(frame) = given {
+            self.unhold(frame);
+        }
+        given.is_some()
     }
 
     /// A fetch has its frames: what lies on the second tier comes from there, and each run of the
@@ -281,18 +316,31 @@ impl PoolHost {
 
     /// A frame is not held for the second tier any more.
     fn let_go(&mut self, frame: u32) {
-        if self.memory.frame(frame).unpin(Pin::Copy).reclaim {
-            self.reclaim(frame);
+        if self.unhold(frame) {
+            self.begin_fetches();
         }
     }
 
     /// A frame that was given up is free, if nobody has it pinned any more.
     pub fn reclaim(&mut self, frame: u32) {
-        if self.memory.frame(frame).reclaim() {
-            self.kept.remove(&frame);
-            self.free.push(frame);
+        if self.put_back(frame) {
             self.begin_fetches();
         }
+    }
+
+    /// As [`PoolHost::let_go`], but that no fetch begins. Returns whether it is free now.
+    fn unhold(&mut self, frame: u32) -> bool {
+        self.memory.frame(frame).unpin(Pin::Copy).reclaim && self.put_back(frame)
+    }
+
+    /// As [`PoolHost::reclaim`], but that no fetch begins. Returns whether it is free now.
+    fn put_back(&mut self, frame: u32) -> bool {
+        let is_free = self.memory.frame(frame).reclaim();
+        if is_free {
+            self.kept.remove(&frame);
+            self.free.push(frame);
+        }
+        is_free
     }
 
     /// What the manager must hear of the memory, if there is something: what views keep is not its
@@ -342,9 +390,27 @@ impl PoolHost {
                 None => self.waiting.entry(key(block)).or_default().push((Arc::clone(wait), at as u32)),
             }
         }
+        self.hurry(first, count);
         let waiter = WaiterId(self.number());
         self.waiters.insert(waiter, Arc::clone(wait));
         waiter
+    }
+
+    /// A reader waits for these blocks: what was ordered of them and has no frames gets them now.
+    fn hurry(&mut self, first: Block, count: u64) {
+        let overlaps = |it: &Ordered| {
+            let (begin, end) = (it.first.index.max(first.index), it.first.index + it.count);
+            it.first.file == first.file && begin < end.min(first.index + count)
+        };
+        let mut is_news = false;
+        for fetch in &self.frameless {
+            if let Some(ordered) = self.fetches.get_mut(fetch).filter(|it| overlaps(it)) {
+                is_news |= !std::mem::replace(&mut ordered.is_waited_for, true);
+            }
+        }
+        if is_news {
+            self.begin_fetches();
+        }
     }
 
     fn hand(&mut self, wait: &Arc<Wait>, arrived: Arrived) {
@@ -444,20 +510,25 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, class, frames, error, .. } = self.fetches.remove(&fetch)?;
+        let Ordered { first, class, frames, was_held_up, error, .. } = self.fetches.remove(&fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
         match result.and_then(|()| self.objects.origin(first.file).map(drop)) {
             Ok(()) => {
+                let mut is_late = false;
                 for (block, frame) in blocks.zip(frames) {
                     self.memory.fill(frame, block, class != Class::Demand);
                     for (wait, at) in self.waiting.remove(&key(block)).unwrap_or_default() {
+                        is_late = true;
                         // It was filled with this very block, and nobody gives it up meanwhile.
                         if self.memory.pin_frame(frame, key(block), wait.pin).is_ok() {
                             self.hand(&wait, Arrived { at, frame });
                         }
                     }
+                }
+                if let Some(second) = self.second.as_mut().filter(|_| is_late && was_held_up) {
+                    second.holding.was_late();
                 }
                 Some(Event::FetchDone { fetch })
             }

@@ -23,6 +23,7 @@ mod devices;
 mod fetch;
 mod flights;
 mod frame;
+mod holding;
 mod host;
 mod memory;
 mod objects;
@@ -55,11 +56,11 @@ use objects::Objects;
 use second::{KEEPS_AT_ONCE, RECALLS_AT_ONCE, Second};
 
 pub use devices::StoreId;
+pub use holding::spare;
 pub use memory::Memory;
 pub use opened::{Opened, caught};
 use posts::{Posts, Told};
 pub use read::Who;
-pub use second::held_max;
 use workers::Workers;
 
 /// Asked by the pool for what a reader will read next, if anything of that file; None once that is
@@ -128,9 +129,9 @@ impl Pool {
             let generating = workers(GENERATORS_AT_ONCE);
             let second = tier.map(|tier| {
                 let (recalling, keeping) = (workers(RECALLS_AT_ONCE), workers(KEEPS_AT_ONCE));
-                let held_max = memory.len() - capacity;
+                let spare = memory.len() - capacity;
                 (
-                    Second::new(tier, Arc::clone(&memory), recalling.clone(), keeping.clone(), held_max),
+                    Second::new(tier, Arc::clone(&memory), recalling.clone(), keeping.clone(), spare),
                     [recalling, keeping],
                 )
             });

@@ -1,9 +1,9 @@
 //! The second tier as the pool uses it: a fetch is split into what lies there and what does not,
 //! and what memory gives up may go there.
 //!
-//! What is to be written stays in its frame, pinned, until it is: nothing is copied. There are some
-//! frames more than the manager knows of, as many as may be held so. If they are all held, what is
-//! given up next is not written: nobody ever waits for the disk to take something.
+//! What is to be written stays in its frame, pinned, until it is: nothing is copied. So many frames
+//! may be held so ([`super::holding`]). If they are all held, what is given up next is not written:
+//! nobody ever waits for the disk to take something.
 
 use std::collections::hash_map;
 use std::collections::{HashMap, VecDeque};
@@ -16,6 +16,7 @@ use foresee_manager::{Block, Class, DeviceId, FetchId, Standing};
 
 use super::fetch::Task;
 use super::frame::{Pin, Uses};
+use super::holding::Holding;
 use super::memory::{Memory, key};
 use super::workers::Workers;
 use crate::tier::{Entry, Found, Key, LOOKED_AT_ONCE, ObjectKey, SlotFile, Tier};
@@ -29,22 +30,11 @@ const RECALLS_AHEAD_AT_ONCE: usize = RECALLS_AT_ONCE / 2;
 pub const KEEPS_AT_ONCE: usize = 2;
 /// What a write has at most: a disk is no quicker by longer ones, and reads would wait behind it.
 const WRITE_BYTES: usize = 1 << 20;
-/// Frames that what is written may hold: enough that the disk is kept busy.
-const HELD_MAX: usize = 64;
-/// And of the memory no more than one in so many.
-const HELD_PART: usize = 16;
-
-/// So many frames may be held for the disk, where there are so many in all.
-pub fn held_max(frames: usize) -> usize {
-    (frames / HELD_PART).clamp(1, HELD_MAX)
-}
-
 /// A block that memory gives up.
 pub struct Offered {
     /// Which.
     pub block: Block,
-    frame: u32,
-    key: Key,
+    held: Held,
     /// It was read again, or missed soon after it was given up.
     is_used_again: bool,
     /// It was read at all: not just brought ahead.
@@ -81,6 +71,8 @@ pub struct Recall {
 struct Held {
     frame: u32,
     key: Key,
+    /// How long it had been given up for when it came, if that was lately.
+    waited: Option<u32>,
 }
 
 /// Frames to be written, in a row.
@@ -197,43 +189,20 @@ pub struct Second {
     /// Blocks of a write at most.
     write_max: usize,
     /// Frames held, what is offered included.
-    held: usize,
-    held_max: usize,
-    /// Frames whose blocks had been given up lately when they came.
-    returned: Box<[bool]>,
+    pub holding: Holding,
+    /// Of each frame, how long its block had been given up for when it came, if that was lately.
+    waited: Box<[Option<u32>]>,
 }
 
 impl Second {
-    /// The tier, beside this memory, with threads that read and threads that write.
-    pub fn new(
-        tier: Tier,
-        memory: Arc<Memory>,
-        recalling: Arc<Workers>,
-        keeping: Arc<Workers>,
-        held_max: usize,
-    ) -> Self {
-        let returned = vec![false; memory.len()].into();
-        let write_max = (WRITE_BYTES / memory.frame_bytes()).clamp(1, held_max.div_ceil(KEEPS_AT_ONCE));
+    /// The tier, beside this memory, of which some frames are there for what is written alone, with
+    /// threads that read and threads that write.
+    pub fn new(tier: Tier, memory: Arc<Memory>, recalling: Arc<Workers>, keeping: Arc<Workers>, spare: usize) -> Self {
+        let waited = vec![None; memory.len()].into();
+        let write_max = (WRITE_BYTES / memory.frame_bytes()).clamp(1, spare.div_ceil(KEEPS_AT_ONCE));
+        let holding = Holding::new(memory.len(), spare);
         let (asked, offered, waiting) = (HashMap::new(), Vec::new(), VecDeque::new());
-        Second {
-            tier,
-            recalling,
-            keeping,
-            memory,
-            asked,
-            offered,
-            waiting,
-            writing: 0,
-            write_max,
-            held: 0,
-            held_max,
-            returned,
-        }
-    }
-
-    /// Frames that are held for the disk.
-    pub fn held(&self) -> usize {
-        self.held
+        Second { tier, recalling, keeping, memory, asked, offered, waiting, writing: 0, write_max, holding, waited }
     }
 
     /// Has those blocks of a fetch brought that lie here. Returns them, and in how many parts they
@@ -282,14 +251,17 @@ impl Second {
     pub fn came(&mut self, device: DeviceId, object: ObjectKey, first: u64, frames: &[u32], took: Duration) {
         self.tier.pace.store(usize::from(device.0)).took(frames.len(), took);
         for (block, &frame) in (first..).zip(frames) {
-            self.returned[frame as usize] = self.tier.missed(Key { object, block });
+            self.waited[frame as usize] = self.tier.missed(Key { object, block });
         }
     }
 
     /// These frames were filled from the disk. Returns the blocks for which that went wrong.
     pub fn recalled(&mut self, recall: &Recall, good: &[bool], took: Duration) -> Vec<usize> {
         let Recall { fetch, found, frames, .. } = recall;
-        self.tier.recalled(found, good);
+        for (&frame, waited) in frames.iter().zip(self.tier.recalled(found, good)) {
+            self.waited[frame as usize] = waited;
+            self.holding.spared(usize::from(waited.is_some()));
+        }
         if let hash_map::Entry::Occupied(mut whole) = self.asked.entry(*fetch) {
             let it = whole.get_mut();
             it.left -= 1;
@@ -301,7 +273,6 @@ impl Second {
                 self.tier.has_answered(!is_bad);
             }
         }
-        frames.iter().for_each(|&frame| self.returned[frame as usize] = true);
         found.iter().zip(good).filter(|(_, good)| !**good).map(|(it, _)| it.at).collect()
     }
 
@@ -313,13 +284,17 @@ impl Second {
         if self.tier.has(key_there) {
             return;
         }
-        if self.held < self.held_max && self.memory.pin_frame(frame, key(block), Pin::Copy).is_ok() {
-            let is_used_again = any && (again || self.returned[frame as usize]);
-            self.offered.push(Offered { block, frame, key: key_there, is_used_again, is_read: any });
-            self.held += 1;
-        } else {
-            self.tier.forgo(key_there);
+        if self.holding.hold() {
+            if self.memory.pin_frame(frame, key(block), Pin::Copy).is_ok() {
+                let waited = self.waited[frame as usize];
+                let is_used_again = any && (again || waited.is_some());
+                let held = Held { frame, key: key_there, waited };
+                self.offered.push(Offered { block, held, is_used_again, is_read: any });
+                return;
+            }
+            self.holding.let_go(1);
         }
+        self.tier.forgo(key_there);
     }
 
     /// What is held and not decided about.
@@ -329,12 +304,7 @@ impl Second {
 
     /// Decides, by what is known of the reads to come, whether it waits to be written. If it does
     /// not, its frame is to be let go of, and returned.
-    pub fn judge(
-        &mut self,
-        Offered { frame, key, is_used_again, is_read, .. }: Offered,
-        standing: Standing,
-    ) -> Option<u32> {
-        let held = Held { frame, key };
+    pub fn judge(&mut self, Offered { held, is_used_again, is_read, .. }: Offered, standing: Standing) -> Option<u32> {
         if is_used_again || is_read && self.tier.has_free_room(self.waiting.len()) || standing.is_to_come() {
             self.waiting.push_back(held);
             return None;
@@ -342,10 +312,17 @@ impl Second {
         Some(self.forgo(held))
     }
 
+    /// Somebody waits for a frame: what has waited longest to be written is not, or what is offered.
+    /// Its frame, to be let go of.
+    pub fn give_way(&mut self) -> Option<u32> {
+        let held = self.waiting.pop_front().or_else(|| Some(self.offered.pop()?.held))?;
+        Some(self.forgo(held))
+    }
+
     /// It is not written. Its frame, to be let go of.
-    fn forgo(&mut self, Held { frame, key }: Held) -> u32 {
+    fn forgo(&mut self, Held { frame, key, .. }: Held) -> u32 {
         self.tier.forgo(key);
-        self.held -= 1;
+        self.holding.let_go(1);
         frame
     }
 
@@ -360,7 +337,7 @@ impl Second {
             batch.sort_unstable_by_key(|it| (it.key.object.0, it.key.block));
             let mut kept = Vec::new();
             for held in batch {
-                match self.tier.keep() {
+                match self.tier.keep(held.waited) {
                     Some(slot) => kept.push((slot, held)),
                     None => not_kept.push(self.forgo(held)),
                 }
@@ -378,7 +355,7 @@ impl Second {
     /// Frames were written, as many as there are entries, or none.
     pub fn kept(&mut self, keep: &Keep, written: std::io::Result<Vec<Entry>>) {
         self.writing -= 1;
-        self.held -= keep.held.len();
+        self.holding.let_go(keep.held.len());
         self.tier.kept(keep.slots(), written);
     }
 }
@@ -392,7 +369,7 @@ mod tests {
     use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Error, Listed, Memory as Bytes, Object, Store};
 
-    use super::super::{Opened, Pool, StoreId, Who};
+    use super::super::{Opened, Pool, StoreId, Who, spare};
     use super::*;
     use crate::tier::Layout;
 
@@ -428,6 +405,10 @@ mod tests {
 
     impl Tried {
         fn new(name: &str, frames: usize, slots: u64) -> Self {
+            Self::by("lru", name, frames, slots)
+        }
+
+        fn by(policy: &str, name: &str, frames: usize, slots: u64) -> Self {
             let path = std::env::temp_dir().join(format!("foresee-{name}-{}", std::process::id()));
             let layout = Layout::new(slots * (BLOCK as u64 + 40) + 8192, BLOCK as u64);
             let tier = Tier::open(&path, layout, frames).unwrap();
@@ -435,7 +416,7 @@ mod tests {
             let bytes = Bytes::default();
             bytes.put("a", (0..BLOCKS).flat_map(|block| [block as u8; BLOCK]).collect::<Vec<u8>>());
             let stores: Vec<(String, Arc<dyn Store>)> = vec![("test".to_owned(), Arc::new(Lasting(bytes)))];
-            let config = Config::new((frames - held_max(frames)) as u64, "lru".parse().unwrap());
+            let config = Config::new((frames - spare(frames)) as u64, policy.parse().unwrap());
             let pool = Pool::new(Memory::new(frames, BLOCK).unwrap(), &config, stores, Some(tier), None).unwrap();
             let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
             let file = pool.opened(StoreId(0), "a", &opened).unwrap();
@@ -470,7 +451,7 @@ mod tests {
 
         /// Waits until all is written that waits for it.
         fn settle(&self) {
-            while self.pool.session().host().second().unwrap().held() > 0 {
+            while self.pool.session().host().second().unwrap().holding.held() > 0 {
                 thread::sleep(Duration::from_millis(1));
             }
         }
@@ -526,6 +507,34 @@ mod tests {
         assert!(has_free(free - 1) && !has_free(free), "what was not written is not paid for");
         tried.read_all();
         assert_eq!(tried.statistics().damaged, 0);
+    }
+
+    /// Reads all, in requests of so many blocks, while the disk takes nothing: where one waits for it,
+    /// this never ends. How many frames may be held before and after that.
+    fn read_over_a_disk_that_stalls(tried: &Tried, blocks: usize) -> (usize, usize) {
+        let may = || tried.pool.session().host().second().unwrap().holding.may();
+        let before = may();
+        *tried.disk.staged.stalls.lock().unwrap() = true;
+        (0..BLOCKS).step_by(blocks).for_each(|first| tried.read(first, blocks));
+        let after = may();
+        assert!(!tried.disk.staged.writes.lock().unwrap().is_empty(), "something was to be written");
+        tried.disk.staged.go_on();
+        tried.settle();
+        (before, after)
+    }
+
+    #[test]
+    fn what_is_to_be_written_gives_way_to_who_misses() {
+        let tried = Tried::new("gives-way", 64, 200);
+        let (before, after) = read_over_a_disk_that_stalls(&tried, 4);
+        assert_eq!((before, after), (16, 16), "nothing was read ahead");
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_held_up_until_it_is_waited_for_and_then_less() {
+        let tried = Tried::by("readahead:keep=lru", "held-up", 64, 200);
+        let (before, after) = read_over_a_disk_that_stalls(&tried, 1);
+        assert_eq!((before, after), (16, spare(64)));
     }
 
     /// On whose disk the first eight blocks lie far from each other.

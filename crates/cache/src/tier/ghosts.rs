@@ -2,13 +2,21 @@
 //! disk.
 //!
 //! Buckets of a few fingerprints, the latest first; in a full one the oldest goes. Two words a
-//! block remember about as many blocks as the memory and the disk hold together. A block may be
-//! taken for another, one time in half a milliard: then one is written in vain.
+//! block remember about as many blocks as the memory and the disk hold together, and when each was
+//! given up. A block may be taken for another, one time in sixty thousand: then one is written in
+//! vain.
+
+use super::waits::Tick;
 
 /// Fingerprints of a bucket: so many that few have to go much sooner than others.
 const BUCKET: usize = 8;
 /// Fingerprints for each block that is to be remembered: buckets do not fill evenly.
 const ROOM: usize = 2;
+/// Bits of a word that say when: the time begins again after this many units.
+const TIME_BITS: u32 = 12;
+/// So many units at least while as many blocks are brought as are remembered. What is found was
+/// given up no more than a few of such whiles ago.
+const UNITS: usize = 1 << (TIME_BITS - 3);
 
 /// Bytes of memory for each block that is remembered, at most: the number of buckets is a power of
 /// two.
@@ -16,38 +24,47 @@ pub const BYTES_EACH: usize = 2 * ROOM * size_of::<u32>();
 
 /// The fingerprints.
 pub struct Ghosts {
+    /// A fingerprint's bits above those of its time. 0 is none.
     buckets: Box<[[u32; BUCKET]]>,
+    /// Ticks of a unit: two to this power.
+    unit: u32,
 }
 
 impl Ghosts {
     /// Of some so many blocks.
     pub fn new(blocks: usize) -> Self {
         let buckets = (blocks * ROOM).div_ceil(BUCKET).next_power_of_two();
-        Ghosts { buckets: vec![[0; BUCKET]; buckets].into() }
+        let unit = (blocks / UNITS).max(1).ilog2();
+        Ghosts { buckets: vec![[0; BUCKET]; buckets].into(), unit }
     }
 
     fn place(&self, short: u64) -> (usize, u32) {
         // 0 is none.
-        ((short as usize) & (self.buckets.len() - 1), (short >> 32) as u32 | 1)
+        ((short as usize) & (self.buckets.len() - 1), (short >> (32 + TIME_BITS)) as u32 | 1)
     }
 
     /// A block was given up.
-    pub fn add(&mut self, short: u64) {
-        let (bucket, print) = self.place(short);
+    pub fn add(&mut self, short: u64, now: Tick) {
+        let ((bucket, print), now) = (self.place(short), self.units(now));
         let bucket = &mut self.buckets[bucket];
-        let end = bucket.iter().position(|&it| it == print).unwrap_or(BUCKET - 1);
+        let end = bucket.iter().position(|&it| it >> TIME_BITS == print).unwrap_or(BUCKET - 1);
         bucket.copy_within(..end, 1);
-        bucket[0] = print;
+        bucket[0] = print << TIME_BITS | now;
     }
 
-    /// A block is missed: whether it was given up lately. It is forgotten.
-    pub fn take(&mut self, short: u64) -> bool {
-        let (bucket, print) = self.place(short);
+    /// A block is missed: how long ago it was given up, if that was lately. It is forgotten.
+    pub fn take(&mut self, short: u64, now: Tick) -> Option<u32> {
+        let ((bucket, print), now) = (self.place(short), self.units(now));
         let bucket = &mut self.buckets[bucket];
-        let Some(at) = bucket.iter().position(|&it| it == print) else { return false };
+        let at = bucket.iter().position(|&it| it >> TIME_BITS == print)?;
+        let units = now.wrapping_sub(bucket[at]) % (1 << TIME_BITS);
         bucket.copy_within(at + 1.., at);
         bucket[BUCKET - 1] = 0;
-        true
+        Some(units << self.unit)
+    }
+
+    fn units(&self, now: Tick) -> u32 {
+        (now.0 >> self.unit) % (1 << TIME_BITS)
     }
 }
 
@@ -62,16 +79,30 @@ mod tests {
     #[test]
     fn most_of_what_is_to_be_remembered_is_and_older_things_are_not() {
         let mut ghosts = Ghosts::new(1000);
-        (0..20_000).for_each(|block| ghosts.add(short(block)));
-        let mut found = |blocks: std::ops::Range<u64>| blocks.filter(|&block| ghosts.take(short(block))).count();
+        (0..20_000).for_each(|block| ghosts.add(short(block), Tick(0)));
+        let mut found =
+            |blocks: std::ops::Range<u64>| blocks.filter(|&block| ghosts.take(short(block), Tick(0)).is_some()).count();
         let (late, again, early) = (found(19_000..20_000), found(19_000..20_000), found(0..10_000));
         assert!(late > 950 && again == 0 && early == 0, "{late}, {again}, {early}");
     }
 
     #[test]
+    fn how_long_ago_it_was_is_known_to_a_unit_also_as_time_begins_again() {
+        const UNIT: u32 = 8;
+        let mut ghosts = Ghosts::new(UNITS * UNIT as usize);
+        for begin in [0, 12_345, u32::MAX - 1000] {
+            for waited in [0, 1, 100, 5000, 20_000] {
+                ghosts.add(short(1), Tick(begin));
+                let found = ghosts.take(short(1), Tick(begin.wrapping_add(waited))).unwrap();
+                assert!(found.abs_diff(waited) < UNIT, "{found} for {waited} from {begin}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_given_up_again_is_not_there_twice() {
         let mut ghosts = Ghosts::new(8);
-        (0..3).for_each(|_| ghosts.add(5));
-        assert!(ghosts.take(5) && !ghosts.take(5));
+        (0..3).for_each(|at| ghosts.add(5, Tick(at)));
+        assert_eq!((ghosts.take(5, Tick(3)), ghosts.take(5, Tick(3))), (Some(1), None));
     }
 }

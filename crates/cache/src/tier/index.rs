@@ -1,24 +1,33 @@
-//! Which block lies in which slot, and which slot is given up: a clock.
+//! Which block lies in which slot, and which slot is given up: one that is asked for less often than
+//! what would take its place.
 //!
-//! A hand goes round. A slot that was read since the hand last came by is passed over once; the
-//! next one that was not is given up. So slots are written in the order of their places, and blocks
-//! that memory gave up one after the other lie side by side, where one request reads them. A read
-//! costs a bit, where a list in the order of use would be changed.
+//! How often a block on the disk is asked for is seen from how long it waits there for it, counted
+//! in [`Tick`]s. A hand goes round and looks at a few slots for each block that would be written,
+//! and gives up the first that has waited longer than is said. So slots are written in the order of
+//! their places, and blocks that memory gave up one after the other lie side by side, where one
+//! request reads them. A read costs a number, where a list in the order of use would be changed.
+//!
+//! A clock that gives up whatever was not read since its hand came by would write each block of a
+//! cycle over one that is read next; LIRS (Jiang and Zhang, SIGMETRICS 2002) compares intervals too.
 
 use std::collections::HashMap;
 
 use super::key::Key;
 use super::layout::Entry;
+use super::waits::Tick;
 use crate::table::Table;
 
 /// Bytes of memory that a slot takes: its entry, its way in the table.
 pub const BYTES_EACH: usize = size_of::<Slot>() + Table::BYTES_EACH;
 
+/// Slots that the hand looks at for each block that would be written.
+const LOOKED_AT: usize = 8;
+
 #[derive(Clone, Copy)]
 struct Slot {
     entry: Option<Entry>,
-    /// Since the hand came by.
-    read: bool,
+    /// When it was read last, or given up by memory, whichever is later.
+    waits_since: Tick,
 }
 
 /// The index.
@@ -34,11 +43,12 @@ pub struct Index {
 impl Index {
     /// Of slots that hold this.
     pub fn new(entries: Vec<Option<Entry>>) -> Self {
-        let slots: Box<[Slot]> = entries.iter().map(|_| Slot { entry: None, read: false }).collect();
-        let mut index = Index { table: Table::new(slots.len()), slots, hand: 0, used: 0, busy: HashMap::new() };
+        let slots: Box<[Slot]> = entries.iter().map(|_| Slot { entry: None, waits_since: Tick(0) }).collect();
+        let hand = entries.iter().position(Option::is_none).unwrap_or(0) as u32;
+        let mut index = Index { table: Table::new(slots.len()), slots, hand, used: 0, busy: HashMap::new() };
         for (slot, entry) in (0..).zip(entries) {
             if let Some(entry) = entry {
-                index.put(slot, entry);
+                index.put(slot, entry, Tick(0));
             }
         }
         index
@@ -72,15 +82,16 @@ impl Index {
         }
     }
 
-    /// A slot proved to hold what it should.
-    pub fn was_read(&mut self, slot: u32) {
-        self.slots[slot as usize].read = true;
+    /// A slot proved to hold what it should, or memory gives up what it holds. Returns how long it
+    /// had waited.
+    pub fn waits_from(&mut self, slot: u32, now: Tick) -> u32 {
+        std::mem::replace(&mut self.slots[slot as usize].waits_since, now).until(now)
     }
 
     /// Puts a block into a slot that holds none, unless another slot has it.
-    pub fn put(&mut self, slot: u32, entry: Entry) {
+    pub fn put(&mut self, slot: u32, entry: Entry, now: Tick) {
         if self.find(entry.key).is_none() {
-            self.slots[slot as usize] = Slot { entry: Some(entry), read: false };
+            self.slots[slot as usize] = Slot { entry: Some(entry), waits_since: now };
             self.table.insert(entry.key.short(), slot);
             self.used += 1;
         }
@@ -95,22 +106,23 @@ impl Index {
     }
 
     /// Another cache has put this into a slot, or nothing.
-    pub fn replace(&mut self, slot: u32, entry: Option<Entry>) {
+    pub fn replace(&mut self, slot: u32, entry: Option<Entry>, now: Tick) {
         if self.slots[slot as usize].entry != entry {
             self.take(slot);
-            entry.into_iter().for_each(|entry| self.put(slot, entry));
+            entry.into_iter().for_each(|entry| self.put(slot, entry, now));
         }
     }
 
-    /// The slot that is to be written next. None if all are in use just now.
-    pub fn next(&mut self) -> Option<u32> {
-        // The second time round none has been read since.
-        for _ in 0..2 * self.slots.len() {
-            let slot = self.hand;
+    /// The slot that one more block is to be written to: an empty one, or one that has waited longer
+    /// than this. None if there is none here, or it is in use just now.
+    pub fn next(&mut self, longer_than: u32, now: Tick) -> Option<u32> {
+        for _ in 0..LOOKED_AT.min(self.slots.len()) {
+            let at = self.hand;
             self.hand = (self.hand + 1) % self.slots.len() as u32;
-            let was_read = std::mem::take(&mut self.slots[slot as usize].read);
-            if !was_read && !self.busy.contains_key(&slot) {
-                return Some(slot);
+            let slot = self.slots[at as usize];
+            let is_given_up = slot.entry.is_none() || slot.waits_since.until(now) > longer_than;
+            if is_given_up && !self.busy.contains_key(&at) {
+                return Some(at);
             }
         }
         None
@@ -127,18 +139,34 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_given_up_after_what_was_not() {
+    fn what_has_waited_longer_than_is_said_is_given_up() {
         let mut index = Index::new((0..4).map(|block| Some(entry(block))).collect());
         assert_eq!(index.used(), 4);
-        index.was_read(0);
+        assert_eq!(index.waits_from(0, Tick(10)), 10);
         index.begin(1);
-        assert_eq!(index.next(), Some(2));
+        assert_eq!(index.next(12, Tick(12)), None);
+        assert_eq!(index.next(11, Tick(12)), Some(2));
         assert_eq!(index.take(2), Some(entry(2)));
-        index.put(2, entry(9));
+        index.put(2, entry(9), Tick(12));
         assert_eq!((index.find(entry(2).key), index.find(entry(9).key)), (None, Some((2, entry(9)))));
-        assert_eq!((index.next(), index.next()), (Some(3), Some(0)));
+        assert_eq!((index.next(11, Tick(12)), index.next(11, Tick(12))), (Some(3), Some(3)));
         index.end(1);
-        assert_eq!((index.next(), index.used()), (Some(1), 4));
+        assert_eq!((index.next(11, Tick(12)), index.used()), (Some(1), 4));
+        assert_eq!((index.next(1, Tick(12)), index.next(1, Tick(12))), (Some(3), Some(0)));
+    }
+
+    #[test]
+    fn of_many_slots_a_few_are_looked_at_and_then_the_next_ones() {
+        let mut index = Index::new((0..20).map(|block| Some(entry(block))).collect());
+        index.waits_from(10, Tick(u32::MAX - 5));
+        for slot in (0..20).filter(|&slot| slot != 10) {
+            index.waits_from(slot, Tick(2));
+        }
+        assert_eq!((index.next(9, Tick(5)), index.next(9, Tick(5))), (None, Some(10)));
+        index.take(13);
+        assert_eq!(index.next(9, Tick(5)), Some(13));
+        let index = Index::new(vec![Some(entry(5)), None]);
+        assert_eq!(index.hand, 1, "the first that is empty");
     }
 
     #[test]
@@ -154,10 +182,10 @@ mod tests {
         index.begin(0);
         index.begin(0);
         index.begin(1);
-        assert_eq!(index.next(), None);
+        assert_eq!(index.next(0, Tick(1)), None);
         index.end(0);
-        assert_eq!(index.next(), None);
+        assert_eq!(index.next(0, Tick(1)), None);
         index.end(0);
-        assert_eq!(index.next(), Some(0));
+        assert_eq!(index.next(0, Tick(1)), Some(0));
     }
 }

@@ -1,7 +1,7 @@
 //! The second tier: what memory gave up and will be wanted again, in a file on a local disk.
 //!
 //! ```text
-//! Index (clock)  Ghosts  Wear  Pace  Caution      decide, without I/O, under the pool's lock
+//! Index  Waits  Ghosts  Wear  Pace  Caution        decide, without I/O, under the pool's lock
 //! SlotFile                                        reads and writes slots, in threads of its own
 //! ```
 //!
@@ -19,6 +19,7 @@ mod layout;
 mod pace;
 #[cfg(test)]
 pub mod staged;
+mod waits;
 mod wear;
 
 use std::io;
@@ -32,6 +33,7 @@ use ghosts::Ghosts;
 use guest::Guest;
 use index::Index;
 use pace::Pace;
+use waits::Waits;
 use wear::Wear;
 
 use crate::error::Error;
@@ -61,6 +63,7 @@ pub struct Tier {
     /// If the file is another cache's.
     guest: Option<Guest>,
     ghosts: Ghosts,
+    waits: Waits,
     wear: Wear,
     /// What requests took.
     pub pace: Pace,
@@ -90,6 +93,7 @@ impl Tier {
             index,
             guest: (!is_ours).then(|| Guest::new(layout.slots, Instant::now())),
             ghosts: Ghosts::new(layout.slots as usize + frames),
+            waits: Waits::new(layout.slots),
             wear: Wear::new(slots, used),
             pace: Pace::default(),
             reading: Caution::default(),
@@ -120,20 +124,26 @@ impl Tier {
         found
     }
 
-    /// Some of them were read: whether each was what it should be. Once all were,
-    /// [`Tier::has_answered`] follows.
-    pub fn recalled(&mut self, found: &[Found], good: &[bool]) {
+    /// Some of them were read: of each, how long it had waited there, if it was what it should be.
+    /// Once all were, [`Tier::has_answered`] follows.
+    pub fn recalled(&mut self, found: &[Found], good: &[bool]) -> Vec<Option<u32>> {
+        let mut waited = Vec::with_capacity(found.len());
         for (it, &good) in found.iter().zip(good) {
             self.index.end(it.slot);
             if good {
-                self.index.was_read(it.slot);
+                self.waits.brought();
+                let ticks = self.index.waits_from(it.slot, self.waits.now());
+                self.waits.waited(ticks);
                 self.wear.read(1);
                 self.statistics.bytes_read += self.slot_bytes;
+                waited.push(Some(ticks));
             } else {
                 self.index.take(it.slot);
                 self.statistics.damaged += u64::from(self.guest.is_none());
+                waited.push(None);
             }
         }
+        waited
     }
 
     /// All that was asked for a run was read, and whether all of it was what it should be.
@@ -158,7 +168,8 @@ impl Tier {
         let guest = self.guest.as_mut()?;
         let (entries, is_ours) = looked.unwrap_or_default();
         let next = guest.looked(entries.len() as u32, is_ours, Instant::now());
-        (first..).zip(entries).for_each(|(slot, entry)| self.index.replace(slot, entry));
+        let now = self.waits.now();
+        (first..).zip(entries).for_each(|(slot, entry)| self.index.replace(slot, entry, now));
         if guest.is_heir() {
             self.guest = None;
             self.wear = Wear::new(self.statistics.blocks as u64, u64::from(self.index.used()));
@@ -166,16 +177,23 @@ impl Tier {
         next
     }
 
-    /// A block came from its store. Whether it had been given up lately: then it is worth its place
-    /// here.
-    pub fn missed(&mut self, key: Key) -> bool {
+    /// A block came from its store. How long it had been given up for, if that was lately: then it
+    /// is worth a place here.
+    pub fn missed(&mut self, key: Key) -> Option<u32> {
         self.wear.missed(1);
-        self.ghosts.take(key.short())
+        self.waits.brought();
+        let waited = self.ghosts.take(key.short(), self.waits.now());
+        waited.into_iter().for_each(|ticks| self.waits.waited(ticks));
+        waited
     }
 
-    /// Whether a block lies here.
-    pub fn has(&self, key: Key) -> bool {
-        self.index.find(key).is_some()
+    /// Memory gives a block up. Whether it lies here: then it waits from now on.
+    pub fn has(&mut self, key: Key) -> bool {
+        let slot = self.index.find(key).map(|(slot, _)| slot);
+        if let Some(slot) = slot {
+            self.index.waits_from(slot, self.waits.now());
+        }
+        slot.is_some()
     }
 
     /// Whether there is room that nothing was written to yet, beyond so many blocks: then whatever
@@ -184,15 +202,16 @@ impl Tier {
         self.wear.free() > beyond as u64
     }
 
-    /// A block is to be kept. The slot to write it to, unless that is not worth it;
-    /// [`Tier::kept`] follows.
-    pub fn keep(&mut self) -> Option<u32> {
-        if self.guest.is_some() || !self.writing.may_try() || !self.wear.pay() {
+    /// A block is to be kept that had to wait so long, if that is known. The slot to write it to,
+    /// unless that is not worth it; [`Tier::kept`] follows.
+    pub fn keep(&mut self, waited: Option<u32>) -> Option<u32> {
+        if self.guest.is_some() || !self.wear.can_pay() || !self.writing.may_try() {
             return None;
         }
-        let slot = self.index.next()?;
+        let slot = self.index.next(self.waits.longer_than(waited), self.waits.now())?;
+        self.wear.pay();
         if let Some(before) = self.index.take(slot) {
-            self.ghosts.add(before.key.short());
+            self.ghosts.add(before.key.short(), self.waits.now());
         }
         self.index.begin(slot);
         Some(slot)
@@ -200,7 +219,7 @@ impl Tier {
 
     /// A block is given up that is not kept: if it is missed soon, it will be.
     pub fn forgo(&mut self, key: Key) {
-        self.ghosts.add(key.short());
+        self.ghosts.add(key.short(), self.waits.now());
     }
 
     /// Slots that lie in a row were written: the first of them, as many as there are entries.
@@ -216,6 +235,7 @@ impl Tier {
         self.wear.not_written(failed);
         self.statistics.failed_writes += failed;
         self.statistics.bytes_written += self.slot_bytes * entries.len() as u64;
-        slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry));
+        let now = self.waits.now();
+        slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry, now));
     }
 }

@@ -29,6 +29,9 @@ pub struct Staged {
     pub writes: Mutex<Vec<usize>>,
     /// So many slots of a write it takes.
     pub takes: Mutex<Option<usize>>,
+    /// It takes none before this is over.
+    pub stalls: Mutex<bool>,
+    goes_on: Condvar,
 }
 
 /// A read, until it is over.
@@ -62,9 +65,16 @@ impl Staged {
         Reading(self)
     }
 
+    /// It goes on.
+    pub fn go_on(&self) {
+        *lock(&self.stalls) = false;
+        self.goes_on.notify_all();
+    }
+
     /// What it takes of a write.
     pub fn writes<'b, T>(&self, blocks: &'b [T]) -> &'b [T] {
         lock(&self.writes).push(blocks.len());
+        drop(self.goes_on.wait_while(lock(&self.stalls), |stalls| *stalls));
         let takes = lock(&self.takes).unwrap_or(blocks.len());
         &blocks[..takes.min(blocks.len())]
     }
