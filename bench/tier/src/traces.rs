@@ -3,7 +3,7 @@
 use crate::draws::{self, Random};
 
 /// All of them.
-pub const NAMES: [&str; 6] = ["zipf", "cycle", "mix", "once", "once, then zipf", "zipf, then others"];
+pub const NAMES: [&str; 6] = ["zipf", "cycle", "mix", "once", "once, then zipf", "zipf, then elsewhere"];
 
 /// Blocks that a trace over so many blocks of data reads of at most: what is read once lies behind
 /// the data.
@@ -35,10 +35,10 @@ pub fn trace(name: &str, blocks: u64, count: usize) -> Vec<u64> {
         }
         "once" => (blocks..).take(count).collect(),
         "once, then zipf" => (blocks..).take(count / 2).chain(zipf(blocks, count / 2, &mut random)).collect(),
-        // The same blocks, but that others are likely after half of the time.
-        "zipf, then others" => {
-            let half = || zipf(blocks, count / 2, &mut random);
-            std::iter::repeat_with(half).take(2).flatten().collect()
+        // A third of the time, then as long over other data, then over the first again.
+        "zipf, then elsewhere" => {
+            let third = |at| zipf(blocks, count / 3, &mut random).into_iter().map(move |block| block + at * blocks);
+            [0, 1, 0].into_iter().flat_map(third).collect()
         }
         _ => unreachable!("{name}"),
     }
