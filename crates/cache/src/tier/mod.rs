@@ -239,3 +239,66 @@ impl Tier {
         slots.zip(entries).for_each(|(slot, entry)| self.index.put(slot, entry, now));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOTS: u64 = 60;
+    const BLOCKS: u64 = 80;
+
+    /// Memory has these brought, one by one, and gives each up at once. How many of them lay on the
+    /// disk, and how many were written to it.
+    fn bring(tier: &mut Tier, blocks: impl Iterator<Item = u64>) -> (usize, usize) {
+        let (mut found, mut written) = (0, 0);
+        for block in blocks {
+            let object = ObjectKey([1; 16]);
+            let key = Key { object, block };
+            let here = tier.recall(0, object, block, 1);
+            found += here.len();
+            let waited = match here[..] {
+                [] => tier.missed(key),
+                _ => tier.recalled(&here, &[true])[0],
+            };
+            if tier.has(key) {
+                continue;
+            }
+            let is_wanted = waited.is_some() || tier.has_free_room(0);
+            match is_wanted.then(|| tier.keep(waited)).flatten() {
+                Some(slot) => {
+                    tier.kept(slot..slot + 1, Ok(vec![Entry { key, checksum: 0 }]));
+                    written += 1;
+                }
+                None => tier.forgo(key),
+            }
+        }
+        (found, written)
+    }
+
+    fn tier(name: &str) -> Tier {
+        let path = std::env::temp_dir().join(format!("foresee-{name}-{}", std::process::id()));
+        let tier = Tier::open(&path, Layout::new(SLOTS * (4096 + 40) + 8192, 4096), BLOCKS as usize).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(tier.statistics().blocks as u64, SLOTS);
+        tier
+    }
+
+    #[test]
+    fn of_a_cycle_it_keeps_what_it_has_room_for_and_writes_nothing_more() {
+        let mut tier = tier("cycle");
+        assert_eq!(bring(&mut tier, 0..BLOCKS), (0, SLOTS as usize));
+        for _ in 0..20 {
+            assert_eq!(bring(&mut tier, 0..BLOCKS), (SLOTS as usize, 0));
+        }
+    }
+
+    #[test]
+    fn what_is_not_asked_for_any_more_gives_way_to_what_is() {
+        let mut tier = tier("elsewhere");
+        for first in std::iter::repeat_n(0, 20).chain([1000; 4]) {
+            bring(&mut tier, first..first + BLOCKS);
+        }
+        let (found, _) = bring(&mut tier, 1000..1000 + BLOCKS);
+        assert!(found > SLOTS as usize / 2, "{found}");
+    }
+}
