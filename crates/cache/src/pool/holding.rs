@@ -26,13 +26,19 @@ pub struct Holding {
     spare: usize,
     most: usize,
     may: usize,
+    /// How often that was halved.
+    halved: u32,
 }
+
+/// What was read ahead was held up, while the frames that may be held had been halved so often.
+#[derive(Clone, Copy)]
+pub struct HeldUp(u32);
 
 impl Holding {
     /// Of so many frames, of which some are there for this alone.
     pub fn new(frames: usize, spare: usize) -> Self {
         let most = (frames / HELD_PART).max(spare);
-        Holding { held: 0, spare, most, may: most }
+        Holding { held: 0, spare, most, may: most, halved: 0 }
     }
 
     /// Frames held.
@@ -40,9 +46,14 @@ impl Holding {
         self.held
     }
 
-    /// Whether they are more than there are for it alone: others may have to wait for them.
-    pub fn is_held_of_others(&self) -> bool {
-        self.held > self.spare
+    /// How many there are for this alone.
+    pub fn spare(&self) -> usize {
+        self.spare
+    }
+
+    /// If more are held than there are for it alone, others may have to wait for them.
+    pub fn holds_up(&self) -> Option<HeldUp> {
+        (self.held > self.spare).then_some(HeldUp(self.halved))
     }
 
     /// Whether one more may be held; then it is.
@@ -68,9 +79,13 @@ impl Holding {
         self.may = (self.may + blocks).min(self.most);
     }
 
-    /// A reader waited for what was read ahead, and that had waited for a frame.
-    pub fn was_late(&mut self) {
-        self.may = (self.may / 2).max(self.spare);
+    /// A reader waited for what was read ahead, and that had waited for a frame. What was held up
+    /// at the same time counts once.
+    pub fn was_late(&mut self, held_up: HeldUp) {
+        if held_up.0 == self.halved {
+            self.halved += 1;
+            self.may = (self.may / 2).max(self.spare);
+        }
     }
 }
 
@@ -83,12 +98,12 @@ mod tests {
         let mut holding = Holding::new(64, spare(64));
         let held = |holding: &mut Holding| (0..100).filter(|_| holding.hold()).count();
         assert_eq!((held(&mut holding), holding.held()), (16, 16));
-        assert!(holding.is_held_of_others());
+        let held_up = holding.holds_up().unwrap();
         holding.let_go(12);
-        assert!(!holding.is_held_of_others());
-        holding.was_late();
-        assert_eq!(held(&mut holding), 4);
-        (0..5).for_each(|_| holding.was_late());
+        assert!(holding.holds_up().is_none());
+        (0..5).for_each(|_| holding.was_late(held_up));
+        assert_eq!(held(&mut holding), 4, "half, as all of that was held up at once");
+        (0..5).for_each(|_| holding.was_late(holding.holds_up().unwrap()));
         holding.let_go(8);
         assert_eq!(held(&mut holding), 4, "those that are there for it");
         holding.spared(3);

@@ -12,6 +12,7 @@ use foresee_store::Error;
 
 use super::fetch::{Done, Fetch, Task};
 use super::frame::Pin;
+use super::holding::HeldUp;
 use super::memory::{Memory, key};
 use super::objects::Objects;
 use super::second::{Offered, Recall, Second, rest};
@@ -28,7 +29,7 @@ struct Ordered {
     /// A reader waits for some of it.
     is_waited_for: bool,
     /// It had to wait for frames that hold what is to be written.
-    was_held_up: bool,
+    held_up: Option<HeldUp>,
     /// Tasks that fill them and are not done.
     parts: usize,
     /// What went wrong with one of them.
@@ -101,7 +102,7 @@ impl Host for PoolHost {
                     class,
                     frames: Vec::new(),
                     is_waited_for: class == Class::Demand,
-                    was_held_up: false,
+                    held_up: None,
                     parts: 0,
                     error: None,
                 };
@@ -123,11 +124,11 @@ impl Host for PoolHost {
                     if let Some((frame, views)) = self.memory.give_up(Block { file, index }) {
                         if views {
                             self.kept.insert(frame);
-                            self.begin_fetches();
                         }
-                        self.reclaim(frame);
+                        self.put_back(frame);
                     }
                 }
+                self.begin_fetches();
             }
         }
     }
@@ -211,12 +212,12 @@ impl PoolHost {
             if count <= self.free.len() {
                 ordered.frames = self.free.split_off(self.free.len() - count);
                 self.begin(fetch);
-            } else if count > 1 && !self.kept.is_empty() {
+            } else if self.make_way() {
+                continue;
+            } else if count > 1 && !self.kept.is_empty() && self.held_up().is_none() {
                 self.fetches.remove(&fetch);
                 self.unfilled.push(fetch);
                 self.unfilled_ever += 1;
-            } else if self.make_way(fetch) {
-                continue;
             } else {
                 return;
             }
@@ -224,15 +225,17 @@ impl PoolHost {
         }
     }
 
-    /// What is to be written to the second tier has frames that this fetch waits for. Returns whether
-    /// some of it gave way: to a reader, be it one that waits for a fetch behind this one.
-    fn make_way(&mut self, fetch: FetchId) -> bool {
-        let Some(second) = self.second.as_mut().filter(|it| it.holding.is_held_of_others()) else { return false };
-        if let Some(ordered) = self.fetches.get_mut(&fetch) {
-            ordered.was_held_up |= ordered.class != Class::Demand;
-        }
-        let is_waited_for = |fetch| self.fetches.get(fetch).is_some_and(|it| it.is_waited_for);
-        if !self.frameless.iter().any(is_waited_for) {
+    /// Whether what is to be written to the second tier has frames that fetches wait for.
+    fn held_up(&self) -> Option<HeldUp> {
+        self.second.as_ref()?.holding.holds_up()
+    }
+
+    /// What is to be written gives way to a reader, by one block. Returns whether it did.
+    fn make_way(&mut self) -> bool {
+        let Some(second) = self.second.as_mut().filter(|it| it.holding.holds_up().is_some()) else { return false };
+        // Those that are waited for are the first.
+        let next = self.frameless.front().and_then(|fetch| self.fetches.get(fetch));
+        if !next.is_some_and(|it| it.is_waited_for) {
             return false;
         }
         let given = second.give_way();
@@ -240,6 +243,17 @@ impl PoolHost {
             self.unhold(frame);
         }
         given.is_some()
+    }
+
+    /// What is ahead and still has no frames is held up, if it is by what is to be written.
+    fn note_held_up(&mut self) {
+        if let Some(held_up) = self.held_up() {
+            for fetch in &self.frameless {
+                if let Some(ordered) = self.fetches.get_mut(fetch).filter(|it| it.class != Class::Demand) {
+                    ordered.held_up.get_or_insert(held_up);
+                }
+            }
+        }
     }
 
     /// A fetch has its frames: what lies on the second tier comes from there, and each run of the
@@ -302,21 +316,25 @@ impl PoolHost {
         self.second.as_mut().map_or(Vec::new(), Second::offered)
     }
 
-    /// What becomes of one of them, by how the reads of it stand that are to come.
-    pub fn judge(&mut self, offered: Offered, standing: Standing) {
-        let not_kept = self.second.as_mut().and_then(|second| second.judge(offered, standing));
-        not_kept.into_iter().for_each(|frame| self.let_go(frame));
+    /// What becomes of them, by how the reads of each stand that are to come.
+    pub fn judge(&mut self, judged: Vec<(Standing, Offered)>) {
+        let Some(second) = &mut self.second else { return };
+        let not_kept = judged.into_iter().filter_map(|(standing, offered)| second.judge(offered, standing)).collect();
+        self.let_go(not_kept);
     }
 
-    /// What waits to be written is, as far as the disk is free for it.
+    /// What waits to be written is, as far as the disk is free for it. What waits for its frames
+    /// waits on.
     pub fn begin_keeping(&mut self) {
         let not_kept = self.second.as_mut().map_or(Vec::new(), Second::begin_keeping);
-        not_kept.into_iter().for_each(|frame| self.let_go(frame));
+        self.let_go(not_kept);
+        self.note_held_up();
     }
 
-    /// A frame is not held for the second tier any more.
-    fn let_go(&mut self, frame: u32) {
-        if self.unhold(frame) {
+    /// Frames are not held for the second tier any more.
+    fn let_go(&mut self, frames: Vec<u32>) {
+        let freed = frames.into_iter().filter(|&frame| self.unhold(frame)).count();
+        if freed > 0 {
             self.begin_fetches();
         }
     }
@@ -328,7 +346,7 @@ impl PoolHost {
         }
     }
 
-    /// As [`PoolHost::let_go`], but that no fetch begins. Returns whether it is free now.
+    /// A frame is not held any more. Returns whether it is free now.
     fn unhold(&mut self, frame: u32) -> bool {
         self.memory.frame(frame).unpin(Pin::Copy).reclaim && self.put_back(frame)
     }
@@ -396,7 +414,7 @@ impl PoolHost {
         waiter
     }
 
-    /// A reader waits for these blocks: what was ordered of them and has no frames gets them now.
+    /// A reader waits for these blocks: what was ordered of them and has no frames comes first now.
     fn hurry(&mut self, first: Block, count: u64) {
         let overlaps = |it: &Ordered| {
             let (begin, end) = (it.first.index.max(first.index), it.first.index + it.count);
@@ -409,6 +427,9 @@ impl PoolHost {
             }
         }
         if is_news {
+            let fetches = &self.fetches;
+            let is_ahead = |fetch: &FetchId| fetches.get(fetch).is_some_and(|it| !it.is_waited_for);
+            self.frameless.make_contiguous().sort_by_key(is_ahead);
             self.begin_fetches();
         }
     }
@@ -461,7 +482,7 @@ impl PoolHost {
             Done::Recalled(recall, good, took) => self.recalled(&recall, &good, took),
             Done::Kept(keep, written) => {
                 self.second.as_mut()?.kept(&keep, written);
-                keep.frames().for_each(|frame| self.let_go(frame));
+                self.let_go(keep.frames().collect());
                 None
             }
             Done::Looked(first, looked) => {
@@ -510,7 +531,7 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, class, frames, was_held_up, error, .. } = self.fetches.remove(&fetch)?;
+        let Ordered { first, class, frames, held_up, error, .. } = self.fetches.remove(&fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
@@ -527,8 +548,8 @@ impl PoolHost {
                         }
                     }
                 }
-                if let Some(second) = self.second.as_mut().filter(|_| is_late && was_held_up) {
-                    second.holding.was_late();
+                if let Some((second, held_up)) = self.second.as_mut().zip(held_up).filter(|_| is_late) {
+                    second.holding.was_late(held_up);
                 }
                 Some(Event::FetchDone { fetch })
             }

@@ -3,10 +3,10 @@
 //!
 //! What is to be written stays in its frame, pinned, until it is: nothing is copied. So many frames
 //! may be held so ([`super::holding`]). If they are all held, what is given up next is not written:
-//! nobody ever waits for the disk to take something.
+//! no reader ever waits for the disk to take something.
 
 use std::collections::hash_map;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::IoSliceMut;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ const RECALLS_AHEAD_AT_ONCE: usize = RECALLS_AT_ONCE / 2;
 pub const KEEPS_AT_ONCE: usize = 2;
 /// What a write has at most: a disk is no quicker by longer ones, and reads would wait behind it.
 const WRITE_BYTES: usize = 1 << 20;
+
 /// A block that memory gives up.
 pub struct Offered {
     /// Which.
@@ -186,10 +187,14 @@ pub struct Second {
     waiting: VecDeque<Held>,
     /// Writes that are not done.
     writing: usize,
+    /// Frames that they write: they cannot give way, so that these are no more than are there for it.
+    written: usize,
     /// Blocks of a write at most.
     write_max: usize,
     /// Frames held, what is offered included.
     pub holding: Holding,
+    /// The blocks in them, by the short of their keys: none is held twice.
+    held: HashSet<u64>,
     /// Of each frame, how long its block had been given up for when it came, if that was lately.
     waited: Box<[Option<u32>]>,
 }
@@ -201,8 +206,21 @@ impl Second {
         let waited = vec![None; memory.len()].into();
         let write_max = (WRITE_BYTES / memory.frame_bytes()).clamp(1, spare.div_ceil(KEEPS_AT_ONCE));
         let holding = Holding::new(memory.len(), spare);
-        let (asked, offered, waiting) = (HashMap::new(), Vec::new(), VecDeque::new());
-        Second { tier, recalling, keeping, memory, asked, offered, waiting, writing: 0, write_max, holding, waited }
+        Second {
+            tier,
+            recalling,
+            keeping,
+            memory,
+            asked: HashMap::new(),
+            offered: Vec::new(),
+            waiting: VecDeque::new(),
+            writing: 0,
+            written: 0,
+            write_max,
+            holding,
+            held: HashSet::new(),
+            waited,
+        }
     }
 
     /// Has those blocks of a fetch brought that lie here. Returns them, and in how many parts they
@@ -281,15 +299,16 @@ impl Second {
         let Some(frame) = self.memory.frame_of(block) else { return };
         let Uses { any, again } = self.memory.frame(frame).uses();
         let key_there = Key { object, block: block.index };
-        if self.tier.has(key_there) {
+        if self.tier.has(key_there) || self.held.contains(&key_there.short()) {
             return;
         }
-        if self.holding.hold() {
+        if self.tier.may_keep() && self.holding.hold() {
             if self.memory.pin_frame(frame, key(block), Pin::Copy).is_ok() {
                 let waited = self.waited[frame as usize];
                 let is_used_again = any && (again || waited.is_some());
                 let held = Held { frame, key: key_there, waited };
                 self.offered.push(Offered { block, held, is_used_again, is_read: any });
+                self.held.insert(key_there.short());
                 return;
             }
             self.holding.let_go(1);
@@ -312,16 +331,20 @@ impl Second {
         Some(self.forgo(held))
     }
 
-    /// Somebody waits for a frame: what has waited longest to be written is not, or what is offered.
-    /// Its frame, to be let go of.
+    /// Somebody waits for a frame: what is offered and was not read again gives way, then what has
+    /// waited longest to be written, then the rest. The frame of one of them, to be let go of.
     pub fn give_way(&mut self) -> Option<u32> {
-        let held = self.waiting.pop_front().or_else(|| Some(self.offered.pop()?.held))?;
+        let held = match self.offered.iter().rposition(|it| !it.is_used_again) {
+            Some(at) => self.offered.swap_remove(at).held,
+            None => self.waiting.pop_front().or_else(|| Some(self.offered.pop()?.held))?,
+        };
         Some(self.forgo(held))
     }
 
     /// It is not written. Its frame, to be let go of.
     fn forgo(&mut self, Held { frame, key, .. }: Held) -> u32 {
         self.tier.forgo(key);
+        self.held.remove(&key.short());
         self.holding.let_go(1);
         frame
     }
@@ -330,8 +353,12 @@ impl Second {
     /// what has no place.
     pub fn begin_keeping(&mut self) -> Vec<u32> {
         let mut not_kept = Vec::new();
-        while self.writing < KEEPS_AT_ONCE && !self.waiting.is_empty() {
-            let count = self.write_max.min(self.waiting.len());
+        while self.writing < KEEPS_AT_ONCE {
+            let free = self.holding.spare() - self.written;
+            let count = self.write_max.min(self.waiting.len()).min(free);
+            if count == 0 {
+                break;
+            }
             let mut batch: Vec<Held> = self.waiting.drain(..count).collect();
             // So that what lies side by side in an object does so here, and is read as one.
             batch.sort_unstable_by_key(|it| (it.key.object.0, it.key.block));
@@ -347,6 +374,7 @@ impl Second {
                 let (first, held) = (run[0].0, run.iter().map(|it| it.1).collect());
                 self.keeping.add(Task::Keep(Keep { first, held, memory, file }), Class::Hinted);
                 self.writing += 1;
+                self.written += run.len();
             }
         }
         not_kept
@@ -355,6 +383,10 @@ impl Second {
     /// Frames were written, as many as there are entries, or none.
     pub fn kept(&mut self, keep: &Keep, written: std::io::Result<Vec<Entry>>) {
         self.writing -= 1;
+        self.written -= keep.held.len();
+        for held in &keep.held {
+            self.held.remove(&held.key.short());
+        }
         self.holding.let_go(keep.held.len());
         self.tier.kept(keep.slots(), written);
     }
@@ -366,7 +398,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
     use std::thread;
 
-    use foresee_manager::{Config, FileId, ReaderId};
+    use foresee_driver::Host;
+    use foresee_manager::{Config, FileId, Order, ReaderId};
     use foresee_store::{Error, Listed, Memory as Bytes, Object, Store};
 
     use super::super::{Opened, Pool, StoreId, Who, spare};
@@ -415,6 +448,7 @@ mod tests {
             let disk = Arc::clone(&tier.file);
             let bytes = Bytes::default();
             bytes.put("a", (0..BLOCKS).flat_map(|block| [block as u8; BLOCK]).collect::<Vec<u8>>());
+            bytes.put("b", vec![1; BLOCK]);
             let stores: Vec<(String, Arc<dyn Store>)> = vec![("test".to_owned(), Arc::new(Lasting(bytes)))];
             let config = Config::new((frames - spare(frames)) as u64, policy.parse().unwrap());
             let pool = Pool::new(Memory::new(frames, BLOCK).unwrap(), &config, stores, Some(tier), None).unwrap();
@@ -509,32 +543,52 @@ mod tests {
         assert_eq!(tried.statistics().damaged, 0);
     }
 
-    /// Reads all, in requests of so many blocks, while the disk takes nothing: where one waits for it,
-    /// this never ends. How many frames may be held before and after that.
+    /// Reads all, in requests of so many blocks, while the disk takes nothing. How many frames may be
+    /// held before and after that.
     fn read_over_a_disk_that_stalls(tried: &Tried, blocks: usize) -> (usize, usize) {
-        let may = || tried.pool.session().host().second().unwrap().holding.may();
-        let before = may();
-        *tried.disk.staged.stalls.lock().unwrap() = true;
+        let holding = |of: fn(&Holding) -> usize| of(&tried.pool.session().host().second().unwrap().holding);
+        let before = holding(Holding::may);
+        let disk = &tried.disk.staged;
+        *disk.stalls.lock().unwrap() = true;
         (0..BLOCKS).step_by(blocks).for_each(|first| tried.read(first, blocks));
-        let after = may();
-        assert!(!tried.disk.staged.writes.lock().unwrap().is_empty(), "something was to be written");
-        tried.disk.staged.go_on();
+        let after = holding(Holding::may);
+        assert!(*disk.stalls.lock().unwrap(), "it was waited for");
+        assert!(holding(Holding::held) > 0, "something was to be written");
+        disk.go_on();
         tried.settle();
         (before, after)
     }
 
     #[test]
     fn what_is_to_be_written_gives_way_to_who_misses() {
-        let tried = Tried::new("gives-way", 64, 200);
-        let (before, after) = read_over_a_disk_that_stalls(&tried, 4);
-        assert_eq!((before, after), (16, 16), "nothing was read ahead");
+        for frames in [16, 48, 64] {
+            let tried = Tried::new(&format!("gives-way-{frames}"), frames, 200);
+            let (before, after) = read_over_a_disk_that_stalls(&tried, 4);
+            assert_eq!((before, after), (frames / 4, frames / 4), "nothing was read ahead");
+        }
     }
 
     #[test]
     fn what_is_read_ahead_is_held_up_until_it_is_waited_for_and_then_less() {
-        let tried = Tried::by("readahead:keep=lru", "held-up", 64, 200);
-        let (before, after) = read_over_a_disk_that_stalls(&tried, 1);
-        assert_eq!((before, after), (16, spare(64)));
+        for frames in [48, 64] {
+            let tried = Tried::by("readahead:keep=lru", &format!("held-up-{frames}"), frames, 200);
+            let (before, after) = read_over_a_disk_that_stalls(&tried, 1);
+            assert_eq!((before, after), (frames / 4, spare(frames)));
+        }
+    }
+
+    #[test]
+    fn where_a_view_keeps_a_frame_too_a_request_of_several_blocks_is_one_fetch() {
+        let tried = Tried::new("viewed", 64, 200);
+        let opened = Opened::open(tried.pool.store(StoreId(0)), "b").unwrap();
+        let file = tried.pool.opened(StoreId(0), "b", &opened).unwrap();
+        let who = Who { reader: ReaderId(0), disclosed: false };
+        let view = tried.pool.view(who, Block { file, index: 0 }, 0).unwrap().unwrap();
+        // As if it had been given up in the moment in which it was viewed.
+        tried.pool.session().host().carry_out(Order::Drop { file, first: 0, count: 1 });
+        read_over_a_disk_that_stalls(&tried, 20);
+        assert_eq!(tried.pool.session().host().unfilled(), 0);
+        tried.pool.unview(view);
     }
 
     /// On whose disk the first eight blocks lie far from each other.

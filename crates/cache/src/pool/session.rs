@@ -7,6 +7,7 @@ use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, Withd
 use super::fetch::Done;
 use super::host::PoolHost;
 use super::posts::Hit;
+use super::second::Offered;
 use super::wait::Wait;
 use super::{Pool, State};
 
@@ -140,10 +141,9 @@ impl Drop for Session<'_> {
             if offered.is_empty() {
                 break;
             }
-            for it in offered {
-                let standing = self.manager().standing(it.block);
-                self.host().judge(it, standing);
-            }
+            let with_standing = |it: Offered| (self.manager().standing(it.block), it);
+            let judged = offered.into_iter().map(with_standing).collect();
+            self.host().judge(judged);
         }
         self.host().begin_keeping();
         self.host().hand_over_demanded();

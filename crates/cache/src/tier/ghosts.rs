@@ -1,10 +1,10 @@
 //! What was given up lately, by fingerprints: who misses it so soon would have found it on the
 //! disk.
 //!
-//! Buckets of a few fingerprints, the latest first; in a full one the oldest goes. Two words a
-//! block remember about as many blocks as the memory and the disk hold together, and when each was
-//! given up. A block may be taken for another, one time in sixty thousand: then one is written in
-//! vain.
+//! Buckets of a few fingerprints, the latest first; in a full one the oldest goes. Two to four words
+//! a block remember as many blocks as the memory and the disk hold together or some more, and when
+//! each was given up. A block may be taken for another, one time in sixty thousand: then one is
+//! written in vain.
 
 use super::waits::Tick;
 
@@ -12,10 +12,11 @@ use super::waits::Tick;
 const BUCKET: usize = 8;
 /// Fingerprints for each block that is to be remembered: buckets do not fill evenly.
 const ROOM: usize = 2;
-/// Bits of a word that say when: the time begins again after this many units.
+/// Bits of a word that say when: the time begins again after so many units, two to this power.
 const TIME_BITS: u32 = 12;
-/// So many units at least while as many blocks are brought as are remembered. What is found was
-/// given up no more than a few of such whiles ago.
+/// What is older than this is forgotten, long before it would be taken for younger.
+const UNITS_MAX: u32 = 1 << (TIME_BITS - 1);
+/// So many units at least while as many blocks are brought as are to be remembered.
 const UNITS: usize = 1 << (TIME_BITS - 3);
 
 /// Bytes of memory for each block that is remembered, at most: the number of buckets is a power of
@@ -28,6 +29,8 @@ pub struct Ghosts {
     buckets: Box<[[u32; BUCKET]]>,
     /// Ticks of a unit: two to this power.
     unit: u32,
+    /// The bucket whose old fingerprints are forgotten next.
+    swept: usize,
 }
 
 impl Ghosts {
@@ -35,7 +38,7 @@ impl Ghosts {
     pub fn new(blocks: usize) -> Self {
         let buckets = (blocks * ROOM).div_ceil(BUCKET).next_power_of_two();
         let unit = (blocks / UNITS).max(1).ilog2();
-        Ghosts { buckets: vec![[0; BUCKET]; buckets].into(), unit }
+        Ghosts { buckets: vec![[0; BUCKET]; buckets].into(), unit, swept: 0 }
     }
 
     fn place(&self, short: u64) -> (usize, u32) {
@@ -57,15 +60,31 @@ impl Ghosts {
         let ((bucket, print), now) = (self.place(short), self.units(now));
         let bucket = &mut self.buckets[bucket];
         let at = bucket.iter().position(|&it| it >> TIME_BITS == print)?;
-        let units = now.wrapping_sub(bucket[at]) % (1 << TIME_BITS);
+        let units = age(bucket[at], now);
         bucket.copy_within(at + 1.., at);
         bucket[BUCKET - 1] = 0;
         Some(units << self.unit)
     }
 
+    /// A block was brought. With each, what is old is forgotten of one bucket: of all of them in less
+    /// than a sixth of what [`UNITS_MAX`] are.
+    pub fn sweep(&mut self, now: Tick) {
+        let (now, count) = (self.units(now), self.buckets.len());
+        let bucket = &mut self.buckets[self.swept];
+        self.swept = (self.swept + 1) % count;
+        // The later ones lie before them.
+        let old = bucket.iter().position(|&it| it != 0 && age(it, now) > UNITS_MAX).unwrap_or(BUCKET);
+        bucket[old..].fill(0);
+    }
+
     fn units(&self, now: Tick) -> u32 {
         (now.0 >> self.unit) % (1 << TIME_BITS)
     }
+}
+
+/// Units since a word's time.
+fn age(word: u32, now: u32) -> u32 {
+    now.wrapping_sub(word) % (1 << TIME_BITS)
 }
 
 #[cfg(test)]
@@ -97,6 +116,28 @@ mod tests {
                 assert!(found.abs_diff(waited) < UNIT, "{found} for {waited} from {begin}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten_before_its_age_begins_again() {
+        const BLOCKS: u32 = 4096;
+        let mut ghosts = Ghosts::new(BLOCKS as usize);
+        let mut now = Tick(u32::MAX - 100);
+        ghosts.add(short(1), now);
+        let mut forgotten_at = None;
+        for waited in 1..20 * BLOCKS {
+            now = Tick(now.0.wrapping_add(1));
+            ghosts.sweep(now);
+            let found = ghosts.take(short(1), now);
+            match found {
+                Some(ticks) => {
+                    assert!(ticks.abs_diff(waited) < 1 << ghosts.unit, "{ticks} for {waited}");
+                    ghosts.add(short(1), Tick(now.0.wrapping_sub(waited)));
+                }
+                None => forgotten_at = forgotten_at.or(Some(waited)),
+            }
+        }
+        assert!((BLOCKS..6 * BLOCKS).contains(&forgotten_at.unwrap()), "{forgotten_at:?}");
     }
 
     #[test]

@@ -82,9 +82,9 @@ impl Index {
         }
     }
 
-    /// A slot proved to hold what it should, or memory gives up what it holds. Returns how long it
-    /// had waited.
-    pub fn waits_from(&mut self, slot: u32, now: Tick) -> u32 {
+    /// A slot proved to hold what it should, or memory gives up what it holds: it waits anew. Returns
+    /// how long it had waited.
+    pub fn end_wait(&mut self, slot: u32, now: Tick) -> u32 {
         std::mem::replace(&mut self.slots[slot as usize].waits_since, now).until(now)
     }
 
@@ -113,16 +113,17 @@ impl Index {
         }
     }
 
-    /// The slot that one more block is to be written to: an empty one, or one that has waited longer
-    /// than this. None if there is none here, or it is in use just now.
-    pub fn next(&mut self, longer_than: u32, now: Tick) -> Option<u32> {
+    /// The slot that one more block is to be written to, and whether it is empty: else it has waited
+    /// longer than this. None if there is none of either among those that are looked at.
+    pub fn next(&mut self, longer_than: u32, now: Tick) -> Option<(u32, bool)> {
         for _ in 0..LOOKED_AT.min(self.slots.len()) {
             let at = self.hand;
             self.hand = (self.hand + 1) % self.slots.len() as u32;
             let slot = self.slots[at as usize];
-            let is_given_up = slot.entry.is_none() || slot.waits_since.until(now) > longer_than;
+            let is_empty = slot.entry.is_none();
+            let is_given_up = is_empty || slot.waits_since.until(now) > longer_than;
             if is_given_up && !self.busy.contains_key(&at) {
-                return Some(at);
+                return Some((at, is_empty));
             }
         }
         None
@@ -142,29 +143,29 @@ mod tests {
     fn what_has_waited_longer_than_is_said_is_given_up() {
         let mut index = Index::new((0..4).map(|block| Some(entry(block))).collect());
         assert_eq!(index.used(), 4);
-        assert_eq!(index.waits_from(0, Tick(10)), 10);
+        assert_eq!(index.end_wait(0, Tick(10)), 10);
         index.begin(1);
         assert_eq!(index.next(12, Tick(12)), None);
-        assert_eq!(index.next(11, Tick(12)), Some(2));
+        assert_eq!(index.next(11, Tick(12)), Some((2, false)));
         assert_eq!(index.take(2), Some(entry(2)));
         index.put(2, entry(9), Tick(12));
         assert_eq!((index.find(entry(2).key), index.find(entry(9).key)), (None, Some((2, entry(9)))));
-        assert_eq!((index.next(11, Tick(12)), index.next(11, Tick(12))), (Some(3), Some(3)));
+        assert_eq!((index.next(11, Tick(12)), index.next(11, Tick(12))), (Some((3, false)), Some((3, false))));
         index.end(1);
-        assert_eq!((index.next(11, Tick(12)), index.used()), (Some(1), 4));
-        assert_eq!((index.next(1, Tick(12)), index.next(1, Tick(12))), (Some(3), Some(0)));
+        assert_eq!((index.next(11, Tick(12)), index.used()), (Some((1, false)), 4));
+        assert_eq!((index.next(1, Tick(12)), index.next(1, Tick(12))), (Some((3, false)), Some((0, false))));
     }
 
     #[test]
     fn of_many_slots_a_few_are_looked_at_and_then_the_next_ones() {
         let mut index = Index::new((0..20).map(|block| Some(entry(block))).collect());
-        index.waits_from(10, Tick(u32::MAX - 5));
+        index.end_wait(10, Tick(u32::MAX - 5));
         for slot in (0..20).filter(|&slot| slot != 10) {
-            index.waits_from(slot, Tick(2));
+            index.end_wait(slot, Tick(2));
         }
-        assert_eq!((index.next(9, Tick(5)), index.next(9, Tick(5))), (None, Some(10)));
+        assert_eq!((index.next(9, Tick(5)), index.next(9, Tick(5))), (None, Some((10, false))));
         index.take(13);
-        assert_eq!(index.next(9, Tick(5)), Some(13));
+        assert_eq!(index.next(9, Tick(5)), Some((13, true)));
         let index = Index::new(vec![Some(entry(5)), None]);
         assert_eq!(index.hand, 1, "the first that is empty");
     }
@@ -186,6 +187,6 @@ mod tests {
         index.end(0);
         assert_eq!(index.next(0, Tick(1)), None);
         index.end(0);
-        assert_eq!(index.next(0, Tick(1)), Some(0));
+        assert_eq!(index.next(0, Tick(1)), Some((0, false)));
     }
 }

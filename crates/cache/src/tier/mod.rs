@@ -131,9 +131,9 @@ impl Tier {
         for (it, &good) in found.iter().zip(good) {
             self.index.end(it.slot);
             if good {
-                self.waits.brought();
-                let ticks = self.index.waits_from(it.slot, self.waits.now());
-                self.waits.waited(ticks);
+                self.brought();
+                let ticks = self.index.end_wait(it.slot, self.waits.now());
+                self.waits.learn(ticks);
                 self.wear.read(1);
                 self.statistics.bytes_read += self.slot_bytes;
                 waited.push(Some(ticks));
@@ -181,17 +181,22 @@ impl Tier {
     /// is worth a place here.
     pub fn missed(&mut self, key: Key) -> Option<u32> {
         self.wear.missed(1);
-        self.waits.brought();
+        self.brought();
         let waited = self.ghosts.take(key.short(), self.waits.now());
-        waited.into_iter().for_each(|ticks| self.waits.waited(ticks));
+        waited.into_iter().for_each(|ticks| self.waits.learn(ticks));
         waited
+    }
+
+    fn brought(&mut self) {
+        self.waits.brought();
+        self.ghosts.sweep(self.waits.now());
     }
 
     /// Memory gives a block up. Whether it lies here: then it waits from now on.
     pub fn has(&mut self, key: Key) -> bool {
         let slot = self.index.find(key).map(|(slot, _)| slot);
         if let Some(slot) = slot {
-            self.index.waits_from(slot, self.waits.now());
+            self.index.end_wait(slot, self.waits.now());
         }
         slot.is_some()
     }
@@ -202,14 +207,21 @@ impl Tier {
         self.wear.free() > beyond as u64
     }
 
+    /// Whether anything is kept at all just now.
+    pub fn may_keep(&self) -> bool {
+        self.guest.is_none() && self.wear.can_pay()
+    }
+
     /// A block is to be kept that had to wait so long, if that is known. The slot to write it to,
     /// unless that is not worth it; [`Tier::kept`] follows.
     pub fn keep(&mut self, waited: Option<u32>) -> Option<u32> {
-        if self.guest.is_some() || !self.wear.can_pay() || !self.writing.may_try() {
+        if !self.may_keep() || !self.writing.may_try() {
             return None;
         }
-        let slot = self.index.next(self.waits.longer_than(waited), self.waits.now())?;
-        self.wear.pay();
+        let (slot, is_empty) = self.index.next(self.waits.longer_than(waited), self.waits.now())?;
+        if !self.wear.pay(is_empty) {
+            return None;
+        }
         if let Some(before) = self.index.take(slot) {
             self.ghosts.add(before.key.short(), self.waits.now());
         }

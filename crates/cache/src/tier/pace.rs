@@ -8,6 +8,11 @@ const SIZES: usize = 10;
 const ENOUGH: u32 = 8;
 /// Of how many requests the mean is, about.
 const WEIGHT: f64 = 16.0;
+/// One that takes longer than so many times the mean counts as that: a single slow answer says little
+/// of the next ones, and who is taken for slower by one is hardly asked again.
+const TIMES_MAX: f64 = 4.0;
+/// What a request takes at least, for that.
+const SECONDS_MIN: f64 = 1e-6;
 /// Where the disk is slower, one request in so many asks it all the same: it may be quicker again.
 const PROBE: u64 = 64;
 
@@ -19,8 +24,12 @@ struct Mean {
 
 impl Mean {
     fn add(&mut self, took: Duration) {
+        let most = match self.requests {
+            0 => f64::INFINITY,
+            _ => self.seconds.max(SECONDS_MIN) * TIMES_MAX,
+        };
         self.requests = self.requests.saturating_add(1);
-        self.seconds += (took.as_secs_f64() - self.seconds) / f64::from(self.requests).min(WEIGHT);
+        self.seconds += (took.as_secs_f64().min(most) - self.seconds) / f64::from(self.requests).min(WEIGHT);
     }
 }
 
@@ -91,5 +100,17 @@ mod tests {
         assert!(pace.is_worth_asking(1, 4) && pace.is_worth_asking(0, 1));
         (0..100).for_each(|_| pace.disk.took(3, time(1)));
         assert_eq!(asked(&mut pace), 640);
+    }
+
+    #[test]
+    fn one_slow_answer_is_no_slow_disk_and_several_are() {
+        let mut pace = Pace::default();
+        let time = Duration::from_millis;
+        (0..20).for_each(|_| pace.disk.took(1, time(1)));
+        (0..20).for_each(|_| pace.store(0).took(1, time(2)));
+        pace.disk.took(1, time(500));
+        assert!(pace.is_worth_asking(0, 1));
+        (0..8).for_each(|_| pace.disk.took(1, time(500)));
+        assert!(!pace.is_worth_asking(0, 1));
     }
 }

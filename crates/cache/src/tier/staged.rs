@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Reads that wait for others do no longer: then there are none.
+/// Reads that wait for others do no longer: then there are none. Nor does a disk stall for longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Reads that have begun.
@@ -74,7 +74,8 @@ impl Staged {
     /// What it takes of a write.
     pub fn writes<'b, T>(&self, blocks: &'b [T]) -> &'b [T] {
         lock(&self.writes).push(blocks.len());
-        drop(self.goes_on.wait_while(lock(&self.stalls), |stalls| *stalls));
+        let waited = self.goes_on.wait_timeout_while(lock(&self.stalls), PATIENCE, |stalls| *stalls);
+        waited.into_iter().for_each(|(mut stalls, _)| *stalls = false);
         let takes = lock(&self.takes).unwrap_or(blocks.len());
         &blocks[..takes.min(blocks.len())]
     }

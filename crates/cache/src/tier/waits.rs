@@ -21,7 +21,7 @@ const TIMES: u32 = 2;
 /// The time, and what is known of waits.
 pub struct Waits {
     now: Tick,
-    /// Of those that ended lately.
+    /// Of waits that ended lately: what is asked for often counts often.
     mean: f64,
     /// Of how many, about.
     weight: f64,
@@ -43,8 +43,8 @@ impl Waits {
         self.now.0 = self.now.0.wrapping_add(1);
     }
 
-    /// One had waited so long.
-    pub fn waited(&mut self, ticks: u32) {
+    /// A wait is over that was so long.
+    pub fn learn(&mut self, ticks: u32) {
         self.mean += (f64::from(ticks) - self.mean) / self.weight;
     }
 
@@ -63,7 +63,7 @@ mod tests {
     fn of_what_is_not_known_the_mean_is_expected() {
         let mut waits = Waits::new(100);
         assert_eq!((waits.longer_than(None), waits.longer_than(Some(7))), (100, 14));
-        (0..1000).for_each(|_| waits.waited(40));
+        (0..1000).for_each(|_| waits.learn(40));
         assert_eq!(waits.longer_than(None), 40);
         assert_eq!(waits.longer_than(Some(u32::MAX)), u32::MAX);
     }
