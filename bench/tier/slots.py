@@ -3,7 +3,8 @@
 
 `slots.py [TRACE...]`: block numbers, one a line; lines that are no numbers are passed over, `-` is
 the standard input, and what ends in .gz is unpacked. Without any: made ones. The memory is LRU, and
-the rules about what is written are the library's (crates/cache/ARCHITECTURE.md). For each size, the
+the rules about what is written are the library's (crates/cache/ARCHITECTURE.md), but that what was
+given up is remembered to the block, the latest as many as memory and disk hold. For each size, the
 blocks asked of the store and those written, by intervals in parts of those by the clock, and at the
 end the geometric means.
 """

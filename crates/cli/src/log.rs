@@ -92,3 +92,50 @@ impl Log {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use foresee_run::host::{BLOCK_BYTES, resident_runs};
+
+    use super::*;
+
+    const PIECES: u64 = 8;
+
+    /// Whether what lies there is nowhere but in memory.
+    fn is_memory(file: &File) -> bool {
+        let mut about = std::mem::MaybeUninit::<libc::statfs>::uninit();
+        // SAFETY: it is filled if the call succeeds.
+        unsafe {
+            libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) == 0 && about.assume_init().f_type == libc::TMPFS_MAGIC
+        }
+    }
+
+    /// Pieces of a log of some that are in the page cache when it has been written. None if they lie
+    /// nowhere else.
+    fn left(is_own: bool) -> Option<u64> {
+        // Beside the test's program: there files lie on a device, where they may not in /tmp.
+        let path = std::env::current_exe().unwrap().with_extension(format!("log-{is_own}"));
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        let mut log = Passing { file, written: 0, is_own };
+        for _ in 0..PIECES {
+            log.write_all(&vec![b'a'; PIECE_BYTES as usize]).unwrap();
+            log.file.sync_data().unwrap();
+        }
+        let runs = resident_runs(&log.file, 0, 0).unwrap();
+        fs::remove_file(path).unwrap();
+        let pages: u64 = runs.iter().map(|(_, pages)| pages).sum();
+        (!is_memory(&log.file)).then_some(pages * BLOCK_BYTES / PIECE_BYTES)
+    }
+
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+    #[test]
+    fn little_of_a_log_stays_in_memory_unless_it_is_somebody_elses_file() {
+        let Some((own, others)) = left(true).zip(left(false)) else {
+            return eprintln!("skipped: files lie in memory here");
+        };
+        assert!(own <= 2, "{own} of {PIECES} pieces");
+        assert!(own < others, "{own} and {others} of {PIECES} pieces");
+    }
+}

@@ -66,8 +66,8 @@ impl Ghosts {
         Some(units << self.unit)
     }
 
-    /// A block was brought. With each, what is old is forgotten of one bucket: of all of them in less
-    /// than a sixth of what [`UNITS_MAX`] are.
+    /// A block was brought. With each, what is old is forgotten of one bucket: of all of them within a
+    /// quarter of [`UNITS_MAX`].
     pub fn sweep(&mut self, now: Tick) {
         let (now, count) = (self.units(now), self.buckets.len());
         let bucket = &mut self.buckets[self.swept];
