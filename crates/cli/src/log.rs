@@ -116,7 +116,7 @@ mod tests {
     /// nowhere else.
     fn left(is_own: bool) -> Option<u64> {
         // Beside the test's program: there files lie on a device, where they may not in /tmp.
-        let path = std::env::current_exe().unwrap().with_extension(format!("log-{is_own}"));
+        let path = std::env::current_exe().unwrap().with_extension(format!("log-{is_own}-{}", std::process::id()));
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         let mut log = Passing { file, written: 0, is_own };
         for _ in 0..PIECES {

@@ -19,6 +19,11 @@ use super::second::{Offered, Recall, Second, rest};
 use super::wait::{Arrived, Wait};
 use super::workers::Workers;
 
+/// What is read ahead is held up for no longer by what is to be written, though nobody came for it:
+/// the manager counts it as on its way, and orders no more than some. A tenth of a second is a
+/// disk's busy moment, and nothing beside the minutes for which one may stall.
+const HELD_UP_MAX_NS: u64 = 100_000_000;
+
 /// A fetch that was ordered.
 struct Ordered {
     first: Block,
@@ -26,10 +31,10 @@ struct Ordered {
     class: Class,
     /// Where its blocks go; none while there are not enough that are free.
     frames: Vec<u32>,
-    /// A reader waits for some of it.
+    /// A reader waits for some of it, or it has waited too long itself.
     is_waited_for: bool,
-    /// It had to wait for frames that hold what is to be written.
-    held_up: Option<HeldUp>,
+    /// It had to wait for frames that hold what is to be written, since then.
+    held_up: Option<(HeldUp, Time)>,
     /// Tasks that fill them and are not done.
     parts: usize,
     /// What went wrong with one of them.
@@ -245,15 +250,38 @@ impl PoolHost {
         given.is_some()
     }
 
-    /// What is ahead and still has no frames is held up, if it is by what is to be written.
+    /// What is ahead and still has no frames is held up, if it is by what is to be written; and if it
+    /// has been for long, late.
     fn note_held_up(&mut self) {
-        if let Some(held_up) = self.held_up() {
-            for fetch in &self.frameless {
-                if let Some(ordered) = self.fetches.get_mut(fetch).filter(|it| it.class != Class::Demand) {
-                    ordered.held_up.get_or_insert(held_up);
+        let Some(held_up) = self.held_up() else { return };
+        let mut late = None;
+        for fetch in &self.frameless {
+            if let Some(ordered) = self.fetches.get_mut(fetch).filter(|it| !it.is_waited_for) {
+                let (first, since) = *ordered.held_up.get_or_insert((held_up, self.now));
+                if self.now.0 - since.0 > HELD_UP_MAX_NS {
+                    ordered.is_waited_for = true;
+                    late = Some(first);
                 }
             }
         }
+        if let Some((second, first)) = self.second.as_mut().zip(late) {
+            second.holding.was_late(first);
+            self.begin_waited_for();
+        }
+    }
+
+    /// Fetches that have no frames.
+    #[cfg(test)]
+    pub fn frameless(&self) -> usize {
+        self.frameless.len()
+    }
+
+    /// What is waited for comes first.
+    fn begin_waited_for(&mut self) {
+        let fetches = &self.fetches;
+        let is_ahead = |fetch: &FetchId| fetches.get(fetch).is_some_and(|it| !it.is_waited_for);
+        self.frameless.make_contiguous().sort_by_key(is_ahead);
+        self.begin_fetches();
     }
 
     /// A fetch has its frames: what lies on the second tier comes from there, and each run of the
@@ -427,10 +455,7 @@ impl PoolHost {
             }
         }
         if is_news {
-            let fetches = &self.fetches;
-            let is_ahead = |fetch: &FetchId| fetches.get(fetch).is_some_and(|it| !it.is_waited_for);
-            self.frameless.make_contiguous().sort_by_key(is_ahead);
-            self.begin_fetches();
+            self.begin_waited_for();
         }
     }
 
@@ -548,7 +573,7 @@ impl PoolHost {
                         }
                     }
                 }
-                if let Some((second, held_up)) = self.second.as_mut().zip(held_up).filter(|_| is_late) {
+                if let Some((second, (held_up, _))) = self.second.as_mut().zip(held_up).filter(|_| is_late) {
                     second.holding.was_late(held_up);
                 }
                 Some(Event::FetchDone { fetch })

@@ -207,19 +207,19 @@ impl Tier {
         self.wear.free() > beyond as u64
     }
 
-    /// Whether anything is kept at all just now.
-    pub fn may_keep(&self) -> bool {
-        self.guest.is_none() && self.wear.can_pay()
+    /// Whether anything more than so many blocks may be kept just now.
+    pub fn may_keep(&self, beyond: usize) -> bool {
+        self.guest.is_none() && self.wear.affords() > beyond as u64
     }
 
-    /// A block is to be kept that had to wait so long, if that is known. The slot to write it to,
-    /// unless that is not worth it; [`Tier::kept`] follows.
-    pub fn keep(&mut self, waited: Option<u32>) -> Option<u32> {
-        if !self.may_keep() || !self.writing.may_try() {
+    /// A block is to be kept that had to wait so long, if that is known, or only if a slot is empty.
+    /// The slot to write it to, unless that is not worth it; [`Tier::kept`] follows.
+    pub fn keep(&mut self, waited: Option<u32>, only_if_empty: bool) -> Option<u32> {
+        if !self.may_keep(0) || !self.writing.may_try() {
             return None;
         }
         let (slot, is_empty) = self.index.next(self.waits.longer_than(waited), self.waits.now())?;
-        if !self.wear.pay(is_empty) {
+        if only_if_empty && !is_empty || !self.wear.pay(is_empty) {
             return None;
         }
         if let Some(before) = self.index.take(slot) {
@@ -276,7 +276,7 @@ mod tests {
                 continue;
             }
             let is_wanted = waited.is_some() || tier.has_free_room(0);
-            match is_wanted.then(|| tier.keep(waited)).flatten() {
+            match is_wanted.then(|| tier.keep(waited, waited.is_none())).flatten() {
                 Some(slot) => {
                     tier.kept(slot..slot + 1, Ok(vec![Entry { key, checksum: 0 }]));
                     written += 1;
@@ -312,5 +312,19 @@ mod tests {
         }
         let (found, _) = bring(&mut tier, 1000..1000 + BLOCKS);
         assert!(found > SLOTS as usize / 2, "{found}");
+    }
+
+    #[test]
+    fn room_that_a_failed_write_left_is_filled_and_nothing_else_for_it() {
+        let mut tier = tier("failed");
+        bring(&mut tier, 0..BLOCKS);
+        bring(&mut tier, 0..BLOCKS);
+        // A write fails of what has been away for long, over something of the cycle.
+        (0..400).for_each(|_| tier.brought());
+        let slot = tier.keep(Some(1), false).unwrap();
+        tier.kept(slot..slot + 1, Err(io::ErrorKind::StorageFull.into()));
+        (0..4).for_each(|_| assert_eq!(tier.keep(None, true), None, "left alone after a failure, or not empty"));
+        let filled = (0..SLOTS).find_map(|_| tier.keep(None, true));
+        assert_eq!(filled, Some(slot));
     }
 }

@@ -9,7 +9,8 @@ const ENOUGH: u32 = 8;
 /// Of how many requests the mean is, about.
 const WEIGHT: f64 = 16.0;
 /// One that takes longer than so many times the mean counts as that: a single slow answer says little
-/// of the next ones, and who is taken for slower by one is hardly asked again.
+/// of the next ones, and who is taken for slower by one is hardly asked again. One that stays slower,
+/// fifty times say, is known to be so after two dozen answers.
 const TIMES_MAX: f64 = 4.0;
 /// What a request takes at least, for that.
 const SECONDS_MIN: f64 = 1e-6;
@@ -28,6 +29,10 @@ impl Mean {
             0 => f64::INFINITY,
             _ => self.seconds.max(SECONDS_MIN) * TIMES_MAX,
         };
+        if self.requests < ENOUGH {
+            // The first one may be the slow one.
+            self.seconds = self.seconds.min(took.as_secs_f64().max(SECONDS_MIN) * TIMES_MAX);
+        }
         self.requests = self.requests.saturating_add(1);
         self.seconds += (took.as_secs_f64().min(most) - self.seconds) / f64::from(self.requests).min(WEIGHT);
     }
@@ -106,8 +111,10 @@ mod tests {
     fn one_slow_answer_is_no_slow_disk_and_several_are() {
         let mut pace = Pace::default();
         let time = Duration::from_millis;
+        pace.disk.took(1, time(500));
         (0..20).for_each(|_| pace.disk.took(1, time(1)));
         (0..20).for_each(|_| pace.store(0).took(1, time(2)));
+        assert!(pace.is_worth_asking(0, 1));
         pace.disk.took(1, time(500));
         assert!(pace.is_worth_asking(0, 1));
         (0..8).for_each(|_| pace.disk.took(1, time(500)));

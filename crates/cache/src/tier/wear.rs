@@ -46,9 +46,9 @@ impl Wear {
         self.free
     }
 
-    /// Whether any block may be written.
-    pub fn can_pay(&self) -> bool {
-        self.free > 0 || self.earned >= STORE_BLOCKS
+    /// How many blocks may be written at most.
+    pub fn affords(&self) -> u64 {
+        self.free + self.earned / STORE_BLOCKS
     }
 
     /// Whether a block may be written, to a slot that is empty or not; then it is paid for.
@@ -86,7 +86,8 @@ mod tests {
         wear.read(1000);
         assert_eq!(written(&mut wear), 10);
         wear.not_written(4);
-        assert_eq!((wear.free(), wear.can_pay(), wear.pay(false)), (4, true, false), "only what is empty is free");
-        assert_eq!((written(&mut wear), wear.can_pay()), (4, false));
+        assert_eq!((wear.free(), wear.affords(), wear.pay(false)), (4, 4, false), "only what is empty is free");
+        wear.read(3);
+        assert_eq!((wear.affords(), written(&mut wear), wear.affords()), (7, 7, 0));
     }
 }
