@@ -4,9 +4,10 @@
 //! Some frames are there for that alone. What reading ahead gives up comes in bursts, though, of more
 //! blocks than those, and what finds no frame is lost to the disk. So more may be held, a part of the
 //! memory, while what is read ahead waits for them: it is ahead. Whoever waits for a frame himself has
-//! it at once ([`super::second::Second::give_way`]). What was held up so may come late all the same:
-//! then half as many are held, and one more for each block that the disk spared a store. So a disk
-//! that takes what it is given slowly, or gives nothing back, holds up a few requests and then none.
+//! it at once ([`super::second::Second::give_way`]). What was held up so may come late all the same,
+//! or nobody comes for it: then half as many are held, and one more for each block that the disk
+//! spared a store. So a disk that takes what it is given slowly, or gives nothing back, holds up a
+//! few requests and then none.
 
 /// Frames that the manager does not know of: enough that the disk is kept busy.
 const SPARE_MAX: usize = 64;
