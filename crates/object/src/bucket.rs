@@ -82,8 +82,7 @@ impl Bucket {
         loop {
             match ask().await {
                 Err(error) if is_cut_off(&error) => tokio::time::sleep(PAUSE_MIN).await,
-                // Shorter than it was, and it said so.
-                Err(error) if garbled < GARBLED_MAX && error.to_string().contains("invalid list response") => {
+                Err(error) if garbled < GARBLED_MAX && is_garbled(&error) => {
                     garbled += 1;
                     tokio::time::sleep(PAUSE_MIN).await;
                 }
@@ -277,6 +276,13 @@ impl Bucket {
             self.client.objects.list(folder.as_ref()).try_collect().await.map_err(|error| self.explain(&error))?;
         Ok(found.into_iter().filter(|it| it.location.as_ref().starts_with(prefix.as_ref())).collect())
     }
+}
+
+/// Whether a list came that cannot be read: shorter than it was, and it said so, or not to be told
+/// apart into its chunks. The client has no kinds of error for that.
+fn is_garbled(error: &object_store::Error) -> bool {
+    let said = error.to_string();
+    ["invalid list response", "list response body"].iter().any(|it| said.contains(it))
 }
 
 /// Whether a connection ended within an answer. The client tries that again itself, but not where

@@ -1,5 +1,7 @@
 //! What is opened, listed and read, and what is said if it is not.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -224,6 +226,26 @@ fn a_small_object_takes_one_request_and_an_empty_one_is_empty() {
             assert_eq!((requests("d", 5), requests("e", 5)), (2, 1), "what came after a large one, and after a small");
         }
     }
+}
+
+#[test]
+fn a_list_whose_bytes_cannot_be_told_apart_is_asked_for_again() {
+    const GARBLED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length of a chunk\r\n";
+    const LIST: &str = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let whole = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{LIST}", LIST.len());
+    thread::spawn(move || {
+        for answer in [GARBLED, GARBLED, &whole] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let store = ObjectStore::s3().set("access_key_id", "me").set("secret_access_key", "mine");
+    let store = store.set("endpoint", &url).set("region", "here").deadline(Duration::from_secs(60));
+    assert_eq!(store.list("b/").unwrap().len(), 0);
 }
 
 #[test]
