@@ -2,8 +2,9 @@
 //! references, one reader.
 //!
 //! `cargo run --release -- DIRECTORY [ROUNDS [CACHE]..]`: the disk's file lies there; three rounds
-//! of all caches unless said. A line of JSON for each run: bytes that came from the store, bytes that the system says
-//! were written, the part of the references that the store was not asked for, and seconds.
+//! of all caches unless said. A line of JSON for each run: bytes that came from the store, bytes
+//! that the system says were written, the part of the references that the store was not asked for,
+//! and seconds.
 
 #[path = "../../hits/src/draws.rs"]
 mod draws;

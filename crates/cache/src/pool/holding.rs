@@ -80,8 +80,8 @@ impl Holding {
         self.may = (self.may + blocks).min(self.most);
     }
 
-    /// A reader waited for what was read ahead, and that had waited for a frame. What was held up
-    /// at the same time counts once.
+    /// A reader waited for what was read ahead, and that had waited for a frame, or it waited too
+    /// long itself. What was held up at the same time counts once.
     pub fn was_late(&mut self, held_up: HeldUp) {
         if held_up.0 == self.halved {
             self.halved += 1;
