@@ -1,11 +1,11 @@
 //! Hits: 4 KiB at random out of data that are in memory, by foresee, by `pread` from the page
 //! cache, and by other caches.
 //!
-//! `cargo run --release -- DIRECTORY [MIB [ROUNDS]]`: a file of so many MiB (256 unless said) is
-//! made in the directory. Each cache has the same blocks and is asked for the same ones, in turn,
-//! so many rounds (5 unless said); a line says the best. Then each that gives blocks up has room
-//! for half of them. All rounds' times go to `bench/results/hits.json`, with more than 256 MiB to
-//! `hits-MIB.json`.
+//! `cargo run --release -- DIRECTORY [MIB [ROUNDS [NAME...]]]`: a file of so many MiB (256 unless
+//! said) is made in the directory. Each cache, or each that is named, has the same blocks and is
+//! asked for the same ones, in turn, so many rounds (5 unless said); a line says the best. Then each
+//! that gives blocks up has room for half of them. All rounds' times go to
+//! `bench/results/hits.json`, with more than 256 MiB to `hits-MIB.json`, unless caches are named.
 
 mod contenders;
 mod draws;
@@ -52,11 +52,11 @@ fn best(times: impl Iterator<Item = f64>) -> f64 {
 
 /// With room for half of the blocks, what is missed being in the page cache: nanoseconds a
 /// reference, and the part of them that was here, once the cache is full.
-fn evictions(path: &Path, blocks: usize, rounds: usize, raw: &mut Raw) {
+fn evictions(path: &Path, blocks: usize, rounds: usize, names: &[&str], raw: &mut Raw) {
     let file = File::open(path).expect("the file");
     println!("| room for half, ns a reference and hits | 1 thread, uniform | 1, Zipf | 2, uniform | 2, Zipf |");
     println!("| --- | --- | --- | --- | --- |");
-    for name in EVICTING {
+    for name in EVICTING.into_iter().filter(|name| names.contains(name)) {
         let measure = |(threads, zipf): (u64, bool)| {
             let contender = Contender::with_room(name, path, blocks / 2);
             let count = blocks * TIMES;
@@ -91,6 +91,9 @@ fn main() {
     let folder = arguments.next().expect("a directory for the file");
     let mut number = |unless| arguments.next().map_or(unless, |it| it.parse().expect("a number"));
     let (mib, rounds) = (number(256), number(5));
+    let named: Vec<String> = arguments.collect();
+    let names: Vec<&str> =
+        NAMES.into_iter().filter(|&name| named.is_empty() || named.iter().any(|it| it == name)).collect();
     let blocks = (mib << 20) / BLOCK;
     let path = Path::new(&folder).join("foresee-hits");
     let bytes: Vec<u8> = (0..blocks * BLOCK).map(|at| (at % 251) as u8 + 1).collect();
@@ -102,7 +105,7 @@ fn main() {
     let cases = CASES.map(|(threads, zipf)| {
         (0..threads).map(|it| References::new(it, blocks, REFERENCES, zipf)).collect::<Vec<_>>()
     });
-    for name in NAMES {
+    for &name in &names {
         let contender = Contender::new(name, &path, blocks);
         for copies in [true, false] {
             if !copies && !contender.has_views() {
@@ -118,7 +121,9 @@ fn main() {
             println!("| {row} | {} |", times.join(" | "));
         }
     }
-    evictions(&path, blocks, rounds, &mut raw);
-    raw.write(mib);
+    evictions(&path, blocks, rounds, &names, &mut raw);
+    if named.is_empty() {
+        raw.write(mib);
+    }
     fs::remove_file(&path).expect("the file is removed");
 }

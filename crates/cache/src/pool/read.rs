@@ -1,5 +1,6 @@
 //! Readers: hits, and waiting for what is not here.
 
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -28,7 +29,7 @@ pub struct Who {
     pub disclosed: bool,
 }
 
-/// A frame that is pinned.
+/// A frame that is pinned; as a view, it does not count as one yet.
 pub struct Held<'p> {
     /// Whose it is.
     pub pool: &'p Pool,
@@ -53,15 +54,15 @@ impl Drop for Held<'_> {
 }
 
 impl Pool {
-    /// Lets go of a frame.
+    /// Lets go of a frame that no view counts for.
     #[inline]
     fn unpin(&self, frame: u32, pin: Pin) {
         let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(pin);
-        if pin == Pin::View {
-            self.posted(self.posts.unview(frame, unviewed, told));
-        }
         if reclaim {
             self.session().host().reclaim(frame);
+        }
+        if unviewed && told {
+            self.session().tell_views(frame);
         }
     }
 
@@ -221,25 +222,20 @@ impl Pool {
 
     /// What is pinned becomes a view, if there may be one more.
     pub(super) fn viewed(&self, held: Held<'_>, first: bool, hit: Option<Hit>) -> Option<u32> {
-        let frame = std::mem::ManuallyDrop::new(held).frame;
-        if let Some(posted) = self.posts.view(frame, first, hit) {
-            self.posted(posted);
-            return Some(frame);
-        }
-        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
-        if reclaim {
-            self.session().host().reclaim(frame);
-        }
-        if unviewed && told {
-            self.session().tell_views(frame);
-        }
-        None
+        let posted = self.posts.view(held.frame, first, hit)?;
+        let frame = ManuallyDrop::new(held).frame;
+        self.posted(posted);
+        Some(frame)
     }
 
     /// Gives a view back.
     #[inline]
     pub fn unview(&self, frame: u32) {
-        self.unpin(frame, Pin::View);
+        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
+        self.posted(self.posts.unview(frame, unviewed, told));
+        if reclaim {
+            self.session().host().reclaim(frame);
+        }
     }
 
     /// Views that there are.
@@ -281,4 +277,32 @@ pub fn copy(bytes: &[u8], begins: u64, offset: u64, buffer: &mut [u8]) {
     let to = begins.saturating_sub(offset) as usize;
     let count = (bytes.len() - from).min(buffer.len() - to);
     buffer[to..to + count].copy_from_slice(&bytes[from..from + count]);
+}
+
+#[cfg(test)]
+mod tests {
+    use foresee_manager::Config;
+    use foresee_store::{Memory as Bytes, Store};
+
+    use super::super::{Memory, Opened, StoreId};
+    use super::*;
+
+    #[test]
+    fn what_came_as_a_view_and_was_not_taken_is_no_view_given_back() {
+        let (memory, config, bytes) =
+            (Memory::new(8, 4096).unwrap(), Config::new(8, "lru".parse().unwrap()), Bytes::default());
+        bytes.put("a", vec![1; 8 * 4096]);
+        let store: Arc<dyn Store> = Arc::new(bytes);
+        let pool = Pool::new(memory, &config, vec![("test".to_owned(), store)], None, None).unwrap();
+        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
+        let (who, block) = (Who { reader: ReaderId(0), disclosed: false }, |index| Block { file, index });
+        let view = |index| pool.view(who, block(index), 0).unwrap();
+        pool.unview(view(0).unwrap());
+        // As a future's that goes while its block comes.
+        (0..10).for_each(|_| drop(pool.pin(block(0), Pin::View, 0).unwrap()));
+        let views: Vec<_> = (0..8).map_while(view).collect();
+        assert_eq!((views.len(), pool.views()), (4, 4), "half of the memory");
+        views.into_iter().for_each(|frame| pool.unview(frame));
+    }
 }
