@@ -33,6 +33,32 @@ fn tag_in(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
+/// The entries of one tag, from where it belongs to the next gap.
+pub struct Candidates<'t> {
+    table: &'t Table,
+    tag: u32,
+    at: usize,
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        // Half of the table is gaps.
+        loop {
+            let word = self.table.slots[self.at & self.table.mask].load(Acquire);
+            if word == EMPTY {
+                return None;
+            }
+            self.at += 1;
+            if tag_in(word) == self.tag {
+                return Some(word as u32 - 1);
+            }
+        }
+    }
+}
+
 impl Table {
     /// A table for so many frames: at most half of it is ever in use. Frames are numbered below
     /// 2^31.
@@ -46,16 +72,9 @@ impl Table {
 
     /// The frames that may hold the block of this key.
     #[inline]
-    pub fn candidates(&self, key: u64) -> impl Iterator<Item = u32> + '_ {
+    pub fn candidates(&self, key: u64) -> Candidates<'_> {
         let tag = tag_of(key);
-        self.words(tag).filter(move |&word| tag_in(word) == tag).map(|word| (word as u32) - 1)
-    }
-
-    /// All entries from where this tag belongs to the next gap.
-    #[inline]
-    fn words(&self, tag: u32) -> impl Iterator<Item = u64> + '_ {
-        let words = (0..=self.mask).map(move |step| self.slots[(tag as usize + step) & self.mask].load(Acquire));
-        words.take_while(|&word| word != EMPTY)
+        Candidates { table: self, tag, at: tag as usize }
     }
 
     /// Puts in that this frame holds the block of this key. By one at a time.

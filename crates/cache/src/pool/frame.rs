@@ -5,9 +5,9 @@
 //! ```
 //!
 //! Only the driver's side makes these steps, under its lock. Readers pin and unpin at any time,
-//! without it. Who pins a frame that is not what it looked for unpins it again; so a frame of any
-//! state may have pins for a moment, and they say nothing unless the frame was present, and held
-//! the right block, when it was pinned.
+//! without it. Who looks at a frame pins it if it is what it looked for; and if it became another in
+//! that moment, lets go of it again. So a frame of any state may have pins for a moment, and they
+//! say nothing unless the frame was present, and held the right block, when it was pinned.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -55,8 +55,8 @@ impl Pin {
 pub struct Taken {
     /// The frame was brought ahead, and this is its first reader.
     pub first: bool,
-    /// It is the frame's only view.
-    pub newly_viewed: bool,
+    /// It is a view, and the manager does not know of any.
+    pub untold: bool,
 }
 
 /// What was read of it since it was filled.
@@ -88,26 +88,24 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Pins the frame in this epoch if it is present and holds the block of this key. If it is not,
-    /// whether it is to be reclaimed.
+    /// Pins the frame in this epoch if it is present and holds the block of this key. If it ceased to
+    /// just then, what letting go of it led to.
     #[inline]
-    pub fn pin(&self, key: u64, pin: Pin, epoch: u64) -> Result<Taken, LetGo> {
-        let mut before = self.state.fetch_add(Pin::Copy.weight(), Acquire);
-        if before & PRESENT == 0 || self.key.load(Relaxed) != key {
-            return Err(self.unpin(Pin::Copy));
+    pub fn pin(&self, key: u64, pin: Pin, epoch: u64) -> Result<Taken, Option<LetGo>> {
+        let is_it = |state| state & PRESENT != 0 && self.key.load(Relaxed) == key;
+        // Not to be pinned for nothing, and not to be counted as viewed.
+        if !is_it(self.state.load(Acquire)) {
+            return Err(None);
         }
-        if pin == Pin::View {
-            // Not before it is the right frame: what counts as a view is one.
-            before = self.state.fetch_add(Pin::View.weight() - Pin::Copy.weight(), Relaxed);
-            if before & DOOMED != 0 {
-                return Err(self.unpin(Pin::View));
-            }
+        let before = self.state.fetch_add(pin.weight(), Acquire);
+        if !is_it(before) {
+            return Err(Some(self.unpin(pin)));
         }
         let first = before & UNREAD != 0 && self.first_read(epoch);
         if before & (AGAIN | UNREAD) == 0 && before & EPOCH != in_state(epoch) {
             self.state.fetch_or(AGAIN, Relaxed);
         }
-        Ok(Taken { first, newly_viewed: pin == Pin::View && before & VIEWS == 0 })
+        Ok(Taken { first, untold: pin == Pin::View && before & TOLD == 0 })
     }
 
     /// It is read, and was only brought ahead before. Whether nobody else was first.
@@ -176,9 +174,11 @@ mod tests {
         assert!(frame.pin(7, Pin::Copy, 0).is_err());
         frame.fill(7, true, 0);
         assert!(frame.pin(8, Pin::Copy, 0).is_err());
-        assert_eq!(frame.pin(7, Pin::Copy, 0), Ok(Taken { first: true, newly_viewed: false }));
-        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, newly_viewed: true }));
-        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, newly_viewed: false }));
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Ok(Taken { first: true, untold: false }));
+        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, untold: true }));
+        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, untold: true }));
+        assert_eq!(frame.look_for_views(), Some(7));
+        assert_eq!(frame.pin(7, Pin::View, 0), Ok(Taken { first: false, untold: false }));
     }
 
     #[test]
@@ -189,14 +189,13 @@ mod tests {
         frame.pin(7, Pin::Copy, 0).unwrap();
         assert!(frame.doom());
         assert!(!frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(None));
         assert_eq!(frame.unpin(Pin::View), LetGo { reclaim: false, unviewed: true, told: false });
         assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false, told: false });
-        // Somebody who looked for another block.
-        assert_eq!(frame.pin(9, Pin::Copy, 0), Err(LetGo { reclaim: true, unviewed: false, told: false }));
         assert!(frame.reclaim() && !frame.reclaim());
-        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(LetGo { reclaim: false, unviewed: false, told: false }));
+        assert_eq!(frame.pin(7, Pin::Copy, 0), Err(None));
     }
+
     #[test]
     fn reading_on_in_the_same_epoch_is_not_reading_again() {
         let frame = Frame::default();

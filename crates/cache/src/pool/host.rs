@@ -428,10 +428,8 @@ impl PoolHost {
     pub fn wait(&mut self, first: Block, count: u64, wait: &Arc<Wait>) -> WaiterId {
         for at in 0..count {
             let block = Block { index: first.index + at, ..first };
-            let mut reclaim = Vec::new();
-            let found = self.memory.pin(block, wait.pin, 0, |frame| reclaim.push(frame));
-            reclaim.into_iter().for_each(|frame| self.reclaim(frame));
-            match found {
+            // Nothing is given up just now: that is for who has the lock.
+            match self.memory.pin(block, wait.pin, 0, |_, _| debug_assert!(false, "given up meanwhile")) {
                 Some((frame, _)) => self.hand(wait, Arrived { at: at as u32, frame }),
                 None => self.waiting.entry(key(block)).or_default().push((Arc::clone(wait), at as u32)),
             }

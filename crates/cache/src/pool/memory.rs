@@ -72,26 +72,26 @@ impl Memory {
         offset >> self.frame_bytes().trailing_zeros()
     }
 
-    /// Pins the frame that holds a block, if one does, to be read from this byte on. `reclaim` is
-    /// told of frames that prove to be free of pins and doomed.
+    /// Pins the frame that holds a block, if one does, to be read from this byte on. `let_go` is told
+    /// of a frame that was given up in that moment, and let go of again.
     #[inline]
-    pub fn pin(&self, block: Block, pin: Pin, from: usize, mut reclaim: impl FnMut(u32)) -> Option<(u32, Taken)> {
+    pub fn pin(&self, block: Block, pin: Pin, from: usize, mut let_go: impl FnMut(u32, LetGo)) -> Option<(u32, Taken)> {
         let key = key(block);
         for frame in self.table.candidates(key) {
             // While the pin waits for its line, the bytes come.
             self.arena.prefetch(frame, from);
             match self.pin_frame(frame, key, pin) {
                 Ok(taken) => return Some((frame, taken)),
-                Err(LetGo { reclaim: true, .. }) => reclaim(frame),
-                Err(_) => {}
+                Err(Some(gone)) => let_go(frame, gone),
+                Err(None) => {}
             }
         }
         None
     }
 
-    /// Pins this frame, if it holds the block of this key.
+    /// Pins this frame, if it holds the block of this key; see [`Frame::pin`].
     #[inline]
-    pub fn pin_frame(&self, frame: u32, key: u64, pin: Pin) -> Result<Taken, LetGo> {
+    pub fn pin_frame(&self, frame: u32, key: u64, pin: Pin) -> Result<Taken, Option<LetGo>> {
         self.frames[frame as usize].pin(key, pin, self.epoch.load(Relaxed))
     }
 

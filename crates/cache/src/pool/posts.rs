@@ -56,7 +56,7 @@ impl Hit {
 pub struct Told {
     /// Hits, in each thread's order.
     pub hits: Vec<Hit>,
-    /// Frames that got their first view or lost their last one.
+    /// Frames that are viewed without the manager's knowing it, or lost their last view.
     pub views: Vec<u32>,
 }
 
@@ -184,13 +184,13 @@ impl Posts {
         })
     }
 
-    /// A view of a frame was taken: the frame's first one, perhaps. None if there may be no more
-    /// views.
+    /// A view of a frame was taken, and perhaps the manager does not know that there are any. None if
+    /// there may be no more views.
     #[inline]
-    pub fn view(&self, frame: u32, first: bool, hit: Option<Hit>) -> Option<Posted> {
-        self.view_of_allowance(frame, first, hit).or_else(|| {
+    pub fn view(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<Posted> {
+        self.view_of_allowance(frame, untold, hit).or_else(|| {
             self.gather_allowances();
-            self.view_of_allowance(frame, first, hit)
+            self.view_of_allowance(frame, untold, hit)
         })
     }
 
@@ -203,7 +203,7 @@ impl Posts {
     }
 
     #[inline]
-    fn view_of_allowance(&self, frame: u32, first: bool, hit: Option<Hit>) -> Option<Posted> {
+    fn view_of_allowance(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<Posted> {
         self.own(|batch| {
             if batch.allowance == 0 {
                 let take = |left: usize| Some(left - left.min(self.portion()));
@@ -212,7 +212,7 @@ impl Posts {
             }
             batch.allowance = batch.allowance.checked_sub(1)?;
             hit.into_iter().for_each(|hit| batch.add(hit));
-            if first {
+            if untold {
                 batch.posts.views.push(frame);
             }
             Some(batch.posted(self.given_up.load(Relaxed)))

@@ -57,7 +57,11 @@ impl Pool {
     /// Lets go of a frame that no view counts for.
     #[inline]
     fn unpin(&self, frame: u32, pin: Pin) {
-        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(pin);
+        self.let_go(frame, self.memory.frame(frame).unpin(pin));
+    }
+
+    #[inline]
+    fn let_go(&self, frame: u32, LetGo { reclaim, unviewed, told }: LetGo) {
         if reclaim {
             self.session().host().reclaim(frame);
         }
@@ -139,8 +143,7 @@ impl Pool {
     /// Pins a block that is here, to be read from this byte on.
     #[inline]
     fn pin(&self, block: Block, pin: Pin, from: usize) -> Option<(Held<'_>, Taken)> {
-        let reclaim = |frame| self.session().host().reclaim(frame);
-        let (frame, taken) = self.memory.pin(block, pin, from, reclaim)?;
+        let (frame, taken) = self.memory.pin(block, pin, from, |frame, gone| self.let_go(frame, gone))?;
         Some((Held { pool: self, frame, pin }, taken))
     }
 
@@ -217,12 +220,12 @@ impl Pool {
         let (held, taken) = self.pin(block, Pin::View, from)?;
         let must = who.disclosed || taken.first;
         let hit = Hit { reader: who.reader, first: block, count: 1, must };
-        Some(self.viewed(held, taken.newly_viewed, Some(hit)))
+        Some(self.viewed(held, taken.untold, Some(hit)))
     }
 
     /// What is pinned becomes a view, if there may be one more.
-    pub(super) fn viewed(&self, held: Held<'_>, first: bool, hit: Option<Hit>) -> Option<u32> {
-        let posted = self.posts.view(held.frame, first, hit)?;
+    pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<u32> {
+        let posted = self.posts.view(held.frame, untold, hit)?;
         let frame = ManuallyDrop::new(held).frame;
         self.posted(posted);
         Some(frame)
