@@ -85,6 +85,9 @@ pub(crate) struct Sequence {
     /// Where the foremost of several who read together is, and how many blocks before that are
     /// open: left out, or for those behind to read.
     foremost: (u64, u64),
+    /// Blocks that were read or passed over, or that the foremost left to others, since it began: what
+    /// lies beyond is nearer by no more than those.
+    pub gone_by: u64,
     /// Blocks between the cursor and each entry.
     distance: Distance,
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken
@@ -118,6 +121,7 @@ impl Sequence {
             far_run: 0,
             window: Window::new(source, trust),
             foremost: (0, 0),
+            gone_by: 0,
             distance: Distance::default(),
             sized: (0, 0),
             repeat: None,
@@ -521,7 +525,11 @@ impl Sequence {
             return;
         }
         let foremost = self.lanes[lane].foremost().unwrap_or(0);
-        self.foremost = (foremost, self.open_before(foremost));
+        let before_it = self.open_before(foremost);
+        // Whoever is the foremost now may be behind the one before: then what lies between is nearer to him.
+        let left = if foremost < self.foremost.0 { 0 } else { self.foremost.1 };
+        self.gone_by += before_it.saturating_sub(left);
+        self.foremost = (foremost, before_it);
         let is_decided = self.base >= DECIDED_MIN;
         self.window.left_out(if is_decided { 0 } else { self.foremost.1 });
     }
@@ -624,6 +632,7 @@ impl Sequence {
     fn set_ahead(&mut self, position: u64, blocks: u32) {
         let Some(entry) = self.entry_mut(position) else { return };
         let before = std::mem::replace(&mut entry.ahead, blocks);
+        self.gone_by += u64::from(before.saturating_sub(blocks));
         if position < self.foremost.0 {
             self.foremost.1 = self.foremost.1 - u64::from(before) + u64::from(blocks);
         }

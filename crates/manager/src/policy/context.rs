@@ -115,9 +115,9 @@ impl Context<'_> {
         self.hints.news()
     }
 
-    /// Blocks that a sequence disclosed and that were read or passed over.
+    /// What a sequence disclosed lies nearer by no more blocks than this has grown.
     pub(super) fn gone_by(&self, sequence: u16) -> u64 {
-        self.hints.sequence(sequence).map_or(0, |it| it.window.accuracy.consumed + it.window.accuracy.skipped)
+        self.hints.sequence(sequence).map_or(0, |it| it.gone_by)
     }
 
     /// Blocks on this device that a sequence disclosed, that are missing and yet to be fetched, in

@@ -240,3 +240,201 @@ impl Runs for Patience {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dispatch::{DeviceLimits, Dispatch};
+    use crate::event::{Class, Source, Want};
+    use crate::files::{Files, Known};
+    use crate::hint::{Hints, Holdings, Step, Trust, Use};
+    use crate::ids::{Block, FileId, Site, Time};
+    use crate::layout::{Home, Stripe};
+    use crate::table::{Phase, State, Table};
+
+    const READER: ReaderId = ReaderId(0);
+    const SEQUENCE: u16 = 0;
+    const DEVICE: DeviceId = DeviceId(0);
+    const BLOCKS: u64 = 4096;
+    const PAGES: u64 = 64;
+
+    /// What was disclosed of one file, and is read at two places.
+    struct World {
+        table: Table,
+        hints: Hints,
+        files: Files,
+        dispatch: Dispatch,
+        patience: Patience,
+        source: Source,
+        order: Vec<u64>,
+        /// How far it is read, at each of the places.
+        read: [usize; 2],
+    }
+
+    macro_rules! context {
+        ($world:expr) => {
+            Context {
+                table: &$world.table,
+                capacity: PAGES,
+                hints: &$world.hints,
+                files: &$world.files,
+                dispatch: &$world.dispatch,
+            }
+        };
+    }
+
+    fn block(index: u64) -> Block {
+        Block { file: FileId(0), index }
+    }
+
+    impl World {
+        /// 200 blocks were disclosed, so many at a time.
+        fn new(source: Source, entry: u64) -> Self {
+            let mut files = Files::default();
+            files.set(FileId(0), Known::Here { home: Home { device: DEVICE, place: 0 }, blocks: BLOCKS });
+            let mut world = World {
+                table: Table::default(),
+                hints: Hints::default(),
+                files,
+                dispatch: Dispatch::new(DeviceLimits::default(), Stripe::default()),
+                patience: Patience { readers: vec![Reader::default()] },
+                source,
+                order: Vec::new(),
+                read: [0; 2],
+            };
+            (0..200 / entry).for_each(|at| world.disclose(at * entry, entry));
+            world
+        }
+
+        fn disclose(&mut self, first: u64, count: u64) {
+            let (want, known) = (Want::Range { first, count }, self.files.of(FileId(0)));
+            self.hints.disclose(READER, self.source, FileId(0), want, Trust::Full, known);
+            self.order.extend(first..first + count);
+        }
+
+        fn bring(&mut self, block: Block, access: Option<&Access>) {
+            let state = if access.is_some() { State::Cached } else { State::unread(Class::Hinted) };
+            let page = self.table.insert(block, state, Phase::Present);
+            self.patience.taken(page, &context!(self), access);
+        }
+
+        /// The next disclosed read at this place.
+        fn read(&mut self, place: usize) {
+            let Some(&index) = self.order.get(self.read[place]) else { return };
+            self.read[place] += 1;
+            let holdings = Holdings { files: &self.files, table: &self.table };
+            let hinted = self.hints.read(READER, block(index), 1, holdings).hinted(index);
+            let (site, demand) = (Site(0), Demand::Observed);
+            let access = Access { now: Time(0), reader: READER, site, demand, hinted, first: false, next: None };
+            match self.table.find(block(index)) {
+                Some(_) => self.patience.hit(&access),
+                None => self.bring(block(index), Some(&access)),
+            }
+        }
+
+        /// The next block that is missing is fetched.
+        fn fetch(&mut self) {
+            loop {
+                let mut found = Vec::new();
+                self.hints.peek(1, &self.files, &mut found);
+                let Some(&(_, step @ Step::Block { block, .. })) = found.first() else { return };
+                let is_missing = self.table.find(block).is_none();
+                if is_missing {
+                    self.bring(block, None);
+                }
+                self.hints.taken(step, is_missing);
+                if is_missing {
+                    return;
+                }
+            }
+        }
+
+        /// A page goes.
+        fn give_up(&mut self, nth: u64) {
+            let pages: Vec<Page> = self.table.pages().collect();
+            let Some(&page) = pages.get(nth as usize % pages.len().max(1)) else { return };
+            self.patience.gone(page, &context!(self));
+            let block = self.table.remove(page);
+            self.hints.forgo(block, self.files.of(block.file));
+        }
+
+        fn is_stall_ahead(&self, patience: &Patience, arrivals: Arrivals) -> bool {
+            patience.is_stall_ahead(SEQUENCE, DEVICE, Some(1.0), Some(arrivals), &context!(self))
+        }
+    }
+
+    impl World {
+        /// Some of what can happen.
+        fn go_on(&mut self, (what, index, count): (u8, u64, u64)) {
+            match what {
+                0 => self.disclose(index, count),
+                1..4 => self.give_up(index),
+                4 => self.read[index as usize % 2] += count as usize / 8,
+                5..12 => (0..count).for_each(|_| self.fetch()),
+                _ => (0..count.div_ceil(4)).for_each(|_| self.read(usize::from(what % 2))),
+            }
+        }
+
+        /// The reads of some blocks that are to come, and how many references until then.
+        fn to_come(&self) -> Vec<(Use, u64)> {
+            let uses = |index| self.hints.uses(block(index), self.files.of(FileId(0)));
+            let some = (0..BLOCKS).step_by(7).flat_map(uses);
+            some.filter_map(|it| Some((it, self.hints.until(it)?))).collect()
+        }
+
+        fn gone_by(&self) -> u64 {
+            context!(self).gone_by(SEQUENCE)
+        }
+    }
+
+    fn ops() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
+        proptest::collection::vec((0..20u8, 0..BLOCKS - 40, 1..40u64), 1..300)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whoever remembers what was found finds what is found anew, whatever is read, passed over,
+        /// fetched in order, given up and disclosed meanwhile.
+        #[test]
+        fn what_was_found_holds_until_it_is_looked_for_again(
+            ops in ops(),
+            first_ns in 0.0..50.0f64,
+            each_ns in 0.1..2.0f64,
+            at_once in 1..4u8,
+            entry in 1..40u64,
+        ) {
+            let arrivals = Arrivals { first_ns, each_ns, at_once: f64::from(at_once) };
+            let mut world = World::new(Source::Library, entry);
+            for op in ops {
+                world.go_on(op);
+                let anew = Patience { readers: vec![Reader::default()] };
+                let remembered = world.is_stall_ahead(&world.patience, arrivals);
+                let found = world.is_stall_ahead(&anew, arrivals);
+                prop_assert!(remembered || !found, "a stall is slept through");
+                prop_assert!(found || !remembered, "no stall is ahead any more");
+            }
+        }
+
+        /// What is disclosed comes nearer by no more than goes by, of several who read together too.
+        #[test]
+        fn nothing_comes_nearer_by_more_than_goes_by(
+            ops in ops(),
+            source in prop_oneof![Just(Source::Library), Just(Source::Profile)],
+            entry in 1..40u64,
+        ) {
+            let mut world = World::new(source, entry);
+            for op in ops {
+                let (before, gone_by) = (world.to_come(), world.gone_by());
+                world.go_on(op);
+                let went = world.gone_by() - gone_by;
+                for (read, until) in before {
+                    let now = world.hints.until(read);
+                    prop_assert!(now.is_none_or(|now| now + went >= until), "{now:?} after {until}, {went} went by");
+                }
+            }
+        }
+    }
+}
