@@ -139,13 +139,14 @@ impl Frame {
     pub fn doom(&self) -> bool {
         // Doomed first: a frame that is neither is a free one.
         self.state.fetch_or(DOOMED, Relaxed);
-        self.state.fetch_and(!(PRESENT | UNREAD | AGAIN | EPOCH), Relaxed) & VIEWS != 0
+        self.state.fetch_and(!PRESENT, Relaxed) & VIEWS != 0
     }
 
     /// Makes a doomed frame free, unless somebody has it pinned: who lets go of it last is told to
     /// try again.
     pub fn reclaim(&self) -> bool {
-        let free = |state| (state & !TOLD == DOOMED).then_some(0);
+        // Whatever else is noted: who had pinned it may have noted that after it was doomed.
+        let free = |state| (state & (DOOMED | PINS) == DOOMED).then_some(0);
         self.state.fetch_update(Acquire, Relaxed, free).is_ok()
     }
 
@@ -194,6 +195,18 @@ mod tests {
         assert_eq!(frame.unpin(Pin::Copy), LetGo { reclaim: true, unviewed: false, told: false });
         assert!(frame.reclaim() && !frame.reclaim());
         assert_eq!(frame.pin(7, Pin::Copy, 0), Err(None));
+    }
+
+    #[test]
+    fn what_a_reader_notes_of_a_doomed_frame_does_not_keep_it() {
+        let frame = Frame::default();
+        frame.fill(7, true, 0);
+        frame.pin(7, Pin::Copy, 0).unwrap();
+        frame.doom();
+        // As by a reader that had pinned it before, and notes that it did.
+        frame.state.fetch_or(AGAIN | UNREAD, Relaxed);
+        assert!(frame.unpin(Pin::Copy).reclaim && frame.reclaim());
+        assert_eq!(frame.state.load(Relaxed), 0);
     }
 
     #[test]
