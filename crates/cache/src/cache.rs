@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_manager::{Event, LevelOrder, Reply};
-use foresee_store::{Error as StoreError, Store};
+use foresee_store::{Error as StoreError, Object, Store};
 
 use crate::builder::Builder;
 use crate::error::Error;
@@ -53,7 +53,7 @@ impl Cache {
         let place = self.whereabouts(address)?;
         match self.reopened(address, place) {
             Some(file) => Ok(file),
-            None => self.opened(address, place, Opened::by(|| self.pool.store(place.0).open(place.1))),
+            None => self.opened(address, place, self.opened_by(|| self.pool.store(place.0).open(place.1))),
         }
     }
 
@@ -67,7 +67,10 @@ impl Cache {
         if let Some(file) = self.reopened(address, place) {
             return Ok(file);
         }
-        let opened = self.pool.open_async(place.0, place.1).await;
+        let mut opened = self.pool.open_async(place.0, place.1).await;
+        if self.may_try_again(&opened) {
+            opened = self.pool.open_async(place.0, place.1).await;
+        }
         self.opened(address, place, opened)
     }
 
@@ -80,7 +83,24 @@ impl Cache {
     pub fn open_listed(&self, listed: &Listed) -> Result<File, Error> {
         let place = self.whereabouts(&listed.name)?;
         let named = Listed { name: place.1.to_owned(), ..listed.clone() };
-        self.opened(&listed.name, place, Opened::by(|| self.pool.store(place.0).open_listed(&named)))
+        self.opened(&listed.name, place, self.opened_by(|| self.pool.store(place.0).open_listed(&named)))
+    }
+
+    fn opened_by(&self, open: impl Fn() -> Result<Arc<dyn Object>, StoreError>) -> Result<Opened, StoreError> {
+        let opened = Opened::by(&open);
+        if self.may_try_again(&opened) { Opened::by(open) } else { opened }
+    }
+
+    /// Whether an object could not be opened for want of descriptors. Then what is kept open without
+    /// a reader gives its own back.
+    fn may_try_again(&self, opened: &Result<Opened, StoreError>) -> bool {
+        let is_want_of_descriptors =
+            |error: &std::io::Error| matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+        let may = matches!(opened, Err(StoreError::Io(error)) if is_want_of_descriptors(error));
+        if may {
+            self.pool.close_kept();
+        }
+        may
     }
 
     /// What was opened no longer ago than what a store said is taken for what it would say.

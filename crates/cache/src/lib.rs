@@ -31,8 +31,9 @@
 //! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what
 //!   is known of it included. On top come what plans have unread, some 240 bytes a range, a million
 //!   at most; the names of what was opened, some 300 bytes for each version of each object, kept
-//!   until the cache goes, 2^24 at most; the stacks of its threads; and with object stores, their
-//!   connections and 8 MiB at most, all together, for the first bytes of small objects.
+//!   until the cache goes, 2^24 at most; the stacks of its threads and what their allocator keeps, 1
+//!   to 2 MB; and with object stores, their connections and 8 MiB at most, all together, for the
+//!   first bytes of small objects.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its
 //!   store has another by now, what is in memory can still be read, and the rest is an error; to
 //!   open it again is to have the new one. A version is looked at after each request.
@@ -57,7 +58,8 @@
 //! for each store that looks names up, and for each of its places (buckets, file systems) that is
 //! read, up to one for each request that it serves side by side, and up to 16 for generators,
 //! started as they are needed. A miss is read by the thread that misses, where one more request may
-//! be out.
+//! be out. Up to 512 objects stay open that nobody has open any more, so that what is left of them
+//! can be read again; of local files each is a descriptor, given back when the system has no more.
 //!
 //! # Without a thread for each wait
 //! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no

@@ -8,10 +8,10 @@ mod gate;
 use std::fs;
 use std::io::IoSliceMut;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -591,4 +591,53 @@ fn a_store_that_panics_has_failed() {
     for block in 0..40 {
         assert_eq!(read(&file, block * BLOCK, 1).unwrap_err().to_string(), "test://a: the store panicked");
     }
+}
+
+/// Objects that are read through a file of the same cache, as the members of an archive.
+#[derive(Clone, Default)]
+struct Members(Arc<OnceLock<Cache>>);
+
+struct Member(File, Version);
+
+impl Store for Members {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+        let archive = self.0.get().unwrap().open("test://a").unwrap();
+        Ok(Arc::new(Member(archive, Version::Tag(name.into()))))
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+        unreachable!("nobody lists them")
+    }
+}
+
+impl Object for Member {
+    fn size(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn version(&self) -> &Version {
+        &self.1
+    }
+
+    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+        Ok((self.0.read_at(&mut pieces[0], offset).unwrap(), self.1.clone()))
+    }
+}
+
+#[test]
+fn an_object_may_speak_with_the_cache_as_it_goes() {
+    let (members, objects) = (Members::default(), Memory::default());
+    objects.put("a", bytes("a", 0, BLOCK));
+    let cache = builder(16).store("test", Arc::new(objects)).store("member", Arc::new(members.clone()));
+    let cache = members.0.get_or_init(|| cache.open().unwrap()).clone();
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        // More than are kept open.
+        for name in 0..600 {
+            let file = cache.open(&format!("member://{name}")).unwrap();
+            assert_eq!(read(&file, 0, 100).unwrap(), bytes("a", 0, 100));
+        }
+        sender.send(()).unwrap();
+    });
+    receiver.recv_timeout(Duration::from_secs(60)).expect("it waits for itself");
 }

@@ -216,6 +216,11 @@ impl Pool {
         }
     }
 
+    /// Objects are no longer kept open without a reader.
+    pub fn close_kept(&self) {
+        self.session().host().objects.close_kept();
+    }
+
     /// A reader discloses that it will read all of what this name leads to, whether or not it has
     /// been looked up.
     pub fn disclose_named(&self, reader: ReaderId, store: StoreId, name: &str) -> Result<(), Error> {
@@ -255,5 +260,6 @@ impl Drop for Pool {
         self.workers.iter().for_each(|workers| workers.close());
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.driver.host.objects.devices.all_workers().for_each(|workers| workers.close());
+        drop(state.driver.host.objects.close_all());
     }
 }

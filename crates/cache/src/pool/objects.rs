@@ -13,7 +13,7 @@ use foresee_manager::{Block, DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
 
 use super::devices::{Devices, Served, StoreId};
-use super::opened::Opened;
+use super::opened::{Opened, caught};
 use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
@@ -78,6 +78,24 @@ pub struct Objects {
     kept_open: VecDeque<FileId>,
     /// Whose turn it is to be looked at, whether it can be forgotten.
     hand: usize,
+    /// Those that nothing holds any more. How they go is a program's code, and may speak with the
+    /// pool: not for who has its lock.
+    gone: Gone,
+}
+
+/// Objects that go when this does.
+#[derive(Default)]
+pub struct Gone(Vec<Arc<dyn Object>>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        for object in self.0.drain(..) {
+            let _ = caught(|| {
+                drop(object);
+                Ok(())
+            });
+        }
+    }
 }
 
 impl Objects {
@@ -91,6 +109,7 @@ impl Objects {
             free: Vec::new(),
             kept_open: VecDeque::new(),
             hand: 0,
+            gone: Gone::default(),
         }
     }
 
@@ -129,7 +148,8 @@ impl Objects {
 
     /// The manager knows nothing of this file any more: its number is free.
     pub fn forgotten(&mut self, file: FileId) {
-        if let Some(Entry { store, name, .. }) = self.entries.get_mut(file.0 as usize).and_then(Option::take) {
+        if let Some(Entry { store, name, object, .. }) = self.entries.get_mut(file.0 as usize).and_then(Option::take) {
+            self.gone.0.extend(object);
             self.free.push(file);
             if self.by_name.get(&(store, Arc::clone(&name))) == Some(&file) {
                 self.by_name.remove(&(store, name));
@@ -255,7 +275,9 @@ impl Objects {
     fn forget_unless_open(&mut self, file: FileId) -> Option<Event> {
         let entry = self.entry(file).filter(|entry| entry.handles == 0)?;
         // What is on its way is nobody's: the manager keeps nothing of it.
-        (entry.object, entry.changed) = (None, true);
+        entry.changed = true;
+        let object = entry.object.take();
+        self.gone.0.extend(object);
         Some(Event::FileChanged { file, blocks: 0 })
     }
 
@@ -265,19 +287,42 @@ impl Objects {
         }
         if self.kept_open.len() > KEPT_OPEN_MAX
             && let Some(oldest) = self.kept_open.pop_front()
-            && let Some(entry) = self.entry(oldest)
         {
-            entry.is_kept = false;
-            if entry.handles == 0 {
-                entry.object = None;
-            }
+            self.keep_open_no_more(oldest);
         }
+    }
+
+    fn keep_open_no_more(&mut self, file: FileId) {
+        let Some(entry) = self.entry(file) else { return };
+        entry.is_kept = false;
+        let object = if entry.handles == 0 { entry.object.take() } else { None };
+        self.gone.0.extend(object);
+    }
+
+    /// What is open without a reader is so no more: the system gives no more descriptors.
+    pub fn close_kept(&mut self) {
+        while let Some(file) = self.kept_open.pop_front() {
+            self.keep_open_no_more(file);
+        }
+    }
+
+    /// What nothing holds any more.
+    pub fn take_gone(&mut self) -> Gone {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// All objects, as the pool goes.
+    pub fn close_all(&mut self) -> Gone {
+        let all = self.entries.iter_mut().flatten().filter_map(|entry| entry.object.take());
+        self.gone.0.extend(all);
+        self.take_gone()
     }
 
     /// A name was looked up ahead of its reader. What the manager must hear of it, unless a reader
     /// has opened it meanwhile.
     pub fn looked_up(&mut self, file: FileId, opened: Result<Opened, StoreError>) -> Option<Event> {
         let block_bytes = self.block_bytes;
+        self.gone.0.extend(opened.iter().map(|opened| Arc::clone(&opened.object)));
         let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;
         let fits = |opened: &Opened| opened.size.div_ceil(block_bytes) <= Block::INDEX_LIMIT;
         let Some(opened) = opened.ok().filter(fits) else {

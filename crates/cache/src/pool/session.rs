@@ -6,6 +6,7 @@ use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, Withd
 
 use super::fetch::Done;
 use super::host::PoolHost;
+use super::objects::Gone;
 use super::posts::Hit;
 use super::second::Offered;
 use super::wait::Wait;
@@ -15,8 +16,9 @@ use super::{Pool, State};
 pub struct Session<'p> {
     pool: &'p Pool,
     state: MutexGuard<'p, State>,
-    /// What plans withdrew: it goes after the lock.
+    /// What plans withdrew, and objects that nothing holds any more: they go after the lock.
     withdrawn: Option<Withdrawn>,
+    gone: Gone,
     came: Came<'p>,
 }
 
@@ -47,7 +49,7 @@ impl<'p> Session<'p> {
         state.driver.host.tick();
         let mut told = std::mem::take(&mut state.told);
         pool.posts.collect(&mut told);
-        let mut session = Session { pool, state, withdrawn: None, came: Came(pool, Vec::new()) };
+        let mut session = Session { pool, state, withdrawn: None, gone: Gone::default(), came: Came(pool, Vec::new()) };
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
             session.tell_views(frame);
@@ -151,6 +153,7 @@ impl Drop for Session<'_> {
         self.pool.posts.gave_up(given_up);
         self.pool.memory.gave_up(given_up);
         self.came.1 = std::mem::take(&mut self.host().came);
+        self.gone = self.host().objects.take_gone();
     }
 }
 

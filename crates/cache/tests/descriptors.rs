@@ -1,0 +1,31 @@
+//! More files one after the other than there may be descriptors. In a process of its own, as it has
+//! few.
+
+use std::fs;
+use std::path::Path;
+
+use foresee::Cache;
+
+const DESCRIPTORS: u64 = 200;
+const FILES: usize = 600;
+
+#[test]
+fn what_is_kept_open_gives_its_descriptors_back() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("descriptors");
+    fs::create_dir_all(&folder).unwrap();
+    let paths: Vec<_> = (0..FILES).map(|at| folder.join(at.to_string())).collect();
+    paths.iter().for_each(|path| fs::write(path, path.as_os_str().as_encoded_bytes()).unwrap());
+    let limit = libc::rlimit { rlim_cur: DESCRIPTORS, rlim_max: DESCRIPTORS };
+    // SAFETY: the limit is ours while it is read.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
+    let cache = Cache::builder().memory(4 << 20).open().unwrap();
+    for path in &paths {
+        let path = path.to_str().unwrap();
+        let file = cache.open(path).unwrap();
+        let mut found = vec![0; path.len()];
+        assert_eq!(file.read_at(&mut found, 0).unwrap(), path.len());
+        assert_eq!(found, path.as_bytes());
+    }
+    drop(cache);
+    fs::remove_dir_all(folder).unwrap();
+}
