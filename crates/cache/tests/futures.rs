@@ -110,6 +110,21 @@ fn what_is_dropped_wakes_nobody_and_its_bytes_are_for_others() {
 }
 
 #[test]
+fn what_is_dropped_before_it_is_asked_for_is_not_asked_for() {
+    let (cache, bar) = gated();
+    let (file, blocks) = (cache.open("test://a").unwrap(), cache.statistics().blocks as u64);
+    let woken = Arc::<Woken>::default();
+    let mut reads: Vec<_> = (0..49).map(|at| Box::pin(file.read_at_async(at * BLOCK, 1))).collect();
+    assert!(reads.iter_mut().all(|read| poll(read.as_mut(), &woken).is_pending()));
+    drop(reads);
+    bar.open();
+    let mut buffer = [0; 1];
+    file.read_at(&mut buffer, 49 * BLOCK).unwrap();
+    let asked = cache.statistics().bytes_read / BLOCK;
+    assert!(asked <= blocks + 1, "{asked} of 49 that nobody waits for, where {blocks} found a page");
+}
+
+#[test]
 fn a_view_that_came_and_was_not_taken_is_given_back() {
     let (cache, bar) = gated();
     let file = cache.open("test://a").unwrap();

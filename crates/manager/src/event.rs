@@ -122,6 +122,8 @@ messages! {
         /// The reader reads `count` blocks from `first` on. A host that serves it hands it what is here before it
         /// carries out the actions, which may give those very blocks up.
         Reference = "reference" { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, demand: Demand }
+        /// Who waited with this request waits no more: what found no page yet is not fetched for it.
+        Abandoned = "abandoned" { waiter: WaiterId }
         /// The file system's own readahead wants these blocks, whatever is disclosed. What finds no page and no place in the queue
         /// is forgotten.
         ReadAhead = "read-ahead" { file: FileId, first: u64, count: u64 }
@@ -305,6 +307,7 @@ impl Event {
             | Event::ReaderExited { .. }
             | Event::FetchDone { .. }
             | Event::FetchFailed { .. }
+            | Event::Abandoned { .. }
             | Event::Capacity { .. } => true,
         };
         fits.then_some(self)
@@ -483,9 +486,12 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// Whether the reader waits for the manager.
-    pub(crate) fn is_served(self) -> bool {
-        matches!(self, Demand::Served(_))
+    /// Who waits for the manager with it, if somebody does.
+    pub(crate) fn waiter(self) -> Option<WaiterId> {
+        match self {
+            Demand::Served(waiter) => Some(waiter),
+            Demand::Observed | Demand::Timed { .. } => None,
+        }
     }
 }
 

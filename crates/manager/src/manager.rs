@@ -106,6 +106,8 @@ pub struct Manager {
     pending: FastMap<u64, Pending>,
     /// Demand blocks that found no frame; served first when one comes free.
     starved: VecDeque<(Block, Access)>,
+    /// Blocks that were asked for and are not, since what found no page was looked over last.
+    abandoned: u64,
     /// Who holds views of each pinned block.
     views: FastMap<u64, Vec<ViewId>>,
     statistics: Statistics,
@@ -147,6 +149,7 @@ impl Manager {
             waiting: FastMap::default(),
             pending: FastMap::default(),
             starved: VecDeque::new(),
+            abandoned: 0,
             views: FastMap::default(),
             statistics: Statistics::default(),
             read_over_now: 0,
@@ -237,6 +240,7 @@ impl Manager {
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
             }
+            Event::Abandoned { waiter } => self.abandoned(waiter),
             Event::ReadAhead { file, first, count } => self.own_readahead(Block { file, index: first }, count),
             Event::Named { reader, file } => self.named(reader, file),
             Event::FileKnown { file, device, blocks, place } => {

@@ -82,6 +82,7 @@ fn event() -> impl Strategy<Value = Event> {
         ),
         fetch().prop_map(|fetch| Event::FetchDone { fetch }),
         fetch().prop_map(|fetch| Event::FetchFailed { fetch }),
+        any::<u64>().prop_map(|waiter| Event::Abandoned { waiter: WaiterId(waiter) }),
         (view(), file(), any::<u64>()).prop_map(|(view, file, index)| Event::Pinned { view, file, index }),
         (view(), file(), any::<u64>()).prop_map(|(view, file, index)| Event::Released { view, file, index }),
         any::<u64>().prop_map(|pages| Event::Capacity { pages }),

@@ -172,6 +172,11 @@ impl Model {
                     self.dropped.retain(|block| !self.cells.contains_key(block));
                 }
             }
+            Event::Abandoned { waiter } => {
+                self.requests.remove(&waiter);
+                self.starved.retain(|it| it.1 != waiter);
+                self.cells.values_mut().for_each(|cell| cell.waiters.retain(|it| *it != waiter));
+            }
             Event::FetchDone { .. } => self.ended(flight, true),
             Event::FetchFailed { .. } => self.ended(flight, false),
             Event::Pinned { view, file, index } => {

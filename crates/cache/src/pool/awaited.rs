@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use foresee_manager::{Block, Class, FileId};
+use foresee_manager::{Block, Class, FileId, WaiterId};
 use foresee_store::Error;
 
 use super::fetch::Task;
@@ -74,6 +74,7 @@ struct Awaited<'p> {
     promised: Promised<Result<Came, Error>>,
     /// None once it is over.
     wait: Option<Arc<Wait>>,
+    waiter: WaiterId,
 }
 
 impl Future for Awaited<'_> {
@@ -98,7 +99,7 @@ impl Drop for Awaited<'_> {
         let Some(taker) = &wait.taker else { return };
         let taking = taker.lock().take();
         if taking.is_some() {
-            self.pool.session().host().forget(taker.first, taker.count, &wait);
+            self.pool.session().abandon(self.waiter, taker.first, taker.count, &wait);
             self.pool.take(&wait);
         }
     }
@@ -139,8 +140,8 @@ impl Pool {
         let taking = Taking { buffer, offset, left: count, promise };
         let taker = Taker { first, count, taking: Mutex::new(Some(taking)) };
         let wait = Arc::new(Wait::new(pin, Some(taker)));
-        drop(self.ask(who, first, count, &wait));
-        Awaited { pool: self, promised, wait: Some(wait) }
+        let (_, waiter) = self.ask(who, first, count, &wait);
+        Awaited { pool: self, promised, wait: Some(wait), waiter }
     }
 
     /// Takes what came for a future. To be called without any lock.

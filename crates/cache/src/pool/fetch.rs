@@ -71,11 +71,14 @@ pub enum Done {
 }
 
 impl Task {
-    /// Does it. A store that panics has failed.
+    /// Does it, unless nobody wants it any more. A store that panics has failed.
     pub fn run(self) -> Done {
         match self {
             Task::Open(file, store, name) => Done::Opened(file, Opened::open(&*store, &name)),
-            Task::Ask(store, name, promise) => Done::Asked(promise, Opened::open(&*store, &name)),
+            Task::Ask(store, name, promise) => {
+                let opened = if promise.is_wanted() { Opened::open(&*store, &name) } else { Err(Error::NotFound) };
+                Done::Asked(promise, opened)
+            }
             Task::Fetch(fetch) => {
                 let begun = Instant::now();
                 let result = caught(|| fetch.run());

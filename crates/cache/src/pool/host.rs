@@ -482,6 +482,11 @@ impl PoolHost {
         }
     }
 
+    /// Nobody waits with this any more.
+    pub fn abandoned(&mut self, waiter: WaiterId) {
+        self.waiters.remove(&waiter);
+    }
+
     /// A reply of the manager's.
     pub fn hear(&mut self, reply: Reply) {
         match reply {

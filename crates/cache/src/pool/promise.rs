@@ -32,6 +32,11 @@ fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, State<T>> {
 }
 
 impl<T> Promise<T> {
+    /// Whether somebody still waits for it.
+    pub fn is_wanted(&self) -> bool {
+        matches!(*lock(&self.0), State::Expected(_))
+    }
+
     /// The value is here. It is given back if nobody wants it any more. To wake is a program's
     /// code: not to be called with a lock held, and if it panics that is its own affair, for who
     /// calls this has more to tell.

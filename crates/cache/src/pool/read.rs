@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use foresee_manager::{Block, Class, Demand, Event, FileId, ReaderId, Site, Source};
+use foresee_manager::{Block, Class, Demand, Event, FileId, ReaderId, Site, Source, WaiterId};
 use foresee_store::Error;
 
 use super::Pool;
@@ -148,14 +148,15 @@ impl Pool {
     }
 
     /// Asks for blocks that are not here, or not all.
-    pub(super) fn ask(&self, who: Who, first: Block, count: u64, wait: &Arc<Wait>) -> Session<'_> {
+    pub(super) fn ask(&self, who: Who, first: Block, count: u64, wait: &Arc<Wait>) -> (Session<'_>, WaiterId) {
         let mut session = self.session();
-        let demand = Demand::Served(session.host().wait(first, count, wait));
+        let waiter = session.host().wait(first, count, wait);
+        let demand = Demand::Served(waiter);
         let Block { file, index } = first;
         let counted =
             session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
         self.served_hits.fetch_add(counted.hits, Relaxed);
-        session
+        (session, waiter)
     }
 
     /// Has blocks fetched that are not here, or not all; `came` is shown each as it comes.
@@ -168,7 +169,9 @@ impl Pool {
         mut came: impl FnMut(u64, Held<'p>),
     ) -> Result<(), Error> {
         let wait = Arc::new(Wait::new(pin, None));
-        let own = self.ask(who, first, count, &wait).host().take_demanded(first.file, first.index..first.index + count);
+        let (mut session, _) = self.ask(who, first, count, &wait);
+        let own = session.host().take_demanded(first.file, first.index..first.index + count);
+        drop(session);
         if let Some((workers, fetch)) = own {
             workers.run_here(Task::Fetch(fetch), Class::Demand);
         }

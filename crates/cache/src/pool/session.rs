@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, Withdrawn};
+use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, WaiterId, Withdrawn};
 
 use super::fetch::Done;
 use super::host::PoolHost;
@@ -74,6 +74,13 @@ impl<'p> Session<'p> {
     /// Tells the manager something.
     pub fn tell(&mut self, event: Event) -> Counted {
         self.state.driver.tell(event, PoolHost::hear)
+    }
+
+    /// Nobody waits for these blocks any more who did so with this.
+    pub fn abandon(&mut self, waiter: WaiterId, first: Block, count: u64, wait: &Arc<Wait>) {
+        self.host().forget(first, count, wait);
+        self.host().abandoned(waiter);
+        self.tell(Event::Abandoned { waiter });
     }
 
     /// Tells the manager that a reader withdraws what it disclosed.

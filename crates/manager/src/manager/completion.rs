@@ -70,8 +70,8 @@ impl Manager {
     /// A fetch brought nothing that may be kept: who waits for it gets a demand fetch of its own
     /// (I7), else it is forgotten.
     pub(super) fn refetch_or_forget(&mut self, page: Page, out: &mut Vec<Action>) {
-        let waits = |access: &Access| access.demand.is_served();
-        if self.waiting.get(&page).is_some_and(|readers| readers.iter().any(waits)) {
+        let is_waited_for = |readers: &Vec<Access>| readers.iter().any(|access| self.is_waited_for(access));
+        if self.waiting.get(&page).is_some_and(is_waited_for) {
             self.table.frame_mut(page).stale = false;
             self.send_demand(Some((self.table.block(page), 1)), out);
         } else {

@@ -289,6 +289,23 @@ impl Manager {
         }
     }
 
+    /// Nobody waits with this request any more. What is on its way for it comes all the same.
+    pub(super) fn abandoned(&mut self, waiter: WaiterId) {
+        let Some(Pending { remaining, .. }) = self.pending.remove(&waiter.0) else { return };
+        self.abandoned += remaining;
+        // Each is passed over in its turn; whatever holds that up, there are never more of them than others.
+        if self.abandoned > self.starved.len() as u64 / 2 {
+            self.abandoned = 0;
+            let pending = &self.pending;
+            self.starved.retain(|(_, access)| access.demand.waiter().is_some_and(|it| pending.contains_key(&it.0)));
+        }
+    }
+
+    /// Whether somebody waits for what this asks for.
+    pub(super) fn is_waited_for(&self, access: &Access) -> bool {
+        access.demand.waiter().is_some_and(|waiter| self.pending.contains_key(&waiter.0))
+    }
+
     /// What came free goes to those that found no frame, in their order, and neighbours in one
     /// request: of a read longer than memory, nearly all is fetched here.
     pub(super) fn feed_starved(&mut self, out: &mut Vec<Action>) {
@@ -296,6 +313,7 @@ impl Manager {
         let blocks_max = self.capacity.div_ceil(STARVED_PART);
         while let Some(&(block, access)) = self.starved.front() {
             match self.table.find(block) {
+                _ if !self.is_waited_for(&access) => {}
                 Some(page) if self.table.frame(page).phase == Phase::Present => {
                     self.deliver(&[access], Outcome::Ready, out);
                 }

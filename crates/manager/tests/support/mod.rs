@@ -25,6 +25,7 @@ pub enum Op {
     Resolve { pick: usize },
     Pin { file: FileId, index: u64 },
     Release { pick: usize },
+    Abandon { pick: usize },
 }
 
 impl std::fmt::Debug for Op {
@@ -38,6 +39,7 @@ impl std::fmt::Debug for Op {
             Op::Resolve { pick } => write!(f, "resolve {pick}"),
             Op::Pin { file, index } => write!(f, "pin {file}:{index}"),
             Op::Release { pick } => write!(f, "release {pick}"),
+            Op::Abandon { pick } => write!(f, "abandon {pick}"),
         }
     }
 }
@@ -85,6 +87,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         3 => (0..64usize).prop_map(|pick| Op::Resolve { pick }),
         1 => (file(), 0..BLOCKS).prop_map(|(file, index)| Op::Pin { file, index }),
         2 => (0..64usize).prop_map(|pick| Op::Release { pick }),
+        2 => (0..64usize).prop_map(|pick| Op::Abandon { pick }),
     ]
 }
 
@@ -341,6 +344,10 @@ impl Driver {
                     *self.views.get(pick.checked_rem(self.views.len())?)?;
                 Some(Event::Released { view, file, index })
             }
+            Op::Abandon { pick } => {
+                let waiter = *self.waiting.iter().nth(pick.checked_rem(self.waiting.len())?)?;
+                Some(Event::Abandoned { waiter })
+            }
         }
     }
 
@@ -416,6 +423,7 @@ impl Driver {
                 }
             }
             Event::FetchFailed { fetch } => drop(self.flights.remove(&fetch)),
+            Event::Abandoned { waiter } => _ = self.waiting.remove(&waiter),
             Event::FileKnown { file, .. } | Event::FileMissing { file } => drop(self.lookups.remove(&file)),
             Event::FileChanged { file, .. } => {
                 for flight in self.flights.values_mut().filter(|flight| flight.first.file == file) {
