@@ -10,15 +10,16 @@ use foresee_manager::*;
 use proptest::prelude::*;
 use support::{BLOCKS, Driver, Op, block, config, every_block, fetched, fetches, op};
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 enum Phase {
+    #[default]
     Queued,
     InFlight,
     Present,
 }
 
 /// A block that has a page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Cell {
     phase: Phase,
     /// Disclosed by this source and not read.
@@ -259,17 +260,7 @@ impl Model {
     }
 
     fn insert(&mut self, block: Block) {
-        let new = Cell {
-            phase: Phase::Queued,
-            unread: None,
-            class: None,
-            ahead: false,
-            passed: false,
-            stale: false,
-            views: BTreeSet::new(),
-            waiters: Vec::new(),
-        };
-        self.cells.insert(block, new);
+        self.cells.insert(block, Cell::default());
     }
 
     /// The read itself brings the block, or it is fetched for who waits.
