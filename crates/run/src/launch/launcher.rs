@@ -11,6 +11,10 @@ use crate::child::Signals;
 use crate::inherited;
 use crate::shared::SharedRegion;
 
+/// Who signals us and then the group, as `timeout` does, means one signal: the program, sent both
+/// at once, most often gets one, as signals of one kind do not queue. So long is waited for the
+/// second before the first is sent on, which nobody notices.
+const SOON: Duration = Duration::from_millis(10);
 /// A companion that does not answer for so long is stopped, and no witness.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -108,7 +112,7 @@ impl<'a> Launcher<'a> {
         // more.
         let receiver = match ended {
             true => self.companion,
-            false => (!self.has_reached_group(signal)).then_some(program),
+            false => (!self.has_reached_group(signal) && !self.reaches_group_soon(signal)).then_some(program),
         };
         if let Some(receiver) = receiver {
             // SAFETY: takes no pointers. It is our child, and not waited for yet.
@@ -138,6 +142,23 @@ impl<'a> Launcher<'a> {
                 Err(_) => return false,
             }
         }
+    }
+
+    /// Whether another one of these comes soon, and reaches the group: both are one then.
+    fn reaches_group_soon(&mut self, signal: i32) -> bool {
+        let begun = Instant::now();
+        while self.companion.is_some() && begun.elapsed() < SOON {
+            if let Some(at) = self.taken.iter().position(|info| info.ssi_signo as i32 == signal) {
+                let is_one = self.has_reached_group(signal);
+                if is_one {
+                    self.taken.remove(at);
+                }
+                return is_one;
+            }
+            wait_for([self.signals.fd()], Some(SOON.saturating_sub(begun.elapsed())));
+            self.take();
+        }
+        false
     }
 
     /// Stops as the program did: whoever waits for us is told the same signal.
