@@ -1,7 +1,7 @@
 //! Recording a run while it goes on.
 
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
+use std::mem;
 use std::path::PathBuf;
 
 use foresee_manager::{FileId, Want};
@@ -15,14 +15,22 @@ const MAPPED_RUNS_MAX: usize = 64;
 /// Gaps of so many pages inside a mapped file are read along: the kernel faults around in 64 KiB.
 const MAPPED_GAP_PAGES: u64 = 16;
 
+/// What is known of a file: of hundreds of thousands, where somebody walks a tree.
+#[derive(Clone, Copy, Default)]
+struct Noted {
+    /// Its number in the record, and one more; 0 before its first step.
+    numbered: u32,
+    was_named: bool,
+    was_mapped: bool,
+    was_touched: bool,
+}
+
 /// A run being recorded.
 pub struct Recorder {
     files: Vec<FileId>,
-    numbers: HashMap<FileId, u32>,
+    /// By the files' numbers, which are given one after the other.
+    noted: Vec<Noted>,
     steps: Vec<Step>,
-    named: HashSet<FileId>,
-    mapped: HashSet<FileId>,
-    touched: HashSet<FileId>,
     truncated: bool,
     /// Of what was read from outside a part was seen: no run is to go by that.
     pub(crate) is_sample: bool,
@@ -32,16 +40,20 @@ impl Recorder {
     /// Nothing recorded yet.
     #[allow(clippy::new_without_default, reason = "a recorder is begun, not defaulted")]
     pub fn new() -> Self {
-        Recorder {
-            files: Vec::new(),
-            numbers: HashMap::new(),
-            steps: Vec::new(),
-            named: HashSet::new(),
-            mapped: HashSet::new(),
-            touched: HashSet::new(),
-            truncated: false,
-            is_sample: false,
+        Recorder { files: Vec::new(), noted: Vec::new(), steps: Vec::new(), truncated: false, is_sample: false }
+    }
+
+    fn note(&mut self, file: FileId) -> &mut Noted {
+        let at = file.0 as usize;
+        if at >= self.noted.len() {
+            self.noted.resize(at + 1, Noted::default());
         }
+        &mut self.noted[at]
+    }
+
+    /// The number of a file that has one.
+    fn number(&self, file: FileId) -> Option<u32> {
+        self.noted.get(file.0 as usize)?.numbered.checked_sub(1)
     }
 
     /// Appends a step, as long as there is room. A file gets its number by its first step.
@@ -50,29 +62,31 @@ impl Recorder {
             self.truncated = true;
             return;
         }
-        let file = *self.numbers.entry(file).or_insert_with(|| {
+        let number = self.number(file).unwrap_or_else(|| {
             self.files.push(file);
-            (self.files.len() - 1) as u32
+            let count = self.files.len() as u32;
+            self.note(file).numbered = count;
+            count - 1
         });
-        self.steps.push(Step { file, process, want, mapped, runs: 1 });
+        self.steps.push(Step { file: number, process, want, mapped, runs: 1 });
     }
 
     /// The last step, if it is one of this file.
     fn last_of(&mut self, file: FileId) -> Option<&mut Step> {
-        let number = *self.numbers.get(&file)?;
+        let number = self.number(file)?;
         self.steps.last_mut().filter(|step| step.file == number && !step.mapped)
     }
 
     /// A name was looked up. Only the first time counts.
     pub fn named(&mut self, file: FileId, process: u32) {
-        if self.named.insert(file) {
+        if !mem::replace(&mut self.note(file).was_named, true) {
             self.push(file, process, Want::Name, false);
         }
     }
 
     /// A file was mapped. What of it was touched is asked at the end. Only the first time counts.
     pub fn mapped(&mut self, file: FileId, process: u32) {
-        if self.mapped.insert(file) {
+        if !mem::replace(&mut self.note(file).was_mapped, true) {
             self.push(file, process, Want::All, true);
         }
     }
@@ -80,8 +94,8 @@ impl Recorder {
     /// Blocks of a mapped file were touched that were not here by an earlier touch. Then no more is
     /// asked at the end.
     pub fn touched(&mut self, file: FileId, process: u32, first: u64, count: u64) {
-        self.touched.insert(file);
-        let number = self.numbers.get(&file).copied();
+        self.note(file).was_touched = true;
+        let number = self.number(file);
         match self.steps.last_mut().filter(|step| Some(step.file) == number && step.mapped).map(|step| &mut step.want) {
             Some(Want::Range { first: begun, count: so_far }) if *begun + *so_far == first => *so_far += count,
             _ => self.push(file, process, Want::Range { first, count }, true),
@@ -91,7 +105,7 @@ impl Recorder {
     /// The same of blocks that were seen from outside to be read. Of this file, too, no more is
     /// asked at the end. `is_sample`: there were others that were not seen.
     pub fn read_outside(&mut self, file: FileId, process: u32, (first, count): (u64, u64), is_sample: bool) {
-        self.touched.insert(file);
+        self.note(file).was_touched = true;
         self.is_sample |= is_sample;
         self.read(file, process, first, count);
     }
@@ -115,10 +129,11 @@ impl Recorder {
                 steps.push(step);
                 continue;
             }
-            if self.touched.contains(&self.files[step.file as usize]) {
+            let file = self.files[step.file as usize];
+            if self.noted[file.0 as usize].was_touched {
                 continue;
             }
-            let (path, identity) = (&files[step.file as usize], names.identity(self.files[step.file as usize]));
+            let (path, identity) = (&files[step.file as usize], names.identity(file));
             let touched = reopen(path, identity).and_then(|file| resident_runs(&file, 0, 0));
             let runs = touched.unwrap_or_default();
             steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {

@@ -1,8 +1,10 @@
 //! What several runs read: each block once, with the runs that read it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use foldhash::HashMap;
 use foresee_manager::Want;
@@ -22,8 +24,9 @@ struct File {
 /// Steps of several runs, in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Union {
-    files: Vec<PathBuf>,
-    numbers: HashMap<PathBuf, u32>,
+    files: Vec<Arc<OsStr>>,
+    /// By their bytes: all are tidied, and to take a path apart costs more than to compare it.
+    numbers: HashMap<Arc<OsStr>, u32>,
     known: Vec<File>,
     steps: Vec<Step>,
     /// Steps of the first run of which an earlier one held the first block: a run may read what it
@@ -35,7 +38,7 @@ impl Union {
     /// What one run read, as it is.
     pub fn of(run: &Profile) -> Self {
         let mut union = Union::default();
-        let numbers: Vec<u32> = run.files.iter().map(|path| union.number(path.clone())).collect();
+        let numbers: Vec<u32> = run.files.iter().map(|path| union.number(path)).collect();
         for step in &run.steps {
             let at = union.steps.len();
             union.steps.push(Step { file: numbers[step.file as usize], runs: 1, ..*step });
@@ -60,7 +63,7 @@ impl Union {
     /// run that read half of it.
     pub fn add(&mut self, profile: &Profile, runs: impl Fn(u8) -> u8, names: impl Fn(&Path) -> Vec<PathBuf>) {
         let numbers: Vec<Vec<u32>> =
-            profile.files.iter().map(|path| names(path).into_iter().map(|path| self.number(path)).collect()).collect();
+            profile.files.iter().map(|path| names(path).iter().map(|path| self.number(path)).collect()).collect();
         let mut shared: HashMap<usize, (u64, u8)> = HashMap::default();
         for step in &profile.steps {
             for &file in &numbers[step.file as usize] {
@@ -78,12 +81,15 @@ impl Union {
         }
     }
 
-    fn number(&mut self, path: PathBuf) -> u32 {
-        *self.numbers.entry(path).or_insert_with_key(|path| {
-            self.files.push(path.clone());
-            self.known.push(File::default());
-            (self.files.len() - 1) as u32
-        })
+    fn number(&mut self, path: &Path) -> u32 {
+        if let Some(&number) = self.numbers.get(path.as_os_str()) {
+            return number;
+        }
+        let (path, number): (Arc<OsStr>, _) = (path.as_os_str().into(), self.files.len() as u32);
+        self.files.push(Arc::clone(&path));
+        self.known.push(File::default());
+        self.numbers.insert(path, number);
+        number
     }
 
     fn add_step(&mut self, step: Step, shared: &mut HashMap<usize, (u64, u8)>) {
@@ -122,7 +128,8 @@ impl Union {
         for (at, before) in self.again {
             self.steps[at].runs |= self.steps[before].runs;
         }
-        (self.files, self.steps)
+        drop(self.numbers);
+        (self.files.iter().map(PathBuf::from).collect(), self.steps)
     }
 }
 
