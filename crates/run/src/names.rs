@@ -61,6 +61,20 @@ impl Names {
         self.identities.get(&file).copied()
     }
 
+    /// What a directory is called that was opened by this name. Who walks a tree opens `..` of each
+    /// directory that it is through with, and its names would grow without end: where the directory
+    /// above, as far as names say, proves to be the one, it is called so.
+    pub fn of_directory(&mut self, path: &Path, identity: Identity) -> Option<FileId> {
+        let above = path.ends_with("..").then(|| path.parent()?.parent()).flatten();
+        let above = above.and_then(|above| self.by_path.get(above.as_os_str()).copied());
+        let directory = match above.filter(|&above| self.identity(above) == Some(identity)) {
+            Some(above) => above,
+            None => self.of_path(path)?,
+        };
+        self.identify(directory, identity);
+        Some(directory)
+    }
+
     /// How many numbers were given.
     pub fn count(&self) -> usize {
         self.paths.len()
@@ -99,6 +113,22 @@ mod tests {
         assert!(!names.identify(file, (1, 7)));
         assert!(names.identify(file, (1, 8)));
         assert_eq!(names.path(file), Path::new("/a/b"));
+    }
+
+    #[test]
+    fn who_goes_up_again_is_where_it_was() {
+        let mut names = Names::default();
+        let above = names.of_directory(Path::new("/a"), (1, 7)).unwrap();
+        let below = names.of_directory(Path::new("/a/b"), (1, 8)).unwrap();
+        assert_eq!(names.of_directory(Path::new("/a/b/.."), (1, 7)), Some(above));
+        // A link led there: above it lies something else.
+        let other = names.of_directory(Path::new("/a/b/.."), (1, 9)).unwrap();
+        assert!(other != above && other != below);
+        assert_eq!(names.path(other), Path::new("/a/b/.."));
+        let unknown = names.of_directory(Path::new("/c/d/.."), (1, 7)).unwrap();
+        assert_eq!(names.path(unknown), Path::new("/c/d/.."));
+        let root = names.of_directory(Path::new("/.."), (1, 2)).unwrap();
+        assert_eq!(names.path(root), Path::new("/.."));
     }
 
     #[test]

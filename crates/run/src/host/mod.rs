@@ -15,6 +15,7 @@ mod stretches;
 mod unlooked;
 mod untouched;
 mod uring;
+mod warm;
 mod window;
 mod workers;
 

@@ -19,6 +19,7 @@ use super::place::place_of;
 use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
 use super::unlooked::Unlooked;
+use super::warm::Warm;
 use crate::names::Identity;
 use crate::pool::{Pool, lock};
 
@@ -128,8 +129,9 @@ impl Workers {
         let list = Arc::clone(&done);
         let unlooked = Arc::<Mutex<Unlooked>>::default();
         let names = Arc::clone(&unlooked);
+        let warm = Warm::default();
         let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
-            if let Some(done) = run(task, &names, &scratch, &mounts) {
+            if let Some(done) = run(task, &names, &scratch, &mounts, &warm) {
                 lock(&list).push(done);
                 doorbell.ring();
             }
@@ -213,7 +215,7 @@ impl Drop for Workers {
     }
 }
 
-fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mounts>) -> Option<Done> {
+fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mounts>, warm: &Warm) -> Option<Done> {
     let open = |path: &Path, expected| -> io::Result<(Arc<Opened>, fs::Metadata)> {
         let file = open_to_read(path, expected)?;
         let metadata = file.metadata()?;
@@ -227,7 +229,7 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
     match task {
         Task::Look => {
             let (file, path) = lock(names).next()?;
-            Some(Done::Looked(file, look(&path, mounts, open)))
+            Some(Done::Looked(file, look(&path, mounts, warm, open)))
         }
         Task::List(purpose, path) => {
             let listed = fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
@@ -265,13 +267,17 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
 fn look(
     path: &Path,
     mounts: &Mutex<Mounts>,
+    warm: &Warm,
     open: impl FnOnce(&Path, Option<Identity>) -> io::Result<(Arc<Opened>, fs::Metadata)>,
 ) -> io::Result<Found> {
     let metadata = fs::metadata(path)?;
     let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
-    if metadata.is_dir() {
+    if metadata.is_dir() && warm.is_worth_it() {
         // Its entries are what is looked up next; listing it brings them.
-        let _ = list_ahead(Purpose::Walk, path, identity.0, mounts);
+        let begun = Instant::now();
+        if let Ok(listed) = list_ahead(Purpose::Walk, path, identity.0, mounts) {
+            warm.took(listed.len(), begun.elapsed());
+        }
     }
     let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
     let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };

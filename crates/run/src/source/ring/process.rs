@@ -259,7 +259,10 @@ impl Process {
             return None;
         };
         let path = self.resolve(dirfd, entry.path, names)?;
-        let name = names.of_path(&path);
+        let name = match class {
+            Class::Directory => names.of_directory(&path, (dev, ino)),
+            _ => names.of_path(&path),
+        };
         let is_past_cache = class == Class::Regular && flags & libc::O_DIRECT != 0;
         let file = name.filter(|_| class == Class::Regular && !is_past_cache);
         let seen = match file {
