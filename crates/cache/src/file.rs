@@ -49,7 +49,7 @@ impl File {
     /// If it is a handle of another cache.
     #[must_use]
     pub fn read_by(&self, reader: &Cache) -> File {
-        assert!(Arc::ptr_eq(&self.opened.pool, reader.pool()), "a file is of one cache");
+        self.id_in(reader.pool());
         File { reader: Arc::clone(reader.own_reader()), opened: Arc::clone(&self.opened) }
     }
 
@@ -207,7 +207,9 @@ impl File {
         Ok(())
     }
 
-    pub(crate) fn id(&self) -> FileId {
+    /// Its number in this cache, which is to be its own.
+    pub(crate) fn id_in(&self, pool: &Arc<Pool>) -> FileId {
+        assert!(Arc::ptr_eq(&self.opened.pool, pool), "a file is of one cache");
         self.opened.id
     }
 

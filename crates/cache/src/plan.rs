@@ -1,8 +1,8 @@
 //! What will be read.
 
 use std::ops::Range;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
 use foresee_manager::{Event, FileId, Source, Want};
 
@@ -52,14 +52,20 @@ impl Plan {
     }
 
     /// The whole file, front to back.
+    ///
+    /// # Panics
+    /// If it is a file of another cache.
     pub fn file(&mut self, file: &File) -> &mut Self {
-        self.hint(file.id(), Want::All)
+        self.hint(file.id_in(self.cache.pool()), Want::All)
     }
 
     /// These bytes of it.
+    ///
+    /// # Panics
+    /// If it is a file of another cache.
     pub fn range(&mut self, file: &File, bytes: Range<u64>) -> &mut Self {
         match blocks(self.cache.pool().memory().frame_bytes() as u64, &bytes) {
-            Some(want) => self.hint(file.id(), want),
+            Some(want) => self.hint(file.id_in(self.cache.pool()), want),
             None => self,
         }
     }
@@ -82,14 +88,15 @@ impl Plan {
     }
 
     /// What this iterator gives comes after all that is in the plan, and is asked for as it is
-    /// needed, some hundred at a time, by a thread of the cache's. In place of the iterator
-    /// before, if there was one.
+    /// needed, some hundred at a time, by a thread of the cache's, which hears no more of it if it
+    /// panics or gives a file of another cache. In place of the iterator before, if there was one.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;
+        let pool = Arc::downgrade(self.cache.pool());
         let generator = move || {
             let (file, bytes) = ranges.next()?;
-            Some((file.id(), blocks(block_bytes, &bytes)))
+            Some((file.id_in(&pool.upgrade()?), blocks(block_bytes, &bytes)))
         };
         self.cache.pool().generate(reader, Box::new(generator));
         self.tell(Event::More { reader, source: Source::Library });

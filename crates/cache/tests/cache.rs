@@ -641,3 +641,10 @@ fn an_object_may_speak_with_the_cache_as_it_goes() {
     });
     receiver.recv_timeout(Duration::from_secs(60)).expect("it waits for itself");
 }
+
+#[test]
+#[should_panic(expected = "a file is of one cache")]
+fn a_plan_is_of_its_own_caches_files() {
+    let ((one, _), (other, _)) = (over(8, &[("a", BLOCK)]), over(8, &[("a", BLOCK)]));
+    one.plan().file(&other.open("test://a").unwrap());
+}

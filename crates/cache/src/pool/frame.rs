@@ -21,6 +21,10 @@ pub enum Pin {
     View,
 }
 
+/// Views that there may be at once: all of them may be of one frame, and as many threads as there
+/// are may be about to take one more.
+pub const VIEWS_MAX: usize = (1 << 24) - (1 << 16);
+
 const VIEW: u64 = 1 << 24;
 const VIEWS: u64 = ((1 << 24) - 1) * VIEW;
 const PINS: u64 = VIEWS | (VIEW - 1);

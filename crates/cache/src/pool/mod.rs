@@ -142,7 +142,7 @@ impl Pool {
             let driver = Driver::new(config, host, log.as_ref().map(Log::tap));
             let state = Mutex::new(State { driver, told: Told::default() });
             Pool {
-                posts: Posts::new(capacity / 2),
+                posts: Posts::new((capacity / 2).min(frame::VIEWS_MAX)),
                 memory,
                 state,
                 workers: all,

@@ -56,9 +56,8 @@ impl<'a> Launcher<'a> {
     }
 
     /// Stands for the program until it has ended, and then ends as it did.
-    pub(super) fn accompany(mut self, program: i32, begun: Instant) -> ! {
-        let started = Instant::now();
-        self.line.say(Message::Started { program, start_up: started - begun });
+    pub(super) fn accompany(mut self, program: i32, started: Instant, start_up: Duration) -> ! {
+        self.line.say(Message::Started { program, start_up });
         inherited::let_go([false; 3]);
         let mut ended = None;
         loop {

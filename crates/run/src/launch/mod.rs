@@ -105,8 +105,10 @@ impl Launch<'_> {
                 if self.command.first().and_then(|it| executed(it)?.why_unseen) != Some(Unseen::Foreign) {
                     variables.push((OsStr::new("LD_PRELOAD"), preload_value(&library)));
                 }
+                // Who returns from here may find a short program at its end.
+                let started = Instant::now();
                 match command(self.command, &variables, launcher.signals.meant()).spawn() {
-                    Ok(program) => launcher.accompany(program.id() as i32, begun),
+                    Ok(program) => launcher.accompany(program.id() as i32, started, started - begun),
                     Err(error) => {
                         launcher.give_up();
                         Err(failure(error, self.command))
