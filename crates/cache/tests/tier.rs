@@ -299,6 +299,48 @@ fn what_is_cut_off_is_a_miss() {
     assert!(statistics.disk.damaged > 0, "{statistics:?}");
 }
 
+/// Reads the second half of what is read once, after something happened to the disk's file.
+fn goes_on_after(disk: &Disk, happens: impl Fn(&fs::File)) -> Statistics {
+    let cache = over(&disk.0, 32, 300, 400);
+    let file = cache.open("test://a").unwrap();
+    let (first, second) = (0..200, 200..400);
+    let read = |blocks: std::ops::Range<u64>| {
+        let expected = bytes("a", 0, file.len());
+        for block in blocks {
+            let mut buffer = vec![0; BLOCK as usize];
+            file.read_at(&mut buffer, block * BLOCK).unwrap();
+            assert!(buffer == expected[(block * BLOCK) as usize..][..BLOCK as usize], "block {block} is wrong");
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    read(first);
+    happens(&OpenOptions::new().write(true).open(&disk.0).unwrap());
+    read(second);
+    read(0..400);
+    cache.statistics()
+}
+
+#[test]
+fn a_file_that_was_emptied_is_a_caches_again() {
+    let disk = Disk::new("emptied");
+    goes_on_after(&disk, |file| file.set_len(0).unwrap());
+    let cache = over(&disk.0, 32, 300, 400);
+    read_all(&cache.open("test://a").unwrap());
+    assert!(disk.is_as_long_as_it_may(300 * (BLOCK + 40) + 2 * BLOCK));
+}
+
+#[test]
+fn what_somebody_else_wrote_there_is_not_written_over() {
+    let disk = Disk::new("anothers");
+    let others = vec![b'x'; 100_000];
+    let statistics = goes_on_after(&disk, |file| {
+        file.set_len(0).unwrap();
+        file.write_all_at(&others, 0).unwrap();
+    });
+    assert!(fs::read(&disk.0).unwrap() == others);
+    assert!(statistics.disk.failed_writes > 0, "{statistics:?}");
+}
+
 #[test]
 fn a_file_that_was_removed_serves_on() {
     let disk = Disk::new("removed");

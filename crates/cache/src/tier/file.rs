@@ -118,10 +118,11 @@ impl SlotFile {
     /// slots after those.
     ///
     /// # Errors
-    /// If it took none, or not the entries.
+    /// If it took none, or not the entries; or if somebody has written something else to the file.
     pub fn write(&self, first: u32, blocks: &[(Key, &[u8])]) -> io::Result<Vec<Entry>> {
         #[cfg(test)]
         let blocks = self.staged.writes(blocks);
+        self.is_left_alone()?;
         let pieces: Vec<IoSlice<'_>> = blocks.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
         // SAFETY: an `IoSlice` is an `iovec`, whose memory is only read.
         let call = |file: &File, at| unsafe {
@@ -133,6 +134,22 @@ impl SlotFile {
         let encoded: Vec<u8> = entries.iter().flat_map(Entry::encoded).collect();
         self.file.write_all_at(&encoded, self.layout.entry_at(first))?;
         Ok(entries)
+    }
+
+    /// Whether the file is still what it was. One that was cut off has its header again, or nobody
+    /// would open it as a cache's any more; what somebody else wrote there is not written over.
+    fn is_left_alone(&self) -> io::Result<()> {
+        let (header, mut found) = (self.layout.header(), vec![0; PAGE as usize]);
+        let found_bytes = self.file.read_at(&mut found, 0)?;
+        found.truncate(found_bytes);
+        if found == header {
+            return Ok(());
+        }
+        if found.iter().any(|&byte| byte != 0) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is no longer a cache's file"));
+        }
+        self.file.write_all_at(&header, 0)?;
+        self.file.set_len(self.layout.bytes())
     }
 
     fn past_the_cache_or_through_it(
