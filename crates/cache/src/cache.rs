@@ -68,7 +68,7 @@ impl Cache {
             return Ok(file);
         }
         let mut opened = self.pool.open_async(place.0, place.1).await;
-        if self.may_try_again(&opened) {
+        if self.gave_descriptors_back(&opened) {
             opened = self.pool.open_async(place.0, place.1).await;
         }
         self.opened(address, place, opened)
@@ -88,19 +88,19 @@ impl Cache {
 
     fn opened_by(&self, open: impl Fn() -> Result<Arc<dyn Object>, StoreError>) -> Result<Opened, StoreError> {
         let opened = Opened::by(&open);
-        if self.may_try_again(&opened) { Opened::by(open) } else { opened }
+        if self.gave_descriptors_back(&opened) { Opened::by(open) } else { opened }
     }
 
-    /// Whether an object could not be opened for want of descriptors. Then what is kept open without
-    /// a reader gives its own back.
-    fn may_try_again(&self, opened: &Result<Opened, StoreError>) -> bool {
+    /// If an object could not be opened for want of descriptors, what is kept open without a reader
+    /// gives its own back. Returns whether that was so.
+    fn gave_descriptors_back(&self, opened: &Result<Opened, StoreError>) -> bool {
         let is_want_of_descriptors =
             |error: &std::io::Error| matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
-        let may = matches!(opened, Err(StoreError::Io(error)) if is_want_of_descriptors(error));
-        if may {
+        let there_are_none = matches!(opened, Err(StoreError::Io(error)) if is_want_of_descriptors(error));
+        if there_are_none {
             self.pool.close_kept();
         }
-        may
+        there_are_none
     }
 
     /// What was opened no longer ago than what a store said is taken for what it would say.

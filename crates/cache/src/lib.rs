@@ -59,7 +59,9 @@
 //! read, up to one for each request that it serves side by side, and up to 16 for generators,
 //! started as they are needed. A miss is read by the thread that misses, where one more request may
 //! be out. Up to 512 objects stay open that nobody has open any more, so that what is left of them
-//! can be read again; of local files each is a descriptor, given back when the system has no more.
+//! can be read again, and with them what they hold (one that holds a [`File`] of the same cache keeps
+//! the cache). Of local files each is a descriptor, given back when an object cannot be opened as the
+//! system has no more.
 //!
 //! # Without a thread for each wait
 //! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no

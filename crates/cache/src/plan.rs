@@ -64,8 +64,9 @@ impl Plan {
     /// # Panics
     /// If it is a file of another cache.
     pub fn range(&mut self, file: &File, bytes: Range<u64>) -> &mut Self {
+        let id = file.id_in(self.cache.pool());
         match blocks(self.cache.pool().memory().frame_bytes() as u64, &bytes) {
-            Some(want) => self.hint(file.id_in(self.cache.pool()), want),
+            Some(want) => self.hint(id, want),
             None => self,
         }
     }

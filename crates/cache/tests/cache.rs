@@ -593,7 +593,7 @@ fn a_store_that_panics_has_failed() {
     }
 }
 
-/// Objects that are read through a file of the same cache, as the members of an archive.
+/// Objects each of which is read through a file of the same cache, as what is unpacked would be.
 #[derive(Clone, Default)]
 struct Members(Arc<OnceLock<Cache>>);
 
@@ -601,8 +601,8 @@ struct Member(File, Version);
 
 impl Store for Members {
     fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
-        let archive = self.0.get().unwrap().open("test://a").unwrap();
-        Ok(Arc::new(Member(archive, Version::Tag(name.into()))))
+        let packed = self.0.get().unwrap().open(&format!("test://{name}")).unwrap();
+        Ok(Arc::new(Member(packed, Version::Tag(name.into()))))
     }
 
     fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
@@ -626,19 +626,22 @@ impl Object for Member {
 
 #[test]
 fn an_object_may_speak_with_the_cache_as_it_goes() {
+    // More than are kept open: each that goes closes one of those.
+    const MANY: usize = 1200;
     let (members, objects) = (Members::default(), Memory::default());
-    objects.put("a", bytes("a", 0, BLOCK));
+    (0..MANY).for_each(|name| objects.put(&name.to_string(), bytes("a", 0, BLOCK)));
     let cache = builder(16).store("test", Arc::new(objects)).store("member", Arc::new(members.clone()));
     let cache = members.0.get_or_init(|| cache.open().unwrap()).clone();
     let (sender, receiver) = channel();
-    thread::spawn(move || {
-        // More than are kept open.
-        for name in 0..600 {
+    let read_all = move || {
+        for name in 0..MANY {
             let file = cache.open(&format!("member://{name}")).unwrap();
             assert_eq!(read(&file, 0, 100).unwrap(), bytes("a", 0, 100));
         }
         sender.send(()).unwrap();
-    });
+    };
+    // A store's thread has no more.
+    thread::Builder::new().stack_size(512 << 10).spawn(read_all).unwrap();
     receiver.recv_timeout(Duration::from_secs(60)).expect("it waits for itself");
 }
 

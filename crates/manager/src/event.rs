@@ -122,7 +122,8 @@ messages! {
         /// The reader reads `count` blocks from `first` on. A host that serves it hands it what is here before it
         /// carries out the actions, which may give those very blocks up.
         Reference = "reference" { reader: ReaderId, site: Site, file: FileId, first: u64, count: u64, demand: Demand }
-        /// Who waited with this request waits no more: what found no page yet is not fetched for it.
+        /// Who waited with this request waits no more: what found no page yet is not fetched for it. Its number is nobody else's
+        /// ever after.
         Abandoned = "abandoned" { waiter: WaiterId }
         /// The file system's own readahead wants these blocks, whatever is disclosed. What finds no page and no place in the queue
         /// is forgotten.

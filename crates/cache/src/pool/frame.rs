@@ -21,8 +21,8 @@ pub enum Pin {
     View,
 }
 
-/// Views that there may be at once: all of them may be of one frame, and as many threads as there
-/// are may be about to take one more.
+/// Views that there may be at once: all of them may be of one frame, and what is handed over pinned
+/// and is not taken yet comes on top.
 pub const VIEWS_MAX: usize = (1 << 24) - (1 << 16);
 
 const VIEW: u64 = 1 << 24;
@@ -131,6 +131,11 @@ impl Frame {
     pub fn fill(&self, key: u64, unread: bool, epoch: u64) {
         self.key.store(key, Relaxed);
         self.state.fetch_or(in_state(epoch) | if unread { PRESENT | UNREAD } else { PRESENT }, Release);
+    }
+
+    /// Whether there are views of it.
+    pub fn is_viewed(&self) -> bool {
+        self.state.load(Relaxed) & VIEWS != 0
     }
 
     /// What was read of it.

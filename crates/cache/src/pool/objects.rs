@@ -5,6 +5,7 @@
 //! name leads to the file of the version that was seen last; the one before stays for as long as
 //! somebody has it open, and is then forgotten with all its pages.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,14 +88,33 @@ pub struct Objects {
 #[derive(Default)]
 pub struct Gone(Vec<Arc<dyn Object>>);
 
+thread_local! {
+    /// What goes in this thread just now: an object that goes may have others go, and so on, which is
+    /// not to take a stack for each.
+    static GOING: RefCell<Option<Vec<Arc<dyn Object>>>> = const { RefCell::new(None) };
+}
+
 impl Drop for Gone {
     fn drop(&mut self) {
-        for object in self.0.drain(..) {
+        let others = std::mem::take(&mut self.0);
+        if others.is_empty() {
+            return;
+        }
+        let is_within = GOING.with_borrow_mut(|going| {
+            let is_within = going.is_some();
+            going.get_or_insert_default().extend(others);
+            is_within
+        });
+        if is_within {
+            return;
+        }
+        while let Some(object) = GOING.with_borrow_mut(|going| going.as_mut()?.pop()) {
             let _ = caught(|| {
                 drop(object);
                 Ok(())
             });
         }
+        GOING.set(None);
     }
 }
 

@@ -220,9 +220,9 @@ impl Posts {
     }
 
     /// A view of a frame was given back: the frame's last one, perhaps, of which the manager was
-    /// told or not.
+    /// told or not; and whether there is another one by now.
     #[inline]
-    pub fn unview(&self, frame: u32, last: bool, told: bool) -> Posted {
+    pub fn unview(&self, frame: u32, last: bool, told: bool, is_viewed: impl FnOnce() -> bool) -> Posted {
         self.own(|batch| {
             batch.allowance += 1;
             if batch.allowance > 2 * self.portion() {
@@ -231,8 +231,9 @@ impl Posts {
             }
             match (last, told) {
                 (true, true) => batch.posts.views.push(frame),
-                // Nobody was told that it came: nobody need be told that it went.
-                (true, false) => _ = batch.posts.views.pop_if(|it| *it == frame),
+                // Nobody was told that it came: nobody need be told that it went. But where threads share a
+                // batch, the post may be of another view.
+                (true, false) => _ = batch.posts.views.pop_if(|it| *it == frame && !is_viewed()),
                 (false, _) => {}
             }
             batch.posted(self.given_up.load(Relaxed))
@@ -323,11 +324,11 @@ mod tests {
     fn a_view_that_was_given_back_in_time_is_not_told() {
         let posts = Posts::new(8);
         posts.view(7, true, None).unwrap();
-        posts.unview(7, true, false);
+        posts.unview(7, true, false, || false);
         assert_eq!(collected(&posts), (0, vec![]));
         posts.view(7, true, None).unwrap();
         assert_eq!(collected(&posts), (0, vec![7]));
-        posts.unview(7, true, true);
+        posts.unview(7, true, true, || false);
         posts.view(8, true, None).unwrap();
         assert_eq!(collected(&posts), (0, vec![7, 8]));
     }
@@ -339,7 +340,7 @@ mod tests {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     assert!((0..2).all(|frame| posts.view(frame, true, None).is_some()));
-                    (0..2).for_each(|frame| _ = posts.unview(frame, true, false));
+                    (0..2).for_each(|frame| _ = posts.unview(frame, true, false, || false));
                 });
             });
         }
@@ -351,7 +352,7 @@ mod tests {
         let posts = Posts::new(3);
         assert!((0..3).all(|frame| posts.view(frame, true, None).is_some()));
         assert_eq!((posts.view(3, true, None), posts.views()), (None, 3));
-        posts.unview(0, true, false);
+        posts.unview(0, true, false, || false);
         assert_eq!(posts.views(), 2);
         assert!(posts.view(3, true, None).is_some() && posts.view(0, true, None).is_none());
     }

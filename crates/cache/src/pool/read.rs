@@ -237,8 +237,9 @@ impl Pool {
     /// Gives a view back.
     #[inline]
     pub fn unview(&self, frame: u32) {
-        let LetGo { reclaim, unviewed, told } = self.memory.frame(frame).unpin(Pin::View);
-        self.posted(self.posts.unview(frame, unviewed, told));
+        let of = self.memory.frame(frame);
+        let LetGo { reclaim, unviewed, told } = of.unpin(Pin::View);
+        self.posted(self.posts.unview(frame, unviewed, told, || of.is_viewed()));
         if reclaim {
             self.session().host().reclaim(frame);
         }

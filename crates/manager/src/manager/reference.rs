@@ -221,13 +221,13 @@ impl Manager {
                 self.table.frame_mut(page).phase = Phase::InFlight;
                 self.table.set_state(page, State::Demand);
                 self.awaited(page, access);
-                self.waiting.entry(page).or_default().push(*access);
+                self.wait_for(page, *access);
                 true
             }
             Phase::InFlight => {
                 self.late_hit(page);
                 self.awaited(page, access);
-                self.waiting.entry(page).or_default().push(*access);
+                self.wait_for(page, *access);
                 false
             }
         }
@@ -238,7 +238,7 @@ impl Manager {
         self.last_read = page;
         self.table.frame_mut(page).read = true;
         self.taken(page, Some(access));
-        self.waiting.entry(page).or_default().push(*access);
+        self.wait_for(page, *access);
     }
 
     /// The run with one more block to be fetched; if that is no neighbour, or the run is as long as
@@ -301,6 +301,18 @@ impl Manager {
         }
     }
 
+    /// One more waits for a page that is on its way. Who gave up may have asked for it again and
+    /// again, and is forgotten when there are twice as many.
+    fn wait_for(&mut self, page: Page, access: Access) {
+        let readers = self.waiting.entry(page).or_default();
+        if readers.len() == readers.capacity() {
+            let pending = &self.pending;
+            readers.retain(|it| it.demand.waiter().is_none_or(|waiter| pending.contains_key(&waiter.0)));
+            readers.reserve(readers.len() + 1);
+        }
+        readers.push(access);
+    }
+
     /// Whether somebody waits for what this asks for.
     pub(super) fn is_waited_for(&self, access: &Access) -> bool {
         access.demand.waiter().is_some_and(|waiter| self.pending.contains_key(&waiter.0))
@@ -320,7 +332,7 @@ impl Manager {
                 Some(page) => {
                     debug_assert!(self.table.state(page) == State::Demand, "I4: fetched ahead while demand starves");
                     self.awaited(page, &access);
-                    self.waiting.entry(page).or_default().push(access);
+                    self.wait_for(page, access);
                 }
                 None if self.take_frame(true, Need::by(block, &access)) => {
                     self.await_demand(block, &access);

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// To list a directory that is in memory takes no longer than this, and this for each entry.
-const CACHED: Duration = Duration::from_micros(50);
-const CACHED_EACH: Duration = Duration::from_micros(1);
+const CACHED: Duration = Duration::from_micros(30);
+const CACHED_EACH: Duration = Duration::from_nanos(500);
 /// After so many in a row that were in memory, one in so many is listed.
 const IN_A_ROW: u32 = 64;
 const ONE_IN: u32 = 16;
@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn what_is_in_memory_is_soon_listed_now_and_then_only() {
-        let (warm, quick) = (Warm::default(), Duration::from_micros(59));
+        let (warm, quick) = (Warm::default(), Duration::from_micros(35));
         assert_eq!(listed(&warm, 64, quick), 64);
         assert_eq!(listed(&warm, 1600, quick), 100);
     }
 
     #[test]
     fn one_that_is_not_has_all_listed() {
-        let (warm, quick, slow) = (Warm::default(), Duration::from_micros(10), Duration::from_micros(61));
+        let (warm, quick, slow) = (Warm::default(), Duration::from_micros(10), Duration::from_micros(36));
         listed(&warm, 1000, quick);
         assert!(listed(&warm, 1016, slow) >= 1000);
         assert_eq!(listed(&warm, 64, quick), 64, "it is to be proven again");

@@ -11,10 +11,14 @@ use crate::child::Signals;
 use crate::inherited;
 use crate::shared::SharedRegion;
 
-/// Who signals us and then the group, as `timeout` does, means one signal: the program, sent both
-/// at once, most often gets one, as signals of one kind do not queue. So long is waited for the
-/// second before the first is sent on, which nobody notices.
+/// Who signals us and the group, as `timeout` does, means one signal: the program, sent both at
+/// once, most often gets one, as signals of one kind do not queue. So long what was sent to us alone
+/// is held back before it is sent on, which nobody notices.
 const SOON: Duration = Duration::from_millis(10);
+/// Signals from here on queue (signal(7)).
+const QUEUED: i32 = 32;
+/// What stops the program, and has it go on: they are sent on in their order.
+const IN_ORDER: [i32; 4] = [libc::SIGCONT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 /// A companion that does not answer for so long is stopped, and no witness.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,8 @@ pub(super) struct Launcher<'a> {
     /// queue, so that one that is not taken yet and the next one are one, even if the program,
     /// which is faster, got both.
     taken: VecDeque<libc::signalfd_siginfo>,
+    /// Sent to us alone, and held back until then: one of each kind.
+    held: Vec<(i32, Instant)>,
     region: Option<&'a SharedRegion>,
     /// What the companion ended with: 0 if all went well.
     companion_status: i32,
@@ -41,8 +47,8 @@ enum Change {
 
 impl<'a> Launcher<'a> {
     pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a SharedRegion>) -> Self {
-        let taken = VecDeque::new();
-        Launcher { companion: Some(companion), line, signals, taken, region, companion_status: 0 }
+        let (taken, held) = (VecDeque::new(), Vec::new());
+        Launcher { companion: Some(companion), line, signals, taken, held, region, companion_status: 0 }
     }
 
     /// There is no program: nor shall there be a companion.
@@ -61,7 +67,8 @@ impl<'a> Launcher<'a> {
         inherited::let_go([false; 3]);
         let mut ended = None;
         loop {
-            wait_for([self.signals.fd(), self.region.map_or(-1, SharedRegion::fd)], None);
+            let due = self.held.iter().map(|(_, due)| due.saturating_duration_since(Instant::now())).min();
+            wait_for([self.signals.fd(), self.region.map_or(-1, SharedRegion::fd)], due);
             // Here, as the companion may be busy for longer than a program may wait that asks.
             if let Some(shared) = self.region {
                 shared.answer();
@@ -71,6 +78,7 @@ impl<'a> Launcher<'a> {
                 self.pass_on(&info, program, ended.is_some());
                 self.take();
             }
+            self.send_what_is_due(program);
             while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
                 match change {
                     Change::Stopped(signal) => self.stop_by(signal),
@@ -78,6 +86,7 @@ impl<'a> Launcher<'a> {
                     Change::Ended(status) => {
                         self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: own_cpu() });
                         ended = Some(status);
+                        self.held.clear();
                     }
                 }
             }
@@ -109,13 +118,39 @@ impl<'a> Launcher<'a> {
         }
         // What comes after the program's end is for whoever we still wait for, who attends to nobody any
         // more.
-        let receiver = match ended {
-            true => self.companion,
-            false => (!self.has_reached_group(signal) && !self.reaches_group_soon(signal)).then_some(program),
-        };
-        if let Some(receiver) = receiver {
-            // SAFETY: takes no pointers. It is our child, and not waited for yet.
-            unsafe { libc::kill(receiver, signal) };
+        if ended {
+            self.companion.into_iter().for_each(|companion| send(companion, signal));
+            return;
+        }
+        let has_reached_group = self.has_reached_group(signal);
+        if signal >= QUEUED || IN_ORDER.contains(&signal) || self.companion.is_none() {
+            if !has_reached_group {
+                send(program, signal);
+            }
+            return;
+        }
+        let before = self.held.extract_if(.., |(held, _)| *held == signal).next();
+        if has_reached_group {
+            self.take();
+            // The group's may have been this one, and the other one ours.
+            if let Some(at) = self.taken.iter().position(|info| info.ssi_signo as i32 == signal) {
+                self.taken.remove(at);
+                self.has_reached_group(signal);
+            }
+            return;
+        }
+        // Two for us alone are two.
+        if before.is_some() {
+            send(program, signal);
+        }
+        self.held.push((signal, Instant::now() + SOON));
+    }
+
+    /// What was held back and proved to be for us alone is sent on.
+    fn send_what_is_due(&mut self, program: i32) {
+        let now = Instant::now();
+        for (signal, _) in self.held.extract_if(.., |(_, due)| *due <= now) {
+            send(program, signal);
         }
     }
 
@@ -143,23 +178,6 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Whether another one of these comes soon, and reaches the group: both are one then.
-    fn reaches_group_soon(&mut self, signal: i32) -> bool {
-        let begun = Instant::now();
-        while self.companion.is_some() && begun.elapsed() < SOON {
-            if let Some(at) = self.taken.iter().position(|info| info.ssi_signo as i32 == signal) {
-                let is_one = self.has_reached_group(signal);
-                if is_one {
-                    self.taken.remove(at);
-                }
-                return is_one;
-            }
-            wait_for([self.signals.fd()], Some(SOON.saturating_sub(begun.elapsed())));
-            self.take();
-        }
-        false
-    }
-
     /// Stops as the program did: whoever waits for us is told the same signal.
     fn stop_by(&self, signal: i32) {
         self.line.say(Message::Stopping);
@@ -177,6 +195,12 @@ impl<'a> Launcher<'a> {
         }
         self.line.say(Message::GoingOn);
     }
+}
+
+/// Sends a signal to a child of ours that was not waited for yet.
+fn send(child: i32, signal: i32) {
+    // SAFETY: takes no pointers.
+    unsafe { libc::kill(child, signal) };
 }
 
 /// Waits until there is something to read, but no longer than this.

@@ -12,8 +12,9 @@
 //! program's, and are sent on. What was sent to the whole group, by a terminal or by `kill`, the
 //! program has by itself: sent on, it would come twice. The sender says nothing of it, but the
 //! companion does: it is in the group as well, and nobody else has a reason to signal it. Signals
-//! of one kind do not queue: two that come faster than the launcher is woken, one to the group and
-//! one to the launcher, are one.
+//! of one kind do not queue: one to the group and one to the launcher, a hundredth of a second apart
+//! or less, are one, as they most often are where both are sent to the program. So what was sent to
+//! the launcher alone is held back for so long.
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
 //! the program and its status are as they would be. It tells the account, and the launcher ends
@@ -105,7 +106,7 @@ impl Launch<'_> {
                 if self.command.first().and_then(|it| executed(it)?.why_unseen) != Some(Unseen::Foreign) {
                     variables.push((OsStr::new("LD_PRELOAD"), preload_value(&library)));
                 }
-                // Who returns from here may find a short program at its end.
+                // To be told that it has begun takes as long as some programs do.
                 let started = Instant::now();
                 match command(self.command, &variables, launcher.signals.meant()).spawn() {
                     Ok(program) => launcher.accompany(program.id() as i32, started, started - begun),
