@@ -30,10 +30,10 @@
 //! # What holds, whatever is read by how many threads
 //! - **Memory**: the cache takes no more than [`Builder::memory`] says, what is on its way and what
 //!   is known of it included. On top come what plans have unread, some 240 bytes a range, a million
-//!   at most; the names of what was opened, some 300 bytes for each version of each object, kept
-//!   until the cache goes, 2^24 at most; the stacks of its threads and what their allocator keeps, 1
-//!   to 2 MB; and with object stores, their connections and 8 MiB at most, all together, for the
-//!   first bytes of small objects.
+//!   at most; the names of what was opened, some 300 bytes for each version of each object that is
+//!   open, planned or here, and for 16,384 others (with a log, for all); the stacks of its threads
+//!   and what their allocator keeps, 1 to 2 MB; and with object stores, their connections and 8 MiB
+//!   at most, all together, for the first bytes of small objects.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its
 //!   store has another by now, what is in memory can still be read, and the rest is an error; to
 //!   open it again is to have the new one. A version is looked at after each request.

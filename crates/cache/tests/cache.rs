@@ -5,6 +5,7 @@ mod bytes;
 #[path = "common/gate.rs"]
 mod gate;
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::IoSliceMut;
 use std::path::PathBuf;
@@ -650,4 +651,23 @@ fn an_object_may_speak_with_the_cache_as_it_goes() {
 fn a_plan_is_of_its_own_caches_files() {
     let ((one, _), (other, _)) = (over(8, &[("a", BLOCK)]), over(8, &[("a", BLOCK)]));
     one.plan().file(&other.open("test://a").unwrap());
+}
+
+#[test]
+fn a_thread_may_end_with_a_cache_of_its_own() {
+    thread_local! {
+        static OWN: RefCell<Vec<Cache>> = const { RefCell::new(Vec::new()) };
+    }
+    let end = || {
+        // This first: then it goes last of what the thread has.
+        OWN.with_borrow_mut(Vec::clear);
+        for _ in 0..2 {
+            let (cache, _) = over(8, &[("a", BLOCK)]);
+            read(&cache.open("test://a").unwrap(), 0, 1).unwrap();
+            OWN.with_borrow_mut(|own| own.push(cache));
+        }
+        // One goes before.
+        OWN.with_borrow_mut(Vec::pop);
+    };
+    thread::spawn(end).join().unwrap();
 }

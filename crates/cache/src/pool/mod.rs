@@ -23,6 +23,7 @@ mod devices;
 mod fetch;
 mod flights;
 mod frame;
+mod gone;
 mod holding;
 mod host;
 mod memory;

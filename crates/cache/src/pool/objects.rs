@@ -5,7 +5,6 @@
 //! name leads to the file of the version that was seen last; the one before stays for as long as
 //! somebody has it open, and is then forgotten with all its pages.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +13,8 @@ use foresee_manager::{Block, DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
 
 use super::devices::{Devices, Served, StoreId};
-use super::opened::{Opened, caught};
+use super::gone::Gone;
+use super::opened::Opened;
 use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
@@ -79,43 +79,8 @@ pub struct Objects {
     kept_open: VecDeque<FileId>,
     /// Whose turn it is to be looked at, whether it can be forgotten.
     hand: usize,
-    /// Those that nothing holds any more. How they go is a program's code, and may speak with the
-    /// pool: not for who has its lock.
+    /// What nothing holds any more, for who has given the pool's lock back.
     gone: Gone,
-}
-
-/// Objects that go when this does.
-#[derive(Default)]
-pub struct Gone(Vec<Arc<dyn Object>>);
-
-thread_local! {
-    /// What goes in this thread just now: an object that goes may have others go, and so on, which is
-    /// not to take a stack for each.
-    static GOING: RefCell<Option<Vec<Arc<dyn Object>>>> = const { RefCell::new(None) };
-}
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        let others = std::mem::take(&mut self.0);
-        if others.is_empty() {
-            return;
-        }
-        let is_within = GOING.with_borrow_mut(|going| {
-            let is_within = going.is_some();
-            going.get_or_insert_default().extend(others);
-            is_within
-        });
-        if is_within {
-            return;
-        }
-        while let Some(object) = GOING.with_borrow_mut(|going| going.as_mut()?.pop()) {
-            let _ = caught(|| {
-                drop(object);
-                Ok(())
-            });
-        }
-        GOING.set(None);
-    }
 }
 
 impl Objects {
@@ -169,7 +134,7 @@ impl Objects {
     /// The manager knows nothing of this file any more: its number is free.
     pub fn forgotten(&mut self, file: FileId) {
         if let Some(Entry { store, name, object, .. }) = self.entries.get_mut(file.0 as usize).and_then(Option::take) {
-            self.gone.0.extend(object);
+            self.gone.add(object);
             self.free.push(file);
             if self.by_name.get(&(store, Arc::clone(&name))) == Some(&file) {
                 self.by_name.remove(&(store, name));
@@ -297,7 +262,7 @@ impl Objects {
         // What is on its way is nobody's: the manager keeps nothing of it.
         entry.changed = true;
         let object = entry.object.take();
-        self.gone.0.extend(object);
+        self.gone.add(object);
         Some(Event::FileChanged { file, blocks: 0 })
     }
 
@@ -316,7 +281,7 @@ impl Objects {
         let Some(entry) = self.entry(file) else { return };
         entry.is_kept = false;
         let object = if entry.handles == 0 { entry.object.take() } else { None };
-        self.gone.0.extend(object);
+        self.gone.add(object);
     }
 
     /// What is open without a reader is so no more: the system gives no more descriptors.
@@ -334,7 +299,7 @@ impl Objects {
     /// All objects, as the pool goes.
     pub fn close_all(&mut self) -> Gone {
         let all = self.entries.iter_mut().flatten().filter_map(|entry| entry.object.take());
-        self.gone.0.extend(all);
+        self.gone.add(all);
         self.take_gone()
     }
 
@@ -342,7 +307,7 @@ impl Objects {
     /// has opened it meanwhile.
     pub fn looked_up(&mut self, file: FileId, opened: Result<Opened, StoreError>) -> Option<Event> {
         let block_bytes = self.block_bytes;
-        self.gone.0.extend(opened.iter().map(|opened| Arc::clone(&opened.object)));
+        self.gone.add(opened.iter().map(|opened| Arc::clone(&opened.object)));
         let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;
         let fits = |opened: &Opened| opened.size.div_ceil(block_bytes) <= Block::INDEX_LIMIT;
         let Some(opened) = opened.ok().filter(fits) else {

@@ -5,8 +5,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, WaiterId, Withdrawn};
 
 use super::fetch::Done;
+use super::gone::Gone;
 use super::host::PoolHost;
-use super::objects::Gone;
 use super::posts::Hit;
 use super::second::Offered;
 use super::wait::Wait;

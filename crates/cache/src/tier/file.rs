@@ -46,9 +46,7 @@ impl SlotFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         let is_ours = lock(&file)?;
-        let (header, mut found) = (layout.header(), vec![0; PAGE as usize]);
-        let found_bytes = file.read_at(&mut found, 0)?;
-        found.truncate(found_bytes);
+        let (header, found) = (layout.header(), first_page(&file)?);
         if !found.is_empty() && !found.starts_with(MAGIC) {
             let why = "it is no file of a cache's: give the path of another file, or remove this one";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
@@ -90,9 +88,7 @@ impl SlotFile {
     pub fn look(&self, first: u32, count: u32) -> io::Result<(Vec<Option<Entry>>, bool)> {
         let count = count.min(self.layout.slots - first);
         let is_ours = first == 0 && try_lock(&self.file)?;
-        let (header, mut found) = (self.layout.header(), vec![0; PAGE as usize]);
-        self.file.read_exact_at(&mut found, 0)?;
-        if found == header {
+        if first_page(&self.file)? == self.layout.header() {
             return Ok((entries(&self.file, self.layout, first, count)?, is_ours));
         }
         // It has been another one's since, who made it for other sizes.
@@ -122,7 +118,7 @@ impl SlotFile {
     pub fn write(&self, first: u32, blocks: &[(Key, &[u8])]) -> io::Result<Vec<Entry>> {
         #[cfg(test)]
         let blocks = self.staged.writes(blocks);
-        self.is_left_alone()?;
+        self.look_after_header()?;
         let pieces: Vec<IoSlice<'_>> = blocks.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
         // SAFETY: an `IoSlice` is an `iovec`, whose memory is only read.
         let call = |file: &File, at| unsafe {
@@ -136,12 +132,10 @@ impl SlotFile {
         Ok(entries)
     }
 
-    /// Whether the file is still what it was. One that was cut off has its header again, or nobody
-    /// would open it as a cache's any more; what somebody else wrote there is not written over.
-    fn is_left_alone(&self) -> io::Result<()> {
-        let (header, mut found) = (self.layout.header(), vec![0; PAGE as usize]);
-        let found_bytes = self.file.read_at(&mut found, 0)?;
-        found.truncate(found_bytes);
+    /// A file that was cut off has its header again, or nobody would open it as a cache's any more;
+    /// what somebody else wrote there is not written over: that is an error.
+    fn look_after_header(&self) -> io::Result<()> {
+        let (header, found) = (self.layout.header(), first_page(&self.file)?);
         if found == header {
             return Ok(());
         }
@@ -165,6 +159,14 @@ impl SlotFile {
             result => result,
         }
     }
+}
+
+/// The page of the header, as far as the file has it.
+fn first_page(file: &File) -> io::Result<Vec<u8>> {
+    let mut page = vec![0; PAGE as usize];
+    let bytes = file.read_at(&mut page, 0)?;
+    page.truncate(bytes);
+    Ok(page)
 }
 
 /// Locks it, if nobody else has it.
