@@ -15,6 +15,8 @@ use crate::reader::Reader;
 /// are one, in the order in which they were added to. What is in it and has not been read is
 /// withdrawn when the last of them is dropped.
 ///
+/// Several threads may read it side by side, each a part of it and all nearly in this order.
+///
 /// A plan is no order: what it names is read ahead as far as the policy finds it worth the memory,
 /// and a reader that reads something else reads the right bytes all the same. What a range names is
 /// whole blocks. Some 240 bytes each, until they are read; a million at most over all readers: what
@@ -91,6 +93,7 @@ impl Plan {
     /// What this iterator gives comes after all that is in the plan, and is asked for as it is
     /// needed, some hundred at a time, by a thread of the cache's, which hears no more of it if it
     /// panics or gives a file of another cache. In place of the iterator before, if there was one.
+    /// What the reader has read before the iterator gives it is not read ahead.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::fs;
 use std::io::IoSliceMut;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -289,6 +289,42 @@ fn a_generator_is_asked_as_its_plan_is_read() {
     assert!((2000..3500).contains(&asked), "{asked}");
     let planned = cache.statistics().planned;
     assert!(planned.fetched > 1500 && planned.wasted == 0, "{planned:?}");
+}
+
+/// Records begin and end within blocks, so that a block is in two of them.
+#[test]
+fn several_threads_may_read_what_a_plan_names() {
+    const RECORDS: u64 = 400;
+    const RECORD: u64 = 4000;
+    let (cache, _) = over(200, &[("a", RECORDS * RECORD)]);
+    let file = cache.open("test://a").unwrap();
+    let epochs: Vec<Vec<u64>> =
+        (1..8).map(|epoch| (0..RECORDS).map(|at| at * (6 * epoch + 1) % RECORDS).collect()).collect();
+    let (records, of) = (epochs.clone(), file.clone());
+    let mut plan = cache.plan();
+    plan.generate(records.into_iter().flatten().map(move |it| (of.clone(), it * RECORD..(it + 1) * RECORD)));
+    let (last, before) = epochs.split_last().unwrap();
+    for order in before {
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while let Some(&record) = order.get(next.fetch_add(1, Relaxed)) {
+                        read(&file, record * RECORD, RECORD as usize).unwrap();
+                    }
+                });
+            }
+        });
+    }
+    // What comes while nobody reads is what is read next.
+    let requests = || (cache.statistics().ahead_requests, thread::sleep(Duration::from_millis(20)));
+    while requests() != requests() {}
+    let missed = cache.statistics().misses;
+    for record in &last[..40] {
+        read(&file, record * RECORD, RECORD as usize).unwrap();
+    }
+    let missed = cache.statistics().misses - missed;
+    assert!(missed < 8, "{missed} of 80 were not here");
 }
 
 /// Serves one request after the other, each when the gate is open.

@@ -53,6 +53,7 @@ struct Hint {
 #[derive(Default, Clone, Debug)]
 struct Lane {
     far: Option<u64>,
+    several: bool,
     far_run: u64,
     came_true: Vec<u64>,
 }
@@ -67,6 +68,8 @@ const TOGETHER: usize = 64;
 struct Sequence {
     hints: Vec<Hint>,
     lanes: [Lane; 2],
+    /// What was passed over of late: its place, and which blocks of which file.
+    behind: Vec<(u64, FileId, u64, u64)>,
     gone: u64,
     consumed: u64,
     skipped: u64,
@@ -444,6 +447,10 @@ impl Model {
         for at in 0..self.sequences.len() {
             let mut index = first;
             while index < end {
+                if self.is_of_several(reader, at, file, index) {
+                    index += 1;
+                    continue;
+                }
                 let blocks = self.consume(reader, at, |hint, span| {
                     let (from, len) = span?;
                     let near = index <= from + hint.read.max(hint.looked_at) + JUMP_BLOCKS_MAX;
@@ -455,6 +462,29 @@ impl Model {
                 index += blocks.max(1);
             }
         }
+    }
+
+    /// Whether a block was passed over of late, unless the cursor is at it now: it is read by another
+    /// thread.
+    fn is_of_several(&mut self, reader: ReaderId, at: usize, file: FileId, index: u64) -> bool {
+        let (names, (key, sequence)) = (&self.names, &mut self.sequences[at]);
+        let is_now = sequence.hints.first().is_some_and(|hint| {
+            let span = Self::span(hint, names).filter(|_| hint.file == file);
+            span.is_some_and(|(from, len)| {
+                let near = from + hint.read.max(hint.looked_at) + JUMP_BLOCKS_MAX;
+                (from + hint.read..from + len).contains(&index) && index <= near
+            })
+        });
+        let base = sequence.gone;
+        let holds = |it: &(u64, FileId, u64, u64)| {
+            it.0 + JUMP_ENTRIES_MAX >= base && it.1 == file && (it.2..it.3).contains(&index)
+        };
+        let is_behind = key.0 == reader && !is_now && sequence.behind.iter().any(holds);
+        if is_behind {
+            sequence.behind.clear();
+            sequence.lanes[0].several = true;
+        }
+        is_behind
     }
 
     /// The first hint of a reader's sequences that `fits` came true: by how many of these blocks.
@@ -496,16 +526,21 @@ impl Model {
             lane.came_true.clear();
         }
         lane.came_true.push(place);
-        let last = if together { TOGETHER } else { 1 };
+        let several = together || lane.several;
+        let last = if several { TOGETHER } else { 1 };
         let Some(from) = lane.came_true.len().checked_sub(last) else { return consumed };
         let cursor = lane.came_true[from..].iter().copied().min().expect("there is one at least");
         lane.came_true.drain(..from);
         let gone = sequence.gone;
-        let hints = sequence.hints.iter_mut().take(cursor.saturating_sub(gone) as usize);
-        for hint in hints.filter(|hint| !hint.done && lane_of(hint) == of_lane) {
+        let hints = (gone..).zip(&mut sequence.hints).take(cursor.saturating_sub(gone) as usize);
+        for (place, hint) in hints.filter(|(_, hint)| !hint.done && lane_of(hint) == of_lane) {
             hint.done = true;
             let is_here = matches!(names.get(&hint.file), Some(Name::Here(_)));
             let (first, len) = Self::span(hint, names).filter(|_| is_here).unwrap_or((0, 0));
+            if !several {
+                let (from, end) = (first + hint.read, first + len);
+                sequence.behind.push((place, hint.file, from, end.min(from + JUMP_BLOCKS_MAX)));
+            }
             sequence.skipped += if hint.want == Want::Name { 1 } else { len.saturating_sub(hint.read) };
             for index in first + hint.read..(first + hint.looked_at).max(first + hint.read) {
                 let block = Block { file: hint.file, index };
@@ -536,6 +571,7 @@ impl Model {
             sequence.gone += sequence.hints.len() as u64;
             sequence.hints.clear();
             sequence.lanes = Default::default();
+            sequence.behind.clear();
         }
     }
 

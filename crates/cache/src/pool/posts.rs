@@ -54,8 +54,8 @@ impl Hit {
 /// What is to be told: hits, and frames whose views are to be looked at.
 #[derive(Default)]
 pub struct Told {
-    /// Hits, in each thread's order.
-    pub hits: Vec<Hit>,
+    /// Hits, each with how many were before it that had to be told.
+    pub hits: Vec<(u64, Hit)>,
     /// Frames that are viewed without the manager's knowing it, or lost their last view.
     pub views: Vec<u32>,
 }
@@ -89,6 +89,8 @@ pub struct Posts {
     allowance: AtomicUsize,
     /// Pages that the manager gave up.
     given_up: AtomicU64,
+    /// Hits that had to be told.
+    told: AtomicU64,
 }
 
 /// What a post led to.
@@ -118,9 +120,11 @@ fn batch_of_thread() -> usize {
 }
 
 impl Batch {
-    fn add(&mut self, hit: Hit) {
+    fn add(&mut self, hit: Hit, told: &AtomicU64) {
         self.found += hit.count;
-        self.posts.hits.push(hit);
+        let before = || self.posts.hits.last().map_or(0, |&(order, _)| order);
+        let order = if hit.must { told.fetch_add(1, Relaxed) } else { before() };
+        self.posts.hits.push((order, hit));
         self.weight += if hit.must_be_told() { MUST_WEIGHT * hit.count.min(LONG) as usize } else { 1 };
         self.must |= hit.must_be_told();
     }
@@ -155,8 +159,8 @@ impl Posts {
     /// No posts, and so many views at most.
     pub fn new(views_max: usize) -> Self {
         let shards = (0..BATCHES).map(|_| Shard::default()).collect();
-        let (waiting, given_up) = (AtomicU64::new(0), AtomicU64::new(0));
-        Posts { shards, waiting, views_max, allowance: AtomicUsize::new(views_max), given_up }
+        let [waiting, given_up, told] = [0; 3].map(AtomicU64::new);
+        Posts { shards, waiting, views_max, allowance: AtomicUsize::new(views_max), given_up, told }
     }
 
     fn lock(shard: &Shard) -> MutexGuard<'_, Batch> {
@@ -179,7 +183,7 @@ impl Posts {
     #[inline]
     pub fn hit(&self, hit: Hit) -> Posted {
         self.own(|batch| {
-            batch.add(hit);
+            batch.add(hit, &self.told);
             batch.posted(self.given_up.load(Relaxed))
         })
     }
@@ -211,7 +215,7 @@ impl Posts {
                 batch.allowance = before.min(self.portion());
             }
             batch.allowance = batch.allowance.checked_sub(1)?;
-            hit.into_iter().for_each(|hit| batch.add(hit));
+            hit.into_iter().for_each(|hit| batch.add(hit, &self.told));
             if untold {
                 batch.posts.views.push(frame);
             }
@@ -250,9 +254,11 @@ impl Posts {
         self.own(Batch::forget);
     }
 
-    /// Takes all that waits to be told.
+    /// Takes all that waits to be told, in order: a reader may read by one thread and then by another,
+    /// and what it disclosed is followed by what it reads.
     pub fn collect(&self, into: &mut Told) {
         let mut waiting = self.waiting.swap(0, AcqRel);
+        let is_of_one = waiting.is_power_of_two();
         while waiting != 0 {
             let batch = &mut *Self::lock(&self.shards[waiting.trailing_zeros() as usize]);
             waiting &= waiting - 1;
@@ -260,6 +266,9 @@ impl Posts {
             into.views.append(&mut batch.posts.views);
             batch.weight = 0;
             batch.must = false;
+        }
+        if !is_of_one {
+            into.hits.sort_by_key(|&(order, _)| order);
         }
     }
 
@@ -310,6 +319,24 @@ mod tests {
         assert!(collected(&posts).0 > waits, "what must be told was forgotten");
         assert_eq!(collected(&posts).0, 0);
         assert_eq!(posts.found(), (BATCH * 400 + 2 + waits) as u64);
+    }
+
+    #[test]
+    fn what_must_be_told_is_in_order_whichever_thread_it_is_of() {
+        let posts = Posts::new(8);
+        let hit_at = |index| posts.hit(Hit { first: Block { file: FileId(0), index }, ..hit(index % 5 != 4) });
+        for index in 0..40 {
+            if index % 3 == 0 {
+                std::thread::scope(|scope| drop(scope.spawn(|| hit_at(index))));
+            } else {
+                hit_at(index);
+            }
+        }
+        let mut told = Told::default();
+        posts.collect(&mut told);
+        let told: Vec<_> =
+            told.hits.iter().map(|(_, hit)| hit).filter(|hit| hit.must).map(|it| it.first.index).collect();
+        assert!(told.is_sorted() && told.len() == 32, "{told:?}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<'p> Session<'p> {
         for frame in told.views.drain(..) {
             session.tell_views(frame);
         }
-        for hit in told.hits.drain(..) {
+        for (_, hit) in told.hits.drain(..) {
             session.tell_hit(hit);
         }
         session.state.told = told;

@@ -4,6 +4,9 @@
 //! its order, and one of them may be far ahead of another. So the cursor follows the hindmost of
 //! them: the least of the places that came true of late. Names are apart from blocks: who lists all
 //! directories first and reads the files after that has two places.
+//!
+//! What one program disclosed is read by one until it reads what the cursor has just passed over:
+//! then it reads by several threads.
 
 use std::collections::VecDeque;
 
@@ -33,6 +36,15 @@ impl Lane {
     pub fn new(together: bool) -> Self {
         let readers = if together { RECENT } else { 1 };
         Lane { positions: VecDeque::new(), recent: VecDeque::new(), readers, far: 0, far_run: 0 }
+    }
+
+    /// From now on several read together.
+    pub fn is_of_several(&mut self) {
+        self.readers = RECENT;
+    }
+
+    pub fn is_together(&self) -> bool {
+        self.readers > 1
     }
 
     /// The furthest place that came true of late.

@@ -19,6 +19,10 @@
 //! follows. Inside one entry, a read more than [`JUMP_BLOCKS_MAX`] beyond what was looked at for
 //! fetching moves nothing: programs read the end of an archive first, and then all of it.
 //!
+//! **Who reads by several threads** reads some of it a little later than what follows: a read of what
+//! was passed over just now is no read of the same block further on (`behind`). And **who is quicker
+//! than its generator** has read some before it is disclosed (`outrun`).
+//!
 //! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the
 //! cursor where the hindmost of them is, and one for names, one for blocks (`lane`). What lies
 //! beyond the foremost is as near as he is to it: what is open behind him is left out, or others'.
@@ -51,10 +55,12 @@
 
 mod accuracy;
 mod awake;
+mod behind;
 mod distance;
 mod entry;
 mod holdings;
 mod lane;
+mod outrun;
 mod repeat;
 mod sequence;
 mod standing;
@@ -62,6 +68,7 @@ mod walk;
 mod window;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as BTreeEntry;
 use std::collections::hash_map::Entry;
 use std::mem;
 
@@ -74,6 +81,7 @@ use crate::table::FastMap;
 pub(crate) use accuracy::Accuracy;
 use awake::Awake;
 pub(crate) use holdings::Holdings;
+use outrun::Outrun;
 use sequence::{Cleared, Sequence};
 pub use standing::Standing;
 pub use window::{WINDOW_GROWTH, WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS};
@@ -198,6 +206,8 @@ pub(crate) struct Hints {
     resolved: u64,
     /// The sequences whose source has more to disclose, and their readers.
     more: BTreeMap<u16, ReaderId>,
+    /// What was read before it was disclosed, of those that had more to disclose.
+    outrun: BTreeMap<u16, Outrun>,
     /// Entries kept over all sequences. None: nothing is open, for a cursor rests on an open entry.
     entries: usize,
     /// What was withdrawn in the event at hand.
@@ -227,6 +237,11 @@ impl Hints {
     /// Whether anything disclosed is still open.
     pub fn any_open(&self) -> bool {
         self.entries > 0
+    }
+
+    /// Whether what is read next says anything.
+    pub fn any_followed(&self) -> bool {
+        self.any_open() || !self.outrun.is_empty()
     }
 
     pub fn sequence(&self, id: u16) -> Option<&Sequence> {
@@ -288,6 +303,9 @@ impl Hints {
         }
         let Some(id) = self.sequence_of(reader, source, trust) else { return false };
         let Some(sequence) = self.sequences.get_mut(usize::from(id)).and_then(Option::as_mut) else { return false };
+        if self.outrun.get_mut(&id).is_some_and(|outrun| outrun.was_read(file, want, known)) {
+            return true;
+        }
         self.awake.wake(id);
         let before = sequence.len();
         sequence.disclose(file, want, &mut self.orders, known);
@@ -320,6 +338,9 @@ impl Hints {
     pub fn has_more(&mut self, reader: ReaderId, source: Source, trust: Trust) {
         if let Some(id) = self.sequence_of(reader, source, trust) {
             self.more.insert(id, reader);
+            if source.is_ordered() && !source.is_read_together() {
+                self.outrun.entry(id).or_default();
+            }
         }
     }
 
@@ -466,9 +487,10 @@ impl Hints {
     /// The reader read these blocks: moves its sequences' cursors.
     pub fn read(&mut self, reader: ReaderId, first: Block, count: u64, holdings: Holdings<'_>) -> Moved {
         let (mut true_first, mut rest) = (None, Vec::new());
+        let mut outrun = mem::take(&mut self.outrun);
         let passed = self.each_of(reader, holdings.files, |id, sequence, passed| {
-            let (mut index, end) = (first.index, first.index + count);
-            while index < end && !sequence.is_empty() {
+            let (mut index, end, mut came_true) = (first.index, first.index + count, false);
+            while index < end && sequence.is_followed() {
                 let blocks = sequence.read(id, Block { index, ..first }, end - index, holdings, passed);
                 if blocks > 0 {
                     let consumed = Consumed { sequence: id, first: index, end: index + blocks };
@@ -477,9 +499,18 @@ impl Hints {
                         Some(_) => rest.push(consumed),
                     }
                 }
+                came_true |= blocks > 0;
                 index += blocks.max(1);
             }
+            if let BTreeEntry::Occupied(mut outrun) = outrun.entry(id) {
+                if came_true {
+                    outrun.get_mut().clear();
+                } else if !outrun.get_mut().note(first, count) {
+                    outrun.remove();
+                }
+            }
         });
+        self.outrun = outrun;
         Moved { passed, first: true_first, rest }
     }
 
@@ -548,6 +579,7 @@ impl Hints {
             }
         }
         self.more.retain(|id, _| !ids.contains(id));
+        self.outrun.retain(|id, _| !ids.contains(id));
         self.awaiting.retain(|_, waiting| {
             waiting.retain(|(id, _)| !ids.contains(id));
             !waiting.is_empty()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::ops::Bound;
 
+use super::behind::Behind;
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, LONG, NAME, WHOLE, place_key};
 use super::holdings::Holdings;
@@ -75,6 +76,8 @@ pub(crate) struct Sequence {
     /// Where its readers are among the blocks, and among the names if they are read apart from
     /// them.
     lanes: Vec<Lane>,
+    /// What the cursor passed over of late, where one program reads.
+    behind: Behind,
     /// Of which entry the head is read again, and how many blocks of it were.
     again: (u64, u64),
     /// Of what is in no order, the last read far from where it is looked at, and how many before it
@@ -116,6 +119,7 @@ impl Sequence {
             awaiting: 0,
             by_place: BTreeMap::new(),
             lanes: lanes(source),
+            behind: Behind::default(),
             again: (0, 0),
             far: 0,
             far_run: 0,
@@ -139,8 +143,9 @@ impl Sequence {
         self.repeat.is_some() || self.files.get(&file).is_some_and(|&entries| entries > 0)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Whether reads may be of what it disclosed.
+    pub fn is_followed(&self) -> bool {
+        !self.entries.is_empty() || !self.behind.is_empty()
     }
 
     fn end(&self) -> u64 {
@@ -329,6 +334,9 @@ impl Sequence {
                 let telling = self.telling(Block { file, index: first }, open, holdings);
                 self.window.proved_wrong(open, telling);
                 passed.push(Passed { sequence: id, file, first, count: u64::from(issued.saturating_sub(read)) });
+                if !self.lanes[lane].is_together() {
+                    self.behind.passed(at, Block { file, index: first }, open);
+                }
             }
         }
     }
@@ -437,7 +445,13 @@ impl Sequence {
     /// Returns how many blocks that was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) -> u64 {
         let known = holdings.files.of(first.file);
-        let Some(position) = self.find(first, |entry| entry.fits(first.index, known)) else { return 0 };
+        let found = self.find(first, |entry| entry.fits(first.index, known));
+        if found != Some(self.base) && self.behind.holds(self.base, first) {
+            self.behind.clear();
+            self.lanes.iter_mut().for_each(Lane::is_of_several);
+            return 0;
+        }
+        let Some(position) = found else { return 0 };
         if self.is_read_again(first, position, known) {
             return 0;
         }
@@ -521,7 +535,7 @@ impl Sequence {
 
     /// Some reader of this lane has gone on.
     fn note_foremost(&mut self, lane: usize) {
-        if lane != BLOCKS || !self.source.is_read_together() {
+        if lane != BLOCKS || !self.lanes[lane].is_together() {
             return;
         }
         let foremost = self.lanes[lane].foremost().unwrap_or(0);
@@ -544,6 +558,7 @@ impl Sequence {
         self.distance = Distance::default();
         self.window.clear();
         self.lanes = lanes(self.source);
+        self.behind.clear();
         self.foremost = (0, 0);
         (self.awaiting, self.far_run) = (0, 0);
         cleared

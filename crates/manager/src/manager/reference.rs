@@ -10,7 +10,7 @@ impl Manager {
     pub(super) fn reference(&mut self, access: &mut Access, first: Block, count: u64, out: &mut Vec<Action>) {
         // Nearly always nothing is disclosed: what is not made need not be dropped.
         let mut moved = None;
-        if self.hints.any_open() {
+        if self.hints.any_followed() {
             let moved = moved.insert(self.hints.read(
                 access.reader,
                 first,
