@@ -9,7 +9,7 @@ use foresee_run::unseen::words;
 use serde_json::{Value, json};
 
 use crate::output::Output;
-use crate::text::{bytes, count, time};
+use crate::text::{bytes, count, many, time};
 
 /// What was read unseen is told if it is so much, and such a part of what came from storage.
 const UNSEEN_BYTES_MIN: u64 = 1 << 20;
@@ -26,7 +26,7 @@ pub fn lines(account: &Account) -> Vec<String> {
     }
     let Account { reads, bytes: read, stall, .. } = account;
     let (elapsed, stall) = (time(account.elapsed), time(*stall));
-    line(format!("{elapsed}; {} reads of {}, of which {stall} stalled", count(*reads), bytes(*read)));
+    line(format!("{elapsed}; {} of {}, of which {stall} stalled", many(*reads, "read"), bytes(*read)));
     for (name, told) in [("told", true), ("guessed", false)] {
         let Outcomes { fetched, timely, late, wasted, cancelled } = account.statistics.ahead_of(told);
         if fetched > 0 {

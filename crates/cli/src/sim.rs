@@ -37,8 +37,8 @@ pub struct Options {
 
     /// Policies, each with its parameters if need be, all joined by commas:
     /// lru,pcc:by_hash=0,halve_at=0,arc. A parameter of a policy that is itself one:
-    /// readahead:keep=pcc,keep.onward=0. Among them opt: the fewest misses there can be [default:
-    /// all]
+    /// readahead:keep=pcc,keep.onward=0. Among them opt: the fewest misses there can be of what
+    /// fetches nothing ahead [default: all]
     #[arg(long, short, value_name = "P,Q")]
     policy: Option<String>,
 

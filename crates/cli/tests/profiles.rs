@@ -242,6 +242,9 @@ fn no_place_for_profiles() {
     let mut command = place.foresee(&["profile", "list"]);
     command.env("XDG_CACHE_HOME", "").env_remove("HOME");
     assert!(end(command, b"").with(2).err().contains("HOME"));
+    let mut command = place.foresee(&["profile", "list"]);
+    command.env("XDG_CACHE_HOME", "cache").env_remove("HOME");
+    assert!(end(command, b"").with(2).err().contains("HOME"), "a path that is not absolute is none");
     // Where a directory should be there is a file, or a device. That is told with the account, in one
     // line.
     for cache in [place.path("d/f0"), PathBuf::from("/dev/null"), PathBuf::from("/proc/self")] {
