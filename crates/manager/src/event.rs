@@ -111,6 +111,8 @@ messages! {
         Repeat = "repeat" { reader: ReaderId, source: Source, entries: u64, passes: u64 }
         /// The reader has more to disclose through this source than it has said: a generator, to be asked with `Pull`.
         More = "more" { reader: ReaderId, source: Source }
+        /// The reader's generator is through: what the reader reads from now on was not read before it is disclosed.
+        NoMore = "no-more" { reader: ReaderId, source: Source }
         /// What the reader discloses through this source comes true so often, in percent, as far as whoever says it knows.
         Confidence = "confidence" { reader: ReaderId, source: Source, percent: u64 }
         /// What the reader disclosed through this source and has not read is withdrawn.
@@ -180,7 +182,8 @@ messages! {
 messages! {
     /// What the readers are to hear: an answer to what they asked or did.
     Reply {
-        /// Have the reader's generator disclose more; answer with `Hint`, and with `More` if that is not all.
+        /// Have the reader's generator disclose more; answer with `Hint`, and with `More` if that is not all, else with
+        /// `NoMore`.
         Pull = "pull" { reader: ReaderId, source: Source }
         /// All blocks of this reader's request arrived, or one of them failed.
         Wake = "wake" { waiter: WaiterId, outcome: Outcome }
@@ -300,6 +303,7 @@ impl Event {
             | Event::ReadaheadWindow { .. }
             | Event::Repeat { .. }
             | Event::More { .. }
+            | Event::NoMore { .. }
             | Event::Confidence { .. }
             | Event::ManageCaching { .. }
             | Event::GiveUpControl { .. }

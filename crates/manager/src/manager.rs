@@ -237,6 +237,7 @@ impl Manager {
                 taken &= self.hints.repeat(reader, source, entries, passes, &self.files);
             }
             Event::More { reader, source } => self.hints.has_more(reader, source, self.trust),
+            Event::NoMore { reader, source } => self.hints.has_no_more(reader, source),
             Event::Confidence { reader, source, percent } => {
                 self.hints.declare(reader, source, self.trust, percent.min(100) as f64 / 100.0);
             }

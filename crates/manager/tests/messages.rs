@@ -53,6 +53,7 @@ fn event() -> impl Strategy<Value = Event> {
         (device(), any::<u32>(), any::<u64>(), any::<bool>())
             .prop_map(|(device, requests, blocks, shaped)| Event::DeviceLimits { device, requests, blocks, shaped }),
         (reader(), source()).prop_map(|(reader, source)| Event::More { reader, source }),
+        (reader(), source()).prop_map(|(reader, source)| Event::NoMore { reader, source }),
         (reader(), source(), any::<u64>()).prop_map(|(reader, source, percent)| Event::Confidence {
             reader,
             source,

@@ -81,13 +81,21 @@ proptest! {
     }
 }
 
-/// Who withdraws a plan and begins another has not read what that discloses.
+/// What is disclosed when a generator is through, or its plan withdrawn, was not read before.
 #[test]
-fn what_was_read_before_a_plan_was_withdrawn_is_read_anew() {
-    let mut driver = driver();
-    more(&mut driver);
-    driver.read(1, 0, 7, 1);
-    driver.handle(Event::Cancel { reader: READER, source: TOLD });
-    driver.hint(1, 0, Want::Range { first: 7, count: 1 });
-    assert_eq!(driver.manager.open_hints(), 1);
+fn what_was_read_before_a_plan_ended_is_read_anew() {
+    let (reader, source) = (READER, TOLD);
+    for end in [Event::Cancel { reader, source }, Event::NoMore { reader, source }] {
+        let mut driver = driver();
+        for (index, open) in [(7, 0), (8, 1)] {
+            more(&mut driver);
+            driver.read(1, 0, index, 1);
+            if open > 0 {
+                driver.handle(end);
+                driver.read(1, 0, index, 1);
+            }
+            driver.hint(1, 0, Want::Range { first: index, count: 1 });
+            assert_eq!(driver.manager.open_hints(), open);
+        }
+    }
 }

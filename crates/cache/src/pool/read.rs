@@ -259,20 +259,26 @@ impl Pool {
     pub(super) fn pull(&self, reader: ReaderId) {
         let generators = || self.generators.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(generator) = generators().get(&reader).map(Arc::clone) else { return };
+        let source = Source::Library;
         for _ in 0..GENERATED_AT_ONCE {
             let mut generate = generator.lock().unwrap_or_else(PoisonError::into_inner);
             // What a reader's program does wrong is its own affair.
-            let Ok(Some((file, want))) = catch_unwind(AssertUnwindSafe(&mut *generate)) else { return };
+            let generated = catch_unwind(AssertUnwindSafe(&mut *generate)).ok().flatten();
             let mut session = self.session();
             // Who withdraws a plan takes its generator away before it speaks with the manager.
             if !self.is_generating(reader, &generator) {
                 return;
             }
-            if let Some(want) = want {
-                session.tell(Event::Hint { reader, source: Source::Library, file, want });
+            match generated {
+                Some((file, Some(want))) => _ = session.tell(Event::Hint { reader, source, file, want }),
+                Some((_, None)) => {}
+                None => {
+                    session.tell(Event::NoMore { reader, source });
+                    return;
+                }
             }
         }
-        self.session().tell(Event::More { reader, source: Source::Library });
+        self.session().tell(Event::More { reader, source });
     }
 }
 

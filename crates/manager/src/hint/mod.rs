@@ -344,6 +344,14 @@ impl Hints {
         }
     }
 
+    /// The source has disclosed all.
+    pub fn has_no_more(&mut self, reader: ReaderId, source: Source) {
+        for id in self.of_reader(reader, Some(source)) {
+            self.more.remove(&id);
+            self.outrun.remove(&id);
+        }
+    }
+
     /// Whether some source has more to disclose.
     pub fn any_more(&self) -> bool {
         !self.more.is_empty()

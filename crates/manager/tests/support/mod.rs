@@ -116,7 +116,9 @@ pub fn every_op() -> impl Strategy<Value = Op> {
     let besides = prop_oneof![
         2 => (reader(), source(), 0..6u64, 0..4u64)
             .prop_map(|(reader, source, entries, passes)| Event::Repeat { reader, source, entries, passes }),
-        1 => (reader(), source()).prop_map(|(reader, source)| Event::More { reader, source }),
+        2 => (reader(), source(), any::<bool>()).prop_map(|(reader, source, more)| {
+            if more { Event::More { reader, source } } else { Event::NoMore { reader, source } }
+        }),
         1 => (reader(), source(), 0..120u64)
             .prop_map(|(reader, source, percent)| Event::Confidence { reader, source, percent }),
         2 => ((0..FILES).prop_map(FileId), 0..BLOCKS_MAX, 1..5u64)
