@@ -407,7 +407,8 @@ class File(io.RawIOBase):
         foresee.Changed, OSError
             As of `read_at`.
         """
-        count = self._native.read_into(buffer, self._position)
+        with memoryview(buffer).cast("B") as bytes_of:
+            count = self._native.read_into(bytes_of, self._position)
         self._position += count
         return count
 
@@ -515,7 +516,7 @@ class Plan:
     """
 
     def __init__(self, cache: Cache) -> None:
-        self._own = Own(lambda: cache._native.plan())
+        self._own, self._cache = Own(lambda: cache._native.plan()), cache
         self._own.get()
 
     def __reduce__(self):
@@ -543,8 +544,10 @@ class Plan:
         ------
         TypeError
             If no cache of foresee's opened the file.
+        ValueError
+            If another cache did.
         """
-        self._own.get().file(_native_of(file))
+        self._own.get().file(_native_of(file, self._cache))
         return self
 
     def range(self, file: File, start: int, stop: int) -> Plan:
@@ -567,7 +570,7 @@ class Plan:
         ranges : iterable of (int, int)
             Where they begin and where they end, in bytes, in the order in which they will be read.
         """
-        self._own.get().ranges(_native_of(file), list(ranges))
+        self._own.get().ranges(_native_of(file, self._cache), list(ranges))
         return self
 
     def url(self, url: _Path) -> Plan:
@@ -608,7 +611,8 @@ class Plan:
             Files, where their bytes begin and where they end. A thread of the cache's asks for them, some hundred at a time, as they are
             needed; what it raises is reported as of any thread's, and ends the plan.
         """
-        self._own.get().generate((_native_of(file), start, stop) for file, start, stop in ranges)
+        cache = self._cache
+        self._own.get().generate((_native_of(file, cache), start, stop) for file, start, stop in ranges)
         return self
 
     def close(self) -> None:
@@ -617,10 +621,13 @@ class Plan:
             self._own.get().close()
 
 
-def _native_of(file):
+def _native_of(file, cache):
     if not isinstance(file, File):
         raise TypeError(f"a file that a foresee.Cache opened is needed, not {type(file).__name__}")
-    return file._native
+    native = file._native
+    if not cache._native.owns(native):
+        raise ValueError(f"{file.name}: another cache opened it, and a plan is of one: open it by the cache whose plan it is")
+    return native
 
 
 _default = Own(Cache)

@@ -19,12 +19,14 @@ from .listing import Listing
 from ._foresee import Changed
 
 # What filesystems call what tells one state of a file from another.
-_VERSIONS = ("ETag", "etag", "generation", "VersionId", "version_id", "checksum", "md5", "mtime", "LastModified", "last_modified",
-             "modified", "updated", "created", "ino")
+_VERSIONS = {"etag", "generation", "versionid", "checksum", "md5", "contentmd5", "digest", "mtime", "lastmodified", "modified", "modify",
+             "modificationtime", "updated", "created", "ino", "blobid"}
 
 
 def _version(said):
-    return "/".join(f"{key}={said[key]}" for key in ("size", *_VERSIONS) if said.get(key) is not None)
+    """What each filesystem calls it, as Last-Modified or last_modified."""
+    of_version = sorted(key for key in said if isinstance(key, str) and key.lower().replace("-", "").replace("_", "") in _VERSIONS)
+    return "/".join(f"{key}={said[key]}" for key in ("size", *of_version) if said.get(key) is not None)
 
 
 class FilesystemStore:

@@ -14,7 +14,7 @@ from .chunks import touched
 
 
 class Store(zarr.abc.store.Store):
-    """An array or a group below a URL, to be read: ``zarr.open_group(foresee.zarr.Store("s3://bucket/group.zarr"))``.
+    """An array or a group below a URL, to be read: ``zarr.open_group(foresee.zarr.Store("s3://bucket/group.zarr"), mode="r")``.
 
     Each key that is read is opened, which asks the object store whether it is still the same, unless the cache has a ``max_age``.
 
@@ -31,7 +31,8 @@ class Store(zarr.abc.store.Store):
 
     def __init__(self, url: str, *, cache: Cache | None = None) -> None:
         super().__init__(read_only=True)
-        self.url, self.cache = url.rstrip("/"), cache or default_cache()
+        # A directory by its path, whose folders are walked.
+        self.url, self.cache = url.removeprefix("file://").rstrip("/"), cache or default_cache()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Store) and (self.url, self.cache) == (other.url, other.cache)

@@ -87,6 +87,11 @@ impl Cache {
         }
     }
 
+    /// Whether this cache opened a file.
+    fn owns(&self, file: &File) -> PyResult<bool> {
+        Ok(file.get()?.is_of(self.0.get()?))
+    }
+
     fn plan(&self) -> PyResult<Plan> {
         Ok(Plan::new(self.0.get()?.plan()))
     }

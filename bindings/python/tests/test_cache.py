@@ -1,9 +1,12 @@
 """Reads, views, plans and errors."""
 
+import array
 import asyncio
 import gc
 import io
 import os
+import queue
+import sys
 import weakref
 
 import pytest
@@ -254,3 +257,23 @@ def test_what_is_partly_here_is_read_once(store):
         read(file)
         counted = cache.statistics()
         assert (counted["hits"], counted["misses"]) == (2, 4)
+
+
+def test_a_plan_is_of_one_cache(cache, monkeypatch):
+    file = foresee.Cache(1 << 20).open(__file__)
+    with cache.plan() as plan:
+        for disclose in (plan.file, lambda it: plan.range(it, 0, 3)):
+            with pytest.raises(ValueError, match="another cache opened it"):
+                disclose(file)
+        heard = queue.Queue()
+        monkeypatch.setattr(sys, "unraisablehook", lambda it: heard.put(str(it.exc_value)))
+        plan.generate([(file, 0, 3)])
+        assert "another cache opened it" in heard.get(timeout=60)
+
+
+def test_a_buffer_may_be_of_any_numbers(cache):
+    numbers = array.array("i", [0] * 16)
+    with cache.open("test://a") as file:
+        assert file.readinto(numbers) == 64 and numbers.tobytes() == A[:64]
+        with pytest.raises((ValueError, TypeError)):
+            file.readinto(b"0123")

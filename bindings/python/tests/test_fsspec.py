@@ -79,6 +79,18 @@ def test_what_was_read_is_not_fetched_again(ours, memory, monkeypatch):
     assert once > 0 and len(fetched) == once
 
 
+@pytest.mark.parametrize("key", ["ETag", "Last-Modified", "last_modified", "modificationTime", "Content-MD5"])
+def test_what_is_opened_anew_is_what_is_there_by_then(ours, memory, monkeypatch, key):
+    info, said = memory.info, ["1"]
+    said_by_default = {key: None for key in ("created", "modified")}
+    monkeypatch.setattr(type(memory), "info", lambda self, path, **_: info(path) | said_by_default | {key: said[0]})
+    assert ours.cat_file("/data/b") == B
+    memory.pipe_file("/data/b", A[:len(B)])
+    said[0] = "2"
+    with ours.open("/data/b") as file:
+        assert file.read() == A[:len(B)]
+
+
 def test_it_is_pickled_as_its_settings(tmp_path):
     (tmp_path / "f").write_bytes(A)
     ours = fsspec.filesystem("foresee", target_protocol="file")

@@ -207,6 +207,13 @@ impl File {
         Ok(())
     }
 
+    /// Whether it was opened by this cache, whichever reader's handle of it this is: plans take no
+    /// other's files.
+    #[must_use]
+    pub fn is_of(&self, cache: &Cache) -> bool {
+        Arc::ptr_eq(&self.opened.pool, cache.pool())
+    }
+
     /// Its number in this cache, which is to be its own.
     pub(crate) fn id_in(&self, pool: &Arc<Pool>) -> FileId {
         assert!(Arc::ptr_eq(&self.opened.pool, pool), "a file is of one cache");

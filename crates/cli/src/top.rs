@@ -122,12 +122,15 @@ fn show_run(run: &Value, rows: usize, out: &mut dyn Write) -> io::Result<()> {
         let of = |key| number(outcomes, key);
         let (fetched, timely, late, wasted) = (of("fetched"), of("timely"), of("late"), of("wasted"));
         if fetched > 0 {
-            let unread = fetched.saturating_sub(timely + late + wasted + of("cancelled"));
+            let cancelled = of("cancelled");
+            let unread = fetched.saturating_sub(timely + late + wasted + cancelled);
             let (timely, late, wasted, unread) = (count(timely), count(late), count(wasted), count(unread));
+            let cancelled = count(cancelled);
             let fetched = count(fetched);
             writeln!(
                 out,
-                "  {class}: {fetched} blocks ahead: {timely} timely, {late} late, {wasted} wasted, {unread} not read yet"
+                "  {class}: {fetched} blocks ahead: {timely} timely, {late} late, {wasted} wasted, {cancelled} cancelled, \
+                 {unread} not read yet"
             )?;
         }
     }

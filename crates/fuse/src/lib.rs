@@ -12,7 +12,7 @@ use foresee_run::run::Failure;
 use foresee_run::say::say;
 
 pub use logger::{Log, To, log_file};
-pub use mounted::{Mounted, NOT_ANSWERED, Shown, unmount};
+pub use mounted::{KIND, Mounted, NOT_ANSWERED, Shown, kind_at, unmount};
 pub use process::Process;
 
 /// Waits with it mounted: for the command's end, or without one, after `greet`, until somebody ends

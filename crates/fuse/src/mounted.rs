@@ -21,6 +21,8 @@ use crate::Process;
 /// How long what is just ending may keep files in use: the kernel gives a dead program's reads up a
 /// little later.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The kind of file systems that ours are in the system's list of mounts.
+pub const KIND: &str = "fuse.foresee";
 /// What a place says whose file system has nobody to answer.
 pub const NOT_ANSWERED: i32 = libc::ENOTCONN;
 
@@ -168,19 +170,56 @@ fn detach(path: &Path, flags: i32) -> i32 {
     if done == 0 { 0 } else { io::Error::last_os_error().raw_os_error().unwrap_or(0) }
 }
 
-/// Unmounts what somebody mounted there, alive or not; not what is in use, unless nobody answers
+/// What kind of file system is mounted at a path that leads through no link, if any is: of several
+/// the uppermost, as to end one that lies above another would end both.
+pub fn kind_at(path: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mut kinds = mounts.lines().rev().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        (words.next()? == escaped(path)).then(|| words.next())?
+    });
+    kinds.next().map(str::to_owned)
+}
+
+/// A path as it stands in the system's list of mounts (fstab(5)).
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
+}
+
+/// A path without links, though nobody may answer at its end.
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()) => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            Ok(fs::canonicalize(parent)?.join(name))
+        }
+        _ => fs::canonicalize(path),
+    }
+}
+
+/// Unmounts what a foresee mounted there, alive or not; not what is in use, unless nobody answers
 /// there.
 ///
 /// # Errors
 /// Why it is still there.
 pub fn unmount(path: &Path) -> Result<(), String> {
+    let there = without_links(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match kind_at(&there) {
+        Some(kind) if kind == KIND => {}
+        Some(kind) => {
+            let path = path.display();
+            return Err(format!(
+                "{path}: a file system of kind {kind} is mounted there, none of foresee's: 'umount {path}'"
+            ));
+        }
+        None => return Err(format!("{}: nothing is mounted there", path.display())),
+    }
     // What a dead one told last is still told; that nobody answers shows where somebody must.
     let is_dead = || fs::read_dir(path).is_err_and(|error| error.raw_os_error() == Some(NOT_ANSWERED));
     let complain = |error: i32| format!("{}: {}", path.display(), io::Error::from_raw_os_error(error));
     match detach(path, 0) {
         0 => Ok(()),
         libc::EPERM => ask_helper(path, if is_dead() { &["-u", "-z"] } else { &["-u"] }),
-        libc::EINVAL => Err(format!("{}: nothing is mounted there", path.display())),
         libc::EBUSY if is_dead() => match detach(path, libc::MNT_DETACH) {
             0 => Ok(()),
             error => Err(complain(error)),

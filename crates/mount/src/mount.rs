@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use foresee::Cache;
-use foresee_fuse::{Log, Mounted, NOT_ANSWERED, Process, Shown, To, log_file, serve};
+use foresee_fuse::{KIND, Log, Mounted, NOT_ANSWERED, Process, Shown, To, kind_at, log_file, serve};
 use foresee_object::ObjectStore;
 use foresee_run::say::say;
 use foresee_run::status::Status;
@@ -54,7 +54,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// Mounts it; returns the exit status.
 pub fn mount(options: &Mount) -> Result<u8, String> {
-    check_place(&options.dir)?;
+    check_place(&options.dir, &options.source)?;
     // SAFETY: takes numbers, and there is one thread.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT_ALLOCATION_MAX) };
     let log = log(options)?;
@@ -85,10 +85,17 @@ fn log(options: &Mount) -> Result<Log, String> {
     Ok(Log { level: options.log_level, to })
 }
 
-/// An empty directory, as what is in it would be covered.
-fn check_place(dir: &Path) -> Result<(), String> {
+/// An empty directory, as what is in it would be covered, and none of what is shown: who serves it
+/// would wait for himself.
+fn check_place(dir: &Path, source: &str) -> Result<(), String> {
     let complain = |why: &str| Err(format!("{}: {why}", dir.display()));
-    if fs::canonicalize(dir).is_ok_and(|path| is_shown_at(&path)) {
+    let path = fs::canonicalize(dir);
+    if let (Ok(path), Ok(shown)) = (&path, fs::canonicalize(source))
+        && path.starts_with(shown)
+    {
+        return complain(&format!("lies within {source}, which would contain itself: name a directory elsewhere"));
+    }
+    if path.is_ok_and(|path| kind_at(&path).is_some_and(|kind| kind == KIND)) {
         return complain(&format!(
             "a foresee shows something there already: 'foresee unmount {}' first",
             dir.display()
@@ -103,22 +110,6 @@ fn check_place(dir: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => complain("is not there: make it first"),
         Err(error) => complain(&error.to_string()),
     }
-}
-
-/// Whether what is mounted there, if anything is, is one of ours: to end one that lies above
-/// another would end both.
-fn is_shown_at(path: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let mut kinds = mounts.lines().rev().filter_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        (words.next()? == escaped(path)).then(|| words.next())?
-    });
-    kinds.next().is_some_and(|kind| kind == "fuse.foresee")
-}
-
-/// A path as it stands in the system's list of mounts (fstab(5)).
-fn escaped(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012")
 }
 
 fn mounted(options: &Mount) -> Result<Mounted, String> {
@@ -164,15 +155,32 @@ fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> 
     let (answered, answer) = channel::<()>();
     thread::scope(|scope| {
         let _ = thread::Builder::new().spawn_scoped(scope, move || {
+            // Nothing is mounted yet: who ends us now ends us at once.
+            end_by_signals();
             if answer.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
                 // Not to the log: in the background as well, somebody waits at a terminal.
                 say(format_args!("{source}: no answer yet; it is asked for {} seconds", deadline.as_secs_f64()));
+                let _ = answer.recv();
             }
         });
         let asked = ask();
         drop(answered);
         asked
     })
+}
+
+/// Signals that came, or come while this thread lives, end the process, as they would by
+/// themselves.
+fn end_by_signals() {
+    // SAFETY: the set is filled in before it is read; of this thread alone are signals let through.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+    }
 }
 
 /// Tells `foresee top` how it stands. Where that cannot be, the mount is not seen there, and

@@ -53,6 +53,11 @@ impl Place {
             let text = format!("{url} is in another region than the one set: set AWS_REGION to its own ({text})");
             return error(io::ErrorKind::InvalidInput, text);
         }
+        #[cfg(feature = "http")]
+        if matches!(self.service, Service::Http(_)) && says(&["405 Method Not Allowed"]) {
+            let text = format!("{url} lists nothing: only servers that speak WebDAV do (they answer PROPFIND)");
+            return error(io::ErrorKind::Unsupported, text);
+        }
         // Nothing is asked for beyond the end of the version that is open: this one is shorter.
         if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
             return Error::Changed;

@@ -49,6 +49,8 @@ mod explain;
 mod object;
 #[cfg(feature = "s3")]
 mod profile;
+#[cfg(feature = "http")]
+mod refused;
 mod runtime;
 mod service;
 mod store;

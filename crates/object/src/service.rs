@@ -169,7 +169,8 @@ impl Service {
             Service::Http(scheme) => {
                 use object_store::ClientConfigKey as Key;
                 use object_store::http::HttpBuilder;
-                let builder = HttpBuilder::new().with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
+                let builder = HttpBuilder::new().with_http_connector(crate::refused::AskedOnce);
+                let builder = builder.with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
                 let builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
                 let builder = match scheme {
                     "http" => builder.with_config(Key::AllowHttp, "true"),

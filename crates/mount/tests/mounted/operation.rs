@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use crate::place::{Mounted, Place, can_mount, server};
@@ -124,14 +126,50 @@ fn who_waits_for_a_store_that_does_not_answer_is_told() {
         return;
     }
     let place = Place::new();
-    // A port where nobody listens.
-    let mut command = place.mount(&["http://127.0.0.1:9", "at"]);
-    let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    waits.kill().unwrap();
-    waits.wait().unwrap();
-    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
+    // Nothing is mounted yet: who is tired of it ends it at once.
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // A port where nobody listens.
+        let mut command = place.mount(&["http://127.0.0.1:9", "at"]);
+        let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
+        kill(waits.id() as i32, signal);
+        assert_eq!(waits.wait().unwrap().signal(), Some(signal));
+    }
+}
+
+#[test]
+fn a_directory_is_not_shown_within_itself() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    fs::create_dir_all(place.path("from/in")).unwrap();
+    symlink("from/in", place.path("link")).unwrap();
+    for at in ["from", "from/in", "link"] {
+        let error = end(place.mount(&["from", at]), b"").err();
+        assert!(error.contains("lies within from"), "{error}");
+    }
+    assert!(!place.is_mounted());
+}
+
+#[test]
+fn what_others_mounted_is_not_unmounted() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    let mounts = |words: &[&str]| {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(place.path("at")).output().is_ok_and(|it| it.status.success())
+    };
+    if !mounts(&["mount", "-t", "tmpfs", "none"]) {
+        eprintln!("skipped: only root may mount a tmpfs");
+        return;
+    }
+    let error = end(place.unmount(), b"").with(2).err();
+    assert!(mounts(&["umount"]) && error.contains("kind tmpfs") && error.contains("'umount "), "{error}");
 }
 
 #[test]

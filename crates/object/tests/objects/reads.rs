@@ -249,6 +249,22 @@ fn a_list_whose_bytes_cannot_be_told_apart_is_asked_for_again() {
 }
 
 #[test]
+fn a_server_that_lists_nothing_is_asked_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let asked = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let request = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).next().unwrap();
+        stream.write_all(b"HTTP/1.1 501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+        // Nobody listens any more: who asked again would have another error, after the deadline.
+        request
+    });
+    let error = ObjectStore::http().list(&format!("{host}/")).unwrap_err().to_string();
+    assert!(error.contains("WebDAV") && asked.join().unwrap().starts_with("PROPFIND"), "{error}");
+}
+
+#[test]
 fn settings_that_there_are_not_are_named() {
     let store = ObjectStore::s3().set("no_such_setting", "1");
     let error = store.open("b/a").map(drop).unwrap_err().to_string();
