@@ -228,10 +228,9 @@ impl Hints {
         self.entries
     }
 
-    /// How often more came to be known of what will be read: disclosures so far, each pass of what is
-    /// repeated counted when it begins, and names that were resolved.
-    pub fn news(&self) -> u64 {
-        self.orders + self.resolved
+    /// Names that were resolved so far: what was disclosed of a file is as long as that says.
+    pub fn names_resolved(&self) -> u64 {
+        self.resolved
     }
 
     /// Whether anything disclosed is still open.

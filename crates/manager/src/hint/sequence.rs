@@ -148,7 +148,13 @@ impl Sequence {
         !self.entries.is_empty() || !self.behind.is_empty()
     }
 
-    fn end(&self) -> u64 {
+    #[cfg(test)]
+    pub fn is_of_several(&self) -> bool {
+        self.lanes.iter().any(Lane::is_together)
+    }
+
+    /// Entries that it disclosed so far.
+    pub fn end(&self) -> u64 {
         self.base + self.entries.len() as u64
     }
 

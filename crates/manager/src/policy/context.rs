@@ -8,6 +8,13 @@ use crate::hint::{Hints, Use};
 use crate::ids::{Block, DeviceId, FileId, Page};
 use crate::table::Table;
 
+/// What was known of what a sequence will read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct News {
+    disclosed: u64,
+    resolved: u64,
+}
+
 /// The manager's state, as a policy sees it.
 pub struct Context<'a> {
     /// The pages.
@@ -110,9 +117,23 @@ impl Context<'_> {
         self.dispatch.takes_request(device)
     }
 
-    /// How often more came to be known of what will be read.
-    pub(super) fn news(&self) -> u64 {
-        self.hints.news()
+    /// What is known of what will be read by a sequence: how much it disclosed so far, each pass of
+    /// what is repeated counted when it begins, and how many names were resolved.
+    pub(super) fn news(&self, sequence: u16) -> News {
+        News {
+            disclosed: self.hints.sequence(sequence).map_or(0, |it| it.end()),
+            resolved: self.hints.names_resolved(),
+        }
+    }
+
+    /// Whether nothing was disclosed since that is read within so many references.
+    pub(super) fn is_no_news(&self, sequence: u16, before: News, references: u64) -> bool {
+        let now = self.news(sequence);
+        let is_far = || {
+            let next = self.hints.sequence(sequence).and_then(|it| it.distance(before.disclosed, 0));
+            next.is_some_and(|next| next >= references)
+        };
+        before.resolved == now.resolved && (before.disclosed == now.disclosed || is_far())
     }
 
     /// What a sequence disclosed lies nearer by no more blocks than this has grown.

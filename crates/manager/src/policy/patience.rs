@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::context::News;
 use super::{Access, Context, Runs, Stretch};
 use crate::estimate::pace::Pace;
 use crate::event::Demand;
@@ -72,7 +73,7 @@ struct Reader {
 enum Found {
     /// No stall is ahead until so many blocks have gone by, unless there is news of what is disclosed,
     /// or times are others.
-    Safe { until: u64, news: u64, missing: u64, arrivals: Arrivals, between_ns: f64 },
+    Safe { until: u64, news: News, missing: u64, arrivals: Arrivals, between_ns: f64 },
     /// A stall is ahead until so many blocks more are fetched, or so many have gone by.
     Late { fetches: u64, until: u64 },
 }
@@ -178,18 +179,22 @@ impl Patience {
     ) -> bool {
         let (Some(between), Some(arrivals)) = (between_ns, arrivals) else { return true };
         let reader = &self.readers[usize::from(sequence)];
-        let (news, gone_by) = (context.news(), context.gone_by(sequence));
+        let (news, gone_by) = (context.news(sequence), context.gone_by(sequence));
+        // So many references are looked ahead.
+        let within = context.ledger().capacity.max(AHEAD_MIN);
         let mut found = reader.found.lock().unwrap_or_else(PoisonError::into_inner);
         match found.get(&device) {
             Some(&Found::Safe { until, news: before, arrivals: then, between_ns, .. })
-                if gone_by < until && before == news && then.is_like(arrivals) && is_like(between_ns, between) =>
+                if gone_by < until
+                    && then.is_like(arrivals)
+                    && is_like(between_ns, between)
+                    && context.is_no_news(sequence, before, within) =>
             {
                 return false;
             }
             Some(&Found::Late { fetches, until }) if fetches > 0 && gone_by < until => return true,
             _ => {}
         }
-        let within = context.ledger().capacity.max(AHEAD_MIN);
         // So many references from now on, the next fetch may begin in time.
         let (mut spare, mut number) = (u64::MAX, 0);
         for behind in [true, false] {
@@ -270,7 +275,7 @@ mod tests {
         source: Source,
         order: Vec<u64>,
         /// How far it is read, at each of the places.
-        read: [usize; 2],
+        read: Vec<usize>,
     }
 
     macro_rules! context {
@@ -291,7 +296,7 @@ mod tests {
 
     impl World {
         /// 200 blocks were disclosed, so many at a time.
-        fn new(source: Source, entry: u64) -> Self {
+        fn new(source: Source, entry: u64, places: usize) -> Self {
             let mut files = Files::default();
             files.set(FileId(0), Known::Here { home: Home { device: DEVICE, place: 0 }, blocks: BLOCKS });
             let mut world = World {
@@ -302,7 +307,7 @@ mod tests {
                 patience: Patience { readers: vec![Reader::default()] },
                 source,
                 order: Vec::new(),
-                read: [0; 2],
+                read: vec![0; places],
             };
             (0..200 / entry).for_each(|at| world.disclose(at * entry, entry));
             world
@@ -371,9 +376,12 @@ mod tests {
             match what {
                 0 => self.disclose(index, count),
                 1..4 => self.give_up(index),
-                4 => self.read[index as usize % 2] += count as usize / 8,
+                4 => {
+                    let places = self.read.len();
+                    self.read[index as usize % places] += count as usize / 8;
+                }
                 5..12 => (0..count).for_each(|_| self.fetch()),
-                _ => (0..count.div_ceil(4)).for_each(|_| self.read(usize::from(what % 2))),
+                _ => (0..count.div_ceil(4)).for_each(|_| self.read(usize::from(what) % self.read.len())),
             }
         }
 
@@ -396,8 +404,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whoever remembers what was found finds what is found anew, whatever is read, passed over,
-        /// fetched in order, given up and disclosed meanwhile.
+        /// Whoever remembers what was found finds what is found anew, whatever one reader reads and passes
+        /// over, and whatever is fetched in order, given up and disclosed meanwhile. Of several who read
+        /// together it is near that: the hindmost passes over what was missing for the others.
         #[test]
         fn what_was_found_holds_until_it_is_looked_for_again(
             ops in ops(),
@@ -407,9 +416,12 @@ mod tests {
             entry in 1..40u64,
         ) {
             let arrivals = Arrivals { first_ns, each_ns, at_once: f64::from(at_once) };
-            let mut world = World::new(Source::Library, entry);
+            let mut world = World::new(Source::Library, entry, 1);
             for op in ops {
                 world.go_on(op);
+                if world.hints.sequence(SEQUENCE).is_some_and(|it| it.is_of_several()) {
+                    break;
+                }
                 let anew = Patience { readers: vec![Reader::default()] };
                 let remembered = world.is_stall_ahead(&world.patience, arrivals);
                 let found = world.is_stall_ahead(&anew, arrivals);
@@ -425,7 +437,7 @@ mod tests {
             source in prop_oneof![Just(Source::Library), Just(Source::Profile)],
             entry in 1..40u64,
         ) {
-            let mut world = World::new(source, entry);
+            let mut world = World::new(source, entry, 2);
             for op in ops {
                 let (before, gone_by) = (world.to_come(), world.gone_by());
                 world.go_on(op);
