@@ -393,7 +393,7 @@ class File(io.RawIOBase):
         Parameters
         ----------
         buffer : writable buffer
-            Of contiguous bytes.
+            Of contiguous bytes, or numbers in the machine's own order.
 
         Returns
         -------

@@ -271,7 +271,7 @@ def test_a_plan_is_of_one_cache(cache, monkeypatch):
         assert "another cache opened it" in heard.get(timeout=60)
 
 
-def test_a_buffer_may_be_of_any_numbers(cache):
+def test_a_buffer_may_be_of_numbers(cache):
     numbers = array.array("i", [0] * 16)
     with cache.open("test://a") as file:
         assert file.readinto(numbers) == 64 and numbers.tobytes() == A[:64]

@@ -94,7 +94,7 @@ def settled(cache):
     """Until nothing more comes."""
     before, now = None, cache.statistics()["bytes_read"]
     while now != before:
-        time.sleep(0.05)
+        time.sleep(0.3)
         before, now = now, cache.statistics()["bytes_read"]
 
 

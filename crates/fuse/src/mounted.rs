@@ -172,13 +172,18 @@ fn detach(path: &Path, flags: i32) -> i32 {
 
 /// What kind of file system is mounted at a path that leads through no link, if any is: of several
 /// the uppermost, as to end one that lies above another would end both.
-pub fn kind_at(path: &Path) -> Option<String> {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+///
+/// # Errors
+/// If the system does not say.
+pub fn kind_at(path: &Path) -> io::Result<Option<String>> {
+    let mounts = fs::read("/proc/self/mounts")?;
+    // Others' names may be no text.
+    let mounts = String::from_utf8_lossy(&mounts);
     let mut kinds = mounts.lines().rev().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         (words.next()? == escaped(path)).then(|| words.next())?
     });
-    kinds.next().map(str::to_owned)
+    Ok(kinds.next().map(str::to_owned))
 }
 
 /// A path as it stands in the system's list of mounts (fstab(5)).
@@ -188,6 +193,8 @@ fn escaped(path: &Path) -> String {
 
 /// A path without links, though nobody may answer at its end.
 fn without_links(path: &Path) -> io::Result<PathBuf> {
+    // Without a slash at its end, behind which a link is followed.
+    let path = &path.components().collect::<PathBuf>();
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if !fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()) => {
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
@@ -205,15 +212,17 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
 pub fn unmount(path: &Path) -> Result<(), String> {
     let there = without_links(path).map_err(|error| format!("{}: {error}", path.display()))?;
     match kind_at(&there) {
-        Some(kind) if kind == KIND => {}
-        Some(kind) => {
+        Err(_) => {}
+        Ok(Some(kind)) if kind == KIND => {}
+        Ok(Some(kind)) => {
             let path = path.display();
             return Err(format!(
                 "{path}: a file system of kind {kind} is mounted there, none of foresee's: 'umount {path}'"
             ));
         }
-        None => return Err(format!("{}: nothing is mounted there", path.display())),
+        Ok(None) => return Err(format!("{}: nothing is mounted there", path.display())),
     }
+    let path = there.as_path();
     // What a dead one told last is still told; that nobody answers shows where somebody must.
     let is_dead = || fs::read_dir(path).is_err_and(|error| error.raw_os_error() == Some(NOT_ANSWERED));
     let complain = |error: i32| format!("{}: {}", path.display(), io::Error::from_raw_os_error(error));

@@ -14,7 +14,7 @@ const READER: ReaderId = ReaderId(1);
 const RECORDS: u64 = 40;
 
 fn driver() -> Driver {
-    let mut driver = Driver::simple("tip1:unread_share=0", 1000, Trust::Full);
+    let mut driver = Driver::simple("tip1:unread_share=1", 1000, Trust::Full);
     driver.known(0, 1 << 20);
     driver
 }

@@ -95,7 +95,7 @@ fn check_place(dir: &Path, source: &str) -> Result<(), String> {
     {
         return complain(&format!("lies within {source}, which would contain itself: name a directory elsewhere"));
     }
-    if path.is_ok_and(|path| kind_at(&path).is_some_and(|kind| kind == KIND)) {
+    if path.is_ok_and(|path| kind_at(&path).is_ok_and(|kind| kind.as_deref() == Some(KIND))) {
         return complain(&format!(
             "a foresee shows something there already: 'foresee unmount {}' first",
             dir.display()

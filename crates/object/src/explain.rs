@@ -53,11 +53,6 @@ impl Place {
             let text = format!("{url} is in another region than the one set: set AWS_REGION to its own ({text})");
             return error(io::ErrorKind::InvalidInput, text);
         }
-        #[cfg(feature = "http")]
-        if matches!(self.service, Service::Http(_)) && says(&["405 Method Not Allowed"]) {
-            let text = format!("{url} lists nothing: only servers that speak WebDAV do (they answer PROPFIND)");
-            return error(io::ErrorKind::Unsupported, text);
-        }
         // Nothing is asked for beyond the end of the version that is open: this one is shorter.
         if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
             return Error::Changed;
@@ -75,6 +70,12 @@ impl Place {
         match why {
             object_store::Error::NotFound { .. } => Error::NotFound,
             object_store::Error::Precondition { .. } => Error::Changed,
+            // What is read and not allowed is not found: this was a list.
+            #[cfg(feature = "http")]
+            _ if matches!(self.service, Service::Http(_)) && says(&["405 Method Not Allowed"]) => {
+                let text = format!("{url} lists nothing: only servers that speak WebDAV do (they answer PROPFIND)");
+                error(io::ErrorKind::Unsupported, text)
+            }
             // Of lists, the status stands in the text alone.
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
             _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),

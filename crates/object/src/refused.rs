@@ -1,4 +1,4 @@
-//! Servers that do not know what they are asked: that is their last word.
+//! Servers that cannot list: that is their last word.
 
 use std::pin::Pin;
 
@@ -12,8 +12,11 @@ const NOT_IMPLEMENTED: u16 = 501;
 /// The same of the one address (section 15.5.6).
 const NOT_ALLOWED: u16 = 405;
 
-/// Connects so that what a server does not implement is not asked for again: as any error of a
-/// server's it would be, until the deadline.
+/// How a list is asked for (RFC 4918 section 9.1).
+const LIST: &str = "PROPFIND";
+
+/// Connects so that a server that does not implement lists is not asked for them again: as any error
+/// of a server's it would be, until the deadline.
 #[derive(Debug)]
 pub(crate) struct AskedOnce;
 
@@ -36,8 +39,10 @@ impl HttpService for Asked {
         Self: 'b,
     {
         Box::pin(async move {
+            let is_list = request.method().as_str() == LIST;
             let mut answer = self.0.execute(request).await?;
-            if answer.status().as_u16() == NOT_IMPLEMENTED
+            if is_list
+                && answer.status().as_u16() == NOT_IMPLEMENTED
                 && let Ok(not_allowed) = NOT_ALLOWED.try_into()
             {
                 *answer.status_mut() = not_allowed;

@@ -54,7 +54,8 @@ impl Hit {
 /// What is to be told: hits, and frames whose views are to be looked at.
 #[derive(Default)]
 pub struct Told {
-    /// Hits, each with how many were before it that had to be told.
+    /// Hits. Those that must be told are numbered as they came; the others have the number of what was
+    /// before them in their batch.
     pub hits: Vec<(u64, Hit)>,
     /// Frames that are viewed without the manager's knowing it, or lost their last view.
     pub views: Vec<u32>,
@@ -79,6 +80,11 @@ struct Batch {
 #[derive(Default)]
 struct Shard(Mutex<Batch>);
 
+/// Hits so far that must be told; on a line of its own, as all threads look at the rest.
+#[repr(align(128))]
+#[derive(Default)]
+struct Numbers(AtomicU64);
+
 /// The batches.
 pub struct Posts {
     shards: Box<[Shard]>,
@@ -89,8 +95,7 @@ pub struct Posts {
     allowance: AtomicUsize,
     /// Pages that the manager gave up.
     given_up: AtomicU64,
-    /// Hits that had to be told.
-    told: AtomicU64,
+    told: Numbers,
 }
 
 /// What a post led to.
@@ -120,10 +125,10 @@ fn batch_of_thread() -> usize {
 }
 
 impl Batch {
-    fn add(&mut self, hit: Hit, told: &AtomicU64) {
+    fn add(&mut self, hit: Hit, told: &Numbers) {
         self.found += hit.count;
         let before = || self.posts.hits.last().map_or(0, |&(order, _)| order);
-        let order = if hit.must { told.fetch_add(1, Relaxed) } else { before() };
+        let order = if hit.must { told.0.fetch_add(1, Relaxed) } else { before() };
         self.posts.hits.push((order, hit));
         self.weight += if hit.must_be_told() { MUST_WEIGHT * hit.count.min(LONG) as usize } else { 1 };
         self.must |= hit.must_be_told();
@@ -159,7 +164,7 @@ impl Posts {
     /// No posts, and so many views at most.
     pub fn new(views_max: usize) -> Self {
         let shards = (0..BATCHES).map(|_| Shard::default()).collect();
-        let [waiting, given_up, told] = [0; 3].map(AtomicU64::new);
+        let (waiting, given_up, told) = (AtomicU64::new(0), AtomicU64::new(0), Numbers::default());
         Posts { shards, waiting, views_max, allowance: AtomicUsize::new(views_max), given_up, told }
     }
 
@@ -254,8 +259,9 @@ impl Posts {
         self.own(Batch::forget);
     }
 
-    /// Takes all that waits to be told, in order: a reader may read by one thread and then by another,
-    /// and what it disclosed is followed by what it reads.
+    /// Takes all that waits to be told, and puts it in order: a reader may read by one thread and then by
+    /// another, and what it disclosed is followed by what it reads. What is left meanwhile comes next
+    /// time.
     pub fn collect(&self, into: &mut Told) {
         let mut waiting = self.waiting.swap(0, AcqRel);
         let is_of_one = waiting.is_power_of_two();

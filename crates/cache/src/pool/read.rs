@@ -258,8 +258,15 @@ impl Pool {
     /// Asks a reader what it will read next.
     pub(super) fn pull(&self, reader: ReaderId) {
         let generators = || self.generators.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(generator) = generators().get(&reader).map(Arc::clone) else { return };
         let source = Source::Library;
+        let Some(generator) = generators().get(&reader).map(Arc::clone) else {
+            // Whoever begins another one says so after that.
+            let mut session = self.session();
+            if !generators().contains_key(&reader) {
+                session.tell(Event::NoMore { reader, source });
+            }
+            return;
+        };
         for _ in 0..GENERATED_AT_ONCE {
             let mut generate = generator.lock().unwrap_or_else(PoisonError::into_inner);
             // What a reader's program does wrong is its own affair.
@@ -278,7 +285,10 @@ impl Pool {
                 }
             }
         }
-        self.session().tell(Event::More { reader, source });
+        let mut session = self.session();
+        if self.is_generating(reader, &generator) {
+            session.tell(Event::More { reader, source });
+        }
     }
 }
 

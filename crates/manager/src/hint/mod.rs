@@ -338,7 +338,7 @@ impl Hints {
         if let Some(id) = self.sequence_of(reader, source, trust) {
             self.more.insert(id, reader);
             if source.is_ordered() && !source.is_read_together() {
-                self.outrun.entry(id).or_default();
+                self.outrun.entry(id).or_default().asked(false);
             }
         }
     }
@@ -358,10 +358,13 @@ impl Hints {
 
     /// The sources that are to disclose more now: each is asked once.
     pub fn pull(&mut self, lookups_max: usize) -> Vec<(ReaderId, Source)> {
-        let sequences = &self.sequences;
+        let Hints { more, sequences, outrun, .. } = self;
         let mut asked = Vec::new();
-        self.more.retain(|&id, &mut reader| {
+        more.retain(|&id, &mut reader| {
             let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent(lookups_max));
+            if spent.is_some() {
+                outrun.get_mut(&id).into_iter().for_each(|outrun| outrun.asked(true));
+            }
             asked.extend(spent.map(|sequence| (reader, sequence.source)));
             spent.is_none()
         });
@@ -512,13 +515,24 @@ impl Hints {
             if let BTreeEntry::Occupied(mut outrun) = outrun.entry(id) {
                 if came_true {
                     outrun.get_mut().clear();
-                } else if !outrun.get_mut().note(first, count) {
+                } else if sequence.is_outrun() && !outrun.get_mut().note(first, count) {
                     outrun.remove();
                 }
             }
         });
         self.outrun = outrun;
         Moved { passed, first: true_first, rest }
+    }
+
+    /// Whether such a read would say that several read together.
+    #[cfg(test)]
+    pub fn would_go_back(&mut self, reader: ReaderId, block: Block, known: Known) -> bool {
+        let ids = self.of_reader(reader, None);
+        let goes_back = |it: &mut Sequence| {
+            let found = it.next_use(block, known).map(|when| when >> USE_BITS);
+            it.goes_back(found, block)
+        };
+        ids.iter().any(|&id| self.sequence_mut(id).is_some_and(goes_back))
     }
 
     /// The reader looked the file's name up.

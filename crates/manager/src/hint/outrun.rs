@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::MATCH_SCAN_MAX;
+use super::{JUMP_BLOCKS_MAX, MATCH_SCAN_MAX};
 use crate::event::Want;
 use crate::files::Known;
 use crate::ids::{Block, FileId};
@@ -16,24 +16,37 @@ use crate::ids::{Block, FileId};
 /// disclosed, is followed no more until there is more.
 const OUTRUN_MAX: usize = 1 << 16;
 
-/// The reads of one reader that nothing was disclosed for, since the last that something was.
+/// The reads of one reader that came when all it had disclosed was read.
 #[derive(Default)]
-pub(super) struct Outrun(VecDeque<(Block, u64)>);
+pub(super) struct Outrun {
+    reads: VecDeque<(Block, u64)>,
+    /// The generator was asked: what is disclosed now is what it gives. Whoever discloses by himself
+    /// what he has read reads it again.
+    is_asked: bool,
+}
 
 impl Outrun {
     /// A read that belongs to nothing disclosed so far. Returns whether it is remembered.
     pub fn note(&mut self, first: Block, count: u64) -> bool {
-        self.0.push_back((first, count));
-        self.0.len() <= OUTRUN_MAX
+        self.reads.push_back((first, count));
+        self.reads.len() <= OUTRUN_MAX
+    }
+
+    /// The generator is asked, or has answered.
+    pub fn asked(&mut self, is_asked: bool) {
+        self.is_asked = is_asked;
     }
 
     /// The reader reads what was disclosed before.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.reads.clear();
     }
 
     /// Whether this was read before it is disclosed.
     pub fn was_read(&mut self, file: FileId, want: Want, known: Known) -> bool {
+        if !self.is_asked {
+            return false;
+        }
         let (from, end) = match (want, known) {
             (Want::Name, _) => return false,
             (Want::Range { first, count }, _) => (first, first + count),
@@ -42,10 +55,10 @@ impl Outrun {
         };
         let is_begin =
             |(first, count): &(Block, u64)| first.file == file && first.index <= from && from < first.index + count;
-        let Some(at) = self.0.iter().take(MATCH_SCAN_MAX).position(is_begin) else { return false };
-        let mut was_read = false;
-        while !was_read
-            && let Some((first, count)) = self.0.get_mut(at)
+        let Some(at) = self.reads.iter().take(MATCH_SCAN_MAX).position(is_begin) else { return false };
+        let mut left = end - from;
+        while left > 0
+            && let Some((first, count)) = self.reads.get_mut(at)
             && first.file == file
             && first.index < end
             && first.index + *count > from
@@ -55,14 +68,15 @@ impl Outrun {
                 // The rest of the read belongs to what is disclosed next.
                 (first.index, *count) = (end, reached - end);
             } else {
-                self.0.remove(at);
+                self.reads.remove(at);
             }
-            was_read = reached >= end;
+            left = end.saturating_sub(reached);
         }
-        // Who has read nothing after it is in the midst of it.
-        was_read |= at < self.0.len();
+        // Who has read nothing after it is in the midst of it; and programs read the heads of files first, and
+        // all of them then.
+        let was_read = left == 0 || at < self.reads.len() && left <= JUMP_BLOCKS_MAX;
         // What came just before may be disclosed just after, if the program reads by several threads.
-        self.0.drain(..at.saturating_sub(MATCH_SCAN_MAX / 2));
+        self.reads.drain(..at.saturating_sub(MATCH_SCAN_MAX / 2));
         was_read
     }
 }
@@ -74,7 +88,8 @@ mod tests {
     const FILE: FileId = FileId(3);
 
     fn outrun(reads: &[(u64, u64)]) -> Outrun {
-        Outrun(reads.iter().map(|&(index, count)| (Block { file: FILE, index }, count)).collect())
+        let reads = reads.iter().map(|&(index, count)| (Block { file: FILE, index }, count)).collect();
+        Outrun { reads, is_asked: true }
     }
 
     fn were_read(outrun: &mut Outrun, disclosed: &[(u64, u64)]) -> Vec<bool> {
@@ -109,7 +124,7 @@ mod tests {
         reads.push((0, 1));
         let mut outrun = outrun(&reads);
         assert_eq!(were_read(&mut outrun, &[(50, 1), (0, 1)]), [false, true]);
-        assert_eq!(outrun.0.len(), MATCH_SCAN_MAX / 2);
+        assert_eq!(outrun.reads.len(), MATCH_SCAN_MAX / 2);
         assert!(!outrun.was_read(FILE, Want::Name, Known::Unknown));
     }
 
@@ -118,6 +133,10 @@ mod tests {
         let known = Known::Here { home: crate::layout::Home::default(), blocks: 4 };
         assert!(outrun(&[(0, 4)]).was_read(FILE, Want::All, known));
         assert!(!outrun(&[(0, 4)]).was_read(FILE, Want::All, Known::Unknown));
-        assert!(outrun(&[(0, 4), (8, 1)]).was_read(FILE, Want::All, known));
+        assert!(outrun(&[(0, 2), (8, 1)]).was_read(FILE, Want::All, known));
+        // A head, of what is long or may be.
+        assert!(!outrun(&[(0, 4), (8, 1)]).was_read(FILE, Want::All, Known::Unknown));
+        let long = Want::Range { first: 0, count: JUMP_BLOCKS_MAX + 5 };
+        assert!(!outrun(&[(0, 4), (900, 1)]).was_read(FILE, long, known));
     }
 }

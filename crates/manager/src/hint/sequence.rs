@@ -148,9 +148,14 @@ impl Sequence {
         !self.entries.is_empty() || !self.behind.is_empty()
     }
 
-    #[cfg(test)]
+    /// Whether several read it together.
     pub fn is_of_several(&self) -> bool {
         self.lanes.iter().any(Lane::is_together)
+    }
+
+    /// Whether who reads something else may be beyond all that was disclosed.
+    pub fn is_outrun(&self) -> bool {
+        self.entries.is_empty() || self.is_of_several()
     }
 
     /// Entries that it disclosed so far.
@@ -447,12 +452,17 @@ impl Sequence {
         before < head
     }
 
+    /// Whether a block that is disclosed at a position is read as what was passed over just now.
+    pub fn goes_back(&mut self, found: Option<u64>, block: Block) -> bool {
+        found != Some(self.base) && self.behind.holds(self.base, block)
+    }
+
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
     /// Returns how many blocks that was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) -> u64 {
         let known = holdings.files.of(first.file);
         let found = self.find(first, |entry| entry.fits(first.index, known));
-        if found != Some(self.base) && self.behind.holds(self.base, first) {
+        if self.goes_back(found, first) {
             self.behind.clear();
             self.lanes.iter_mut().for_each(Lane::is_of_several);
             return 0;

@@ -218,7 +218,8 @@ impl Patience {
                 }
             }
         }
-        let until = gone_by.saturating_add(spare);
+        // What lies further on was not looked at.
+        let until = gone_by.saturating_add(spare.min(within));
         let missing = number;
         found.insert(device, Found::Safe { until, news, missing, arrivals, between_ns: between });
         false

@@ -126,17 +126,16 @@ fn who_waits_for_a_store_that_does_not_answer_is_told() {
         return;
     }
     let place = Place::new();
-    // Nothing is mounted yet: who is tired of it ends it at once.
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        // A port where nobody listens.
-        let mut command = place.mount(&["http://127.0.0.1:9", "at"]);
-        let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
-        kill(waits.id() as i32, signal);
-        assert_eq!(waits.wait().unwrap().signal(), Some(signal));
-    }
+    // A port where nobody listens.
+    let mut command = place.mount(&["http://127.0.0.1:9", "at"]);
+    let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
+    // Nothing is mounted yet: who is tired of it ends it at once. (Ctrl-C is ignored where a shell runs
+    // this in the background.)
+    kill(waits.id() as i32, libc::SIGTERM);
+    assert_eq!(waits.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
 
 #[test]
@@ -192,7 +191,9 @@ fn signals_and_unmount_end_it() {
     let open = fs::File::open(place.path("at/a")).unwrap();
     assert!(end(place.unmount(), b"").with(2).err().contains("has files of it open"));
     drop(open);
-    wait_until("nobody uses it", || end(place.unmount(), b"").how == "status 0");
+    // By a link, with a slash behind it as shells complete it.
+    symlink("at", place.path("link")).unwrap();
+    wait_until("nobody uses it", || end(place.unmount_at("link/"), b"").how == "status 0");
     assert!(!place.is_mounted());
     assert!(end(place.unmount(), b"").with(2).err().contains("nothing is mounted there"));
 }

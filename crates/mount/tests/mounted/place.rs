@@ -50,7 +50,11 @@ impl Place {
 
     /// `foresee unmount`.
     pub fn unmount(&self) -> Command {
-        self.command("unmount", &["at"])
+        self.unmount_at("at")
+    }
+
+    pub fn unmount_at(&self, at: &str) -> Command {
+        self.command("unmount", &[at])
     }
 
     fn command(&self, verb: &str, words: &[&str]) -> Command {

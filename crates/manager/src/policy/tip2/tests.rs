@@ -191,6 +191,8 @@ proptest! {
                     let known = memory.files.of(FileId(0));
                     memory.hints.disclose(reader, Source::Library, block.file, want, Trust::Full, known);
                 }
+                // Of several who read together, what is further on in a sequence may be nearer.
+                2..7 if memory.hints.would_go_back(reader, block, memory.files.of(block.file)) => {}
                 2..7 => memory.read(&mut policy, reader, block)?,
                 _ => memory.prefetch(&mut policy, block)?,
             }
