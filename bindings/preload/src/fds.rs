@@ -11,7 +11,7 @@ use core::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed},
 };
 
-use foresee_ring::{ATTENTION_FDS, Class, PATH_BYTES_MAX, Record};
+use foresee_ring::{ATTENTION_FDS, Class, PATH_BYTES_MAX, Record, Took};
 
 use crate::{state, sys};
 
@@ -32,7 +32,10 @@ const REGULAR: u32 = 1;
 const OTHER: u32 = 2;
 /// Opened while the run was quiet: looked at and told of when somebody has to know.
 const UNTOLD: u32 = 3;
-const CLASS_MASK: u32 = 3;
+/// The same of what is a directory in any case.
+const UNTOLD_DIRECTORY: u32 = 4;
+const CLASS_BITS: u32 = 3;
+const CLASS_MASK: u32 = (1 << CLASS_BITS) - 1;
 
 /// One use of a descriptor number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl Use {
     /// The number that the supervisor knows it by.
     #[inline(always)]
     pub(crate) fn generation(self) -> u32 {
-        (self.0 >> 2).wrapping_add(state::seed()) & (u32::MAX >> 2)
+        (self.0 >> CLASS_BITS).wrapping_add(state::seed()) & (u32::MAX >> 2)
     }
 
     #[inline(always)]
@@ -63,7 +66,12 @@ impl Use {
 
     #[inline(always)]
     pub(crate) fn is_untold(self) -> bool {
-        self.0 & CLASS_MASK == UNTOLD
+        matches!(self.0 & CLASS_MASK, UNTOLD | UNTOLD_DIRECTORY)
+    }
+
+    #[inline(always)]
+    fn is_untold_directory(self) -> bool {
+        self.0 & CLASS_MASK == UNTOLD_DIRECTORY
     }
 
     fn followed_by(self, class: u32) -> Self {
@@ -124,20 +132,32 @@ fn word_of(class: Class) -> u32 {
 }
 
 /// The program opened a descriptor: one `fstat` tells what. Returns what to post.
-pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int) -> Option<Record> {
+pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int, took: Took) -> Option<Record> {
     let stat = sys::fstat(fd)?;
     let class = class_of(&stat);
     let begun = begin(fd, word_of(class))?;
-    Some(record(fd, begun, &stat, dirfd, flags, None))
+    Some(record(fd, begun, &stat, Opening { dirfd, flags, took, adopted_at: None }))
 }
 
 /// The program opened a descriptor, and nobody need know.
 #[inline(always)]
-pub(crate) fn opened_untold(fd: c_int) {
+pub(crate) fn opened_untold(fd: c_int, is_directory: bool) {
     if let Some(word) = TABLE.get(fd as usize) {
+        let class = if is_directory { UNTOLD_DIRECTORY } else { UNTOLD };
         // Whoever had the number has forgotten it before it was closed.
-        word.store(Use(word.load(Relaxed)).followed_by(UNTOLD).0, Relaxed);
+        word.store(Use(word.load(Relaxed)).followed_by(class).0, Relaxed);
     }
+}
+
+/// The program copied a descriptor. Whether nobody need know: it is a directory that was not told
+/// of, and has no position that matters.
+#[inline(always)]
+pub(crate) fn duplicated_untold(from: c_int, to: c_int) -> bool {
+    let is_untold = get(from).is_some_and(Use::is_untold_directory);
+    if is_untold {
+        opened_untold(to, true);
+    }
+    is_untold
 }
 
 /// The number no longer means what it did, unless another thread has already opened it anew since
@@ -180,13 +200,25 @@ fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
     if class != Class::Other {
         let mut target = [0; PATH_BYTES_MAX];
         let path = sys::readlink(c_path_of_fd(fd, &mut [0; 32]), &mut target);
-        let record = record(fd, adopted, &stat, libc::AT_FDCWD, sys::open_flags(fd), Some(sys::position(fd)));
+        let (flags, adopted_at) = (sys::open_flags(fd), Some(sys::position(fd)));
+        let opening = Opening { dirfd: libc::AT_FDCWD, flags, took: Took::from_ticks(0), adopted_at };
+        let record = record(fd, adopted, &stat, opening);
         state::post(region, record, path);
     }
     adopted.is_regular().then_some(adopted)
 }
 
-fn record(fd: c_int, this: Use, stat: &libc::stat, dirfd: c_int, flags: c_int, adopted_at: Option<u64>) -> Record {
+/// How a descriptor came to be.
+struct Opening {
+    dirfd: c_int,
+    flags: c_int,
+    took: Took,
+    /// Where it stood when it was found.
+    adopted_at: Option<u64>,
+}
+
+fn record(fd: c_int, this: Use, stat: &libc::stat, opening: Opening) -> Record {
+    let Opening { dirfd, flags, took, adopted_at } = opening;
     Record::Opened {
         fd,
         generation: this.generation(),
@@ -198,6 +230,7 @@ fn record(fd: c_int, this: Use, stat: &libc::stat, dirfd: c_int, flags: c_int, a
         ino: stat.st_ino,
         size: stat.st_size as u64,
         offset: adopted_at.unwrap_or(0),
+        took,
     }
 }
 

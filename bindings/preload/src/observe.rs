@@ -180,48 +180,74 @@ pub(crate) fn post(region: &Region, record: Record, path: &[u8]) {
 /// `call` gives the path to a system call.
 #[inline(always)]
 pub(crate) unsafe fn open(dirfd: c_int, path: *const c_char, flags: c_int, call: impl FnOnce() -> c_int) -> c_int {
-    let quietly = Quietly::begin(is_to_read(flags));
+    let naming = Naming::begin(is_to_read(flags));
     let fd = call();
-    if !quietly.opened(fd) {
+    if let Some(took) = naming.opened(fd, flags & libc::O_DIRECTORY != 0) {
         // SAFETY: by the caller's promise.
-        unsafe { opened(fd, dirfd, path, flags) };
+        unsafe { opened(fd, dirfd, path, flags, took) };
     }
     fd
 }
 
-/// Whether an open with these flags is of a file that is to be read, and that there is. Directories
-/// are what paths are relative to.
+/// Whether an open with these flags is of what is to be read or listed, and that there is.
 #[inline(always)]
 fn is_to_read(flags: c_int) -> bool {
-    const MORE: c_int = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_DIRECTORY | libc::O_PATH;
+    const MORE: c_int = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH;
     flags & MORE == libc::O_RDONLY
 }
 
-/// An open that need not be told, unless it waits: when it began, if it is timed.
-#[derive(Clone, Copy)]
-pub(crate) struct Quietly(Option<(&'static Region, Option<u64>)>);
+/// Looks at a file's attributes by path, and tells of it.
+///
+/// # Safety
+/// `call` gives the path to a system call.
+#[inline(always)]
+pub(crate) unsafe fn stat(dirfd: c_int, path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    let naming = Naming::begin(true);
+    let result = call();
+    if let Some((region, took)) = naming.ended() {
+        // SAFETY: by the caller's promise.
+        unsafe { stated(region, result == 0, dirfd, path, took) };
+    }
+    result
+}
 
-impl Quietly {
-    /// To be called before an open of a file that is to be read, or of another.
+/// A call that looks a name up: when it began, if it is timed, and whether it need not be told
+/// unless it waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Naming(Option<(&'static Region, bool, Option<u64>)>);
+
+impl Naming {
+    /// To be called before it. What changes something is told in any case.
     #[inline(always)]
     pub(crate) fn begin(is_to_read: bool) -> Self {
-        let region = if is_to_read { state::region() } else { None };
-        Quietly(region.filter(|region| region.is_quiet()).map(|region| (region, thread::is_timed().then(ticks))))
+        Naming(state::region().map(|region| {
+            let is_quiet = is_to_read && region.is_quiet();
+            (region, is_quiet, (!is_quiet || thread::is_timed()).then(ticks))
+        }))
     }
 
-    /// Whether what was opened need not be told.
+    /// To be called after it: how long it took, if it is to be told. One that waited ends the quiet.
     #[inline(always)]
-    pub(crate) fn opened(self, fd: c_int) -> bool {
-        let Some((region, began)) = self.0 else { return false };
-        let is_far = |began| is_far(region, ticks().wrapping_sub(began), 0);
-        if began.is_some_and(is_far) && thread::has_waited() {
+    fn ended(self) -> Option<(&'static Region, Took)> {
+        let (region, is_quiet, began) = self.0?;
+        let took = waited(region, ticks().wrapping_sub(began?), 0);
+        if is_quiet {
+            if !is_far(region, took, 0) {
+                return None;
+            }
             region.set_quiet(false);
-            return false;
         }
-        if fd >= 0 {
-            fds::opened_untold(fd);
+        Some((region, Took::from_ticks(took)))
+    }
+
+    /// The same of one that opened this descriptor, if it is one.
+    #[inline(always)]
+    pub(crate) fn opened(self, fd: c_int, is_directory: bool) -> Option<Took> {
+        let ended = self.ended();
+        if ended.is_none() && fd >= 0 && self.0.is_some() {
+            fds::opened_untold(fd, is_directory);
         }
-        true
+        ended.map(|(_, took)| took)
     }
 }
 
@@ -229,14 +255,11 @@ impl Quietly {
 ///
 /// # Safety
 /// `path` was just given to a system call, which gave `fd`.
-pub(crate) unsafe fn opened(fd: c_int, dirfd: c_int, path: *const c_char, flags: c_int) {
+pub(crate) unsafe fn opened(fd: c_int, dirfd: c_int, path: *const c_char, flags: c_int, took: Took) {
     let Some(region) = state::region_of_this_process() else { return };
-    // What the path is relative to may not have been told of.
-    if dirfd >= 0 {
-        let _ = fds::regular(dirfd);
-    }
+    tell_directory(dirfd);
     let record = if fd >= 0 {
-        fds::opened(fd, dirfd, flags)
+        fds::opened(fd, dirfd, flags, took)
     } else {
         Some(Record::OpenFailed { dirfd, errno: sys::errno() }).filter(|_| has_read_path())
     };
@@ -246,12 +269,19 @@ pub(crate) unsafe fn opened(fd: c_int, dirfd: c_int, path: *const c_char, flags:
     }
 }
 
+/// What a path is relative to may not have been told of.
+#[inline(always)]
+fn tell_directory(dirfd: c_int) {
+    if dirfd >= 0 {
+        let _ = fds::regular(dirfd);
+    }
+}
+
 /// Tells of a look at a file's attributes by path.
 ///
 /// # Safety
 /// `path` was just given to a system call, which succeeded or not.
-pub(crate) unsafe fn stated(ok: bool, dirfd: c_int, path: *const c_char) {
-    let Some(region) = state::region() else { return };
+unsafe fn stated(region: &Region, ok: bool, dirfd: c_int, path: *const c_char, took: Took) {
     if path.is_null() || !(ok || has_read_path()) {
         return;
     }
@@ -259,7 +289,26 @@ pub(crate) unsafe fn stated(ok: bool, dirfd: c_int, path: *const c_char) {
     let path = unsafe { bytes(path) };
     // An empty path is that of a descriptor, whose file the program has opened already.
     if !path.is_empty() {
-        post(region, Record::Stated { dirfd, ok }, path);
+        tell_directory(dirfd);
+        post(region, Record::Stated { dirfd, ok, took }, path);
+    }
+}
+
+/// A directory is about to be listed, which takes calls that are not looked at.
+pub(crate) fn begin_listing() {
+    if state::region().is_some() {
+        let _ = thread::has_waited();
+    }
+}
+
+/// It was listed. If the thread gave its processor up meanwhile, that was for a device, most likely:
+/// said in vain it costs little.
+pub(crate) fn end_listing() {
+    if let Some(region) = state::region()
+        && thread::has_waited()
+    {
+        region.set_quiet(false);
+        post(region, Record::ListingWaited {}, &[]);
     }
 }
 
@@ -304,6 +353,7 @@ pub(crate) fn closed_since(fd: c_int, was: Option<Use>) {
 pub(crate) fn duplicated(from: c_int, to: c_int) {
     if to >= 0
         && from != to
+        && !fds::duplicated_untold(from, to)
         && let Some(region) = state::region_of_this_process()
         && let Some(record) = fds::duplicated(from, to)
     {

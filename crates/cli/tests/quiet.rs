@@ -36,6 +36,19 @@ for folder in os.scandir(sys.argv[2]):
             time.sleep(0.1)
 ";
 
+/// Looks at the names of all of them, as `du` does, and rests likewise.
+const LOOKER: &str = r"#!/usr/bin/env python3
+import os, sys, time
+rests = int(sys.argv[1])
+count = 0
+for folder in os.listdir(sys.argv[2]):
+    for file in os.listdir(f'{sys.argv[2]}/{folder}'):
+        os.stat(f'{sys.argv[2]}/{folder}/{file}')
+        count += 1
+        if count % 500 == 0 and count <= rests:
+            time.sleep(0.1)
+";
+
 fn write(place: &Place, folders: usize) {
     for folder in 0..folders {
         for file in 0..FILES {
@@ -47,17 +60,31 @@ fn write(place: &Place, folders: usize) {
 /// Words that read the tree under a name that foresee knows, with so many files before it rests no
 /// more.
 fn words(place: &Place, rests: usize, tree: &str) -> Vec<String> {
-    use std::os::unix::fs::PermissionsExt;
     // To foresee it is ag, which walks: `rests` is its pattern.
-    let reader = place.write("bin/ag", READER);
-    fs::set_permissions(&reader, fs::Permissions::from_mode(0o755)).unwrap();
-    [reader.to_str().unwrap(), &rests.to_string(), tree].map(str::to_owned).to_vec()
+    words_of(place, "bin/ag", READER, rests, tree)
+}
+
+/// The same that look at its names; to foresee they are of du, of which `rests` is a file.
+fn looking_words(place: &Place, rests: usize, tree: &str) -> Vec<String> {
+    words_of(place, "bin/du", LOOKER, rests, tree)
+}
+
+fn words_of(place: &Place, name: &str, program: &str, rests: usize, tree: &str) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let program = place.write(name, program);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    [program.to_str().unwrap(), &rests.to_string(), tree].map(str::to_owned).to_vec()
 }
 
 /// Reads of whole blocks that the manager was told of.
 fn told(log: &Path) -> usize {
+    events(log, "reference")
+}
+
+/// Events of this kind in a log.
+fn events(log: &Path, kind: &str) -> usize {
     let log = fs::read_to_string(log).unwrap();
-    log.lines().filter(|line| line.split(' ').nth(1) == Some("reference")).count()
+    log.lines().filter(|line| line.split(' ').nth(1) == Some(kind)).count()
 }
 
 #[test]
@@ -91,6 +118,30 @@ fn a_warm_run_tells_a_part_and_keeps_the_profile_of_the_whole() {
     assert!(steps.unwrap() >= all as u64 && steps_after == steps, "{steps:?}, {steps_after:?}");
     let (told, reads, _) = run(&["--no-learn"]);
     assert!(told < all && reads >= all, "{told} of {reads}");
+}
+
+#[test]
+fn of_names_in_memory_a_part_is_told() {
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    write(&place, FOLDERS);
+    let log = place.aside("log");
+    let all = FOLDERS * FILES;
+    let words = looking_words(&place, all, "tree");
+    let told_of = |options: &[&str]| {
+        let options: Vec<&str> = options.iter().copied().chain(["--log", log.to_str().unwrap()]).collect();
+        let (ended, _) = place.account(&options, &words);
+        ended.with(0);
+        events(&log, "named")
+    };
+    let told = told_of(&[]);
+    assert!(told >= all, "of a run that is not known yet all is told: {told}");
+    for options in [&[][..], &["--no-words"], &["--no-learn"]] {
+        let told = told_of(options);
+        assert!(told < all, "{options:?}: {told} of {all}");
+    }
 }
 
 /// A read that another program's turn comes in takes as long as one that waits for a disk.

@@ -20,9 +20,9 @@ pub struct Stamp {
     pub ticks: u64,
 }
 
-/// How long a read took. Kept in units of 16 ticks in 32 bits, which is enough for 30 s at 2.3 GHz;
+/// How long a call took. Kept in units of 16 ticks in 32 bits, which is enough for 30 s at 2.3 GHz;
 /// longer ones saturate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Took(u32);
 
 impl Took {
@@ -228,6 +228,8 @@ records! {
         size: u64,
         /// The file position (zero unless adopted).
         offset: u64,
+        /// How long it took (zero if adopted).
+        took: Took,
     }
     /// An open that failed. Path: as given.
     5 OpenFailed {
@@ -242,6 +244,8 @@ records! {
         dirfd: i32,
         /// The file was there.
         ok: bool,
+        /// How long it took.
+        took: Took,
     }
     /// A directory is about to be listed. Path: as given, or empty.
     7 Listed {
@@ -437,6 +441,8 @@ records! {
         /// Where the caller goes on, within the object as that is on its disk.
         offset: u64,
     }
+    /// The thread gave its processor up while it listed a directory: what was not in memory of that, most likely.
+    33 ListingWaited {}
     /// The process, or a child of its, is about to execute a program that will not tell of itself. Path: as given to `exec`.
     30 ExecutesUnseen {
         /// Why it will not.

@@ -145,12 +145,9 @@ impl<T: Send + 'static> Shared<T> {
         loop {
             if let Some(task) = queue.tasks.pop_front() {
                 queue.working += 1;
-                let begun = Instant::now();
-                queue.begun = (begun, thread);
+                queue.begun = (Instant::now(), thread);
                 drop(queue);
-                let waits = waits();
-                (self.work)(task);
-                let waited = begun.elapsed() >= WAIT_MIN && self::waits() != waits;
+                let ((), waited) = waited(WAIT_MIN, || (self.work)(task));
                 queue = lock(&self.queue);
                 queue.working -= 1;
                 if waited {
@@ -165,6 +162,13 @@ impl<T: Send + 'static> Shared<T> {
             }
         }
     }
+}
+
+/// Does this, and says whether the thread waited meanwhile, for so long at least.
+pub fn waited<T>(for_at_least: Duration, does: impl FnOnce() -> T) -> (T, bool) {
+    let (waits, begun) = (waits(), Instant::now());
+    let done = does();
+    (done, begun.elapsed() >= for_at_least && self::waits() != waits)
 }
 
 /// How often this thread has waited for something.

@@ -17,14 +17,14 @@ impl Missing for *mut DIR {
 
 hook! {
     [opendir](path: *const c_char) -> *mut DIR, next => {
+        let naming = observe::Naming::begin(true);
         let directory = next(path);
-        if state::region().is_some() {
-            let fd = if directory.is_null() { -1 } else { libc::dirfd(directory) };
-            observe::opened(fd, AT_FDCWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC);
-            if fd >= 0 {
-                listed(fd, observe::bytes(path));
-            }
+        let fd = descriptor(directory);
+        if let Some(took) = naming.opened(fd, true) {
+            observe::opened(fd, AT_FDCWD, path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC, took);
+            listed(fd, observe::bytes(path));
         }
+        observe::begin_listing();
         directory
     }
 }
@@ -32,19 +32,19 @@ hook! {
 hook! {
     [fdopendir](fd: c_int) -> *mut DIR, next => {
         let directory = next(fd);
-        if !directory.is_null() {
-            let _ = state::region().and_then(|_| fds::regular(fd));
+        if !directory.is_null() && state::region().is_some_and(|region| !region.is_quiet()) {
+            let _ = fds::regular(fd);
             listed(fd, &[]);
         }
+        observe::begin_listing();
         directory
     }
 }
 
 hook! {
     [closedir](directory: *mut DIR) -> c_int, next => {
-        if state::region().is_some() && !directory.is_null() {
-            observe::closed(libc::dirfd(directory));
-        }
+        observe::end_listing();
+        observe::closed(descriptor(directory));
         next(directory)
     }
 }
@@ -72,7 +72,18 @@ hook! {
 }
 
 fn listed(fd: c_int, path: &[u8]) {
-    if let Some(region) = state::region() {
+    if let Some(region) = state::region()
+        && fd >= 0
+    {
         observe::post(region, Record::Listed { fd }, path);
     }
+}
+
+/// A stream's descriptor, or -1 if it is none.
+///
+/// # Safety
+/// `directory` is null or open.
+unsafe fn descriptor(directory: *mut DIR) -> c_int {
+    // SAFETY: by the caller's promise.
+    if directory.is_null() { -1 } else { unsafe { libc::dirfd(directory) } }
 }

@@ -3,6 +3,7 @@
 
 use core::ffi::{c_char, c_int};
 
+use foresee_ring::Took;
 use libc::{AT_FDCWD, FILE};
 
 use crate::next::{Missing, hook};
@@ -17,10 +18,13 @@ impl Missing for *mut FILE {
 
 hook! {
     [fopen, fopen64](path: *const c_char, mode: *const c_char) -> *mut FILE, next => {
-        let quietly = observe::Quietly::begin(true);
+        // Only libc may read the mode before it has checked it.
+        let naming = observe::Naming::begin(true);
         let stream = next(path, mode);
-        if !(is_to_read(mode) && quietly.opened(descriptor(stream))) {
-            opened(stream, path);
+        if let Some(took) = naming.opened(descriptor(stream), false) {
+            opened(stream, path, took);
+        } else if !is_to_read(mode) {
+            opened(stream, path, Took::default());
         }
         stream
     }
@@ -44,7 +48,7 @@ hook! {
         observe::closed_since(before, was);
         // Without a path it is the same file in another mode, which is adopted at its next read.
         if !path.is_null() {
-            opened(stream, path);
+            opened(stream, path, Took::default());
         }
         stream
     }
@@ -63,14 +67,14 @@ hook! {
 
 /// # Safety
 /// `stream` is null or open, and libc has just looked for `path`.
-unsafe fn opened(stream: *mut FILE, path: *const c_char) {
+unsafe fn opened(stream: *mut FILE, path: *const c_char, took: Took) {
     if state::region().is_none() {
         return;
     }
     // SAFETY: by the caller's promise.
     let fd = unsafe { descriptor(stream) };
     // SAFETY: likewise.
-    unsafe { observe::opened(fd, AT_FDCWD, path, if fd < 0 { 0 } else { sys::open_flags(fd) }) };
+    unsafe { observe::opened(fd, AT_FDCWD, path, if fd < 0 { 0 } else { sys::open_flags(fd) }, took) };
 }
 
 /// A stream's descriptor, or -1 if it has none.

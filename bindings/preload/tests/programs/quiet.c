@@ -1,4 +1,5 @@
-// Opens and reads a file in several ways; reads on from where it stands after a sign from outside.
+// Opens, reads and looks at a file in several ways; goes on after a sign from outside.
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,13 @@ int main(void) {
     int directory = open("dir", O_RDONLY | O_DIRECTORY);
     fd = openat(directory, "sub", O_RDONLY);
     CHECK(fd >= 0 && close(directory) == 0 && close(fd) == 0);
+    CHECK(stat("data", &status) == 0 && access("nowhere", R_OK) == -1);
+    DIR *stream_of_directory = opendir("dir");
+    CHECK(stream_of_directory && readdir(stream_of_directory) && closedir(stream_of_directory) == 0);
+    int copied = open("dir", O_RDONLY | O_DIRECTORY);
+    directory = dup(copied);
+    stream_of_directory = fdopendir(copied);
+    CHECK(stream_of_directory && fstatat(directory, "sub", &status, 0) == 0 && closedir(stream_of_directory) == 0);
     fd = open("data", O_RDONLY);
     CHECK(read(fd, buffer, 10) == 10);
     CHECK(write(1, "x", 1) == 1 && read(0, buffer, 1) == 1);
@@ -32,5 +40,6 @@ int main(void) {
     for (int i = 0; i < 7; i++)
         CHECK(read(fd, buffer, 1) == 1);
     CHECK(read(fd, buffer, 20) == 20 && pread(fd, buffer, 5, 50) == 5 && close(fd) == 0);
+    CHECK(fstatat(directory, "sub", &status, 0) == 0 && close(directory) == 0);
     return 0;
 }

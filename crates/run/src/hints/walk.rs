@@ -153,8 +153,8 @@ impl Walk {
         self.nodes[node].children = Children::Known(children);
     }
 
-    /// From now on only what comes after this file is found. Returns whether that is to come at
-    /// all, as far as is known.
+    /// From now on only what comes after this file is found, or is in this directory. Returns
+    /// whether that is to come at all, as far as is known.
     pub fn skip_past(&mut self, file: &Path) -> bool {
         let is_to_come = |child: &Child| match child {
             Child::File(path) => path == file,
@@ -181,6 +181,10 @@ impl Walk {
             }
             Child::Directory(node) => {
                 let node = &mut self.nodes[*node];
+                if node.path == *sought {
+                    self.sought = None;
+                    return false;
+                }
                 let is_before = !sought.starts_with(&node.path);
                 if is_before && matches!(node.children, Children::Unlisted) {
                     node.children = Children::Known(VecDeque::new());
@@ -331,6 +335,20 @@ mod tests {
         assert_eq!(walk.next_listing(), Some(Path::new("/r/a")));
         walk.listed(Path::new("/r/a"), Ok(vec![entry("/r/a/1", false)]));
         assert_eq!(all(&mut walk), ["/r/f"]);
+    }
+
+    #[test]
+    fn a_walk_goes_on_in_the_directory_that_is_named() {
+        let mut walk = walk(&["/r"], false);
+        walk.next_listing();
+        walk.listed(Path::new("/r"), Ok(["a", "b", "c"].map(|name| entry(&format!("/r/{name}"), true)).into()));
+        assert!(walk.skip_past(Path::new("/r/b")));
+        assert!(all(&mut walk).is_empty());
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/b")));
+        walk.listed(Path::new("/r/b"), Ok(vec![entry("/r/b/1", false)]));
+        walk.next_listing();
+        walk.listed(Path::new("/r/c"), Ok(vec![]));
+        assert_eq!(all(&mut walk), ["/r/b/", "/r/b/1", "/r/c/"]);
     }
 
     #[test]

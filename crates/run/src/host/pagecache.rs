@@ -210,6 +210,11 @@ impl PageCache {
         self.brought
     }
 
+    /// Names and directories that were asked for ahead, and were not in memory.
+    pub fn names_brought(&self) -> u64 {
+        self.workers.names_brought()
+    }
+
     /// The manager's number for a device, on which this file lies.
     pub fn device(&mut self, dev: u64, path: &Path) -> DeviceId {
         let known = self.devices.iter().position(|&known| known == dev);

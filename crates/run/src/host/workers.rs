@@ -120,6 +120,7 @@ pub struct Workers {
     pool: Pool<Task>,
     unlooked: Arc<Mutex<Unlooked>>,
     done: Arc<Mutex<Vec<Done>>>,
+    warm: Arc<Warm>,
 }
 
 impl Workers {
@@ -129,14 +130,15 @@ impl Workers {
         let list = Arc::clone(&done);
         let unlooked = Arc::<Mutex<Unlooked>>::default();
         let names = Arc::clone(&unlooked);
-        let warm = Warm::default();
+        let warm = Arc::<Warm>::default();
+        let found = Arc::clone(&warm);
         let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
-            if let Some(done) = run(task, &names, &scratch, &mounts, &warm) {
+            if let Some(done) = run(task, &names, &scratch, &mounts, &found) {
                 lock(&list).push(done);
                 doorbell.ring();
             }
         });
-        Workers { pool, unlooked, done }
+        Workers { pool, unlooked, done, warm }
     }
 
     /// A name is to be looked up.
@@ -198,6 +200,11 @@ impl Workers {
         }
     }
 
+    /// Look-ups and listings that brought what was not in memory.
+    pub fn names_brought(&self) -> u64 {
+        self.warm.brought()
+    }
+
     /// Whether no thread has anything to do.
     pub fn is_still(&self) -> bool {
         self.pool.is_still()
@@ -232,7 +239,8 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
             Some(Done::Looked(file, look(&path, mounts, warm, open)))
         }
         Task::List(purpose, path) => {
-            let listed = fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
+            let list = || fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
+            let listed = warm.look(list);
             Some(Done::Listed(purpose, path, listed))
         }
         Task::Open(file, path, expected) => Some(Done::Opened(file, open(&path, expected))),
@@ -270,14 +278,11 @@ fn look(
     warm: &Warm,
     open: impl FnOnce(&Path, Option<Identity>) -> io::Result<(Arc<Opened>, fs::Metadata)>,
 ) -> io::Result<Found> {
-    let metadata = fs::metadata(path)?;
+    let metadata = warm.look(|| fs::metadata(path))?;
     let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
-    if metadata.is_dir() && warm.is_worth_it() {
+    if metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
-        let begun = Instant::now();
-        if let Ok(listed) = list_ahead(Purpose::Walk, path, identity.0, mounts) {
-            warm.took(listed.len(), begun.elapsed());
-        }
+        let _ = warm.list(|| list_ahead(Purpose::Walk, path, identity.0, mounts));
     }
     let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
     let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };

@@ -56,6 +56,11 @@ impl Recorder {
         self.noted.get(file.0 as usize)?.numbered.checked_sub(1)
     }
 
+    /// Whether anything of this file was noted.
+    pub fn knows(&self, file: FileId) -> bool {
+        self.number(file).is_some()
+    }
+
     /// Appends a step, as long as there is room. A file gets its number by its first step.
     fn push(&mut self, file: FileId, process: u32, want: Want, mapped: bool) {
         if self.steps.len() >= STEPS_MAX {

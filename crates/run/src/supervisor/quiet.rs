@@ -1,6 +1,9 @@
-//! When nobody waits for a device, programs need not tell which files they open and read: telling,
-//! and taking it in, is what foresee costs them then. A program ends that by itself at its first
-//! open or read that waits (`Region::set_quiet`).
+//! When nobody waits for a device, programs need not tell which files they look up, open and read:
+//! telling, and taking it in, is what foresee costs them then. A program ends that by itself at its
+//! first call of these that waits (`Region::set_quiet`).
+//!
+//! Worked example: `du` of 35,000 names in memory: 0.18 s, and 0.65 under foresee as long as each
+//! was told, and listed and looked up ahead besides.
 //!
 //! What is not told is not recorded. So a run of which nothing is known yet goes on telling for
 //! longer, and one that went by an earlier run's profile leaves that in its place, unless it told
@@ -12,8 +15,8 @@ use foresee_ring::FAR_PART;
 
 use super::{COPY_MAX, STALL_MIN, Supervisor};
 
-/// Reads that found all in memory, after which no more need be told: the first of them cost a
-/// millisecond.
+/// Reads and look-ups that found all in memory, after which no more need be told: the first of them
+/// cost a millisecond.
 const AFTER: u32 = 1024;
 /// The same where a run is recorded of which nothing is known. Opens and reads of twice as many
 /// files are what the ring holds: of a program that reads more, faster than we follow, some would
@@ -29,9 +32,9 @@ const MAKE_UP_FOR_FAR: u32 = 64;
 pub(super) struct Quiet {
     /// What is read is recorded, and no earlier run's record is there.
     is_first: bool,
-    /// Reads that found all in memory, but for those that made up for others.
-    reads: u32,
-    /// What had been brought from devices when their count began.
+    /// Reads and look-ups that found all in memory, but for those that made up for others.
+    near: u32,
+    /// What had been brought from devices when their count began, names and directories too.
     brought: u64,
     /// What we said last.
     is_quiet: bool,
@@ -57,7 +60,7 @@ impl Quiet {
         self.was_quiet
     }
 
-    /// So many reads are enough.
+    /// So many are enough.
     fn after(&self) -> u32 {
         if self.is_first { AFTER_RECORDED } else { AFTER }
     }
@@ -80,22 +83,22 @@ impl Quiet {
 }
 
 impl Supervisor<'_> {
-    /// A program read so many blocks, and told of it.
+    /// A program read so many blocks, or looked a name up, and told of it.
     pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
-        let brought = self.driver.host.brought();
+        let brought = self.driver.host.brought() + self.driver.host.names_brought();
         if is_far && self.quiet.is_quiet {
             return self.end_quiet();
         }
-        let reads = self.quiet.reads;
-        self.quiet.reads = match (waited, is_far) {
+        let near = self.quiet.near;
+        self.quiet.near = match (waited, is_far) {
             _ if brought != self.quiet.brought => 0,
-            (true, _) => reads.saturating_sub(MAKE_UP_FOR_WAIT),
-            (false, true) => reads.saturating_sub(MAKE_UP_FOR_FAR),
-            (false, false) => reads.saturating_add(1),
+            (true, _) => near.saturating_sub(MAKE_UP_FOR_WAIT),
+            (false, true) => near.saturating_sub(MAKE_UP_FOR_FAR),
+            (false, false) => near.saturating_add(1),
         };
         self.quiet.brought = brought;
-        if self.quiet.reads >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
+        if self.quiet.near >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
             (self.quiet.is_quiet, self.quiet.was_quiet) = (true, true);
             self.ring.region.set_quiet(true);
             self.withdraw_recorded();
@@ -119,7 +122,7 @@ impl Supervisor<'_> {
     }
 
     fn end_quiet(&mut self) {
-        self.quiet.reads = self.quiet.after() - MAKE_UP_FOR_FAR;
+        self.quiet.near = self.quiet.after() - MAKE_UP_FOR_FAR;
         self.quiet.is_quiet = false;
         self.quiet.is_walk_behind = true;
         self.ring.region.set_quiet(false);

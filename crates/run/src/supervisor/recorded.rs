@@ -201,11 +201,12 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A program opens this file, and tells of it. If none is known to have opened it before
+    /// A program names this file, and tells of it. If none is known to have done so before
     /// (libraries, which every program opens, tell nothing of where they are), what the
     /// recorded run read from there on is disclosed.
     pub(super) fn find_recorded(&mut self, file: FileId) {
-        if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !self.sizes.contains_key(&file) {
+        let is_met = || self.sizes.contains_key(&file) || self.recorder.knows(file);
+        if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !is_met() {
             self.recorded.brought = self.driver.host.brought();
             self.recorded.go_on_from(self.names.path(file).as_os_str());
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use foresee_manager::{Event, FileId, ReaderId, Source, Want};
 
-use super::{RUN, Supervisor};
+use super::{RUN, STALL_MIN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
 use crate::names::{Identity, Names};
 use crate::source::Sighting;
@@ -101,8 +101,14 @@ impl Supervisor<'_> {
                 }
             }
             Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
-            Seen::Named { file } => {
+            Seen::ListingWaited => self.notice_pace(STALL_MIN, 0, true),
+            Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
+                if let Some(took) = ticks.map(|ticks| self.ring.duration(ticks)) {
+                    self.notice_pace(took, 0, took >= STALL_MIN);
+                }
+                self.find_recorded(file);
+                self.find_walk(file);
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });
             }

@@ -57,7 +57,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A program opened this file, and told of it: a walk that stood still goes on from there.
+    /// A program named this file, and told of it: a walk that stood still goes on from there.
     pub(super) fn find_walk(&mut self, file: FileId) {
         if !self.quiet.is_walk_behind() {
             return;

@@ -339,7 +339,7 @@ mod tests {
         let (mut names, metadata) = (Names::default(), fs::metadata(&path).unwrap());
         let file = names.of_path(&path).unwrap();
         names.identify(file, (metadata.dev(), metadata.ino()));
-        let (process, seen) = (std::process::id(), Seen::Named { file });
+        let (process, seen) = (std::process::id(), Seen::Named { file, ticks: None });
         let sighting =
             Sighting { process, ordinal: 1, program: ProgramId::default(), thread: 1, time: Duration::ZERO, seen };
         let mut mappings = Mappings::new(Instant::now());
@@ -365,7 +365,7 @@ mod tests {
         let numbers = [0, 1, 4095, 4096, BYTES_MIN, BYTES_MAX, 1 << 47, u64::MAX - 4095, u64::MAX];
         for claim in 0..numbers.len().pow(3) {
             let number = |digit: u32| numbers[claim / numbers.len().pow(digit) % numbers.len()];
-            let (seen, program, time) = (Seen::Named { file }, ProgramId::default(), Duration::ZERO);
+            let (seen, program, time) = (Seen::Named { file, ticks: None }, ProgramId::default(), Duration::ZERO);
             let sighting = Sighting { process, ordinal: 1, program, thread: 1, time, seen };
             mappings.watch(&sighting, Mapping { addr: number(0), len: number(1), offset: number(2), file });
             mappings.look(&names, true);
@@ -382,7 +382,7 @@ mod tests {
         let file = names.of_path(&path).unwrap();
         names.identify(file, (metadata.dev(), metadata.ino()));
         let process = std::process::id();
-        let seen = Seen::Named { file };
+        let seen = Seen::Named { file, ticks: None };
         let sighting =
             Sighting { process, ordinal: 1, program: ProgramId::default(), thread: 1, time: Duration::ZERO, seen };
         let mut mappings = Mappings::new(Instant::now());

@@ -65,7 +65,7 @@ impl Outside {
                     places.want(&path);
                 }
                 if let Some(file) = names.of_path(&path) {
-                    self.push(process, Seen::Named { file });
+                    self.push(process, Seen::Named { file, ticks: None });
                 }
             }
             Change::Opened { path, past_cache: true, .. } => {

@@ -45,7 +45,7 @@ impl Outside {
             match place.or_else(|| places.enter(&notice.directory)) {
                 Some(path) if notice.is_opened => {
                     if let Some(file) = names.of_path(&path) {
-                        self.push(process, Seen::Named { file });
+                        self.push(process, Seen::Named { file, ticks: None });
                     }
                 }
                 Some(_) => {}
@@ -57,7 +57,7 @@ impl Outside {
         let Some(path) = place.map(|place| place.join(&*notice.name)) else { return };
         let Ok(found) = at_hand::find(&path) else {
             if let Some(file) = names.of_path(&path) {
-                self.push(process, Seen::Named { file });
+                self.push(process, Seen::Named { file, ticks: None });
             }
             return;
         };

@@ -157,16 +157,15 @@ impl Process {
         self.unseen_as = None;
         match entry.record {
             Record::Opened { .. } => self.opened(entry, names),
-            Record::OpenFailed { dirfd, .. } | Record::Stated { dirfd, .. } => {
-                let path = self.resolve(dirfd, entry.path, names)?;
-                Some(Seen::Named { file: names.of_path(&path)? })
-            }
+            Record::OpenFailed { dirfd, .. } => self.named(dirfd, entry.path, None, names),
+            Record::Stated { dirfd, took, .. } => self.named(dirfd, entry.path, Some(took.ticks()), names),
+            Record::ListingWaited {} => Some(Seen::ListingWaited),
             Record::Listed { fd } => {
                 let file = match entry.path {
                     [] => self.descriptors.get(&fd)?.open.borrow().name?,
                     path => names.of_path(&self.resolve(libc::AT_FDCWD, path, names)?)?,
                 };
-                Some(Seen::Named { file })
+                Some(Seen::Named { file, ticks: None })
             }
             Record::ChangedDirectory { fd } => {
                 self.directory = match entry.path {
@@ -253,8 +252,14 @@ impl Process {
         known(absolute(base, path))
     }
 
+    fn named(&self, dirfd: i32, path: &[u8], ticks: Option<u64>, names: &mut Names) -> Option<Seen> {
+        let path = self.resolve(dirfd, path, names)?;
+        Some(Seen::Named { file: names.of_path(&path)?, ticks })
+    }
+
     fn opened(&mut self, entry: &Entry, names: &mut Names) -> Option<Seen> {
-        let Record::Opened { fd, generation, flags, dirfd, class, adopted, dev, ino, size, offset } = entry.record
+        let Record::Opened { fd, generation, flags, dirfd, class, adopted, dev, ino, size, offset, took } =
+            entry.record
         else {
             return None;
         };
@@ -268,7 +273,7 @@ impl Process {
         let seen = match file {
             None if is_past_cache => name.map(|file| Seen::PastCache { file }),
             Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted }),
-            None => name.filter(|_| !adopted).map(|file| Seen::Named { file }),
+            None => name.filter(|_| !adopted).map(|file| Seen::Named { file, ticks: Some(took.ticks()) }),
         };
         if file.is_some() && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
             self.reads = Reads::Awaited;

@@ -58,7 +58,11 @@ pub enum Seen {
     Named {
         /// The file.
         file: FileId,
+        /// How long that took, in ticks, if it is known.
+        ticks: Option<u64>,
     },
+    /// A directory was listed, and that waited.
+    ListingWaited,
     /// Bytes of a file were read.
     Read(Read),
     /// A part of a file was written.

@@ -25,7 +25,12 @@ fn open(fd: i32, dirfd: i32, class: Class) -> Record {
         ino: fd as u64,
         size: 9000,
         offset: 0,
+        took: Took::from_ticks(0),
     }
+}
+
+fn stated() -> Record {
+    Record::Stated { dirfd: libc::AT_FDCWD, ok: true, took: Took::from_ticks(0) }
 }
 
 fn read(fd: i32, got: i32) -> Record {
@@ -137,7 +142,7 @@ fn nonsense_of_many_processes_takes_a_bounded_place() {
     for _ in 0..10 {
         learn(p, n, own, Record::ChangedDirectory { fd: -1 }, &long);
     }
-    assert_eq!(learn(p, n, own, Record::Stated { dirfd: libc::AT_FDCWD, ok: true }, "f"), None, "it is not known");
+    assert_eq!(learn(p, n, own, stated(), "f"), None, "it is not known");
     // Numbers that no process has are not kept.
     for pid in 0..100_000 {
         learn(p, n, 0x4000_0000 + pid, Record::ProcessStarted { ppid: 0, slot: pid }, "/");
