@@ -60,7 +60,7 @@ int foresee_cancel(void);
    What is refused changes nothing. Where nobody listens, all succeed, priorities are 0 and policies FORESEE_LRU. */
 enum foresee_policy {
     FORESEE_LRU = 0, /* the page whose last use is longest ago */
-    FORESEE_MRU = 1, /* the page that was used last: for what is read in a cycle */
+    FORESEE_MRU = 1 /* the page that was used last: for what is read in a cycle */
 };
 
 /* This program will advise: its pages are its own to choose among from now on, by LRU until it says more. */

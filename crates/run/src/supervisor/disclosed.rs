@@ -39,6 +39,7 @@ impl Supervisor<'_> {
     fn disclose(&mut self, reader: ReaderId, want: Want) {
         if let Some(file) = self.library.disclose(reader) {
             self.tell(Event::Hint { reader, source: Source::Library, file, want });
+            self.check_again(file, want);
         }
     }
 }

@@ -257,6 +257,7 @@ impl<'a> Supervisor<'a> {
         let records = self.take_records();
         self.rounds.is_behind = records >= RECORDS_AT_ONCE;
         let reports = self.take_reports();
+        self.check_disclosed();
         self.follow_quiet();
         self.follow_walk();
         self.follow_recorded();

@@ -1,10 +1,14 @@
 //! What we believe to be in memory is checked against the kernel, a part of one file at a time:
-//! what it gave up by itself must be fetched again if it is disclosed again.
+//! what it gave up by itself must be fetched again if it is disclosed again. What a program
+//! discloses of it is checked at once: of many small files none would be looked at before it is
+//! read.
 
+use std::collections::BTreeSet;
+use std::mem;
 use std::ops::Range;
 
 use foldhash::HashMap;
-use foresee_manager::{Block, FileId};
+use foresee_manager::{Block, FileId, Want};
 
 use super::{Met, Supervisor};
 use crate::host::BLOCK_BYTES;
@@ -18,9 +22,14 @@ const CHECKED_TOGETHER: u64 = 32;
 /// is gone: as many system calls at most.
 const BROUGHT_FIRST: usize = 256;
 
-/// Up to where each file's residency was checked last.
+/// What was checked, and what is to be.
 #[derive(Default)]
-pub(super) struct Checked(HashMap<FileId, u64>);
+pub(super) struct Checked {
+    /// Up to where each file's residency was checked last.
+    up_to: HashMap<FileId, u64>,
+    /// What was disclosed or given up, though it is believed to be in memory.
+    disclosed: BTreeSet<Block>,
+}
 
 impl Supervisor<'_> {
     pub(super) fn check_residency(&mut self) {
@@ -33,36 +42,87 @@ impl Supervisor<'_> {
     /// brought and not read, what came first goes first, wherever it lies, and that is read next.
     pub(super) fn check_beside(&mut self, block: Block) {
         let brought = self.driver.manager().brought_with(block).take(BROUGHT_FIRST);
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for Block { index, .. } in brought.filter(|it| it.file == block.file) {
-            match runs.last_mut() {
-                Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
-                _ => runs.push(index..index + 1),
-            }
-        }
-        self.driver.host.check(block.file, runs, &Met(&self.names, &self.ring));
+        let files = by_file(brought);
+        self.check(files);
         self.check_from(block.file, block.index);
+    }
+
+    /// A program disclosed this, or had the kernel give it up: what of it is believed to be in memory
+    /// is to be checked.
+    pub(super) fn check_again(&mut self, file: FileId, want: Want) {
+        let blocks = self.sizes.get(&file).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
+        let (first, count) = match want {
+            Want::All => (0, blocks),
+            Want::Range { first, count } => (first, count),
+            Want::Name => return,
+        };
+        let end = first.saturating_add(count.min(CHECKED_AT_ONCE)).min(blocks);
+        let blocks = (first..end).map(|index| Block { file, index });
+        let manager = self.driver.manager();
+        self.checked.disclosed.extend(blocks.filter(|&block| manager.is_present(block)));
+    }
+
+    /// Checks what is to be.
+    pub(super) fn check_disclosed(&mut self) {
+        let files = by_file(mem::take(&mut self.checked.disclosed));
+        self.check(files);
+    }
+
+    fn check(&mut self, files: Vec<(FileId, Vec<Range<u64>>)>) {
+        for (file, runs) in files {
+            self.driver.host.check(file, runs, &Met(&self.names, &self.ring));
+        }
     }
 
     /// Checks a file from this block on.
     fn check_from(&mut self, file: FileId, first: u64) {
-        self.checked.0.insert(file, first);
+        self.checked.up_to.insert(file, first);
         self.check_next_part(file);
     }
 
     /// Checks the part of a file that comes after what was checked of it last.
     fn check_next_part(&mut self, file: FileId) {
         let blocks = self.sizes.get(&file).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
-        let first = match self.checked.0.remove(&file) {
+        let first = match self.checked.up_to.remove(&file) {
             Some(first) if first < blocks => first,
             _ => 0,
         };
         let end = blocks.min(first + CHECKED_AT_ONCE);
-        self.checked.0.insert(file, end);
+        self.checked.up_to.insert(file, end);
         let parts = (first..end).step_by(CHECKED_TOGETHER as usize);
         let parts = parts.map(|part| part..end.min(part + CHECKED_TOGETHER));
         let is_believed = |index| self.driver.manager().is_present(Block { file, index });
         let believed = parts.filter(|part| part.clone().any(is_believed)).collect();
         self.driver.host.check(file, believed, &Met(&self.names, &self.ring));
+    }
+}
+
+/// The runs in which these blocks are asked about, by their files.
+fn by_file(blocks: impl IntoIterator<Item = Block>) -> Vec<(FileId, Vec<Range<u64>>)> {
+    let mut files: Vec<(FileId, Vec<Range<u64>>)> = Vec::new();
+    for Block { file, index } in blocks {
+        match files.last_mut().filter(|(of, _)| *of == file).map(|(_, runs)| runs) {
+            Some(runs) => match runs.last_mut() {
+                Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
+                _ => runs.push(index..index + 1),
+            },
+            None => files.push((file, vec![index..index + 1])),
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_asked_about_together() {
+        let block = |(file, index)| Block { file: FileId(file), index };
+        let blocks = [(1, 7), (1, 8), (1, 10), (2, 11), (2, 12)].map(block);
+        let long = (100..140).map(|index| block((3, index)));
+        let runs = |file, runs: &[Range<u64>]| (FileId(file), runs.to_vec());
+        let expected = [runs(1, &[7..9, 10..11]), runs(2, &[11..13]), runs(3, &[100..132, 132..140])];
+        assert_eq!(by_file(blocks.into_iter().chain(long)), expected);
     }
 }

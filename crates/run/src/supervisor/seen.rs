@@ -133,18 +133,28 @@ impl Supervisor<'_> {
                 self.ring.processes.programs().stalled(program, ticks);
             }
             Seen::Advised { file, offset, bytes } => {
-                let size = self.sizes.get(&file).copied().unwrap_or(0);
-                let bytes = if bytes == 0 { size.saturating_sub(offset) } else { bytes };
+                let bytes = self.bytes_or_rest(file, offset, bytes);
                 let beyond = bytes.saturating_sub(KERNEL_READAHEAD_BYTES);
                 if let Some((first, count)) = blocks(offset.saturating_add(KERNEL_READAHEAD_BYTES), beyond) {
                     let want = Want::Range { first, count };
                     self.tell(Event::Hint { reader: RUN, source: Source::Advice, file, want });
                 }
             }
+            Seen::Spared { file, offset, bytes } => {
+                if let Some((first, count)) = blocks(offset, self.bytes_or_rest(file, offset, bytes)) {
+                    self.check_again(file, Want::Range { first, count });
+                }
+            }
             Seen::Ended { ordinal } => self.ended(ordinal),
             Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
             Seen::Advises(advising) => self.take_advice(program, advising),
         }
+    }
+
+    /// So many bytes of a file from there on; 0 is to its end.
+    fn bytes_or_rest(&self, file: FileId, offset: u64, bytes: u64) -> u64 {
+        let size = self.sizes.get(&file).copied().unwrap_or(0);
+        if bytes == 0 { size.saturating_sub(offset) } else { bytes }
     }
 
     /// What a path leads to, as an open found it. Another file than before, or a smaller one, means

@@ -17,6 +17,10 @@ impl Process {
                 let file = self.open_file(fd, generation)?.file?;
                 Some(Seen::Advised { file, offset, bytes: len })
             }
+            Record::Advised { fd, generation, advice: FileAdvice::DontNeed, offset, len } => {
+                let file = self.open_file(fd, generation)?.file?;
+                Some(Seen::Spared { file, offset, bytes: len })
+            }
             Record::AdvisedMemory { advice: FileAdvice::WillNeed, addr, len } => {
                 let mapping = self.mapping(addr)?;
                 let offset = mapping.offset.saturating_add(addr - mapping.addr);

@@ -99,6 +99,15 @@ pub enum Seen {
         /// How long.
         took: Duration,
     },
+    /// A program told the kernel that it needs a part of a file no longer.
+    Spared {
+        /// The file.
+        file: FileId,
+        /// From where.
+        offset: u64,
+        /// How many bytes; 0 is to the end.
+        bytes: u64,
+    },
     /// The program said it will read this. A length of 0 is to the file's end.
     Advised {
         /// The file.
