@@ -217,6 +217,79 @@ fn each_pass_is_read_ahead() {
     }
 }
 
+/// Reads a hundred files of three blocks twice, all of them disclosed; in between they are given
+/// up, and disclosed again: by itself after a program that tells nothing dropped them, or by what
+/// it said of two passes after it dropped them itself.
+const GIVEN_UP: &str = r#"
+#include <fcntl.h>
+#include <foresee.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES = 100 };
+
+static void hint(const char *name) {
+    foresee_hint_file(name);
+}
+
+static void read_all(const char *name) {
+    char buffer[3 * 4096];
+    int fd = open(name, O_RDONLY);
+    if (read(fd, buffer, sizeof buffer) != sizeof buffer) exit(1);
+    close(fd);
+}
+
+static void drop(const char *name) {
+    int fd = open(name, O_RDONLY);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+static void each(void (*act)(const char *)) {
+    char name[16];
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        act(name);
+    }
+}
+
+int main(int count, char **words) {
+    int repeats = count > 1 && strcmp(words[1], "repeats") == 0;
+    each(hint);
+    if (repeats) foresee_hint_repeat(FILES, 2);
+    usleep(200000);
+    each(read_all);
+    if (repeats)
+        each(drop);
+    else if (system("unset LD_PRELOAD; for file in f?*; do dd if=$file iflag=nocache count=0 status=none; done") != 0)
+        return 1;
+    if (!repeats) each(hint);
+    usleep(200000);
+    each(read_all);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_is_given_up_and_disclosed_again_is_brought_again() {
+    let place = Place::new();
+    if !have("gcc") || !have("dd") {
+        return;
+    }
+    (0..100).for_each(|number| place.write_blocks(&format!("f{number}"), 3));
+    let source = place.write("given_up.c", GIVEN_UP);
+    gcc(&place, &place.path("given_up"), &[source.to_str().unwrap(), "bindings/c/foresee.c", "-ldl"]);
+    for how in ["hints anew", "repeats"] {
+        place.make_cold();
+        let (ended, account) = place.account(&["--no-learn", "--no-words", "--no-listings"], &["./given_up", how]);
+        ended.with(0);
+        // Of one pass it would be 300.
+        assert!(blocks_of(&account, "library", "fetched") > 450, "{how}: {account:#}");
+    }
+}
+
 #[test]
 fn what_is_wrong_or_strange_harms_nobody() {
     let Some(place) = compiled("hostile", "crates/cli/tests/programs/hostile.c") else { return };

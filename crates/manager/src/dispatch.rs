@@ -151,6 +151,8 @@ struct Device {
     runs: Option<Runs>,
 }
 
+/// Who delivers so many requests in the time of one serves them side by side.
+const SEVERAL: f64 = 1.5;
 /// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
 /// to deliver in the time of a request, it is seen to deliver more if it can.
 const PIPES: f64 = 2.0;
@@ -177,10 +179,11 @@ impl Device {
     }
 
     /// Whether so much is fetched ahead from it that one more block would only wait.
-    fn is_pipe_full(&self) -> bool {
+    fn is_pipe_full(&self, batch: u64) -> bool {
         let waiting = self.waits();
         let is_full = |flow: &Flow| self.pipe_of(flow).is_some_and(|pipe| (flow.ahead() + waiting) as f64 >= pipe);
-        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
+        let is_batch = !self.has_arm() || self.pipe.blocks.ahead() + waiting >= batch;
+        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests) && is_batch
     }
 
     /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
@@ -210,9 +213,16 @@ impl Device {
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 
-    /// Whether it has shown that it serves requests one by one, as an arm does.
+    /// Whether it serves requests one by one, as an arm does, if that has shown: by what they take,
+    /// or by how many it delivers in the time of one. Under constant load all take as long, those
+    /// too that would be quick.
+    fn is_one_by_one(&self) -> Option<bool> {
+        let in_one = self.access_ns.zip(self.pipe.requests.best()).map(|(access, best)| access * best);
+        self.sweep.is_one_by_one().map(|it| it || in_one.is_some_and(|requests| requests < SEVERAL))
+    }
+
     fn has_arm(&self) -> bool {
-        self.may_have_arm() && self.sweep.is_one_by_one() == Some(true)
+        self.may_have_arm() && self.is_one_by_one() == Some(true)
     }
 
     /// What is sent next, and its rank, in one sweep over each batch. Runs wait if as many as may
@@ -366,7 +376,7 @@ impl Dispatch {
     /// with it; None until it is known how it serves several. Side by side, that is at most
     /// half of what one takes; how much less shows when many were out.
     pub fn request_ns(&self, id: DeviceId) -> Option<f64> {
-        self.disks(id).find_map(|it| match it.sweep.is_one_by_one()? && it.may_have_arm() {
+        self.disks(id).find_map(|it| match it.is_one_by_one()? && it.may_have_arm() {
             true => it.access_ns,
             false => Some((1.0 / it.pipe.requests.best()?).min(it.access_ns? / 2.0)),
         })
@@ -374,9 +384,11 @@ impl Dispatch {
 
     /// Whether so much is fetched ahead from this device that one more block would only wait there;
     /// of the array that begins with it, from each of its disks: one may have nothing to do while
-    /// another has more than it can.
-    pub fn is_pipe_full(&self, id: DeviceId) -> bool {
-        self.disks(id).filter(|it| it.is_pipe_full()).count() == usize::from(self.stripe.disks.max(1))
+    /// another has more than it can. From an arm such a batch is fetched: what waits there is sorted,
+    /// and goes in few requests.
+    pub fn is_pipe_full(&self, id: DeviceId, batch: u64) -> bool {
+        let disks = self.stripe.disks.max(1);
+        self.disks(id).filter(|it| it.is_pipe_full(batch / u64::from(disks))).count() == usize::from(disks)
     }
 
     /// Lets a block wait to be fetched ahead.
@@ -638,7 +650,7 @@ impl Dispatch {
         if !cached {
             device.quick.finished(took, flight.count, flight.beside == 0);
             if flight.class != Class::Demand && !flight.is_of_run() {
-                device.sweep.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
+                device.sweep.finished(now, took, flight.beside, device.limits.outstanding_max);
             }
         }
         if flight.beside == 0 && !cached {
@@ -653,7 +665,7 @@ impl Dispatch {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
                 runs.overlap.took(took);
-                runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
+                runs.overlap.finished(now, took, flight.beside, device.limits.outstanding_max);
             }
         }
         self.in_flight = self.in_flight.saturating_sub(flight.brings());
@@ -704,11 +716,11 @@ mod tests {
             let first = sent(&mut dispatch, Time(disk * LATENCY), Source::Library, [disk]);
             dispatch.finished(Time((disk + 1) * LATENCY), first[0]);
         }
-        assert!(!dispatch.is_pipe_full(DeviceId(0)), "nothing is on its way");
+        assert!(!dispatch.is_pipe_full(DeviceId(0), 0), "nothing is on its way");
         sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (0..8).step_by(2));
-        assert!(!dispatch.is_pipe_full(DeviceId(0)), "one disk has nothing to do");
+        assert!(!dispatch.is_pipe_full(DeviceId(0), 0), "one disk has nothing to do");
         sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (1..8).step_by(2));
-        assert!(dispatch.is_pipe_full(DeviceId(0)));
+        assert!(dispatch.is_pipe_full(DeviceId(0), 0));
     }
 
     /// A link of one request that takes its time for four blocks, so that twice its pipe is ten.

@@ -49,11 +49,11 @@ impl Sweep {
         }
     }
 
-    /// A request that took so long came; `beside` says that others were out when it was sent. Where
+    /// A request that took so long came, beside which so many were out when it was sent. Where
     /// requests are served one by one it waited for those, and says nothing of what is quick: under
     /// constant load each takes as long as all before it.
-    pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
-        if !beside || self.is_one_by_one() != Some(true) {
+    pub fn finished(&mut self, now: Time, took_ns: u64, beside: u32, requests_max: u32) {
+        if beside == 0 || self.is_one_by_one() != Some(true) {
             self.overlap.took(took_ns);
         }
         self.overlap.finished(now, took_ns, beside, requests_max);
@@ -96,7 +96,7 @@ mod tests {
         let mut sweep = Sweep::default();
         for request in 1..=32 {
             let took = 5 * MS * if one_by_one { request } else { 1 };
-            sweep.finished(Time(took), took, request > 1, 128);
+            sweep.finished(Time(took), took, request as u32 - 1, 128);
         }
         sweep
     }
@@ -119,9 +119,10 @@ mod tests {
     #[test]
     fn what_waits_at_a_busy_arm_says_nothing_of_what_is_quick() {
         let mut disk = answered(true);
-        (0..1000).for_each(|at| disk.finished(Time((200 + 5 * at) * MS), 350 * MS, true, 128));
+        (0..1000).for_each(|at| disk.finished(Time((200 + 5 * at) * MS), 350 * MS, 69, 128));
         assert_eq!(disk.is_one_by_one(), Some(true));
-        (0..1000).for_each(|at| disk.finished(Time((6000 + 500 * at) * MS), 350 * MS, at % 8 > 0, 128));
+        (0..1000)
+            .for_each(|at| disk.finished(Time((6000 + 500 * at) * MS), 350 * MS, if at % 8 > 0 { 69 } else { 0 }, 128));
         assert_eq!(disk.is_one_by_one(), Some(false));
     }
 

@@ -7,7 +7,7 @@ use crate::ids::DeviceId;
 /// Of the memory, one block in so many may be on its way that nobody asked for.
 const READ_OVER_PART: u64 = 16;
 
-/// Neighbours fetched ahead one after the other: they go in one request.
+/// Neighbours fetched ahead one after the other, onward or backward: they go in one request.
 struct Run {
     sequence: u16,
     last: Block,
@@ -21,7 +21,12 @@ impl Run {
     }
 
     fn goes_on(&self, sequence: u16, block: Block) -> bool {
-        self.sequence == sequence && self.last.file == block.file && self.last.index + 1 == block.index
+        self.sequence == sequence && self.last.file == block.file && self.last.index.abs_diff(block.index) == 1
+    }
+
+    /// Whether this block goes in one request with it.
+    fn joins(&self, sequence: u16, home: Home, block: Block, dispatch: &Dispatch) -> bool {
+        self.goes_on(sequence, block) && dispatch.joins(home, block.max(self.last), self.count)
     }
 }
 
@@ -156,8 +161,7 @@ impl Manager {
                     order,
                     device: home.device,
                     references: self.hints.references_until(step),
-                    joins: run
-                        .is_some_and(|run| run.goes_on(sequence, block) && self.dispatch.joins(home, block, run.count)),
+                    joins: run.is_some_and(|run| run.joins(sequence, home, block, &self.dispatch)),
                 },
             };
             let Some(worth) = hinted.worth(&ahead, &context) else { continue };

@@ -8,6 +8,10 @@ use crate::hint::{Hints, Use};
 use crate::ids::{Block, DeviceId, FileId, Page};
 use crate::table::Table;
 
+/// Of the memory, one block in so many is on its way from an arm before no more is fetched. Who
+/// sends it one block for each that was read has a turn of the arm for each.
+const BATCH_PART: u64 = 4;
+
 /// What was known of what a sequence will read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct News {
@@ -108,7 +112,7 @@ impl Context<'_> {
     /// Whether a request for one more block would only wait at this device, or at any disk of the
     /// array that begins with it.
     pub(super) fn is_pipe_full(&self, device: DeviceId) -> bool {
-        self.dispatch.is_pipe_full(device)
+        self.dispatch.is_pipe_full(device, self.capacity / BATCH_PART)
     }
 
     /// Whether this device, or any of the array that begins with it, takes one more request for a
