@@ -38,7 +38,7 @@ const MARGIN: Parameter = Parameter {
 const SERVERS: Parameter = Parameter {
     name: "servers",
     help: "requests that a device serves at once, so that i of them take ceil(i / servers) fetches' time; 1 as the paper's disks",
-    domain: Domain::Number { default: 1.0, min: 1.0, max: 1e6 },
+    domain: Domain::Whole { default: 1.0, min: 1.0, max: 1e6 },
 };
 
 pub(super) static SPEC: Spec = Spec {

@@ -37,7 +37,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "k",
             help: "which reference counts; 2 as in most of the paper's experiments",
-            domain: Domain::Number { default: 2.0, min: 1.0, max: K_MAX as f64 },
+            domain: Domain::Whole { default: 2.0, min: 1.0, max: K_MAX as f64 },
         },
         Parameter {
             name: "correlated",

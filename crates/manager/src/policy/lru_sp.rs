@@ -45,7 +45,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "revoke_after",
             help: "overrulings before a program can lose control: one wrong one of three says little",
-            domain: Domain::Number { default: 20.0, min: 0.0, max: 1e6 },
+            domain: Domain::Whole { default: 20.0, min: 0.0, max: 1e6 },
         },
         Parameter {
             name: "silent",

@@ -25,23 +25,23 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "threshold",
             help: "blocks not read again that make a call site sequential; 100 as in the paper",
-            domain: Domain::Number { default: 100.0, min: 1.0, max: 1e9 },
+            domain: Domain::Whole { default: 100.0, min: 1.0, max: 1e9 },
         },
         Parameter {
             name: "sample",
             help: "one block in so many is followed; 20 as in the paper, 1: all",
-            domain: Domain::Number { default: 20.0, min: 1.0, max: 1e6 },
+            domain: Domain::Whole { default: 20.0, min: 1.0, max: 1e6 },
         },
         Parameter {
             name: "by_hash",
             help: "1: which blocks are followed depends on the block, so that a loop is seen in its second pass; 0: each of that \
                    number, as in the paper",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "halve_at",
             help: "blocks counted of a site when its counts are halved, so that it can change; 0: never, as in the paper",
-            domain: Domain::Number { default: 65_536.0, min: 0.0, max: 1e9 },
+            domain: Domain::Whole { default: 65_536.0, min: 0.0, max: 1e9 },
         },
         Parameter {
             name: "irregular",
@@ -52,23 +52,23 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "per_process",
             help: "1: a call site is learned for each process by itself; 0: once, as in the paper",
-            domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 0.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "follow",
             help: "1: what a site has read in sequence is looping as soon as the site is; 0: it stays sequential, as in the paper",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "alike",
             help: "1: loops with periods of the same power of two are of one length; 0: the longer period goes first, as in the paper",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "onward",
             help: "1: of a loop goes what follows the page that went last, in its file, so that what is missing is in fewer pieces; 0: \
                    its newest page, as in the paper",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
         },
         OVERDUE,
         OTHER,

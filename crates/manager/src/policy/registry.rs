@@ -71,6 +71,11 @@ impl Registry {
         };
         let settings: Vec<_> =
             settings.split(',').filter(|it| !it.is_empty()).map(setting).collect::<Result<_, _>>()?;
+        for (at, (key, _)) in settings.iter().enumerate() {
+            if settings[..at].iter().any(|(before, _)| before == key) {
+                return Err(format!("'{text}' sets {key} twice; leave one of them out"));
+            }
+        }
         Ok(Choice { text: text.to_owned(), values: self.values(spec, &settings)? })
     }
 
@@ -83,7 +88,7 @@ impl Registry {
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 format!("policy {} has no parameter '{own}'; it has: {names}", spec.name)
             })?;
-            if let (Some(of_part), Domain::Number { .. }) = (of_part, parameter.domain) {
+            if let (Some(of_part), Domain::Number { .. } | Domain::Whole { .. }) = (of_part, parameter.domain) {
                 return Err(format!("{}'s {own} is a number, and has no parameter '{of_part}'", spec.name));
             }
         }
@@ -101,6 +106,13 @@ impl Registry {
                 let Some(set) = set else { return Ok(Value::Number(default)) };
                 let number = set.parse().ok().filter(|number| (min..=max).contains(number));
                 number.map_or_else(|| is_none(set, format!("a number from {min} to {max}")), |it| Ok(Value::Number(it)))
+            }
+            Domain::Whole { default, min, max } => {
+                let Some(set) = set else { return Ok(Value::Number(default)) };
+                let is_whole = |number: &f64| (min..=max).contains(number) && number.fract() == 0.0;
+                let number = set.parse().ok().filter(is_whole);
+                let wanted = || is_none(set, format!("a whole number from {min} to {max}"));
+                number.map_or_else(wanted, |it| Ok(Value::Number(it)))
             }
             Domain::Policy { default } => {
                 // A default may set parameters of its own, which are no more than that.
@@ -187,11 +199,11 @@ mod tests {
 
     #[test]
     fn a_part_has_parameters_of_its_own() {
-        // In any order, and for a policy that is not named; of several values the last one counts.
+        // In any order, and for a policy that is not named.
         for text in [
             "readahead:keep=pcc,keep.onward=0",
             "readahead:keep.onward=0,keep=pcc",
-            "readahead:keep=pcc,keep.other=2q,keep.other.recent=0.5,keep.other.recent=0.75",
+            "readahead:keep=pcc,keep.other=2q,keep.other.recent=0.5",
             "pcc:other=slru,other.segments=2,threshold=3",
         ] {
             let choice: Choice = text.parse().expect(text);
@@ -220,12 +232,17 @@ mod tests {
     fn errors_name_the_policy_that_they_are_of() {
         for (text, wanted) in [
             ("readahead:keep=pcc,keep.inward=0", "policy pcc has no parameter 'inward'; it has: threshold, sample"),
-            ("readahead:keep=pcc,keep.onward=2", "'2' is no value of pcc's onward: a number from 0 to 1"),
+            ("readahead:keep=pcc,keep.onward=2", "'2' is no value of pcc's onward: a whole number from 0 to 1"),
             ("readahead:keep.onward=0", "policy lru has no parameter 'onward'; it has: none"),
             ("readahead:threshold.onward=0", "readahead's threshold is a number, and has no parameter 'onward'"),
             ("readahead:keep=pcc,keep.other=best", "'best' is no value of pcc's other: there is no policy 'best'"),
             ("readahead:keep=pcc,keep.other=tip1", "'tip1' is no value of pcc's other: a policy that neither fetches"),
             ("readahead:kept=pcc", "policy readahead has no parameter 'kept'; it has: unread_share"),
+            ("slru:segments=1.5", "'1.5' is no value of slru's segments: a whole number from 1 to 16"),
+            ("lru-k:k=1.9", "'1.9' is no value of lru-k's k: a whole number from 1 to 4"),
+            ("readahead:keep=pcc,keep.by_hash=0.5", "'0.5' is no value of pcc's by_hash: a whole number from 0 to 1"),
+            ("2q:recent=0.5,recent=0.6", "'2q:recent=0.5,recent=0.6' sets recent twice; leave one of them out"),
+            ("readahead:keep=lru,threshold=3,keep=arc", "'readahead:keep=lru,threshold=3,keep=arc' sets keep twice"),
             ("readahead:keep", "'keep' is not of the form parameter=value"),
         ] {
             let error = error(text);

@@ -29,7 +29,7 @@ pub(super) static SPEC: Spec = Spec {
     parameters: &[Parameter {
         name: "segments",
         help: "how many, of equal size; 2 as in the paper",
-        domain: Domain::Number { default: 4.0, min: 1.0, max: SEGMENTS_MAX as f64 },
+        domain: Domain::Whole { default: 4.0, min: 1.0, max: SEGMENTS_MAX as f64 },
     }],
     build: |values| Box::new(Slru { pages: Parts::default(), segments: values.get("segments") as usize }),
 };

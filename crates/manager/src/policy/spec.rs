@@ -27,6 +27,15 @@ pub enum Domain {
         /// The greatest.
         max: f64,
     },
+    /// A number of things, or 1 for yes and 0 for no.
+    Whole {
+        /// The value if none is given.
+        default: f64,
+        /// The least value that makes sense.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
     /// The name of another policy that can hold a part, and decides about a part of the memory. Its
     /// own parameters are set by its parameter's name and theirs, joined by a point:
     /// `keep=pcc,keep.onward=0`.
@@ -42,6 +51,7 @@ impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Domain::Number { default, min, max } => write!(f, "{default:.3} ({min} to {max})"),
+            Domain::Whole { default, min, max } => write!(f, "{default} ({min} to {max})"),
             Domain::Policy { default } => write!(f, "{default} (any policy of its own pages)"),
         }
     }

@@ -35,12 +35,12 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "count_present",
             help: "1: a hinted block found here is promoted and counts as unread (000); 0: neither (001)",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
         },
         Parameter {
             name: "resume_blocks",
             help: "pages below the ceiling before a new run is begun; 1 as printed, 8 for whole clusters",
-            domain: Domain::Number { default: 1.0, min: 1.0, max: 1e6 },
+            domain: Domain::Whole { default: 1.0, min: 1.0, max: 1e6 },
         },
     ],
     build: |values| {

@@ -17,7 +17,7 @@ pub(super) static SPEC: Spec = Spec {
     parameters: tip2::parameters![
         THRESHOLD,
         BOTTOM_SHARE,
-        Parameter { domain: Domain::Number { default: 4.0, min: 1.0, max: 4096.0 }, ..FIRST_DEGREE },
+        Parameter { domain: Domain::Whole { default: 4.0, min: 1.0, max: 4096.0 }, ..FIRST_DEGREE },
         DEGREE_MAX,
     ],
     build: |values| Box::new(Tip2::new(values, Some(Runs::new(Rules::adapted(values))), values.get(BOTTOM_SHARE.name))),

@@ -28,7 +28,7 @@ pub(super) static SPEC: Spec = Spec {
         Parameter {
             name: "threshold",
             help: "blocks in a row that are a sequence; 3 was best in 004 section 5.3.3",
-            domain: Domain::Number { default: 3.0, min: 1.0, max: 1e9 },
+            domain: Domain::Whole { default: 3.0, min: 1.0, max: 1e9 },
         },
         OVERDUE,
         OTHER,

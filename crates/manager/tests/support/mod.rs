@@ -208,7 +208,9 @@ pub fn choices() -> Vec<Choice> {
     fn of(registry: &Registry, spec: &Spec) -> Vec<String> {
         let ends = spec.parameters.iter().flat_map(|parameter| {
             let values: Vec<String> = match parameter.domain {
-                Domain::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
+                Domain::Number { min, max, .. } | Domain::Whole { min, max, .. } => {
+                    vec![min.to_string(), max.to_string()]
+                }
                 Domain::Policy { .. } => registry.specs().iter().filter(|it| holds_a_part(it)).map(name).collect(),
             };
             values.into_iter().map(|value| format!("{}:{}={value}", spec.name, parameter.name))

@@ -130,8 +130,9 @@ impl FromStr for Choice {
 
     /// From `NAME:setting,setting`, or the settings of a constant device alone.
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_bare = text.is_empty() || (text.contains('=') && !text.contains(':'));
+        let is_bare = text.contains('=') && !text.contains(':');
         let (name, settings) = if is_bare { ("constant", text) } else { text.split_once(':').unwrap_or((text, "")) };
+        check_settings(settings)?;
         if name == "constant" {
             return settings.parse().map(Choice::Constant);
         }
@@ -143,11 +144,38 @@ impl FromStr for Choice {
     }
 }
 
+/// Refuses what says one thing twice.
+fn check_settings(settings: &str) -> Result<(), String> {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in settings.split(',').filter_map(|setting| setting.split_once('=')) {
+        if keys.contains(&key) {
+            return Err(format!("'{settings}' sets {key} twice; leave one of them out"));
+        }
+        keys.push(key);
+    }
+    Ok(())
+}
+
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Choice::Constant(can) => can.fmt(f),
             Choice::Disk(choice) => choice.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_nothing_or_one_thing_twice_is_no_device() {
+        let refused = |text: &str| text.parse::<Choice>().unwrap_err();
+        assert!(refused("").starts_with("there is no device ''; say servers=4,"));
+        for text in ["servers=1,servers=2", "constant:latency_us=1,servers=1,servers=1", "hp2247:order=sstf,order=fifo"]
+        {
+            assert!(refused(text).ends_with(" twice; leave one of them out"), "{text}: {}", refused(text));
         }
     }
 }

@@ -22,13 +22,13 @@ use crate::policy::{Candidate, Context, Domain, Need, Parameter, Values, by_page
 pub const MAJORANT: Parameter = Parameter {
     name: "majorant",
     help: "1: the marginal hit rate looks past inflections (4.3); 0: the segment's own rate (5.2)",
-    domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+    domain: Domain::Whole { default: 1.0, min: 0.0, max: 1.0 },
 };
 /// How finely hits are counted by depth.
 pub const SEGMENT: Parameter = Parameter {
     name: "segment",
     help: "pages of one segment of the LRU queue; 0: a 32nd of the memory",
-    domain: Domain::Number { default: 0.0, min: 0.0, max: 1e9 },
+    domain: Domain::Whole { default: 0.0, min: 0.0, max: 1e9 },
 };
 
 /// The queue: its pages are those of the list RANDOM.

@@ -37,13 +37,13 @@ use crate::table::Table;
 pub const FIRST_DEGREE: Parameter = Parameter {
     name: "first_degree",
     help: "blocks read ahead of a run when it is found",
-    domain: Domain::Number { default: 24.0, min: 1.0, max: 4096.0 },
+    domain: Domain::Whole { default: 24.0, min: 1.0, max: 4096.0 },
 };
 /// The greatest degree.
 pub const DEGREE_MAX: Parameter = Parameter {
     name: "degree_max",
     help: "blocks read ahead of a run at most, in one stretch; 2,048 of 4 KiB are 8 MiB",
-    domain: Domain::Number { default: 2048.0, min: 1.0, max: 16384.0 },
+    domain: Domain::Whole { default: 2048.0, min: 1.0, max: 16384.0 },
 };
 
 /// Once something was brought in vain, degree and distance grow by this part: at the end of it, an

@@ -47,31 +47,31 @@ pub(super) use parameters;
 pub const THRESHOLD: Parameter = Parameter {
     name: "threshold",
     help: "blocks one after the other before the next one is a sequential miss; 3 as in the paper's design, 2 is one block sooner",
-    domain: Domain::Number { default: 3.0, min: 1.0, max: 255.0 },
+    domain: Domain::Whole { default: 3.0, min: 1.0, max: 255.0 },
 };
 /// How far is read ahead.
 pub const DEGREE: Parameter = Parameter {
     name: "degree",
     help: "m: blocks read ahead at once, up to a multiple of `group`",
-    domain: Domain::Number { default: 24.0, min: 1.0, max: 65536.0 },
+    domain: Domain::Whole { default: 24.0, min: 1.0, max: 65536.0 },
 };
 /// What stretches end at multiples of.
 pub const GROUP: Parameter = Parameter {
     name: "group",
     help: "g: stretches end at multiples of it; the disks of a RAID group",
-    domain: Domain::Number { default: 6.0, min: 1.0, max: 65536.0 },
+    domain: Domain::Whole { default: 6.0, min: 1.0, max: 65536.0 },
 };
 /// When the next stretch is read ahead.
 pub const TRIGGER_OFFSET: Parameter = Parameter {
     name: "trigger_offset",
     help: "blocks before a stretch's end at which the next one is read ahead; `degree` or more: never, only at a miss",
-    domain: Domain::Number { default: 3.0, min: 0.0, max: 65536.0 },
+    domain: Domain::Whole { default: 3.0, min: 0.0, max: 65536.0 },
 };
 /// The anomaly of section II-C.
 pub const ANOMALY: Parameter = Parameter {
     name: "anomaly",
     help: "1: unread blocks stay where they are in their list when the next stretch is read ahead, so that they go before it",
-    domain: Domain::Number { default: 0.0, min: 0.0, max: 1.0 },
+    domain: Domain::Whole { default: 0.0, min: 0.0, max: 1.0 },
 };
 /// What the bottom of a list is.
 pub const BOTTOM_SHARE: Parameter = Parameter {
