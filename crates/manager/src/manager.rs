@@ -121,6 +121,8 @@ pub struct Manager {
     dropped: Vec<Block>,
     /// What was decided by price in the event at hand.
     weighed: Vec<Weighed>,
+    /// What the last reference missed.
+    missed: Vec<Block>,
     /// Who lost control by the event at hand.
     revoked: Vec<ReaderId>,
     /// Where the actions of the event at hand begin: earlier ones are not touched, whether the host
@@ -157,6 +159,7 @@ impl Manager {
             now: Time(0),
             dropped: Vec::new(),
             weighed: Vec::new(),
+            missed: Vec::new(),
             revoked: Vec::new(),
             begun: 0,
         }
@@ -400,6 +403,12 @@ impl Manager {
     /// What was decided by price in the last event, in that order.
     pub fn weighed(&self) -> &[Weighed] {
         &self.weighed
+    }
+
+    /// What the last reference missed, in its order. A read of several blocks may push one out
+    /// before it comes to it: how that one stood before the event does not tell.
+    pub fn missed(&self) -> &[Block] {
+        &self.missed
     }
 
     /// Why a block that is not here has not been brought.

@@ -173,11 +173,13 @@ impl<'a> Witness<'a> {
         let reads = read(&event).any(|it| it == block);
         self.disclosed(block, now, event);
         if reads {
-            self.read(now, event, was);
+            self.read(block, now, event, was, manager);
         } else {
             self.since.extend(read(&event).filter(|_| self.read_last.contains_key(&block)));
         }
-        let mut is_passed_over = false;
+        // What its own read pushed out before it came to it is told with the read.
+        let was_pushed_out = reads && matches!(was, Some((_, true))) && manager.missed().contains(&block);
+        let (mut is_passed_over, mut drops) = (false, 0);
         for &action in actions {
             match action {
                 Action::Order(Order::PassOver { file, first, count }) => {
@@ -188,8 +190,10 @@ impl<'a> Witness<'a> {
                     let why = self.why_fetched(class, event);
                     self.say(now, format!("fetched with {count} {}: {why}", plural(count, "block")));
                 }
-                Action::Order(Order::Drop { file, first, count }) if !holds((file, first, count), block) => {
-                    self.others_given_up += count;
+                Action::Order(Order::Drop { file, first, count }) => {
+                    let is_ours = holds((file, first, count), block);
+                    drops += u64::from(is_ours);
+                    self.others_given_up += count - u64::from(is_ours);
                 }
                 _ => {}
             }
@@ -199,13 +203,12 @@ impl<'a> Witness<'a> {
             (_, Some((_, true))) if !reads && was.is_none_or(|(_, here)| !here) => {
                 self.say(now, "it is here".to_owned())
             }
-            (Some(_), None) if reads => {
+            (_, None) if reads && drops > u64::from(was_pushed_out) => {
                 self.gone();
                 let price = self.price_of(block, manager);
                 self.say(now, format!("given up under {} as soon as it was read{price}", self.policy));
             }
-            (Some(_), None) => self.given_up(block, now, event, manager),
-            // Read and not kept, or given up and read again within one event.
+            (Some(_), None) if !reads => self.given_up(block, now, event, manager),
             (_, None) if reads => self.say(now, format!("not kept: {} has no page for it", self.policy)),
             _ => {}
         }
@@ -231,11 +234,17 @@ impl<'a> Witness<'a> {
             }
             Event::Reference { reader, file: of, first, count, demand, .. } if of == file => {
                 let waits = matches!(demand, Demand::Timed { waited: true, .. } | Demand::Served(_));
-                let met = match (self.is_fetched, waits) {
-                    (true, false) => "after some of it was fetched".to_owned(),
-                    (true, true) => "after some of it was fetched, and waited".to_owned(),
-                    (false, true) => format!("and waited; nothing of it was fetched: {}", self.stood),
-                    (false, false) => "at once, as it was in memory without us".to_owned(),
+                let met = match (demand, self.is_fetched, waits) {
+                    // Nobody saw whether it waited, and without a clock nobody does.
+                    (Demand::Observed, ..) => match manager.missed().len() as u64 {
+                        0 => "here".to_owned(),
+                        missed if missed == count => "not here".to_owned(),
+                        missed => format!("{missed} of them not here"),
+                    },
+                    (_, true, false) => "after some of it was fetched".to_owned(),
+                    (_, true, true) => "after some of it was fetched, and waited".to_owned(),
+                    (_, false, true) => format!("and waited; nothing of it was fetched: {}", self.stood),
+                    (_, false, false) => "at once, as it was in memory without us".to_owned(),
                 };
                 let reader = self.reader(reader);
                 self.say(now, format!("{}: read by {reader}, {met}", span(first, count)));
@@ -285,7 +294,9 @@ impl<'a> Witness<'a> {
         }
     }
 
-    fn read(&mut self, now: Time, event: Event, was: Option<(State, bool)>) {
+    /// The block was read. How it stood before the event does not tell what the read met: its other
+    /// blocks may have pushed this one out before.
+    fn read(&mut self, block: Block, now: Time, event: Event, was: Option<(State, bool)>, manager: &Manager) {
         let Event::Reference { reader, site, .. } = event else { return };
         let site = match self.sites.get(&site) {
             Some(place) => format!(" at {place}"),
@@ -293,32 +304,42 @@ impl<'a> Witness<'a> {
             None => format!(" at call site {:x}", site.0),
         };
         let met = match was {
-            Some((_, true)) => {
+            _ if manager.missed().contains(&block) => {
+                self.sum.missed += 1;
+                self.missed(was)
+            }
+            Some((_, false)) => {
+                self.sum.late += 1;
+                "on its way".to_owned()
+            }
+            _ => {
                 self.sum.found += 1;
                 match self.others_given_up {
                     0 => "here".to_owned(),
                     others => format!("here; kept while {others} other {} given up", plural(others, "block was")),
                 }
             }
-            Some((_, false)) => {
-                self.sum.late += 1;
-                "on its way".to_owned()
-            }
-            None => {
-                self.sum.missed += 1;
-                match self.given_up_at.take() {
-                    Some(at) => {
-                        self.sum.regretted += 1;
-                        let after = self.references - at;
-                        format!("not here, {after} {} after it was given up", plural(after, "reference"))
-                    }
-                    None => "not here".to_owned(),
-                }
-            }
         };
         self.say(now, format!("read by {}{site}: {met}", self.reader(reader)));
         self.since.clear();
         self.others_given_up = 0;
+    }
+
+    fn missed(&mut self, was: Option<(State, bool)>) -> String {
+        match (was, self.given_up_at.take()) {
+            (Some((_, true)), _) => {
+                self.sum.given_up += 1;
+                self.sum.regretted += 1;
+                format!("not here any more: given up under {} for blocks of the same read", self.policy)
+            }
+            (Some((_, false)), _) => "not here: it was to be fetched, and no device was asked yet".to_owned(),
+            (None, Some(at)) => {
+                self.sum.regretted += 1;
+                let after = self.references - at;
+                format!("not here, {after} {} after it was given up", plural(after, "reference"))
+            }
+            (None, None) => "not here".to_owned(),
+        }
     }
 
     fn why_fetched(&self, class: Class, event: Event) -> &'static str {
@@ -522,10 +543,13 @@ mod tests {
     use crate::untimed::{Cell, run_watched};
 
     fn witness(numbers: &[u64], question: Question) -> (Vec<(u64, String)>, Sum) {
-        let trace = Trace::of_blocks(numbers.iter().copied(), 4096);
-        let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks: 2 };
+        witness_of(&Trace::of_blocks(numbers.iter().copied(), 4096), 2, question)
+    }
+
+    fn witness_of(trace: &Trace, cache_blocks: u64, question: Question) -> (Vec<(u64, String)>, Sum) {
+        let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks };
         let mut witness = Witness::new(question, "lru", Vec::new(), &[]);
-        run_watched(&trace, &cell, &|_| {}, |at, actions, manager| {
+        run_watched(trace, &cell, &|_| {}, |at, actions, manager| {
             let (now, event) = trace.observed(at);
             witness.see(now, event, actions, manager);
         });
@@ -552,6 +576,22 @@ mod tests {
         );
         assert_eq!(sum, Sum { found: 2, late: 0, missed: 2, given_up: 1, regretted: 1 });
         assert_eq!(witness(&[1, 2], block(9)), (vec![], Sum::default()));
+    }
+
+    /// What a read of several blocks pushes out before it comes to it was not here.
+    #[test]
+    fn a_read_may_push_out_what_it_comes_to() {
+        let trace = Trace::of_runs([(1, 1), (0, 2)], 4096);
+        let (lines, sum) = witness_of(&trace, 1, block(1));
+        assert_eq!(sum, Sum { found: 0, late: 0, missed: 2, given_up: 1, regretted: 1 });
+        assert_eq!(lines[1].1, "read by reader 0: not here any more: given up under lru for blocks of the same read");
+        let (lines, _) = witness_of(&trace, 1, block(0));
+        assert_eq!(lines[1].1, "given up under lru as soon as it was read");
+        let file = Question::File(FileId(0));
+        let met = |trace: &Trace, at: usize| witness_of(trace, 3, file).0[at].1.clone();
+        assert_eq!(met(&trace, 0), "block 1: read by reader 0, not here");
+        assert_eq!(met(&trace, 1), "blocks 0 to 1: read by reader 0, 1 of them not here");
+        assert_eq!(met(&Trace::of_runs([(1, 1), (1, 1)], 4096), 1), "block 1: read by reader 0, here");
     }
 
     /// Of a policy that puts prices on pages.

@@ -132,10 +132,18 @@ impl Trace {
     /// # Panics
     /// If a number is not below 2^40.
     pub fn of_blocks(numbers: impl IntoIterator<Item = u64>, block_bytes: u64) -> Trace {
+        Trace::of_runs(numbers.into_iter().map(|number| (number, 1)), block_bytes)
+    }
+
+    /// The same of requests for several blocks, each by its first and how many they are.
+    ///
+    /// # Panics
+    /// If a block's number is not below 2^40.
+    pub fn of_runs(runs: impl IntoIterator<Item = (u64, u32)>, block_bytes: u64) -> Trace {
         let mut loader = Loader::new(block_bytes.into());
-        for number in numbers {
-            assert!(number < Block::INDEX_LIMIT, "block {number} is not below 2^40");
-            loader.append(Request::default(), FileId(0), number, 1);
+        for (first, count) in runs {
+            assert!(first + u64::from(count) <= Block::INDEX_LIMIT, "blocks {first} and {count} on are not below 2^40");
+            loader.append(Request::default(), FileId(0), first, count);
         }
         loader.trace
     }

@@ -8,6 +8,7 @@ const STARVED_PART: u64 = 16;
 
 impl Manager {
     pub(super) fn reference(&mut self, access: &mut Access, first: Block, count: u64, out: &mut Vec<Action>) {
+        self.missed.clear();
         // Nearly always nothing is disclosed: what is not made need not be dropped.
         let mut moved = None;
         if self.hints.any_followed() {
@@ -108,10 +109,15 @@ impl Manager {
         &mut self.statistics.ahead[source as usize]
     }
 
+    fn miss(&mut self, block: Block) {
+        self.statistics.misses += 1;
+        self.missed.push(block);
+    }
+
     /// A block the program reads by itself.
     pub(super) fn observe(&mut self, access: &mut Access, block: Block, referenced: &mut Referenced) {
         let Some(page) = self.table.find_after(self.last_read, block) else {
-            self.statistics.misses += 1;
+            self.miss(block);
             referenced.missed += 1;
             if self.nature.keeps && self.take_frame(false, Need::by(block, access)) {
                 let page = self.table.insert(block, State::Cached, Phase::Present);
@@ -131,7 +137,7 @@ impl Manager {
             }
             Phase::Queued => {
                 // The reader was faster than our queue: its own read brings the block.
-                self.statistics.misses += 1;
+                self.miss(block);
                 referenced.missed += 1;
                 self.dispatch.withdraw(block);
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
@@ -196,7 +202,7 @@ impl Manager {
         out: &mut Vec<Action>,
     ) -> bool {
         let Some(page) = self.table.find_after(self.last_read, block) else {
-            self.statistics.misses += 1;
+            self.miss(block);
             if self.take_frame(true, Need::by(block, access)) {
                 self.await_demand(block, access);
                 return true;
@@ -215,7 +221,7 @@ impl Manager {
             }
             Phase::Queued => {
                 // No device was asked yet: it becomes a demand fetch (000 section 4.8).
-                self.statistics.misses += 1;
+                self.miss(block);
                 self.dispatch.withdraw(block);
                 self.settle_read(page, |outcomes| outcomes.cancelled += 1);
                 self.table.frame_mut(page).phase = Phase::InFlight;
