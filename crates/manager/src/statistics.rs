@@ -109,6 +109,11 @@ impl Outcomes {
     pub fn settled(&self) -> u64 {
         self.timely + self.late + self.wasted + self.cancelled
     }
+
+    /// Nothing will be read any more: what has not been was fetched for nothing.
+    pub fn end(&mut self) {
+        self.wasted += self.fetched.saturating_sub(self.settled());
+    }
 }
 
 impl std::ops::AddAssign for Outcomes {

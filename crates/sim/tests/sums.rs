@@ -4,13 +4,22 @@ use std::collections::BTreeSet;
 
 use foresee_manager::{Block, FileId};
 use foresee_sim::explain::{Question, Witness};
+use foresee_sim::host;
 use foresee_sim::load::Trace;
+use foresee_sim::timed::{Disclosure, Options, Think, setup};
 use foresee_sim::untimed::{Cell, run_watched};
 use proptest::prelude::*;
 
 /// Requests for one to five blocks, in a few places, so that they meet one another.
 fn runs() -> impl Strategy<Value = Vec<(u64, u32)>> {
     proptest::collection::vec((0..24_u64, 1..=5_u32), 1..60)
+}
+
+/// Runs of blocks of which not all are read: what is read ahead of them is partly for nothing.
+fn sequences() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    let sequence = (0..40_u64, 3..12_u64).prop_map(|(at, long)| (0..long).map(move |nth| (at * 100 + nth, 1)));
+    let sequences = proptest::collection::vec(sequence, 1..12);
+    sequences.prop_map(|sequences| sequences.into_iter().flatten().collect())
 }
 
 proptest! {
@@ -36,4 +45,39 @@ proptest! {
         }
         prop_assert_eq!((missed, met), (counted.misses, counted.hits), "{} {}", name, cache_blocks);
     }
+
+    /// When a trace is over, what was fetched ahead has had one of four ends.
+    #[test]
+    fn outcomes_add_up_to_what_was_fetched(
+        runs in sequences(), cache_blocks in 4..400_u64, policy in 0..4_usize, wrong in 0..80_u64, latency in 0..900_u32
+    ) {
+        let name = ["informed", "readahead:keep=lru", "tip1", "sarc"][policy];
+        let trace = Trace::of_runs(runs, 4096);
+        let how = Options {
+            think: Think::None,
+            disclose: (wrong < 40).then(|| Disclosure::recorded(wrong, 32)),
+            device: format!("servers=4,latency_us={latency},mb_per_s=100").parse().unwrap(),
+            disks: 1,
+            lookup_ns: 0,
+        };
+        let config = foresee_manager::Config::new(cache_blocks, name.parse().unwrap());
+        let report = host::run(&setup(&trace, &how, config)).unwrap();
+        for outcomes in report.statistics.ahead {
+            prop_assert_eq!(outcomes.settled(), outcomes.fetched, "{}: {:?}", name, outcomes);
+        }
+    }
+}
+
+/// All that is read ahead of the last run comes for nothing.
+#[test]
+fn what_is_unread_at_the_end_is_wasted() {
+    let trace = Trace::of_blocks((0..20).flat_map(|run| (0..8).map(move |block| run * 1000 + block)), 4096);
+    let device = "servers=4,latency_us=500,mb_per_s=100".parse().unwrap();
+    let how = Options { think: Think::None, disclose: None, device, disks: 1, lookup_ns: 0 };
+    let config = foresee_manager::Config::new(100_000, "readahead:keep=lru".parse().unwrap());
+    let report = host::run(&setup(&trace, &how, config)).unwrap();
+    let wasted: u64 = report.statistics.ahead.iter().map(|outcomes| outcomes.wasted).sum();
+    let bytes: u64 = report.devices.iter().map(|device| device.bytes).sum();
+    assert_eq!(bytes / 4096 - trace.distinct_blocks(), wasted);
+    assert!(wasted > 0);
 }

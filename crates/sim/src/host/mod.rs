@@ -22,7 +22,7 @@ mod report;
 mod setup;
 
 use foresee_driver::Driver;
-use foresee_manager::Event;
+use foresee_manager::{Event, Outcomes};
 
 pub use bound::least_elapsed_ns;
 pub use foresee_driver::Tap;
@@ -78,8 +78,9 @@ impl Simulation<'_> {
             }
         }
         self.readers.check()?;
-        let machine = &self.driver.host;
-        Ok(self.readers.report(machine, self.driver.manager().statistics().clone()))
+        let mut statistics = self.driver.manager().statistics().clone();
+        statistics.ahead.iter_mut().for_each(Outcomes::end);
+        Ok(self.readers.report(&self.driver.host, statistics))
     }
 
     /// Tells the manager; readers hear what it replies.

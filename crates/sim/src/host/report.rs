@@ -53,7 +53,7 @@ pub struct Report {
     pub processor: Option<ProcessorReport>,
     /// The devices, in the order of the setup.
     pub devices: Vec<DeviceReport>,
-    /// What the manager counted.
+    /// What the manager counted, and what was fetched ahead and not read by the end among the wasted.
     pub statistics: Statistics,
 }
 
