@@ -30,7 +30,7 @@ impl Limits {
         Err(format!(
             "a request of {bytes} bytes; no program makes one of more than {}. Mend it, or allow it (--max-request {})",
             self.request_bytes,
-            bytes.checked_next_power_of_two().map_or_else(|| "15E".to_owned(), |bytes| format!("{}M", bytes >> 20)),
+            allowing(bytes),
         ))
     }
 
@@ -43,6 +43,14 @@ impl Limits {
         Err(format!(
             "up to here it takes more than {limit} MiB, a third of the memory that was free; cut it, or take a sample"
         ))
+    }
+}
+
+/// A round size of a request that lets one of so many bytes pass, as users write it.
+fn allowing(bytes: u64) -> String {
+    match bytes.max(1 << 20).checked_next_power_of_two() {
+        Some(bytes) => format!("{}M", bytes >> 20),
+        None => u64::MAX.to_string(),
     }
 }
 
@@ -68,5 +76,21 @@ impl Looks {
             self.since = 0;
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::size::Size;
+
+    #[test]
+    fn what_is_said_to_allow_a_request_does() {
+        for bytes in [1, 4096, 1 << 20, (1 << 20) + 1, 5 << 30, u64::MAX / 2, u64::MAX] {
+            let said = Limits { request_bytes: 0, ..Limits::default() }.check_request(bytes).unwrap_err();
+            let value = said.split("--max-request ").nth(1).unwrap().trim_end_matches(')');
+            let Ok(Size::Bytes(request_bytes) | Size::Blocks(request_bytes)) = value.parse() else { panic!("{said}") };
+            assert_eq!(Limits { request_bytes, ..Limits::default() }.check_request(bytes), Ok(()), "{said}");
+        }
     }
 }
