@@ -13,6 +13,7 @@
 
 use std::io::Write;
 
+use super::text::without_mark;
 use super::{Format, Head, Input, LINES_TO_DETECT, Output, Reader, Request, Span, Writer, no_files};
 use crate::error::{At, Error};
 
@@ -32,7 +33,7 @@ const LINE_BYTES_MAX: u64 = 256;
 fn looks_like(head: &Head<'_>) -> bool {
     let whole = head.bytes.iter().rposition(|&byte| byte == b'\n').map_or(head.bytes, |end| &head.bytes[..end]);
     let mut numbers = 0;
-    for line in whole.split(|&byte| byte == b'\n').take(LINES_TO_DETECT) {
+    for line in without_mark(whole).split(|&byte| byte == b'\n').take(LINES_TO_DETECT) {
         match parse(line) {
             Ok(number) => numbers += usize::from(number.is_some()),
             Err(()) => return false,
@@ -72,7 +73,8 @@ impl Reader for BlockReader {
                 return Ok(None);
             }
             self.line += 1;
-            match parse(&self.text) {
+            let line = if self.line == 1 { without_mark(&self.text) } else { &self.text };
+            match parse(line) {
                 Ok(None) => {}
                 Ok(Some(number)) => {
                     let span = Span::Object { number, bytes: self.block_bytes };

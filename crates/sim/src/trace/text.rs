@@ -48,7 +48,7 @@ pub(super) type Parsed = Result<Option<Request>, String>;
 
 /// Reads a file line by line.
 pub(super) fn rows(input: Input, parse: impl FnMut(&mut Known, &str) -> Parsed + 'static) -> Box<dyn Reader> {
-    Box::new(Rows { lines: Lines::new(input), known: Known::default(), parse })
+    Box::new(Rows { lines: Lines::new(input), known: Known::default(), is_first: true, parse })
 }
 
 /// Whether all lines in the beginning of a file are of a format, and one of them is a request.
@@ -56,18 +56,27 @@ pub(super) fn looks_like(head: &Head<'_>, mut parse: impl FnMut(&mut Known, &str
     let whole = head.bytes.iter().rposition(|&byte| byte == b'\n').map_or(head.bytes, |end| &head.bytes[..end]);
     let mut known = Known::default();
     let mut requests = 0;
-    for (at, line) in whole.split(|&byte| byte == b'\n').take(LINES_TO_DETECT).enumerate() {
+    let mut is_first = true;
+    for line in without_mark(whole).split(|&byte| byte == b'\n').take(LINES_TO_DETECT) {
         let Ok(line) = std::str::from_utf8(line) else { return false };
         match line.trim_end() {
             "" => {}
-            line => match parse(&mut known, line) {
-                Ok(request) => requests += usize::from(request.is_some()),
-                Err(_) if at == 0 && is_heading(line) => {}
-                Err(_) => return false,
-            },
+            line => {
+                match parse(&mut known, line) {
+                    Ok(request) => requests += usize::from(request.is_some()),
+                    Err(_) if is_first && is_heading(line) => {}
+                    Err(_) => return false,
+                }
+                is_first = false;
+            }
         }
     }
     requests > 0
+}
+
+/// What begins without UTF-8's mark: programs that export tables put one before them.
+pub(super) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
 /// Whether a first line holds the names of columns.
@@ -79,6 +88,8 @@ fn is_heading(line: &str) -> bool {
 struct Rows<P> {
     lines: Lines,
     known: Known,
+    /// Of the lines that are not empty, none was taken yet.
+    is_first: bool,
     parse: P,
 }
 
@@ -88,10 +99,11 @@ impl<P: FnMut(&mut Known, &str) -> Parsed> Reader for Rows<P> {
             if line.is_empty() {
                 continue;
             }
+            let is_first = std::mem::take(&mut self.is_first);
             match (self.parse)(&mut self.known, line) {
                 Ok(None) => {}
                 Ok(request) => return Ok(request),
-                Err(_) if self.lines.number == 1 && is_heading(&self.lines.text) => {}
+                Err(_) if is_first && is_heading(&self.lines.text) => {}
                 Err(what) => return Err(self.lines.broken(&what)),
             }
         }
@@ -134,7 +146,8 @@ impl Lines {
             return Err(self.broken(&format!("is longer than {} KiB", LINE_BYTES_MAX / 1024)));
         }
         self.text.clear();
-        self.text.push_str(String::from_utf8_lossy(&self.bytes).trim_end());
+        let line = if self.number == 1 { without_mark(&self.bytes) } else { &self.bytes };
+        self.text.push_str(String::from_utf8_lossy(line).trim_end());
         Ok(Some(&self.text))
     }
 
@@ -209,5 +222,28 @@ mod tests {
         for text in ["", ".5", "-1", "1.x", "99999999999", "1e3"] {
             assert!(seconds(text, "time").is_err(), "{text}");
         }
+    }
+
+    /// What programs that export tables put before them, and people leave there.
+    #[test]
+    fn a_mark_and_empty_lines_before_the_heading_say_nothing() {
+        let folder = std::env::temp_dir().join(format!("foresee-text-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let rows =
+            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,0,Read,0,4096,10\n";
+        for (text, is_read) in [
+            (format!("\u{feff}{rows}"), true),
+            (format!("\n \n{rows}"), true),
+            (format!("\u{feff}\n{rows}"), true),
+            ("\u{feff}1\n2\n".to_owned(), true),
+            (format!("{rows}{rows}"), false),
+            (format!("\u{feff}\u{feff}{rows}"), false),
+        ] {
+            let path = folder.join("t");
+            std::fs::write(&path, &text).unwrap();
+            let taken = crate::load::Trace::load(&path, None, 4096);
+            assert_eq!(taken.is_ok(), is_read, "{text:?}: {:?}", taken.err());
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
