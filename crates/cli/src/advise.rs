@@ -10,6 +10,7 @@ mod storage;
 mod table;
 
 use std::path::PathBuf;
+use std::slice::from_ref;
 
 use clap::Args;
 use foresee_manager::policy::Choice;
@@ -68,7 +69,7 @@ pub struct Options {
 
 /// Finds the answer; returns the exit status.
 pub fn main(options: Options) -> Result<u8, String> {
-    let json = Output::check_any("--json", options.json.as_deref())?;
+    let json = Output::check_any("--json", options.json.as_deref(), from_ref(&options.trace))?;
     options.source.refuse_sample()?;
     let asked = options.policy.as_deref().map(policies).transpose()?;
     refuse_offline(asked.iter().flatten())?;

@@ -31,9 +31,13 @@ impl Output {
         Output { option, path: path.to_owned() }
     }
 
-    /// The same, and makes sure that a file can be made there.
-    pub fn check(option: &'static str, path: &Path) -> Result<Output, String> {
+    /// The same, and makes sure that a file can be made there, in the place of none of these, which
+    /// the command reads: of a trace that took weeks to record nothing would be left.
+    pub fn check(option: &'static str, path: &Path, read: &[PathBuf]) -> Result<Output, String> {
         let output = Output::new(option, path);
+        if read.iter().any(|it| output.is_put_at(if it.as_os_str() == "-" { Path::new("/dev/stdin") } else { it })) {
+            return Err(format!("{option} {}: is the trace to be read; name another file to write", path.display()));
+        }
         // To open a pipe is to be its writer, and to close it ends it for its reader.
         if !output.is_standard() && !output.takes_what_comes() {
             output.begin()?;
@@ -42,8 +46,27 @@ impl Output {
     }
 
     /// The same of an option that may not be given.
-    pub fn check_any(option: &'static str, path: Option<&Path>) -> Result<Option<Output>, String> {
-        path.map(|path| Output::check(option, path)).transpose()
+    pub fn check_any(option: &'static str, path: Option<&Path>, read: &[PathBuf]) -> Result<Option<Output>, String> {
+        path.map(|path| Output::check(option, path, read)).transpose()
+    }
+
+    /// Makes sure that two outputs go to two places: in a file the second one would be all there
+    /// is, and on standard output nobody can tell where it begins.
+    pub fn check_both(one: Option<&Output>, other: Option<&Output>) -> Result<(), String> {
+        let (Some(one), Some(other)) = (one, other) else { return Ok(()) };
+        let both_standard = one.is_standard() && other.is_standard();
+        if both_standard || (!one.is_standard() && one.is_put_at(&other.path)) {
+            let (option, path) = (other.option, other.path.display());
+            let what = if both_standard { "standard output" } else { "this file" };
+            return Err(format!("{option} {path}: {} goes to {what} already; name another file", one.option));
+        }
+        Ok(())
+    }
+
+    /// Whether it takes the place of this file, by whatever names.
+    fn is_put_at(&self, path: &Path) -> bool {
+        let same = || matches!((self.path.canonicalize(), path.canonicalize()), (Ok(one), Ok(other)) if one == other);
+        !self.is_standard() && !self.takes_what_comes() && (self.path == path || same())
     }
 
     /// Where it will be.

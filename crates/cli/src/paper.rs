@@ -41,9 +41,9 @@ pub fn main(options: Options) -> Result<u8, String> {
         let numbers: Vec<_> = REGISTRY.iter().map(|paper| format!("{:03}", paper.number)).collect();
         format!("there is no paper {number:03}; there are: {}", numbers.join(", "))
     })?;
-    let json = Output::check_any("--json", options.json.as_deref())?;
+    let json = Output::check_any("--json", options.json.as_deref(), &[])?;
     let plot = options.plot.unwrap_or_else(|| format!("paper-{number:03}.html").into());
-    let plot = Output::check("--plot", &plot)?;
+    let plot = Output::check("--plot", &plot, &[])?;
     let effort = if options.quick { Effort::Quick } else { Effort::Full };
     let progress = Progress::new();
     let report = (paper.run)(effort, &|done, total| progress.show(done, total));

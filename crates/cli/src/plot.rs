@@ -11,6 +11,7 @@ mod patterns;
 mod references;
 
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::time::Duration;
 
 use clap::Args;
@@ -66,9 +67,11 @@ pub fn main(options: Options) -> Result<u8, String> {
         Some(name) if name != "-" => name.to_string_lossy().into_owned(),
         _ => "trace".to_owned(),
     };
+    let read = from_ref(&options.trace);
     let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
-    let page_output = Output::check("--output", &page_path)?;
-    let png_output = Output::check_any("--png", options.png.as_deref())?;
+    let page_output = Output::check("--output", &page_path, read)?;
+    let png_output = Output::check_any("--png", options.png.as_deref(), read)?;
+    Output::check_both(Some(&page_output), png_output.as_ref())?;
     let choices = policies(&options.policy)?;
     let mut trace = options.source.load(&options.trace, false)?;
     if let Some(advised) = &options.advice {

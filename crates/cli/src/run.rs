@@ -58,7 +58,8 @@ pub struct Options {
 /// Runs the command; returns the exit status to end with.
 pub fn main(options: Options) -> Result<u8, String> {
     let store = Store::of_user();
-    let files = || Ok((Output::check_any("--json", options.json.as_deref())?, Log::begin(options.log.as_deref())?));
+    let json = || Output::check_any("--json", options.json.as_deref(), &[]);
+    let files = || Ok((json()?, Log::begin(options.log.as_deref())?));
     let (json, log) = match files() {
         Ok(files) => files,
         Err(message) => return Ok(failed(Failure::Wrong(message))),

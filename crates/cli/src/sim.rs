@@ -174,8 +174,9 @@ pub fn main(options: Options) -> Result<u8, String> {
         return Ok(0);
     }
     options.check_numbers()?;
-    let json = Output::check_any("--json", options.json.as_deref())?;
-    let csv = Output::check_any("--csv", options.csv.as_deref())?;
+    let json = Output::check_any("--json", options.json.as_deref(), &options.traces)?;
+    let csv = Output::check_any("--csv", options.csv.as_deref(), &options.traces)?;
+    Output::check_both(json.as_ref(), csv.as_ref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,

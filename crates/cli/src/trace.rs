@@ -1,7 +1,8 @@
 //! `foresee trace`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice::from_ref;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -54,10 +55,7 @@ pub enum Action {
 pub fn main(action: Action) -> Result<u8, String> {
     match action {
         Action::Convert { input, output, to, from, reading } => {
-            if is_same(&input, &output) {
-                return Err(format!("{}: is the trace to be read; name another file to write", output.display()));
-            }
-            let unfinished = Output::new("OUTPUT", &output).begin()?;
+            let unfinished = Output::check("OUTPUT", &output, from_ref(&input))?.begin()?;
             let target = unfinished.target()?;
             let convert = || {
                 let requests = reading.open(&input, from)?;
@@ -69,7 +67,7 @@ pub fn main(action: Action) -> Result<u8, String> {
             if output.as_os_str() == "-" { say(done) } else { print(|out| writeln!(out, "{done}"))? }
         }
         Action::Info { trace, format, reading, json } => {
-            let json = Output::check_any("--json", json.as_deref())?;
+            let json = Output::check_any("--json", json.as_deref(), from_ref(&trace))?;
             let info = || {
                 let requests = reading.open(&trace, format)?;
                 info(requests, reading.block_size).map_err(|error| error.to_string())
@@ -127,9 +125,4 @@ fn object(info: &Info) -> Value {
         "duration_s": info.duration_ns as f64 / 1e9,
         "took_s": info.took_ns as f64 / 1e9,
     })
-}
-
-/// Whether both are one file, by whatever names.
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

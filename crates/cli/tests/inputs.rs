@@ -56,6 +56,38 @@ fn a_trace_is_not_converted_onto_itself() {
 }
 
 #[test]
+fn no_output_takes_the_place_of_its_trace() {
+    let place = Place::new();
+    let text = "1\n2\n3\n";
+    place.write("t.trc", text);
+    place.write("other.trc", text);
+    std::os::unix::fs::symlink("t.trc", place.path("link")).unwrap();
+    for words in [
+        "sim t.trc -p lru -c 1 --csv t.trc",
+        "sim link -p lru -c 1 --json t.trc",
+        "sim other.trc t.trc -p lru -c 1 --device latency_us=1 --csv ./t.trc",
+        "advise t.trc -p lru --json t.trc",
+        "trace info t.trc --json link",
+        "plot t.trc -o t.trc",
+        "plot t.trc -o page.html --png link",
+        "sim /dev/stdin -p lru -c 1 --csv t.trc",
+        "sim - -p lru -c 1 --csv t.trc",
+    ] {
+        let script = format!("exec FORESEE {words} <t.trc");
+        let ended = within(&place, 4_000_000, &script).with(2);
+        assert!(ended.err().contains("is the trace to be read; name another file"), "{words}: {ended:?}");
+        assert_eq!(fs::read_to_string(place.path("t.trc")).unwrap(), text, "{words}");
+    }
+    for words in ["--json - --csv -", "--json out --csv ./out", "--json out --csv out"] {
+        place.write("out", "before");
+        let ended = foresee(&place, &format!("sim t.trc -p lru -c 1 {words}")).with(2);
+        assert!(ended.err().contains("already; name another file"), "{words}: {ended:?}");
+        assert_eq!(fs::read_to_string(place.path("out")).unwrap(), "before", "{words}");
+    }
+    foresee(&place, "sim t.trc -p lru -c 1 --json /dev/null --csv /dev/null").with(0);
+}
+
+#[test]
 fn what_does_not_end_is_ended() {
     let place = Place::new();
     let endless = |lines: &str| format!("awk 'BEGIN {{ for (;;) {{ n++; {lines} }} }}' | exec FORESEE");
