@@ -36,11 +36,11 @@ pub struct Options {
     /// The trace (- for standard input)
     trace: PathBuf,
 
-    /// Where the page goes [default: the trace's name with .html]
+    /// Where the page goes [default: the trace's name with .html; none with --png alone]
     #[arg(long, short, value_name = "FILE.html")]
     output: Option<PathBuf>,
 
-    /// Write the pictures alone to this file, one below the other
+    /// Write the pictures to this file, one below the other; and no page, unless --output names one
     #[arg(long, value_name = "FILE.png")]
     png: Option<PathBuf>,
 
@@ -68,10 +68,14 @@ pub fn main(options: Options) -> Result<u8, String> {
         _ => "trace".to_owned(),
     };
     let read = from_ref(&options.trace);
-    let page_path = options.output.unwrap_or_else(|| format!("{name}.html").into());
-    let page_output = Output::check("--output", &page_path, read)?;
+    let page_path = match (&options.output, &options.png) {
+        (None, Some(_)) => None,
+        (None, None) => Some(format!("{name}.html").into()),
+        (given, _) => given.clone(),
+    };
+    let page_output = Output::check_any("--output", page_path.as_deref(), read)?;
     let png_output = Output::check_any("--png", options.png.as_deref(), read)?;
-    Output::check_both(Some(&page_output), png_output.as_ref())?;
+    Output::check_both(page_output.as_ref(), png_output.as_ref())?;
     let choices = policies(&options.policy)?;
     let mut trace = options.source.load(&options.trace, false)?;
     if let Some(advised) = &options.advice {
@@ -80,8 +84,10 @@ pub fn main(options: Options) -> Result<u8, String> {
     let progress = Progress::new();
     let page = page(&name, &trace, &choices, options.cache.blocks(&trace), &progress)?;
     progress.clear();
-    page_output.write(page.html().as_bytes())?;
-    say(format_args!("page: {}", page_path.display()));
+    if let Some(output) = &page_output {
+        output.write(page.html().as_bytes())?;
+        say(format_args!("page: {}", output.path().display()));
+    }
     if let Some(output) = &png_output {
         let path = output.path().display();
         let painted = page.png().map_err(|error| format!("--png {path}: {error}"))?;

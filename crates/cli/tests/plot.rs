@@ -79,11 +79,15 @@ fn a_page_shows_references_patterns_ratios_and_partitions() {
         assert_eq!(page.matches(">reader 0<").count(), partitions);
     }
 
+    fs::remove_file(place.path("t.parquet.html")).unwrap();
+    let alone = plot(&["--png", "alone.png", "-p", "lru", "-c", "100"]);
+    assert!(!place.path("t.parquet.html").exists(), "a page nobody asked for: {alone:?}");
     let painted = plot(&["-o", "p.html", "--png", "p.png", "-p", "lru", "-c", "100"]);
     if painted.err().contains("install DejaVu Sans") {
         eprintln!("skipped: no font to paint with");
     } else {
         painted.with(0);
+        assert!(place.path("p.html").exists() && place.path("alone.png").exists());
         assert!(fs::read(place.path("p.png")).unwrap().starts_with(b"\x89PNG"));
     }
     for (words, named) in [
