@@ -88,9 +88,18 @@ impl<'a> Answer<'a> {
         (to_ns <= CLEARLY_LESS * own && to_ns <= (1.0 - WORTH_IT) * from_ns).then_some(best)
     }
 
+    /// The first storage on which it helps from the first run on, and later ones, which go by what
+    /// that one read, take clearly longer than it.
+    fn learned_is_worse(&self) -> Option<&Helped> {
+        let later = |it: &Helped| self.with_start(self.results.own(it.storage, Hints::Recorded)) as f64;
+        let is_worse = |it: &&Helped| self.hints == Hints::None && later(it) >= (1.0 + WORTH_IT) * it.to_ns as f64;
+        self.helped.iter().find(is_worse)
+    }
+
     /// The words to type; None if nothing helps.
     fn command(&self) -> Option<String> {
         match (self.helped.is_empty(), self.better) {
+            (false, _) if self.learned_is_worse().is_some() => Some("foresee run --no-learn -- CMD".to_owned()),
             (false, _) => Some("foresee run -- CMD".to_owned()),
             (true, Some(row)) => Some(command_of(row)),
             (true, None) => None,
@@ -123,10 +132,17 @@ impl<'a> Answer<'a> {
             format!("; {} on {}", if is_slower { "slower" } else { "the same" }, results.storages[storage].name)
         };
         let others: String = others.map(other).collect();
-        let when = match self.hints {
-            Hints::None => "from its first run on",
-            Hints::Recorded => "from its second run on, which goes by what the first one read",
-            Hints::Told => "once it discloses what it will read (docs/hints.md)",
+        let when = match (self.hints, self.learned_is_worse()) {
+            (Hints::None, Some(it)) => {
+                let later = show(self.with_start(results.own(it.storage, Hints::Recorded)));
+                let (first, name) = (show(it.to_ns), &results.storages[it.storage].name);
+                format!(
+                    "if no run goes by what one before it read (on {name} later runs would take {later}, not {first})"
+                )
+            }
+            (Hints::None, None) => "from its first run on".to_owned(),
+            (Hints::Recorded, _) => "from its second run on, which goes by what the first one read".to_owned(),
+            (Hints::Told, _) => "once it discloses what it will read (docs/hints.md)".to_owned(),
         };
         format!("foresee would help this program, {when}:\n{}{others}.", helped.join(", "))
     }
@@ -313,6 +329,23 @@ mod tests {
         assert!(text.contains("; slower on a hard disk."), "{text}");
         let helped: Vec<bool> = (0..3).map(|at| json["storages"][at]["helped"].as_bool().unwrap()).collect();
         assert_eq!(helped, [true, false, true]);
+    }
+
+    #[test]
+    fn what_later_runs_lose_is_said() {
+        let (json, text) = answer([[1000, 100, 900, 90], THE_SAME, THE_SAME], 1000);
+        assert_eq!(
+            (&json["command"], &json["hints"]),
+            (&"foresee run --no-learn -- CMD".into(), &"none".into()),
+            "{text}"
+        );
+        let said = "if no run goes by what one before it read (on network storage later runs would take 904.3 ms, not";
+        assert!(text.contains(said) && text.contains(" not 104.3 ms):\n9.6 times faster on network storage"), "{text}");
+        assert!(text.contains("\n    foresee run --no-learn -- CMD\n"), "{text}");
+        // A little slower is within what the simulation leaves out.
+        let (json, text) = answer([[1000, 100, 104, 90], THE_SAME, THE_SAME], 1000);
+        assert_eq!(json["command"], "foresee run -- CMD", "{text}");
+        assert!(text.contains("from its first run on:"), "{text}");
     }
 
     #[test]
