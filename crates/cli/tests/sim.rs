@@ -381,3 +381,14 @@ fn words_that_are_wrong() {
         assert!(ended.how == "status 2" && ended.err().contains(named), "{words:?}: {ended:?}");
     }
 }
+
+/// What is fetched ahead counts as hits where nothing takes time, which is said below the table.
+#[test]
+fn what_is_fetched_ahead_without_a_clock_is_named() {
+    let place = Place::new();
+    place.write("t.trc", (1..500).map(|number| format!("{number}\n")).collect::<String>());
+    let table = |policies: &str| end(place.foresee(&["sim", "t.trc", "-c", "100", "-p", policies]), b"").with(0).out();
+    let said = table("lru,informed,opt");
+    assert!(said.contains("\nFetched ahead by informed: without a clock"), "{said}");
+    assert!(!table("lru,opt").contains("Fetched ahead"), "nobody fetches ahead");
+}

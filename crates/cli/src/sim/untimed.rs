@@ -101,5 +101,18 @@ fn table(trace: &Trace, outcomes: &[Outcome], sizes: &[u64]) -> String {
             let _ = writeln!(text, "A sample does not tell of {}: {reason}.", outcome.policy);
         }
     }
+    let fetches_ahead = |name: &&str| {
+        let of_policy = outcomes.iter().filter(|outcome| outcome.policy == *name);
+        of_policy.flat_map(|outcome| &outcome.statistics.ahead).any(|ahead| ahead.fetched > 0)
+    };
+    let ahead: Vec<&str> = policies.iter().map(|outcome| outcome.policy.as_str()).filter(fetches_ahead).collect();
+    if !ahead.is_empty() {
+        let ahead = ahead.join(", ");
+        let _ = writeln!(
+            text,
+            "Fetched ahead by {ahead}: without a clock that is there at once and counts as hits, even above opt. \
+             --device tells what it costs."
+        );
+    }
     text
 }
