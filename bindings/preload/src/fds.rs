@@ -150,12 +150,12 @@ pub(crate) fn opened_untold(fd: c_int, is_directory: bool) {
 }
 
 /// The program copied a descriptor. Whether nobody need know: it is a directory that was not told
-/// of, and has no position that matters.
+/// of, and has no position that matters; and nobody knows of what the number was before.
 #[inline(always)]
 pub(crate) fn duplicated_untold(from: c_int, to: c_int) -> bool {
-    let is_untold = get(from).is_some_and(Use::is_untold_directory);
+    let is_untold = get(from).is_some_and(Use::is_untold_directory) && !get(to).is_some_and(Use::is_told);
     if is_untold {
-        opened_untold(to, true);
+        let _ = begin(to, UNTOLD_DIRECTORY);
     }
     is_untold
 }

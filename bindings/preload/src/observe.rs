@@ -294,7 +294,8 @@ unsafe fn stated(region: &Region, ok: bool, dirfd: c_int, path: *const c_char, t
     }
 }
 
-/// A directory is about to be listed, which takes calls that are not looked at.
+/// A directory is about to be listed, which takes calls that are not looked at: only whether the
+/// thread waited from here on.
 pub(crate) fn begin_listing() {
     if state::region().is_some() {
         let _ = thread::has_waited();

@@ -90,7 +90,7 @@ pub(crate) fn has_waited() -> bool {
     before != now
 }
 
-/// While the run is quiet, one open or read in so many is timed: the clock is most of what we cost
+/// While the run is quiet, one look-up, open or read in so many is timed: the clock is most of what we cost
 /// then. A prime, so that no order in which a program opens and reads leaves one of the two out.
 const TIMED_EVERY: u32 = 7;
 

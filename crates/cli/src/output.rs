@@ -65,7 +65,12 @@ impl Output {
 
     /// Whether it takes the place of this file, by whatever names.
     fn is_put_at(&self, path: &Path) -> bool {
-        let same = || matches!((self.path.canonicalize(), path.canonicalize()), (Ok(one), Ok(other)) if one == other);
+        // What is not there yet is known by the folder that it will be in.
+        let place = |path: &Path| {
+            let folder = path.parent().map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
+            path.canonicalize().ok().or_else(|| Some(folder?.canonicalize().ok()?.join(path.file_name()?)))
+        };
+        let same = || place(&self.path).is_some_and(|one| place(path) == Some(one));
         !self.is_standard() && !self.takes_what_comes() && (self.path == path || same())
     }
 

@@ -217,9 +217,9 @@ fn each_pass_is_read_ahead() {
     }
 }
 
-/// Reads a hundred files of three blocks twice, all of them disclosed; in between they are given
-/// up, and disclosed again: by itself after a program that tells nothing dropped them, or by what
-/// it said of two passes after it dropped them itself.
+/// Reads a hundred files of three blocks twice, or once, all of them disclosed; before the last time
+/// they are given up, and disclosed again: by itself after a program that tells nothing dropped
+/// them, or by what it said of two passes after it dropped them itself.
 const GIVEN_UP: &str = r#"
 #include <fcntl.h>
 #include <foresee.h>
@@ -260,7 +260,7 @@ int main(int count, char **words) {
     each(hint);
     if (repeats) foresee_hint_repeat(FILES, 2);
     usleep(200000);
-    each(read_all);
+    if (count < 3) each(read_all);
     if (repeats)
         each(drop);
     else if (system("unset LD_PRELOAD; for file in f?*; do dd if=$file iflag=nocache count=0 status=none; done") != 0)
@@ -281,12 +281,13 @@ fn what_is_given_up_and_disclosed_again_is_brought_again() {
     (0..100).for_each(|number| place.write_blocks(&format!("f{number}"), 3));
     let source = place.write("given_up.c", GIVEN_UP);
     gcc(&place, &place.path("given_up"), &[source.to_str().unwrap(), "bindings/c/foresee.c", "-ldl"]);
-    for how in ["hints anew", "repeats"] {
+    // Of one pass it would be 300. What nobody reads is brought as far as a new reader is trusted: 64.
+    for (how, at_least) in [(&["hints"][..], 450), (&["repeats"], 450), (&["hints", "unread"], 340)] {
         place.make_cold();
-        let (ended, account) = place.account(&["--no-learn", "--no-words", "--no-listings"], &["./given_up", how]);
+        let words: Vec<&str> = ["./given_up"].iter().chain(how).copied().collect();
+        let (ended, account) = place.account(&["--no-learn", "--no-words", "--no-listings"], &words);
         ended.with(0);
-        // Of one pass it would be 300.
-        assert!(blocks_of(&account, "library", "fetched") > 450, "{how}: {account:#}");
+        assert!(blocks_of(&account, "library", "fetched") >= at_least, "{how:?}: {account:#}");
     }
 }
 

@@ -153,6 +153,8 @@ struct Device {
 
 /// Who delivers so many requests in the time of one serves them side by side.
 const SEVERAL: f64 = 1.5;
+/// An arm takes so long to another place at least.
+const ARM_NS_MIN: f64 = 1e6;
 /// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
 /// to deliver in the time of a request, it is seen to deliver more if it can.
 const PIPES: f64 = 2.0;
@@ -215,9 +217,10 @@ impl Device {
 
     /// Whether it serves requests one by one, as an arm does, if that has shown: by what they take,
     /// or by how many it delivers in the time of one. Under constant load all take as long, those
-    /// too that would be quick.
+    /// too that would be quick. What has no arm may be quicker with a block than with a long request.
     fn is_one_by_one(&self) -> Option<bool> {
-        let in_one = self.access_ns.zip(self.pipe.requests.best()).map(|(access, best)| access * best);
+        let access_ns = self.access_ns.filter(|&access| access >= ARM_NS_MIN);
+        let in_one = access_ns.zip(self.pipe.requests.best()).map(|(access, best)| access * best);
         self.sweep.is_one_by_one().map(|it| it || in_one.is_some_and(|requests| requests < SEVERAL))
     }
 
@@ -685,6 +688,8 @@ impl Dispatch {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
 
     const LATENCY: u64 = 5_000_000;
@@ -735,6 +740,23 @@ mod tests {
         };
         assert_eq!(on_link(Source::Readahead), 3);
         assert_eq!(on_link(Source::Library), 25);
+    }
+
+    /// Three are out at all times, so that each takes as long as three: what is quick does not show.
+    #[test]
+    fn an_arm_under_constant_load_is_known_for_one_and_gets_a_batch() {
+        let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
+        let alone = sent(&mut dispatch, Time(0), Source::Library, [0]);
+        dispatch.finished(Time(LATENCY), alone[0]);
+        let mut out = VecDeque::from(sent(&mut dispatch, Time(LATENCY), Source::Library, [1000, 2000, 3000]));
+        for turn in 2..100 {
+            let now = Time(turn * LATENCY);
+            dispatch.finished(now, out.pop_front().unwrap());
+            out.extend(sent(&mut dispatch, now, Source::Library, [1000 * (turn + 2)]));
+        }
+        assert!(dispatch.any_one_by_one());
+        assert!(dispatch.is_pipe_full(DeviceId(0), 3));
+        assert!(!dispatch.is_pipe_full(DeviceId(0), 10));
     }
 
     /// Of a device that has served 17 requests one by one, or all but the first side by side.

@@ -389,6 +389,14 @@ impl Manager {
         self.hints.len()
     }
 
+    /// So many blocks a file has, as far as that is known; 0 if it is not.
+    pub fn blocks_of(&self, file: FileId) -> u64 {
+        match self.files.of(file) {
+            Known::Here { blocks, .. } => blocks,
+            _ => 0,
+        }
+    }
+
     /// Who disclosed anything of this file, as long as its reader is there.
     pub fn sources_of(&self, file: FileId) -> impl Iterator<Item = Source> + '_ {
         self.hints.sources_of(file)

@@ -140,12 +140,13 @@ impl Region {
         self.sites.load(Relaxed) & 2 != 0
     }
 
-    /// Files that are opened to be read, and reads of them, need not be told until one waits.
+    /// Names that are looked up, what is opened to be read or listed, and reads, need not be told
+    /// until one waits.
     pub fn set_quiet(&self, quiet: bool) {
         self.quiet.store(u32::from(quiet), Relaxed);
     }
 
-    /// See [`Region::set_quiet`]. A program whose read or open waits says itself that this is over.
+    /// See [`Region::set_quiet`]. A program whose call waits says itself that this is over.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
         self.quiet.load(Relaxed) != 0

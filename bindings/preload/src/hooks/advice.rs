@@ -56,10 +56,10 @@ hook! {
 }
 
 fn advised(fd: c_int, offset: u64, len: u64, advice: Advice) {
-    // Nobody need know that a file will be read in order whose reads nobody need know of.
-    let is_of_order = matches!(advice, Advice::Normal | Advice::Sequential | Advice::Random);
+    let is_wish = advice == Advice::WillNeed;
     if let Some(region) = state::region()
-        && (!is_of_order || !region.is_quiet() || fds::get(fd).is_some_and(|file| !file.is_untold()))
+        // Nobody need know that a file will be read in order whose reads nobody need know of.
+        && (is_wish || !region.is_quiet() || fds::get(fd).is_some_and(|file| !file.is_untold()))
         && let Some(file) = fds::regular(fd)
     {
         observe::post(region, Record::Advised { fd, generation: file.generation(), advice, offset, len }, &[]);

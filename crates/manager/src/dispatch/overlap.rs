@@ -89,7 +89,8 @@ impl Overlap {
     /// was sent.
     pub fn finished(&mut self, now: Time, took_ns: u64, beside: u32, requests_max: u32) {
         let since = self.last.replace(now).map_or(u64::MAX, |last| now.0.saturating_sub(last.0));
-        if beside < BESIDE_MIN {
+        // Where no more may be out, one must do.
+        if beside < BESIDE_MIN.min(requests_max.saturating_sub(1)).max(1) {
             return;
         }
         self.done += 1;
@@ -155,11 +156,22 @@ mod tests {
         assert_eq!((overlap.requests(), overlap.side_by_side()), (128, Some(true)));
     }
 
+    /// Two at a time take twice as long one by one, which side by side some do as well.
+    #[test]
+    fn beside_a_single_other_nothing_is_slow() {
+        let mut overlap = Overlap::default();
+        overlap.took(LATENCY);
+        (1..100).for_each(|turn| overlap.finished(Time(LATENCY * turn), 2 * LATENCY, 1, 128));
+        assert_eq!(overlap.side_by_side(), None);
+        (100..200).for_each(|turn| overlap.finished(Time(LATENCY * turn), 3 * LATENCY, 1, 2));
+        assert_eq!(overlap.side_by_side(), Some(false), "where no more may be out");
+    }
+
     #[test]
     fn one_request_after_the_other_says_nothing() {
         let mut overlap = Overlap::default();
         for request in 1..100 {
-            overlap.finished(Time(LATENCY * request), LATENCY * request, 1, 128);
+            overlap.finished(Time(LATENCY * request), LATENCY * request, 0, 128);
         }
         assert_eq!((overlap.requests(), overlap.side_by_side()), (FIRST, None));
     }

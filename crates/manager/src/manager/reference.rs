@@ -5,10 +5,13 @@ use super::*;
 /// Of the memory, one part in so many goes in one request for what found no page: pages come free
 /// by requests, and what waits for them is to be asked for while others are on their way.
 const STARVED_PART: u64 = 16;
+/// Blocks for which room is kept from one read to the next, to note what it misses.
+const MISSED_KEPT: usize = 4096;
 
 impl Manager {
     pub(super) fn reference(&mut self, access: &mut Access, first: Block, count: u64, out: &mut Vec<Action>) {
         self.missed.clear();
+        self.missed.shrink_to(MISSED_KEPT);
         // Nearly always nothing is disclosed: what is not made need not be dropped.
         let mut moved = None;
         if self.hints.any_followed() {

@@ -4,8 +4,8 @@
 //! read.
 
 use std::collections::BTreeSet;
-use std::mem;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 use foresee_manager::{Block, FileId, Want};
@@ -19,16 +19,26 @@ const CHECKED_AT_ONCE: u64 = 4096;
 const CHECKED_TOGETHER: u64 = 32;
 
 /// What was brought first of what is not read yet, of which so many are looked at when one of them
-/// is gone: as many system calls at most.
+/// is gone, in so many files; but not twice in so long: each file is opened for that, and each wait
+/// asks until the answer is here.
 const BROUGHT_FIRST: usize = 256;
+const FILES_BESIDE: usize = 32;
+const BESIDE_AFTER: Duration = Duration::from_millis(5);
+
+/// Parts that wait to be checked: of 8 GiB. What is disclosed beyond is checked as it was before, a
+/// part of a file at a time.
+const PARTS_MAX: usize = 1 << 16;
 
 /// What was checked, and what is to be.
 #[derive(Default)]
 pub(super) struct Checked {
     /// Up to where each file's residency was checked last.
     up_to: HashMap<FileId, u64>,
-    /// What was disclosed or given up, though it is believed to be in memory.
-    disclosed: BTreeSet<Block>,
+    /// What was disclosed, or disclosed and given up: parts of [`CHECKED_TOGETHER`] blocks by their
+    /// number in the file.
+    disclosed: BTreeSet<(FileId, u64)>,
+    /// When it was asked last what else is gone.
+    beside: Option<Instant>,
 }
 
 impl Supervisor<'_> {
@@ -41,31 +51,47 @@ impl Supervisor<'_> {
     /// The kernel gave this block up by itself. What else of it is gone? It goes by age: of what was
     /// brought and not read, what came first goes first, wherever it lies, and that is read next.
     pub(super) fn check_beside(&mut self, block: Block) {
-        let brought = self.driver.manager().brought_with(block).take(BROUGHT_FIRST);
-        let files = by_file(brought);
-        self.check(files);
+        let now = Instant::now();
+        if self.checked.beside.is_none_or(|at| now - at >= BESIDE_AFTER) {
+            self.checked.beside = Some(now);
+            let mut files = BTreeSet::new();
+            let is_near = |it: &Block| files.insert(it.file) && files.len() <= FILES_BESIDE || files.contains(&it.file);
+            let brought = self.driver.manager().brought_with(block).take(BROUGHT_FIRST);
+            let mut near: Vec<Block> = brought.take_while(is_near).collect();
+            near.sort_unstable();
+            self.check(by_file(near));
+        }
         self.check_from(block.file, block.index);
     }
 
-    /// A program disclosed this, or had the kernel give it up: what of it is believed to be in memory
-    /// is to be checked.
+    /// A program disclosed this, or had the kernel give it up: if it is disclosed, what of it is
+    /// believed to be in memory is to be checked.
     pub(super) fn check_again(&mut self, file: FileId, want: Want) {
-        let blocks = self.sizes.get(&file).map_or(0, |size| size.div_ceil(BLOCK_BYTES));
-        let (first, count) = match want {
+        let manager = self.driver.manager();
+        if manager.sources_of(file).next().is_none() {
+            return;
+        }
+        let blocks = manager.blocks_of(file);
+        let (first, end) = match want {
             Want::All => (0, blocks),
-            Want::Range { first, count } => (first, count),
+            Want::Range { first, count } => (first, first.saturating_add(count).min(blocks)),
             Want::Name => return,
         };
-        let end = first.saturating_add(count.min(CHECKED_AT_ONCE)).min(blocks);
-        let blocks = (first..end).map(|index| Block { file, index });
-        let manager = self.driver.manager();
-        self.checked.disclosed.extend(blocks.filter(|&block| manager.is_present(block)));
+        let parts = first / CHECKED_TOGETHER..end.div_ceil(CHECKED_TOGETHER);
+        let room = PARTS_MAX.saturating_sub(self.checked.disclosed.len());
+        self.checked.disclosed.extend(parts.take(room).map(|part| (file, part)));
     }
 
-    /// Checks what is to be.
+    /// Checks what is to be, as far as that takes no longer than a part of a file does.
     pub(super) fn check_disclosed(&mut self) {
-        let files = by_file(mem::take(&mut self.checked.disclosed));
-        self.check(files);
+        let manager = self.driver.manager();
+        let mut believed = Vec::new();
+        for _ in 0..CHECKED_AT_ONCE / CHECKED_TOGETHER {
+            let Some((file, part)) = self.checked.disclosed.pop_first() else { break };
+            let blocks = (part * CHECKED_TOGETHER..(part + 1) * CHECKED_TOGETHER).map(|index| Block { file, index });
+            believed.extend(blocks.filter(|&block| manager.is_present(block)));
+        }
+        self.check(by_file(believed));
     }
 
     fn check(&mut self, files: Vec<(FileId, Vec<Range<u64>>)>) {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use foresee_manager::{Event, FileId, ReaderId, Source, Want};
+use foresee_ring::FAR_PART;
 
 use super::{RUN, STALL_MIN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
@@ -87,8 +88,12 @@ impl Supervisor<'_> {
             return self.take_mapping(ordinal, file, is_watched);
         }
         match sighting.seen {
-            Seen::Opened { file, identity, size, named } => {
+            Seen::Opened { file, identity, size, named, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
+                // What was near is counted with the read that follows.
+                if let Some(took) = self.duration(ticks).filter(|&took| took >= STALL_MIN / FAR_PART) {
+                    self.notice_pace(took, 0, took >= STALL_MIN);
+                }
                 self.find_recorded(file);
                 self.know(file, identity, size);
                 self.find_walk(file);
@@ -101,10 +106,11 @@ impl Supervisor<'_> {
                 }
             }
             Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
-            Seen::ListingWaited => self.notice_pace(STALL_MIN, 0, true),
+            // For a device, or for whom it spoke with meanwhile.
+            Seen::ListingWaited => self.notice_pace(STALL_MIN / FAR_PART, 0, false),
             Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
-                if let Some(took) = ticks.map(|ticks| self.ring.duration(ticks)) {
+                if let Some(took) = self.duration(ticks) {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }
                 self.find_recorded(file);
@@ -140,7 +146,7 @@ impl Supervisor<'_> {
                     self.tell(Event::Hint { reader: RUN, source: Source::Advice, file, want });
                 }
             }
-            Seen::Spared { file, offset, bytes } => {
+            Seen::GivenUp { file, offset, bytes } => {
                 if let Some((first, count)) = blocks(offset, self.bytes_or_rest(file, offset, bytes)) {
                     self.check_again(file, Want::Range { first, count });
                 }
@@ -149,6 +155,11 @@ impl Supervisor<'_> {
             Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
             Seen::Advises(advising) => self.take_advice(program, advising),
         }
+    }
+
+    /// How long these ticks are, if they are known.
+    fn duration(&self, ticks: Option<u64>) -> Option<Duration> {
+        ticks.map(|ticks| self.ring.duration(ticks))
     }
 
     /// So many bytes of a file from there on; 0 is to its end.

@@ -69,12 +69,11 @@ impl Prices {
 
     /// Whether it pays to fetch what this sequence disclosed before it is read: whether more
     /// waiting is saved, if it comes true and no run would have brought it, than the device is
-    /// kept busy in vain, if not. None as long as it is not known how that serves requests.
+    /// kept busy for it. None as long as it is not known how that serves requests.
     fn pays(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> Option<bool> {
         let in_runs = self.in_runs.get(usize::from(sequence)).map_or(0.0, Accuracy::confidence);
-        let of_use = context.confidence(sequence) * (1.0 - in_runs);
-        let saved_ns = of_use * self.latency_ns(device, context);
-        context.request_ns(device).map(|request_ns| saved_ns > (1.0 - of_use) * request_ns)
+        let saved_ns = context.confidence(sequence) * (1.0 - in_runs) * self.latency_ns(device, context);
+        context.request_ns(device).map(|request_ns| saved_ns > request_ns)
     }
 
     /// Whether it is fetched. Where nothing is known, a few show it.

@@ -197,7 +197,7 @@ impl Outside {
     fn open(&mut self, process: u32, path: &Path, found: Found, named: bool, names: &mut Names) -> Option<FileId> {
         let Kind::Regular(size) = found.kind else { return None };
         let file = names.of_path(path)?;
-        self.push(process, Seen::Opened { file, identity: found.identity, size, named });
+        self.push(process, Seen::Opened { file, identity: found.identity, size, named, ticks: None });
         Some(file)
     }
 

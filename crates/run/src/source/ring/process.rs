@@ -270,10 +270,11 @@ impl Process {
         };
         let is_past_cache = class == Class::Regular && flags & libc::O_DIRECT != 0;
         let file = name.filter(|_| class == Class::Regular && !is_past_cache);
+        let ticks = (!adopted).then(|| took.ticks());
         let seen = match file {
             None if is_past_cache => name.map(|file| Seen::PastCache { file }),
-            Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted }),
-            None => name.filter(|_| !adopted).map(|file| Seen::Named { file, ticks: Some(took.ticks()) }),
+            Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted, ticks }),
+            None => name.filter(|_| !adopted).map(|file| Seen::Named { file, ticks }),
         };
         if file.is_some() && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
             self.reads = Reads::Awaited;

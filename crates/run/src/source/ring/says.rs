@@ -19,7 +19,7 @@ impl Process {
             }
             Record::Advised { fd, generation, advice: FileAdvice::DontNeed, offset, len } => {
                 let file = self.open_file(fd, generation)?.file?;
-                Some(Seen::Spared { file, offset, bytes: len })
+                Some(Seen::GivenUp { file, offset, bytes: len })
             }
             Record::AdvisedMemory { advice: FileAdvice::WillNeed, addr, len } => {
                 let mapping = self.mapping(addr)?;

@@ -38,6 +38,8 @@ pub enum Seen {
         size: u64,
         /// It was opened anew, not found open.
         named: bool,
+        /// How long that took, in ticks, if it is known.
+        ticks: Option<u64>,
     },
     /// A process is about to unmount a file system or to set a lease, and waits for the answer in
     /// its slot.
@@ -100,7 +102,7 @@ pub enum Seen {
         took: Duration,
     },
     /// A program told the kernel that it needs a part of a file no longer.
-    Spared {
+    GivenUp {
         /// The file.
         file: FileId,
         /// From where.
