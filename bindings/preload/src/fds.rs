@@ -2,8 +2,8 @@
 //!
 //! A word for each: a generation, which changes whenever the number comes to mean something else,
 //! and a class. An unknown descriptor (inherited, received, opened by a part of libc that calls
-//! itself past us) is looked at when it is first read, and adopted. So is one that was opened while
-//! the run was quiet, once a read of it waits or the run is not quiet any more.
+//! itself past us) is looked at when it is first read, and adopted. So is one that was opened or read
+//! while the run was quiet, once a read of it waits or the run is not quiet any more.
 
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{
@@ -34,6 +34,8 @@ const OTHER: u32 = 2;
 const UNTOLD: u32 = 3;
 /// The same of what is a directory in any case.
 const UNTOLD_DIRECTORY: u32 = 4;
+/// A regular file that may be written.
+const WRITABLE: u32 = 5;
 const CLASS_BITS: u32 = 3;
 const CLASS_MASK: u32 = (1 << CLASS_BITS) - 1;
 
@@ -50,7 +52,7 @@ impl Use {
 
     #[inline(always)]
     pub(crate) fn is_regular(self) -> bool {
-        self.0 & CLASS_MASK == REGULAR
+        matches!(self.0 & CLASS_MASK, REGULAR | WRITABLE)
     }
 
     /// The supervisor may know of it.
@@ -72,6 +74,11 @@ impl Use {
     #[inline(always)]
     fn is_untold_directory(self) -> bool {
         self.0 & CLASS_MASK == UNTOLD_DIRECTORY
+    }
+
+    #[inline(always)]
+    fn is_only_read(self) -> bool {
+        self.0 & CLASS_MASK == REGULAR
     }
 
     fn followed_by(self, class: u32) -> Self {
@@ -127,16 +134,43 @@ fn class_of(stat: &libc::stat) -> Class {
     }
 }
 
-fn word_of(class: Class) -> u32 {
-    if class == Class::Regular { REGULAR } else { OTHER }
+fn word_of(class: Class, flags: c_int) -> u32 {
+    match class {
+        Class::Regular if flags & libc::O_ACCMODE == libc::O_RDONLY => REGULAR,
+        Class::Regular => WRITABLE,
+        _ => OTHER,
+    }
 }
 
 /// The program opened a descriptor: one `fstat` tells what. Returns what to post.
 pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int, took: Took) -> Option<Record> {
     let stat = sys::fstat(fd)?;
     let class = class_of(&stat);
-    let begun = begin(fd, word_of(class))?;
+    let begun = begin(fd, word_of(class, flags))?;
     Some(record(fd, begun, &stat, Opening { dirfd, flags, took, adopted_at: None }))
+}
+
+/// The descriptor, if nobody need know what is read of it, as the run is quiet: it was not told of, or
+/// is not any more. One that may be written is: it would be adopted again at each write.
+#[inline(always)]
+pub(crate) fn untold(fd: c_int) -> Option<Use> {
+    let known = get(fd)?;
+    if known.is_untold() {
+        Some(known)
+    } else if known.is_only_read() {
+        tell_no_more(fd, known)
+    } else {
+        None
+    }
+}
+
+#[cold]
+fn tell_no_more(fd: c_int, told: Use) -> Option<Use> {
+    let region = state::region_of_this_process()?;
+    let untold = told.followed_by(UNTOLD);
+    TABLE.get(fd as usize)?.compare_exchange(told.0, untold.0, AcqRel, Acquire).ok()?;
+    state::post(region, Record::Closed { fd, generation: told.generation() }, &[]);
+    Some(untold)
 }
 
 /// The program opened a descriptor, and nobody need know.
@@ -177,7 +211,7 @@ pub(crate) fn range(first: u32, last: u32) -> core::ops::Range<c_int> {
 pub(crate) fn duplicated(from: c_int, to: c_int) -> Option<Record> {
     // It is looked at now if it was not before: two that share a position must be known to.
     let class = match regular(from) {
-        Some(_) => REGULAR,
+        Some(of) => of.0 & CLASS_MASK,
         None if get(from).is_some_and(Use::is_other) => OTHER,
         None => UNKNOWN,
     };
@@ -192,7 +226,8 @@ fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
     let region = state::region_of_this_process()?;
     let stat = sys::fstat(fd)?;
     let class = class_of(&stat);
-    let adopted = unknown.followed_by(word_of(class));
+    let flags = sys::open_flags(fd);
+    let adopted = unknown.followed_by(word_of(class, flags));
     if let Err(now) = TABLE.get(fd as usize)?.compare_exchange(unknown.0, adopted.0, AcqRel, Acquire) {
         // Another thread was faster, to adopt or to open.
         return Some(Use(now)).filter(|now| now.is_regular());
@@ -200,7 +235,7 @@ fn adopt(fd: c_int, unknown: Use) -> Option<Use> {
     if class != Class::Other {
         let mut target = [0; PATH_BYTES_MAX];
         let path = sys::readlink(c_path_of_fd(fd, &mut [0; 32]), &mut target);
-        let (flags, adopted_at) = (sys::open_flags(fd), Some(sys::position(fd)));
+        let adopted_at = Some(sys::position(fd));
         let opening = Opening { dirfd: libc::AT_FDCWD, flags, took: Took::from_ticks(0), adopted_at };
         let record = record(fd, adopted, &stat, opening);
         state::post(region, record, path);

@@ -18,7 +18,7 @@ pub(crate) fn read(fd: c_int, offset: u64, asked: usize, call: impl FnOnce() -> 
 #[inline(always)]
 pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) -> isize {
     let Some(region) = state::region() else { return call().0 };
-    let untold = fds::get(fd).filter(|file| file.is_untold() && region.is_quiet());
+    let untold = if region.is_quiet() { fds::untold(fd) } else { None };
     let Some(mut file) = untold.or_else(|| fds::regular(fd)) else { return call().0 };
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));

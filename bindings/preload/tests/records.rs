@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use common::{Ring, Said, alike, compile, directory, reads_of};
-use foresee_ring::{Advice, Attention, Class, Counters, Record};
+use foresee_ring::{Advice, Attention, Class, Counters, Process, Record, Region};
 
 /// A directory with what the programs expect.
 fn prepared() -> PathBuf {
@@ -310,14 +310,14 @@ fn children_speak_for_themselves() {
     }
 }
 
-/// Runs a program that opens files, says so by its output, and waits. Wishes this of each file, and
-/// lets it go on. Returns the uses of descriptors that the files are, what is said from then on,
+/// Runs a program that opens files, says so by its output, and waits. Wishes something of the region
+/// and of each file, and lets it go on. Returns the uses of descriptors that the files are, what is said from then on,
 /// and what was counted.
 fn attended(
     program: &Path,
     directory: &Path,
     names: &[&str],
-    attention: Attention,
+    wish: impl Fn(&Region, &Process, (i32, u32)),
 ) -> (Vec<(i32, u32)>, Vec<Said>, Counters) {
     let mut ring = Ring::new();
     let mut command = ring.command(program);
@@ -335,14 +335,21 @@ fn attended(
             _ => None,
         });
         let (fd, generation) = opened.unwrap();
-        process.set_attention(fd, generation, attention);
+        wish(ring.region, process, (fd, generation));
         (fd, generation)
     });
     let uses = uses.collect();
-    ring.region.set_stall_ticks_min(0);
     child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     assert!(child.wait().unwrap().success());
     (uses, ring.said(), process.counters())
+}
+
+/// That its reads are told so, and each that waits for anything.
+fn attend(attention: Attention) -> impl Fn(&Region, &Process, (i32, u32)) {
+    move |region, process, (fd, generation)| {
+        process.set_attention(fd, generation, attention);
+        region.set_stall_ticks_min(0);
+    }
 }
 
 /// Reads that were told of this use of a descriptor.
@@ -362,7 +369,7 @@ fn attention_is_heeded() {
         (Attention::None, 0, 0),
     ];
     for (attention, posted, located) in wishes {
-        let (uses, said, counters) = attended(&program, &directory, &["data"], attention);
+        let (uses, said, counters) = attended(&program, &directory, &["data"], attend(attention));
         let generation = uses[0].1;
         assert_eq!(told(&said, uses[0]), posted, "{attention:?}");
         let positions: Vec<u64> = said
@@ -387,8 +394,21 @@ fn files_read_in_turn_are_each_sampled() {
     let directory = prepared();
     fs::copy(directory.join("data"), directory.join("more")).unwrap();
     let program = compile("turns", &directory, &[]);
-    let (uses, said, _) = attended(&program, &directory, &["data", "more"], Attention::Sampled);
+    let (uses, said, _) = attended(&program, &directory, &["data", "more"], attend(Attention::Sampled));
     assert_eq!(uses.iter().map(|&of| told(&said, of)).collect::<Vec<_>>(), [100, 100]);
+}
+
+#[test]
+fn what_was_told_of_before_is_read_quietly_as_well() {
+    let directory = prepared();
+    let program = compile("attention", &directory, &[]);
+    let (uses, said, counters) = attended(&program, &directory, &["data"], |region, _, _| region.set_quiet(true));
+    assert_eq!(told(&said, uses[0]), 0);
+    let (of, generation) = uses[0];
+    let is_closed =
+        |said: &&Said| matches!(said.record, Record::Closed { fd, generation: it } if (fd, it) == (of, generation));
+    assert_eq!(said.iter().filter(is_closed).count(), 1, "once, when it is told of no more");
+    assert_eq!(counters.reads, 6_403);
 }
 
 /// Runs a program that waits for a sign, beside a supervisor that needs not know what is read, and

@@ -3,7 +3,7 @@
 //! discloses of it is checked at once: of many small files none would be looked at before it is
 //! read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ impl Supervisor<'_> {
         if self.checked.beside.is_none_or(|at| now - at >= BESIDE_AFTER) {
             self.checked.beside = Some(now);
             let mut files = BTreeSet::new();
-            let is_near = |it: &Block| files.insert(it.file) && files.len() <= FILES_BESIDE || files.contains(&it.file);
+            let is_near = |it: &Block| files.contains(&it.file) || files.len() < FILES_BESIDE && files.insert(it.file);
             let brought = self.driver.manager().brought_with(block).take(BROUGHT_FIRST);
             let mut near: Vec<Block> = brought.take_while(is_near).collect();
             near.sort_unstable();
@@ -94,7 +94,7 @@ impl Supervisor<'_> {
         self.check(by_file(believed));
     }
 
-    fn check(&mut self, files: Vec<(FileId, Vec<Range<u64>>)>) {
+    fn check(&mut self, files: BTreeMap<FileId, Vec<Range<u64>>>) {
         for (file, runs) in files {
             self.driver.host.check(file, runs, &Met(&self.names, &self.ring));
         }
@@ -124,15 +124,13 @@ impl Supervisor<'_> {
 }
 
 /// The runs in which these blocks are asked about, by their files.
-fn by_file(blocks: impl IntoIterator<Item = Block>) -> Vec<(FileId, Vec<Range<u64>>)> {
-    let mut files: Vec<(FileId, Vec<Range<u64>>)> = Vec::new();
+fn by_file(blocks: impl IntoIterator<Item = Block>) -> BTreeMap<FileId, Vec<Range<u64>>> {
+    let mut files: BTreeMap<FileId, Vec<Range<u64>>> = BTreeMap::new();
     for Block { file, index } in blocks {
-        match files.last_mut().filter(|(of, _)| *of == file).map(|(_, runs)| runs) {
-            Some(runs) => match runs.last_mut() {
-                Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
-                _ => runs.push(index..index + 1),
-            },
-            None => files.push((file, vec![index..index + 1])),
+        let runs = files.entry(file).or_default();
+        match runs.last_mut() {
+            Some(run) if run.end == index && run.end - run.start < CHECKED_TOGETHER => run.end += 1,
+            _ => runs.push(index..index + 1),
         }
     }
     files
@@ -145,10 +143,10 @@ mod tests {
     #[test]
     fn neighbours_are_asked_about_together() {
         let block = |(file, index)| Block { file: FileId(file), index };
-        let blocks = [(1, 7), (1, 8), (1, 10), (2, 11), (2, 12)].map(block);
+        let blocks = [(1, 7), (1, 8), (1, 10), (2, 11), (2, 12), (2, 14)].map(block);
         let long = (100..140).map(|index| block((3, index)));
         let runs = |file, runs: &[Range<u64>]| (FileId(file), runs.to_vec());
-        let expected = [runs(1, &[7..9, 10..11]), runs(2, &[11..13]), runs(3, &[100..132, 132..140])];
-        assert_eq!(by_file(blocks.into_iter().chain(long)), expected);
+        let expected = [runs(1, &[7..9, 10..11]), runs(2, &[11..13, 14..15]), runs(3, &[100..132, 132..140])];
+        assert_eq!(by_file(blocks.into_iter().chain(long)), BTreeMap::from(expected));
     }
 }
