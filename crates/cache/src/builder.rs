@@ -45,11 +45,12 @@ const RUN_PARAMETER: &str = "degree_max";
 /// The policy of this name and parameters; what it counts in blocks is by default as much in bytes.
 fn choose(text: &str, block_bytes: u64) -> Result<Choice, String> {
     let choice: Choice = text.parse()?;
-    if !choice.spec().parameters.iter().any(|parameter| parameter.name == RUN_PARAMETER) {
+    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    let has_it = choice.spec().parameters.iter().any(|parameter| parameter.name == RUN_PARAMETER);
+    let is_set = settings.split(',').filter_map(|it| it.split_once('=')).any(|(key, _)| key == RUN_PARAMETER);
+    if is_set || !has_it {
         return Ok(choice);
     }
-    // Of several values the last one counts.
-    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let text = format!("{name}:{RUN_PARAMETER}={},{settings}", RUN_BYTES / block_bytes);
     text.trim_end_matches(',').parse()
 }
@@ -208,7 +209,8 @@ mod tests {
     fn runs_are_read_ahead_by_as_many_bytes_in_blocks_of_any_size() {
         let chosen = |text, block_bytes| choose(text, block_bytes).map(|it| it.as_str().to_owned());
         assert_eq!(chosen("informed", 16 << 10).as_deref(), Ok("informed:degree_max=1024"));
-        assert_eq!(chosen("informed:degree_max=7", 1 << 20).as_deref(), Ok("informed:degree_max=16,degree_max=7"));
+        assert_eq!(chosen("informed:degree_max=7", 1 << 20).as_deref(), Ok("informed:degree_max=7"));
+        assert_eq!(chosen("informed:keep=arc", 16 << 10).as_deref(), Ok("informed:degree_max=1024,keep=arc"));
         assert_eq!(chosen("arc", 4096).as_deref(), Ok("arc"));
         assert!(chosen("nonesuch", 4096).is_err());
     }

@@ -668,7 +668,7 @@ impl Dispatch {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
                 runs.overlap.took(took);
-                runs.overlap.finished(now, took, flight.beside, device.limits.outstanding_max);
+                runs.overlap.finished(now, took, flight.beside > 0, device.limits.outstanding_max);
             }
         }
         self.in_flight = self.in_flight.saturating_sub(flight.brings());

@@ -16,9 +16,6 @@ use crate::ids::Time;
 /// 8 MiB, by 1 MiB. One run loses nothing by that, and 64 readers on one arm have a ninth of its
 /// time taken at most.
 const FIRST: u32 = 8;
-/// Beside so many others at least a request that waits for them is slow. Beside a single one, which
-/// is half done, it takes less than twice its time on any device.
-const BESIDE_MIN: u32 = 2;
 /// Requests whose times say something together.
 const ROUND: u32 = 8;
 /// A request is slow that takes so many times what a quick one takes.
@@ -85,12 +82,10 @@ impl Overlap {
         *quick += (took - *quick) * if took < *quick { LOWERS_BY } else { RAISES_BY };
     }
 
-    /// A request came that took so long, and counts for its round if enough others were out when it
-    /// was sent.
-    pub fn finished(&mut self, now: Time, took_ns: u64, beside: u32, requests_max: u32) {
+    /// A request came that took so long, and counts for its round; `beside` says that others were out when it was sent.
+    pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
         let since = self.last.replace(now).map_or(u64::MAX, |last| now.0.saturating_sub(last.0));
-        // Where no more may be out, one must do.
-        if beside < BESIDE_MIN.min(requests_max.saturating_sub(1)).max(1) {
+        if !beside {
             return;
         }
         self.done += 1;
@@ -123,7 +118,7 @@ mod tests {
                 let took = LATENCY * u64::from(1 + request / servers);
                 now = Time(sent.0 + took);
                 overlap.took(took);
-                overlap.finished(now, took, request, 128);
+                overlap.finished(now, took, request > 0, 128);
             }
         }
         overlap
@@ -150,28 +145,17 @@ mod tests {
             now = Time(now.0 + took);
             for request in 0..overlap.requests() {
                 overlap.took(took);
-                overlap.finished(Time(now.0 + u64::from(request) * 10_000), took, request, 128);
+                overlap.finished(Time(now.0 + u64::from(request) * 10_000), took, request > 0, 128);
             }
         }
         assert_eq!((overlap.requests(), overlap.side_by_side()), (128, Some(true)));
-    }
-
-    /// Two at a time take twice as long one by one, which side by side some do as well.
-    #[test]
-    fn beside_a_single_other_nothing_is_slow() {
-        let mut overlap = Overlap::default();
-        overlap.took(LATENCY);
-        (1..100).for_each(|turn| overlap.finished(Time(LATENCY * turn), 2 * LATENCY, 1, 128));
-        assert_eq!(overlap.side_by_side(), None);
-        (100..200).for_each(|turn| overlap.finished(Time(LATENCY * turn), 3 * LATENCY, 1, 2));
-        assert_eq!(overlap.side_by_side(), Some(false), "where no more may be out");
     }
 
     #[test]
     fn one_request_after_the_other_says_nothing() {
         let mut overlap = Overlap::default();
         for request in 1..100 {
-            overlap.finished(Time(LATENCY * request), LATENCY * request, 0, 128);
+            overlap.finished(Time(LATENCY * request), LATENCY * request, false, 128);
         }
         assert_eq!((overlap.requests(), overlap.side_by_side()), (FIRST, None));
     }

@@ -15,6 +15,9 @@ use super::overlap::Overlap;
 
 /// Requests at once while names are looked up and it is not known how the device serves them.
 const UNDECIDED_REQUESTS: u32 = 16;
+/// Beside so many others at least a request that waits for them is slow. Beside a single one, which
+/// is half done, it takes less than twice its time on any device.
+const BESIDE_MIN: u32 = 2;
 /// So few names may be on their way still: some lie on a mount that does not answer.
 const STRAGGLERS: usize = 8;
 /// Blocks are held back for so long at most: a reader may wait for them.
@@ -56,7 +59,9 @@ impl Sweep {
         if beside == 0 || self.is_one_by_one() != Some(true) {
             self.overlap.took(took_ns);
         }
-        self.overlap.finished(now, took_ns, beside, requests_max);
+        // Where no more may be out, one must do.
+        let says_something = beside >= BESIDE_MIN.min(requests_max.saturating_sub(1)).max(1);
+        self.overlap.finished(now, took_ns, says_something, requests_max);
     }
 
     /// Nothing waits any more.
@@ -124,6 +129,17 @@ mod tests {
         (0..1000)
             .for_each(|at| disk.finished(Time((6000 + 500 * at) * MS), 350 * MS, if at % 8 > 0 { 69 } else { 0 }, 128));
         assert_eq!(disk.is_one_by_one(), Some(false));
+    }
+
+    /// Two at a time take twice as long one by one, which side by side some do as well.
+    #[test]
+    fn beside_a_single_other_nothing_is_slow() {
+        let mut device = Sweep::default();
+        device.finished(Time(0), 5 * MS, 0, 128);
+        (1..100).for_each(|at| device.finished(Time(5 * MS * at), 10 * MS, 1, 128));
+        assert_eq!(device.is_one_by_one(), None);
+        (100..109).for_each(|at| device.finished(Time(5 * MS * at), 100 * MS, 1, 2));
+        assert_eq!(device.is_one_by_one(), Some(true), "where no more may be out");
     }
 
     #[test]

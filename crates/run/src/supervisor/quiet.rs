@@ -34,8 +34,9 @@ pub(super) struct Quiet {
     is_first: bool,
     /// Reads and look-ups that found all in memory, but for those that made up for others.
     near: u32,
-    /// What had been brought from devices when their count began, names and directories too.
+    /// What had been brought from devices when their count began, and names by now.
     brought: u64,
+    names_brought: u64,
     /// What we said last.
     is_quiet: bool,
     /// Some of the run was not told.
@@ -86,7 +87,11 @@ impl Supervisor<'_> {
     /// A program read so many blocks, or looked a name up, and told of it.
     pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
-        let brought = self.driver.host.brought() + self.driver.host.names_brought();
+        let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
+        // One that waited may have waited for another thread, where the processors are busy.
+        let names = u32::try_from(names_brought - self.quiet.names_brought).unwrap_or(u32::MAX);
+        self.quiet.near = self.quiet.near.saturating_sub(names.saturating_mul(MAKE_UP_FOR_FAR));
+        self.quiet.names_brought = names_brought;
         if is_far && self.quiet.is_quiet {
             return self.end_quiet();
         }
