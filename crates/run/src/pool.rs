@@ -1,5 +1,8 @@
 //! Threads for what may block: started as tasks come and wait, up to a limit, and told to end when
 //! the pool is dropped. A thread that is stuck in the kernel is not waited for.
+//!
+//! As many are awake as keep some processors busy: more by as much as tasks wait longer than they
+//! work. Others sleep on, though there are tasks: to wake one costs as much as a short task.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,12 +30,40 @@ const GROWTH: usize = 4;
 
 struct Queue<T> {
     tasks: VecDeque<T>,
+    /// Threads that sleep, and of the others those that were woken and do not know it yet.
     idle: usize,
+    woken: usize,
     working: usize,
     threads: usize,
     /// When a task was begun last, and by which thread.
     begun: (Instant, libc::pid_t),
+    pace: Pace,
     closing: bool,
+}
+
+/// How long tasks took of late, in seconds: of those that waited, and of others.
+struct Pace {
+    waited: f64,
+    worked: f64,
+}
+
+impl Pace {
+    /// What a task does to what is known of those before. Of names in one directory, one in sixteen
+    /// waits for what brings the others: several times as many are to be remembered.
+    const KEPT: f64 = 1.0 - 1.0 / 64.0;
+    /// What a task takes that does not wait, until one has.
+    const WORK_SECONDS: f64 = 20e-6;
+
+    fn took(&mut self, time: Duration, waited: bool) {
+        self.waited *= Self::KEPT;
+        self.worked *= Self::KEPT;
+        *if waited { &mut self.waited } else { &mut self.worked } += time.as_secs_f64();
+    }
+
+    /// Threads that keep a processor busy.
+    fn threads(&self) -> f64 {
+        1.0 + self.waited / self.worked.max(Self::WORK_SECONDS)
+    }
 }
 
 struct Shared<T> {
@@ -50,8 +81,8 @@ pub struct Pool<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> Pool<T> {
-    /// A pool without threads. It gets one for each task that no other is free for, up to
-    /// `unasked`; more only where tasks wait for something, up to `threads_max`.
+    /// A pool without threads. Of them, `unasked` do tasks at one time if none of these waits; more
+    /// where tasks wait for something, up to `threads_max`.
     pub fn new(threads_max: usize, unasked: usize, work: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self::with_stacks(STACK_BYTES, threads_max, unasked, work)
     }
@@ -64,7 +95,9 @@ impl<T: Send + 'static> Pool<T> {
         work: impl Fn(T) + Send + Sync + 'static,
     ) -> Self {
         let begun = (Instant::now(), 0);
-        let queue = Queue { tasks: VecDeque::new(), idle: 0, working: 0, threads: 0, begun, closing: false };
+        let pace = Pace { waited: 0.0, worked: 0.0 };
+        let tasks = VecDeque::new();
+        let queue = Queue { tasks, idle: 0, woken: 0, working: 0, threads: 0, begun, pace, closing: false };
         let (queue, more, work) = (Mutex::new(queue), Condvar::new(), Box::new(work));
         let shared = Shared { queue, more, threads_max, unasked, stack_bytes, work };
         Pool { shared: Arc::new(shared) }
@@ -82,18 +115,14 @@ impl<T: Send + 'static> Pool<T> {
     pub fn add(&self, task: T) {
         let mut queue = lock(&self.shared.queue);
         queue.tasks.push_back(task);
-        if queue.threads < self.shared.unasked {
-            self.shared.grow(&mut queue, 1);
-        }
-        drop(queue);
-        self.shared.more.notify_one();
+        self.shared.rouse(&mut queue);
     }
 
-    /// Starts more threads if all wait: to be called now and then.
+    /// Has more threads awake if all that are wait: to be called now and then.
     pub fn tend(&self) {
         let stuck = |queue: &Queue<T>| {
             let (begun, thread) = queue.begun;
-            let is_full = !queue.tasks.is_empty() && queue.working == queue.threads;
+            let is_full = !queue.tasks.is_empty() && queue.working == queue.awake();
             (is_full && begun.elapsed() >= STUCK_AFTER).then_some(thread)
         };
         // Bound first: the lock is given back before `/proc` is asked.
@@ -102,8 +131,9 @@ impl<T: Send + 'static> Pool<T> {
             && state(format_args!("self/task/{thread}")) != Some(b'R')
         {
             let mut queue = lock(&self.shared.queue);
-            let more = queue.threads * (GROWTH - 1);
-            self.shared.grow(&mut queue, more);
+            let more = queue.awake() * (GROWTH - 1);
+            let wanted = queue.tasks.len();
+            (0..more.min(wanted)).for_each(|_| self.shared.wake(&mut queue));
         }
     }
 
@@ -119,15 +149,30 @@ impl<T: Send + 'static> Pool<T> {
     }
 }
 
+impl<T> Queue<T> {
+    /// Threads that have something to do, or will find that there is nothing.
+    fn awake(&self) -> usize {
+        self.threads - self.idle
+    }
+}
+
 impl<T: Send + 'static> Shared<T> {
-    /// Starts so many threads more, as far as there are tasks for them. Those there are do it, if
-    /// no more can be had.
-    fn grow(self: &Arc<Self>, queue: &mut Queue<T>, more: usize) {
-        let wanted = queue.tasks.len().saturating_sub(queue.idle);
-        for _ in 0..more.min(wanted).min(self.threads_max.saturating_sub(queue.threads)) {
-            if self.start(queue).is_err() {
-                return;
-            }
+    /// Has one more thread awake if tasks are waiting for one, and it would not be one too many.
+    fn rouse(self: &Arc<Self>, queue: &mut Queue<T>) {
+        let enough = (self.unasked as f64 * queue.pace.threads()) as usize;
+        if !queue.tasks.is_empty() && queue.awake() < enough.min(self.threads_max) {
+            self.wake(queue);
+        }
+    }
+
+    /// Has one more thread awake. Those there are do it, if no more can be had.
+    fn wake(self: &Arc<Self>, queue: &mut Queue<T>) {
+        if queue.idle > 0 {
+            queue.idle -= 1;
+            queue.woken += 1;
+            self.more.notify_one();
+        } else if queue.threads < self.threads_max {
+            let _ = self.start(queue);
         }
     }
 
@@ -145,20 +190,23 @@ impl<T: Send + 'static> Shared<T> {
         loop {
             if let Some(task) = queue.tasks.pop_front() {
                 queue.working += 1;
-                queue.begun = (Instant::now(), thread);
+                let begun = Instant::now();
+                queue.begun = (begun, thread);
                 drop(queue);
                 let ((), waited) = waited(WAIT_MIN, || (self.work)(task));
+                let took = begun.elapsed();
                 queue = lock(&self.queue);
                 queue.working -= 1;
-                if waited {
-                    self.grow(&mut queue, 1);
-                }
+                queue.pace.took(took, waited);
+                self.rouse(&mut queue);
             } else if queue.closing {
                 return;
             } else {
                 queue.idle += 1;
-                queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                queue.idle -= 1;
+                while queue.woken == 0 && !queue.closing {
+                    queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                }
+                queue.woken = queue.woken.saturating_sub(1);
             }
         }
     }

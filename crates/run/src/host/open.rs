@@ -9,7 +9,7 @@
 //! Where opening is harmful whatever the file is (on many FUSE mounts it empties the file's page
 //! cache), the program's own descriptor is borrowed instead ([`borrow`]): that opens nothing.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -63,25 +63,54 @@ pub fn reopen(path: &Path, expected: Option<Identity>) -> io::Result<File> {
 }
 
 fn open_unless(is_barred: fn(Identity) -> bool, path: &Path, expected: Option<Identity>) -> io::Result<File> {
-    let found = resolve(path)?;
-    let metadata = found.metadata()?;
-    let identity = (metadata.dev(), metadata.ino());
-    if !metadata.is_file() || expected.is_some_and(|expected| expected != identity) || is_barred(identity) {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let open = |flags| {
-        let options = libc::O_NONBLOCK | flags;
-        OpenOptions::new().read(true).custom_flags(options).open(own_name(&found))
-    };
-    open(libc::O_NOATIME).or_else(|error| match error.raw_os_error() {
-        Some(libc::EPERM) => open(0),
-        _ => Err(error),
-    })
+    Resolved::of(path)?.open_unless(is_barred, expected)
 }
 
 /// What a name leads to, without opening it: to be asked what it is, and no more.
 pub fn resolve(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)
+}
+
+/// What a name leads to, and what that is.
+pub struct Resolved {
+    found: File,
+    /// What it is.
+    pub metadata: Metadata,
+}
+
+impl Resolved {
+    /// Looks a name up, once for all that is to be known of it.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let found = resolve(path)?;
+        let metadata = found.metadata()?;
+        Ok(Resolved { found, metadata })
+    }
+
+    /// Its device and inode.
+    pub fn identity(&self) -> Identity {
+        (self.metadata.dev(), self.metadata.ino())
+    }
+
+    /// Opens it, as [`open_to_read`] does.
+    pub fn open(&self, expected: Option<Identity>) -> io::Result<File> {
+        self.open_unless(leases::is_leased, expected)
+    }
+
+    fn open_unless(&self, is_barred: fn(Identity) -> bool, expected: Option<Identity>) -> io::Result<File> {
+        let identity = self.identity();
+        let is_another = expected.is_some_and(|expected| expected != identity);
+        if !self.metadata.is_file() || is_another || is_barred(identity) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let open = |flags| {
+            let options = libc::O_NONBLOCK | flags;
+            OpenOptions::new().read(true).custom_flags(options).open(own_name(&self.found))
+        };
+        open(libc::O_NOATIME).or_else(|error| match error.raw_os_error() {
+            Some(libc::EPERM) => open(0),
+            _ => Err(error),
+        })
+    }
 }
 
 /// The name under which a descriptor of ours leads to its file, whatever that is called.

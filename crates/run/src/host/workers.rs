@@ -14,7 +14,7 @@ use foresee_manager::{FetchId, FileId};
 use super::doorbell::Doorbell;
 use super::leases;
 use super::mounts::{Answer, Kind, Mounts, ask};
-use super::open::{Opened, open_to_read};
+use super::open::{Opened, Resolved};
 use super::place::place_of;
 use super::residency::{BLOCK_BYTES, drop_blocks};
 use super::scratch::Scratch;
@@ -134,8 +134,13 @@ impl Workers {
         let found = Arc::clone(&warm);
         let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
             if let Some(done) = run(task, &names, &scratch, &mounts, &found) {
-                lock(&list).push(done);
-                doorbell.ring();
+                let mut list = lock(&list);
+                list.push(done);
+                // Whoever comes for the first of them takes all.
+                if list.len() == 1 {
+                    drop(list);
+                    doorbell.ring();
+                }
             }
         });
         Workers { pool, unlooked, done, warm }
@@ -224,10 +229,9 @@ impl Drop for Workers {
 
 fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mounts>, warm: &Warm) -> Option<Done> {
     let open = |path: &Path, expected| -> io::Result<(Arc<Opened>, fs::Metadata)> {
-        let file = open_to_read(path, expected)?;
-        let metadata = file.metadata()?;
-        let kind = lock(mounts).kind(metadata.dev(), path);
-        Ok((Arc::new(Opened::new(file, kind)), metadata))
+        let found = Resolved::of(path)?;
+        let kind = lock(mounts).kind(found.metadata.dev(), path);
+        Ok((Arc::new(Opened::new(found.open(expected)?, kind)), found.metadata))
     };
     let subject = |subject| match subject {
         Subject::Open(opened) => Ok(opened),
@@ -236,7 +240,7 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
     match task {
         Task::Look => {
             let (file, path) = lock(names).next()?;
-            Some(Done::Looked(file, look(&path, mounts, warm, open)))
+            Some(Done::Looked(file, look(&path, mounts, warm)))
         }
         Task::List(purpose, path) => {
             let list = || fs::metadata(&path).and_then(|it| list_ahead(purpose, &path, it.dev(), mounts));
@@ -272,20 +276,16 @@ fn run(task: Task, names: &Mutex<Unlooked>, scratch: &Scratch, mounts: &Mutex<Mo
     }
 }
 
-fn look(
-    path: &Path,
-    mounts: &Mutex<Mounts>,
-    warm: &Warm,
-    open: impl FnOnce(&Path, Option<Identity>) -> io::Result<(Arc<Opened>, fs::Metadata)>,
-) -> io::Result<Found> {
-    let metadata = warm.look(|| fs::metadata(path))?;
-    let (identity, size, is_file) = ((metadata.dev(), metadata.ino()), metadata.size(), metadata.is_file());
-    if metadata.is_dir() {
+fn look(path: &Path, mounts: &Mutex<Mounts>, warm: &Warm) -> io::Result<Found> {
+    let found = warm.look(|| Resolved::of(path))?;
+    let (identity, size, is_file) = (found.identity(), found.metadata.size(), found.metadata.is_file());
+    if found.metadata.is_dir() {
         // Its entries are what is looked up next; listing it brings them.
         let _ = warm.list(|| list_ahead(Purpose::Walk, path, identity.0, mounts));
     }
-    let opens = is_file && size > 0 && !matches!(lock(mounts).kind(identity.0, path), Kind::Memory | Kind::Foreign);
-    let opened = if opens { open(path, Some(identity)).ok().map(|(opened, _)| opened) } else { None };
+    let kind = lock(mounts).kind(identity.0, path);
+    let opens = is_file && size > 0 && !matches!(kind, Kind::Memory | Kind::Foreign);
+    let opened = if opens { found.open(None).ok().map(|file| Arc::new(Opened::new(file, kind))) } else { None };
     let place = opened.as_deref().map_or(0, |opened| place_of(&opened.file));
     Ok(Found { opened, is_file, identity, size, place })
 }
