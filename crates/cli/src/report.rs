@@ -49,6 +49,12 @@ pub fn lines(account: &Account) -> Vec<String> {
     if account.statistics.runs_given_up > 0 {
         line("reading runs ahead was given up where the programs were as fast without".to_owned());
     }
+    if account.suspended >= SUSPENDED_MIN {
+        let suspended = time(account.suspended);
+        line(format!(
+            "reading ahead was suspended for {suspended}: processors were busy, and the programs got as much done without"
+        ));
+    }
     for MountAccount { point, file_system, found, remembered, .. } in &account.mounts {
         let when = if *remembered { ", as an earlier run found" } else { "" };
         line(format!("{point} ({file_system}): {found}{when}"));
@@ -78,6 +84,9 @@ pub fn lines(account: &Account) -> Vec<String> {
     }
     lines
 }
+
+/// A trial of whether reading ahead is worth its processor time takes less.
+const SUSPENDED_MIN: Duration = Duration::from_millis(400);
 
 /// A run that waits for less of its time than this has little to gain, and one of fewer seconds is
 /// over too soon to speak of.
@@ -163,6 +172,7 @@ pub fn json(account: &Account) -> Value {
         "kernel": account.transfers.map(|it| json!({ "given_bytes": it.given, "from_storage_bytes": it.from_devices })),
         "unseen_bytes": account.bytes_unseen(),
         "records_lost": account.records_lost,
+        "suspended_s": account.suspended.as_secs_f64(),
         "own_cpu_s": account.own_cpu.as_secs_f64(),
         "own_memory_bytes": account.own_memory,
         "start_up_s": account.start_up.as_secs_f64(),

@@ -193,7 +193,7 @@ fn the_account_as_json() {
     place.write_lines(3, 100);
     let (_, account) = place.account(&[], &["cat", "d/f0", "d/f1"]);
     let keys = "elapsed_s number, status count, signal count?, watched bool, programs count, reads count, bytes count,
-        stall_s number, prefetched object, profile_steps count?, manager object, records_lost count, own_cpu_s number,
+        stall_s number, prefetched object, profile_steps count?, manager object, records_lost count, suspended_s number, own_cpu_s number,
         own_memory_bytes count, start_up_s number, warnings list";
     for (key, kind) in keys.split(',').filter_map(|it| it.trim().split_once(' ')) {
         assert_type(&account, key, kind);

@@ -97,6 +97,9 @@ messages! {
         /// are quick enough for that to keep up, runs are left to it, as far as
         /// [`crate::DeviceLimits::quick_run_blocks_max`] says.
         ReadaheadWindow = "readahead-window" { device: DeviceId, blocks: u64 }
+        /// Nothing that was disclosed is looked up or fetched from now on, as the host has better to do with its processors; or,
+        /// with false, it is again. What is under way comes, and what the policy reads ahead by itself.
+        Suspend = "suspend" { suspended: bool }
         /// The name led nowhere; hints that speak of the file are dropped.
         FileMissing = "file-missing" { file: FileId }
         /// The file holds other bytes now: nothing remembered of its blocks is true any more.
@@ -299,6 +302,7 @@ impl Event {
             }
             Event::Cancel { .. }
             | Event::Caution { .. }
+            | Event::Suspend { .. }
             | Event::DeviceLimits { .. }
             | Event::ReadaheadWindow { .. }
             | Event::Repeat { .. }

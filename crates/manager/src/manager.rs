@@ -88,6 +88,8 @@ enum Unread {
 pub struct Manager {
     capacity: u64,
     trust: Trust,
+    /// Nothing that was disclosed is looked up or fetched.
+    is_suspended: bool,
     policy: Box<dyn Policy>,
     /// What it is, and whether it has the facets that most have not; asked once.
     nature: Nature,
@@ -137,6 +139,7 @@ impl Manager {
         Manager {
             capacity: config.capacity.clamp(1, PAGES_MAX),
             trust: config.trust,
+            is_suspended: false,
             nature: policy.nature(),
             follows_runs: policy.runs().is_some(),
             takes_advice: policy.takes_advice(),
@@ -257,6 +260,7 @@ impl Manager {
                 self.dispatch.limit(device, requests, blocks, shaped);
             }
             Event::ReadaheadWindow { device, blocks } => self.dispatch.set_window(device, blocks),
+            Event::Suspend { suspended } => self.is_suspended = suspended,
             Event::FileMissing { file } => self.resolved(file, Known::Missing),
             Event::FileChanged { file, blocks } => self.file_changed(file, blocks),
             Event::FileForgotten { file } => taken &= self.forget(file),

@@ -328,6 +328,19 @@ fn what_is_quick_goes_by_how_far_the_readers_system_reads_ahead() {
     assert_eq!(support::fetched(&driver.hint(1, 0, Want::All)).len(), 4);
 }
 
+#[test]
+fn what_is_suspended_is_neither_looked_up_nor_fetched_until_it_is_taken_up_again() {
+    let orders = |actions: &[Action]| actions.iter().filter(|it| matches!(it, Action::Order(_))).count();
+    let mut driver = driver(DeviceLimits::default());
+    driver.handle(Event::Suspend { suspended: true });
+    assert_eq!(orders(&driver.hint_from(1, Source::Library, 0, Want::All)), 0);
+    assert_eq!(orders(&driver.hint_from(1, Source::Library, 70, Want::All)), 0, "a name that is to be looked up");
+    let again = driver.handle(Event::Suspend { suspended: false });
+    assert!(!fetches(&again).is_empty());
+    assert!(again.contains(&Action::Order(Order::Lookup { file: FileId(70) })));
+    driver.manager.check();
+}
+
 /// A device under caution, with files of at most four blocks brought whole.
 fn cautious() -> Driver {
     let mut driver = driver(DeviceLimits { cluster_blocks_max: 1, ..DeviceLimits::default() });

@@ -49,6 +49,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (file(), any::<u64>(), any::<u64>()).prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
         (device(), any::<u64>()).prop_map(|(device, blocks)| Event::Caution { device, blocks }),
+        any::<bool>().prop_map(|suspended| Event::Suspend { suspended }),
         (device(), any::<u64>()).prop_map(|(device, blocks)| Event::ReadaheadWindow { device, blocks }),
         (device(), any::<u32>(), any::<u64>(), any::<bool>())
             .prop_map(|(device, requests, blocks, shaped)| Event::DeviceLimits { device, requests, blocks, shaped }),

@@ -9,6 +9,7 @@ use foresee_ring::Unseen;
 
 use crate::host::MountAccount;
 pub use crate::process_stat::Transfers;
+use crate::processors;
 pub use crate::programs::UnseenProgram;
 use crate::supervisor::Tally;
 
@@ -87,6 +88,8 @@ pub struct Account {
     pub profile_steps: Option<usize>,
     /// Records lost because the programs posted faster than they were taken.
     pub records_lost: u64,
+    /// How long nothing was read ahead, as it cost more than it gained.
+    pub suspended: Duration,
     /// Processor time of foresee itself.
     pub own_cpu: Duration,
     /// Largest memory of foresee itself, in bytes.
@@ -115,6 +118,7 @@ impl Account {
             profile_of,
             profile_steps,
             records_lost,
+            suspended,
             warnings,
             mounts,
         } = tally;
@@ -134,6 +138,7 @@ impl Account {
             profile_of,
             profile_steps,
             records_lost,
+            suspended,
             own_cpu,
             own_memory,
             start_up,
@@ -155,16 +160,9 @@ impl Account {
 }
 
 fn own_usage() -> (Duration, u64) {
-    // SAFETY: getrusage fills in the structure it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let time = |it: libc::timeval| Duration::new(it.tv_sec as u64, it.tv_usec as u32 * 1000);
     // Not ru_maxrss: that is inherited from whoever started us.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak =
         status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    (time(usage.ru_utime) + time(usage.ru_stime), peak.unwrap_or(0) << 10)
+    (processors::own(), peak.unwrap_or(0) << 10)
 }

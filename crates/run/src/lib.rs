@@ -20,6 +20,7 @@ pub mod launch;
 pub mod names;
 pub mod pool;
 mod process_stat;
+mod processors;
 pub mod profile;
 pub mod programs;
 pub mod run;

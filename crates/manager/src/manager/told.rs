@@ -33,6 +33,6 @@ impl Manager {
 
     /// Whether anything that is disclosed may be fetched now.
     pub(super) fn may_fetch_ahead(&mut self) -> bool {
-        self.policy.hints().is_some_and(|hinted| hinted.may_fetch_ahead(&context!(self)))
+        !self.is_suspended && self.policy.hints().is_some_and(|hinted| hinted.may_fetch_ahead(&context!(self)))
     }
 }

@@ -125,6 +125,7 @@ pub fn every_op() -> impl Strategy<Value = Op> {
             .prop_map(|(file, first, count)| Event::ReadAhead { file, first, count }),
         1 => (0..FILES).prop_map(|file| Event::FileForgotten { file: FileId(file) }),
         1 => (0..3u64).prop_map(|blocks| Event::Caution { device: DeviceId(0), blocks }),
+        1 => any::<bool>().prop_map(|suspended| Event::Suspend { suspended }),
         1 => (0..64u64).prop_map(|blocks| Event::ReadaheadWindow { device: DeviceId(0), blocks }),
         2 => (1..5u32, 1..9u64, any::<bool>()).prop_map(|(requests, blocks, shaped)| {
             Event::DeviceLimits { device: DeviceId(0), requests, blocks, shaped }

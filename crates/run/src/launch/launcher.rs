@@ -9,6 +9,7 @@ use super::line::Silence;
 use super::{Line, Message};
 use crate::child::Signals;
 use crate::inherited;
+use crate::processors;
 use crate::shared::SharedRegion;
 
 /// Who signals us and the group, as `timeout` does, means one signal: the program, sent both at
@@ -84,7 +85,7 @@ impl<'a> Launcher<'a> {
                     Change::Stopped(signal) => self.stop_by(signal),
                     Change::Continued => {}
                     Change::Ended(status) => {
-                        self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: own_cpu() });
+                        self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: processors::own() });
                         ended = Some(status);
                         self.held.clear();
                     }
@@ -233,11 +234,4 @@ fn change_of(child: i32) -> Option<Change> {
         status if libc::WIFCONTINUED(status) => Change::Continued,
         status => Change::Ended(status),
     })
-}
-
-fn own_cpu() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is written to.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -30,6 +30,7 @@ pub struct Tally {
     pub profile_of: Option<&'static str>,
     pub profile_steps: Option<usize>,
     pub records_lost: u64,
+    pub suspended: Duration,
     pub warnings: Vec<String>,
     pub mounts: Vec<MountAccount>,
 }
@@ -88,6 +89,7 @@ impl Supervisor<'_> {
             method: host.method(),
             profile_of: self.recorded.word(),
             profile_steps: self.recorded.profile().map(|profile| profile.steps.len()),
+            suspended: self.suspension.suspended,
             records_lost: self.ring.lost() + self.outside.lost(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
             mounts: host.mount_accounts(),

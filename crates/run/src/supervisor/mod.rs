@@ -41,6 +41,7 @@ mod reordered;
 mod residency;
 mod seen;
 mod sharing;
+mod suspension;
 mod words;
 
 use std::os::fd::RawFd;
@@ -74,6 +75,7 @@ use recorded::Recorded;
 use reordered::Reordered;
 use residency::Checked;
 pub use seen::{TraceSink, Traced, TransferSeen};
+use suspension::Suspension;
 use words::CommandWords;
 
 /// The run as a whole. Processes are numbered from 1.
@@ -156,6 +158,7 @@ pub struct Supervisor<'a> {
     quiet: Quiet,
     habits: Habits,
     quiescence: Quiescence,
+    suspension: Suspension,
     // Memory, and what is in it.
     reckoned: Reckoned,
     checked: Checked,
@@ -228,6 +231,7 @@ impl<'a> Supervisor<'a> {
             reordered: Reordered::default(),
             habits: Habits::default(),
             quiescence: Quiescence::default(),
+            suspension: Suspension::default(),
             reckoned,
             checked: Checked::default(),
             rounds: Rounds {
@@ -259,6 +263,7 @@ impl<'a> Supervisor<'a> {
         let reports = self.take_reports();
         self.check_disclosed();
         self.follow_quiet();
+        self.follow_suspension();
         self.follow_walk();
         self.follow_recorded();
         self.follow_memory();

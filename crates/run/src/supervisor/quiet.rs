@@ -71,6 +71,11 @@ impl Quiet {
         self.is_walk_behind && !self.is_quiet
     }
 
+    /// Programs go on, and the walk ahead of them does not.
+    pub fn walk_falls_behind(&mut self) {
+        self.is_walk_behind = true;
+    }
+
     /// The walk is where they are.
     pub fn walk_goes_on(&mut self) {
         self.is_walk_behind = false;
@@ -86,6 +91,7 @@ impl Quiet {
 impl Supervisor<'_> {
     /// A program read so many blocks, or looked a name up, and told of it.
     pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
+        self.suspension.done(blocks);
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
         let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
         // One that waited may have waited for another thread, where the processors are busy.
@@ -129,7 +135,7 @@ impl Supervisor<'_> {
     fn end_quiet(&mut self) {
         self.quiet.near = self.quiet.after() - MAKE_UP_FOR_FAR;
         self.quiet.is_quiet = false;
-        self.quiet.is_walk_behind = true;
+        self.quiet.walk_falls_behind();
         self.ring.region.set_quiet(false);
     }
 }

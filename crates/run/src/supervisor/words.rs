@@ -39,7 +39,10 @@ impl CommandWords {
 impl Supervisor<'_> {
     pub(super) fn follow_walk(&mut self) {
         // A program that does not follow must not have us list the world.
-        if self.driver.manager().open_hints() >= WALK_AHEAD_MAX || self.quiet.stops_walk() {
+        if self.driver.manager().open_hints() >= WALK_AHEAD_MAX
+            || self.quiet.stops_walk()
+            || self.suspension.is_suspended()
+        {
             return;
         }
         while let Some(directory) = self.words.walk.next_listing() {
