@@ -49,7 +49,7 @@ pub fn lines(account: &Account) -> Vec<String> {
     if account.statistics.runs_given_up > 0 {
         line("reading runs ahead was given up where the programs were as fast without".to_owned());
     }
-    if account.suspended >= SUSPENDED_MIN {
+    if account.suspended > Duration::ZERO {
         let suspended = time(account.suspended);
         line(format!(
             "reading ahead was suspended for {suspended}: processors were busy, and the programs got as much done without"
@@ -84,9 +84,6 @@ pub fn lines(account: &Account) -> Vec<String> {
     }
     lines
 }
-
-/// A trial of whether reading ahead is worth its processor time takes less.
-const SUSPENDED_MIN: Duration = Duration::from_millis(400);
 
 /// A run that waits for less of its time than this has little to gain, and one of fewer seconds is
 /// over too soon to speak of.

@@ -159,10 +159,14 @@ impl<T> Queue<T> {
 impl<T: Send + 'static> Shared<T> {
     /// Has one more thread awake if tasks are waiting for one, and it would not be one too many.
     fn rouse(self: &Arc<Self>, queue: &mut Queue<T>) {
-        let enough = (self.unasked as f64 * queue.pace.threads()) as usize;
-        if !queue.tasks.is_empty() && queue.awake() < enough.min(self.threads_max) {
+        if !queue.tasks.is_empty() && queue.awake() < self.enough(queue) {
             self.wake(queue);
         }
+    }
+
+    /// As many threads awake as keep `unasked` processors busy.
+    fn enough(&self, queue: &Queue<T>) -> usize {
+        ((self.unasked as f64 * queue.pace.threads()) as usize).min(self.threads_max)
     }
 
     /// Has one more thread awake. Those there are do it, if no more can be had.
@@ -186,9 +190,11 @@ impl<T: Send + 'static> Shared<T> {
     fn work(self: Arc<Self>) {
         // SAFETY: it has no preconditions.
         let thread = unsafe { libc::gettid() };
+        // Whoever was started or woken is wanted; after each task that is asked anew.
+        let mut is_wanted = true;
         let mut queue = lock(&self.queue);
         loop {
-            if let Some(task) = queue.tasks.pop_front() {
+            if is_wanted && let Some(task) = queue.tasks.pop_front() {
                 queue.working += 1;
                 let begun = Instant::now();
                 queue.begun = (begun, thread);
@@ -199,14 +205,17 @@ impl<T: Send + 'static> Shared<T> {
                 queue.working -= 1;
                 queue.pace.took(took, waited);
                 self.rouse(&mut queue);
-            } else if queue.closing {
+                is_wanted = queue.closing || queue.awake() <= self.enough(&queue);
+            } else if queue.closing && queue.tasks.is_empty() {
                 return;
             } else {
+                // There is nothing to do, or others do it.
                 queue.idle += 1;
                 while queue.woken == 0 && !queue.closing {
                     queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 }
                 queue.woken = queue.woken.saturating_sub(1);
+                is_wanted = true;
             }
         }
     }
@@ -260,6 +269,38 @@ mod tests {
         (0..1000).for_each(|task| pool.add(task));
         until(|| done.load(Relaxed) == 1000);
         assert!((1..=2).contains(&threads(&pool)), "{}", threads(&pool));
+        until(|| pool.is_still());
+    }
+
+    #[test]
+    fn as_many_threads_are_awake_as_waits_ask_for() {
+        let mut pace = Pace { waited: 0.0, worked: 0.0 };
+        (0..1000).for_each(|_| pace.took(Duration::from_micros(20), false));
+        assert!(pace.threads() < 1.1, "{}", pace.threads());
+        // One in sixteen waits for 5 ms.
+        (0..1000).for_each(|at| match at % 16 {
+            0 => pace.took(Duration::from_millis(5), true),
+            _ => pace.took(Duration::from_micros(20), false),
+        });
+        assert!((12.0..25.0).contains(&pace.threads()), "{}", pace.threads());
+        (0..1000).for_each(|_| pace.took(Duration::from_micros(20), false));
+        assert!(pace.threads() < 1.1, "{}", pace.threads());
+    }
+
+    #[test]
+    fn who_was_needed_for_waits_sleeps_on_when_there_are_none() {
+        let most = Arc::new(AtomicUsize::new(0));
+        let pool = Pool::new(8, 1, |wait: Option<Duration>| wait.into_iter().for_each(thread::sleep));
+        (0..64).for_each(|_| pool.add(Some(Duration::from_millis(1))));
+        until(|| pool.is_still());
+        assert_eq!(threads(&pool), 8);
+        (0..10_000).for_each(|_| pool.add(None));
+        until(|| {
+            let queue = lock(&pool.shared.queue);
+            most.store(queue.awake(), Relaxed);
+            queue.tasks.is_empty() || queue.awake() <= 2
+        });
+        assert!(most.load(Relaxed) <= 2, "{}", most.load(Relaxed));
         until(|| pool.is_still());
     }
 

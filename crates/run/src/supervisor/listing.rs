@@ -27,6 +27,9 @@ impl Supervisor<'_> {
     }
 
     fn guess_from(&mut self, file: FileId, told: impl FnOnce(&mut Listings, &Path)) {
+        if self.suspension.is_suspended() {
+            return;
+        }
         let Some(listings) = &mut self.listings else { return };
         if self.driver.manager().sources_of(file).all(|source| matches!(source, Source::Listing | Source::Unordered)) {
             told(listings, self.names.path(file));

@@ -91,7 +91,6 @@ impl Quiet {
 impl Supervisor<'_> {
     /// A program read so many blocks, or looked a name up, and told of it.
     pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
-        self.suspension.done(blocks);
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
         let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
         // One that waited may have waited for another thread, where the processors are busy.

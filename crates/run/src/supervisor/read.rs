@@ -50,6 +50,7 @@ impl Supervisor<'_> {
             self.notice_done_with(program, file, (first, end - first));
         }
         self.notice_habit(read.descriptor, fresh.is_none());
+        self.suspension.done(count);
         self.notice_pace(took, count, waited);
     }
 

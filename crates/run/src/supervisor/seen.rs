@@ -90,6 +90,7 @@ impl Supervisor<'_> {
         match sighting.seen {
             Seen::Opened { file, identity, size, named, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
+                self.suspension.done(0);
                 // What was near is counted with the read that follows.
                 if let Some(took) = self.duration(ticks).filter(|&took| took >= STALL_MIN / FAR_PART) {
                     self.notice_pace(took, 0, took >= STALL_MIN);
@@ -110,6 +111,7 @@ impl Supervisor<'_> {
             Seen::ListingWaited => self.notice_pace(STALL_MIN / FAR_PART, 0, false),
             Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
+                self.suspension.done(0);
                 if let Some(took) = self.duration(ticks) {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }

@@ -9,6 +9,7 @@ impl Supervisor<'_> {
     /// begins them, from 1.
     pub fn begin_run(&mut self, run: u32, starter: u32, advice: Option<AdviceFile>) {
         self.ring.processes.starts(starter, run);
+        self.suspension.begin_run(run);
         if let Some(advice) = advice {
             self.file_advice.set(run, advice);
         }
@@ -18,7 +19,8 @@ impl Supervisor<'_> {
     /// LRU.
     pub fn end_run(&mut self, run: u32, starter: u32) -> Tally {
         self.catch_up();
-        let tally = self.tally(run);
+        let suspended = self.suspension.end_run(run);
+        let tally = Tally { suspended, ..self.tally(run) };
         self.ring.processes.starts_no_more(starter);
         self.file_advice.forget(run);
         for reader in self.ring.processes.programs().readers_of(run) {

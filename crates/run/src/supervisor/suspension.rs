@@ -3,7 +3,8 @@
 //!
 //! So then it is tried: in some windows of time nothing is read ahead, in others it is, and what
 //! the programs get done in them is compared. What gains too little is suspended, for longer each
-//! time it is found again.
+//! time it is found again, unless programs get less done meanwhile. Runs that share a supervisor
+//! are tried together.
 //!
 //! Worked example: `grep -r` over 26,600 files of 480 MiB on a disk that gives 400 MB/s, two
 //! processors: 3.1 s, and 3.6 s with all of it read ahead, for which foresee takes 4.4 s of
@@ -11,6 +12,7 @@
 
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use foresee_manager::Event;
 
 use super::Supervisor;
@@ -21,9 +23,10 @@ use crate::processors::{self, Busy};
 const WINDOW: Duration = Duration::from_millis(80);
 /// What is under way when a window begins, or what it left, is of the one before.
 const SETTLING: Duration = Duration::from_millis(20);
-/// The windows of a trial, those with reading ahead true: who gets faster or slower by itself
-/// favours neither.
-const TRIAL: [bool; 4] = [true, false, false, true];
+/// The windows of a trial: whether it is read ahead, and whether they count. What comes first with
+/// or without lives on what the windows before left. Who gets faster or slower by itself favours
+/// neither.
+const TRIAL: [(bool, bool); 5] = [(true, true), (false, false), (false, true), (true, false), (true, true)];
 /// Reads and look-ups in a window below which it says nothing.
 const DONE_MIN: f64 = 64.0;
 /// Blocks of a read that are as much work as the call.
@@ -33,6 +36,10 @@ const IDLE_MAX: f64 = 0.2;
 const OWN_MIN: f64 = 0.2;
 /// What must get done, for what would without.
 const GAIN_MIN: f64 = 1.05;
+/// What they must get done while it is suspended, for what they did with it: they may have lived on
+/// what was there already, or come to slower storage.
+const KEPT_MIN: f64 = 0.75;
+const LATE_PART: f64 = 0.25;
 /// Windows until it is tried again: at first, and at most.
 const AGAIN: u32 = 32;
 const AGAIN_MAX: u32 = 256;
@@ -44,10 +51,12 @@ const CLEAR_GAIN: f64 = 1.5;
 enum Phase {
     /// It is read ahead. Nothing is looked at for so many windows more.
     Reading(u32),
-    /// So many windows of a trial are over; what got done a second, without and with.
+    /// So many windows of a trial are over; what got done a second without it, and with it in the
+    /// mean of those that count.
     Trying(usize, [f64; 2]),
-    /// Nothing is read ahead for so many windows more, unless programs get less done than this.
-    Suspended(u32, f64),
+    /// Nothing is read ahead for so many windows more, unless programs get less done a second than
+    /// the first number: the second is what they did of late.
+    Suspended(u32, [f64; 2]),
 }
 
 /// What is known of it.
@@ -59,10 +68,13 @@ pub(super) struct Suspension {
     done: f64,
     began: Instant,
     has_settled: bool,
-    own: Duration,
+    /// What we had used of the processors when that was last looked at, and when.
+    own: (Instant, Duration),
     busy: Option<Busy>,
-    /// Time without reading ahead so far.
+    processors: f64,
+    /// How long it was suspended so far, and when each run began.
     pub suspended: Duration,
+    before: HashMap<u32, Duration>,
 }
 
 impl Default for Suspension {
@@ -73,9 +85,11 @@ impl Default for Suspension {
             done: 0.0,
             began: Instant::now(),
             has_settled: false,
-            own: processors::own(),
+            own: (Instant::now(), processors::own()),
             busy: None,
+            processors: processors::count() as f64,
             suspended: Duration::ZERO,
+            before: HashMap::default(),
         }
     }
 }
@@ -85,9 +99,19 @@ impl Suspension {
     pub fn is_suspended(&self) -> bool {
         match self.phase {
             Phase::Reading(_) => false,
-            Phase::Trying(at, _) => !TRIAL[at],
+            Phase::Trying(at, _) => !TRIAL[at].0,
             Phase::Suspended(..) => true,
         }
+    }
+
+    /// One of several runs begins.
+    pub fn begin_run(&mut self, run: u32) {
+        self.before.insert(run, self.suspended);
+    }
+
+    /// One of several runs has ended: how long reading ahead was suspended for it.
+    pub fn end_run(&mut self, run: u32) -> Duration {
+        self.suspended - self.before.remove(&run).unwrap_or_default()
     }
 
     /// A program read so many blocks, or looked something up.
@@ -101,7 +125,7 @@ impl Suspension {
         if took < if self.has_settled { WINDOW } else { SETTLING } {
             return None;
         }
-        if self.is_suspended() {
+        if matches!(self.phase, Phase::Suspended(..)) {
             self.suspended += took;
         }
         let pace = self.has_settled.then(|| self.done / took.as_secs_f64());
@@ -110,10 +134,10 @@ impl Suspension {
     }
 
     /// Whether the processors had nothing to spare since this was asked last, and we are why.
-    fn are_processors_short(&mut self, within: Duration) -> bool {
-        let own = processors::own();
-        let ours = (own - std::mem::replace(&mut self.own, own)).as_secs_f64();
-        if ours < OWN_MIN * within.as_secs_f64() * processors::count() as f64 {
+    fn are_processors_short(&mut self) -> bool {
+        let (asked, before) = std::mem::replace(&mut self.own, (Instant::now(), processors::own()));
+        let within = (self.own.0 - asked).as_secs_f64();
+        if (self.own.1 - before).as_secs_f64() < OWN_MIN * within * self.processors {
             self.busy = None;
             return false;
         }
@@ -127,7 +151,7 @@ impl Suspension {
     fn gains_clearly(&self) -> bool {
         let took = self.began.elapsed();
         let pace = || self.done / took.as_secs_f64();
-        matches!(self.phase, Phase::Trying(at, [_, with]) if !TRIAL[at]
+        matches!(self.phase, Phase::Trying(at, [_, with]) if !TRIAL[at].0
             && self.has_settled && took >= CLEAR_AFTER && pace() * CLEAR_GAIN < with)
     }
 
@@ -139,26 +163,35 @@ impl Suspension {
             Phase::Reading(windows) => Phase::Reading(windows.saturating_sub(1)),
             Phase::Trying(..) if says_nothing => Phase::Reading(AGAIN),
             Phase::Trying(at, mut paces) => {
-                paces[usize::from(TRIAL[at])] += pace;
+                let [without, with] = &mut paces;
+                match TRIAL[at] {
+                    (_, false) => {}
+                    (false, true) => *without = pace,
+                    (true, true) => *with = if at == 0 { pace } else { f64::midpoint(*with, pace) },
+                }
                 match at + 1 {
                     next if next < TRIAL.len() => Phase::Trying(next, paces),
-                    // Each is the sum of two windows.
-                    _ => self.conclude(paces[1] >= GAIN_MIN * paces[0], paces[0] / 2.0),
+                    _ => self.conclude(paces),
                 }
             }
-            // They wait for more by now.
-            Phase::Suspended(_, least) if pace < least => Phase::Reading(0),
-            Phase::Suspended(0, _) => Phase::Reading(0),
-            Phase::Suspended(windows, least) => Phase::Suspended(windows - 1, least),
+            Phase::Suspended(windows, [least, of_late]) => {
+                // Files differ: one window says little.
+                let of_late = of_late + (pace - of_late) * LATE_PART;
+                match windows.checked_sub(1).filter(|_| of_late >= least) {
+                    Some(windows) => Phase::Suspended(windows, [least, of_late]),
+                    None => Phase::Reading(0),
+                }
+            }
         };
     }
 
-    /// A trial is over: whether reading ahead gains, and what gets done a second without.
-    fn conclude(&mut self, gains: bool, without: f64) -> Phase {
+    /// A trial is over.
+    fn conclude(&mut self, [without, with]: [f64; 2]) -> Phase {
+        let gains = with >= GAIN_MIN * without;
         let windows = self.again[usize::from(!gains)];
         self.again[usize::from(!gains)] = (2 * windows).min(AGAIN_MAX);
         self.again[usize::from(gains)] = AGAIN;
-        if gains { Phase::Reading(windows) } else { Phase::Suspended(windows, without / 2.0) }
+        if gains { Phase::Reading(windows) } else { Phase::Suspended(windows, [KEPT_MIN * with, without]) }
     }
 }
 
@@ -166,16 +199,19 @@ impl Supervisor<'_> {
     /// Looks whether it is time to suspend reading ahead, or to take it up.
     pub(super) fn follow_suspension(&mut self) {
         let was_suspended = self.suspension.is_suspended();
+        let was_long = matches!(self.suspension.phase, Phase::Suspended(..));
         if self.suspension.gains_clearly() {
-            self.suspension.phase = self.suspension.conclude(true, 0.0);
+            // It may have been a lull: it is tried again as soon as the first time.
+            self.suspension.phase = Phase::Reading(AGAIN);
         } else if let Some(pace) = self.suspension.over() {
-            let is_short = self.suspension.are_processors_short(SETTLING + WINDOW);
+            let is_short = self.suspension.are_processors_short();
             self.suspension.judge(pace, is_short);
         }
         let suspended = self.suspension.is_suspended();
         if suspended != was_suspended {
             self.tell(Event::Suspend { suspended });
-            if !suspended {
+            // A trial is over before a walk runs out of what it has found.
+            if was_long {
                 self.quiet.walk_falls_behind();
             }
         }
@@ -201,7 +237,7 @@ mod tests {
     #[test]
     fn what_costs_more_than_it_gains_is_suspended_for_most_of_the_time() {
         let mut suspension = Suspension::default();
-        assert_eq!(suspended(&mut suspension, 5, [9000.0, 8000.0]), 2, "a trial of four");
+        assert_eq!(suspended(&mut suspension, 6, [9000.0, 8000.0]), 2, "a trial of five");
         let of = suspended(&mut suspension, 1000, [9000.0, 8000.0]);
         assert!((930..1000).contains(&of), "{of} of 1000");
     }
@@ -234,11 +270,11 @@ mod tests {
     #[test]
     fn who_waits_again_is_read_ahead_for_again() {
         let mut suspension = Suspension::default();
-        suspended(&mut suspension, 6, [9000.0, 8000.0]);
+        suspended(&mut suspension, 7, [9000.0, 8000.0]);
         assert!(suspension.is_suspended());
-        suspension.judge(8000.0, false);
-        assert!(suspension.is_suspended());
-        suspension.judge(4000.0, false);
+        suspension.judge(5000.0, false);
+        assert!(suspension.is_suspended(), "one window may be of larger files");
+        (0..3).for_each(|_| suspension.judge(1000.0, false));
         assert!(!suspension.is_suspended());
     }
 
@@ -248,7 +284,7 @@ mod tests {
             let mut suspension = Suspension::default();
             suspended(&mut suspension, 2, [0.0, 9000.0]);
             assert!(suspension.is_suspended(), "a window without");
-            suspension.began = Instant::now() - CLEAR_AFTER;
+            suspension.began = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
             let at_first = suspension.gains_clearly();
             suspension.has_settled = true;
             suspension.done = done * suspension.began.elapsed().as_secs_f64();
