@@ -25,6 +25,8 @@ enum Children {
     /// Not asked for yet.
     Unlisted,
     Asked,
+    /// Asked for, and passed over since.
+    AskedInVain,
     Known(VecDeque<Child>),
     /// It is a file after all.
     NoDirectory,
@@ -126,9 +128,14 @@ impl Walk {
     /// A directory was listed, or proved to be none or closed to us.
     pub fn listed(&mut self, path: &Path, entries: io::Result<Vec<Listed>>) {
         let mut of_path = self.by_path.get(path).into_iter().flatten();
-        let Some(&node) = of_path.find(|&&node| matches!(self.nodes[node].children, Children::Asked)) else { return };
+        let is_asked = |node: usize| matches!(self.nodes[node].children, Children::Asked | Children::AskedInVain);
+        let Some(&node) = of_path.find(|&&node| is_asked(node)) else { return };
         self.asked -= 1;
         self.at_once = (self.at_once + 1).min(LISTINGS_MAX);
+        if matches!(self.nodes[node].children, Children::AskedInVain) {
+            self.nodes[node].children = Children::Known(VecDeque::new());
+            return;
+        }
         let entries = match entries {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 self.nodes[node].children = Children::NoDirectory;
@@ -168,8 +175,29 @@ impl Walk {
         is_ahead
     }
 
-    /// Whether this comes before what is sought. Of directories that are passed over nothing need
-    /// be listed.
+    /// Of what is in this directory and did not come out yet, nothing will. Nor need it be listed.
+    fn pass_over(&mut self, node: usize) {
+        let mut over = vec![node];
+        while let Some(node) = over.pop() {
+            let children = &mut self.nodes[node].children;
+            *children = match std::mem::replace(children, Children::NoDirectory) {
+                Children::Asked | Children::AskedInVain => Children::AskedInVain,
+                Children::NoDirectory => Children::NoDirectory,
+                Children::Unlisted => Children::Known(VecDeque::new()),
+                Children::Known(left) => {
+                    for child in left {
+                        match child {
+                            Child::File(_) => self.waiting -= 1,
+                            Child::Directory(node) => over.push(node),
+                        }
+                    }
+                    Children::Known(VecDeque::new())
+                }
+            };
+        }
+    }
+
+    /// Whether this comes before what is sought.
     fn passes_over(&mut self, child: &Child) -> bool {
         let Some(sought) = &self.sought else { return false };
         match child {
@@ -180,14 +208,14 @@ impl Walk {
                 true
             }
             Child::Directory(node) => {
-                let node = &mut self.nodes[*node];
-                if node.path == *sought {
+                let path = &self.nodes[*node].path;
+                if path == sought {
                     self.sought = None;
                     return false;
                 }
-                let is_before = !sought.starts_with(&node.path);
-                if is_before && matches!(node.children, Children::Unlisted) {
-                    node.children = Children::Known(VecDeque::new());
+                let is_before = !sought.starts_with(path);
+                if is_before {
+                    self.pass_over(*node);
                 }
                 is_before
             }
@@ -196,7 +224,9 @@ impl Walk {
 
     /// The directory that the walk stands in has nothing more of what is sought.
     fn leave(&mut self) {
-        let left = self.stack.pop().map(|node| &self.nodes[node].path);
+        let left = self.stack.pop();
+        left.into_iter().for_each(|node| self.pass_over(node));
+        let left = left.map(|node| &self.nodes[node].path);
         // It is gone, or the program skips it: then this is as near as we get.
         if left.is_some_and(|left| self.sought.as_ref().is_some_and(|sought| sought.parent() == Some(left))) {
             self.sought = None;
@@ -213,7 +243,7 @@ impl Walk {
                     continue;
                 }
                 Some(node) => match &mut node.children {
-                    Children::Unlisted | Children::Asked => return None,
+                    Children::Unlisted | Children::Asked | Children::AskedInVain => return None,
                     Children::NoDirectory => {
                         let path = node.path.clone();
                         self.stack.pop();
@@ -368,6 +398,33 @@ mod tests {
         assert_eq!(walk.next_listing(), None);
         assert_eq!(all(&mut walk).len(), 1 + asked.len() * (WAITING_MAX + 1));
         assert!(walk.next_listing().is_some());
+    }
+
+    #[test]
+    fn what_is_passed_over_waits_no_more() {
+        let mut walk = walk(&["/r"], false);
+        walk.next_listing();
+        let directories: Vec<String> = ('a'..='z').map(|name| format!("/r/{name}")).collect();
+        walk.listed(Path::new("/r"), Ok(directories.iter().map(|path| entry(path, true)).collect()));
+        let asked: Vec<PathBuf> = std::iter::from_fn(|| walk.next_listing().map(Path::to_owned)).collect();
+        // The walk stands in the first; the second and what is below it are known, the last is being listed.
+        let files = |path: &str| (0..WAITING_MAX).map(|number| entry(&format!("{path}/{number}"), false)).collect();
+        walk.listed(&asked[0], Ok(files("/r/a")));
+        assert_eq!(walk.next_found(), Some(Found::Directory("/r".into())));
+        assert_eq!(walk.next_found(), Some(Found::Directory("/r/a".into())));
+        walk.listed(&asked[1], Ok(vec![entry("/r/b/b", true)]));
+        assert!(walk.skip_past(Path::new("/r/x/7")));
+        assert_eq!(walk.next_found(), None);
+        assert_eq!(walk.waiting, 0);
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/x")));
+        walk.listed(asked.last().unwrap(), Ok(files(asked.last().unwrap().to_str().unwrap())));
+        assert_eq!(walk.waiting, 0);
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/y")));
+        assert_eq!(walk.next_listing(), Some(Path::new("/r/z")));
+        assert_eq!(walk.next_listing(), None);
+        walk.listed(Path::new("/r/x"), Ok(files("/r/x")));
+        assert_eq!(all(&mut walk).len(), WAITING_MAX - 8);
+        assert_eq!(walk.waiting, 0);
     }
 
     #[test]
