@@ -10,9 +10,16 @@ use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::hints::{Found, Walk, Words};
 use crate::host::{Listed, Purpose};
 
+/// Of a walk that has found as much as it may, so many names in a row that it did not find say that
+/// it is not ahead of the program but behind: what it found will not be named any more. Threads that
+/// walk in several places name some of it.
+const UNMET_MAX: u32 = 64;
+
 /// The words, as far as they are followed.
 pub(super) struct CommandWords {
     walk: Walk,
+    /// Names in a row that the walk has not found.
+    unmet: u32,
     /// What is read of a file that is found.
     reads: Want,
     /// The program is not known: it may do anything with them.
@@ -22,12 +29,23 @@ pub(super) struct CommandWords {
 impl CommandWords {
     pub fn new(words: Words) -> Self {
         let are_guesses = !words.known && !words.paths.is_empty();
-        CommandWords { walk: Walk::new(words.paths, words.walks, words.skip_hidden), reads: words.reads, are_guesses }
+        CommandWords {
+            walk: Walk::new(words.paths, words.walks, words.skip_hidden),
+            unmet: 0,
+            reads: words.reads,
+            are_guesses,
+        }
     }
 
     /// Whose the walk's findings are.
     pub fn source(&self) -> Source {
         if self.are_guesses { Source::Arguments } else { Source::Command }
+    }
+
+    /// A program named something that the walk has found, or not: whether it proves to be behind.
+    fn is_overtaken(&mut self, is_full: bool, is_met: bool) -> bool {
+        self.unmet = if is_full && !is_met { self.unmet + 1 } else { 0 };
+        self.unmet >= UNMET_MAX
     }
 
     /// A directory was listed.
@@ -62,11 +80,20 @@ impl Supervisor<'_> {
 
     /// A program named this file, and told of it: a walk that stood still goes on from there.
     pub(super) fn find_walk(&mut self, file: FileId) {
+        let source = self.words.source();
+        let manager = self.driver.manager();
+        let is_full = manager.open_hints() >= WALK_AHEAD_MAX;
+        if !is_full && !self.quiet.is_walk_behind() {
+            return;
+        }
+        let is_met = manager.sources_of(file).any(|it| it == source);
+        if self.words.is_overtaken(is_full, is_met) {
+            self.quiet.walk_falls_behind();
+        }
         if !self.quiet.is_walk_behind() {
             return;
         }
-        let source = self.words.source();
-        if self.driver.manager().sources_of(file).any(|it| it == source) {
+        if is_met {
             self.quiet.walk_goes_on();
         } else if self.words.walk.skip_past(self.names.path(file)) {
             self.quiet.walk_goes_on();
@@ -82,5 +109,21 @@ impl Supervisor<'_> {
             self.words.walk = Walk::new(Vec::new(), false, false);
             self.tell(Event::Cancel { reader: RUN, source: Source::Arguments });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_that_has_found_all_it_may_and_is_never_met_is_behind() {
+        let words = Words { paths: Vec::new(), walks: true, known: true, skip_hidden: false, reads: Want::All };
+        let mut words = CommandWords::new(words);
+        let mut overtaken = |is_full, is_met, times| (0..times).filter(|_| words.is_overtaken(is_full, is_met)).count();
+        assert_eq!(overtaken(false, false, 1000), 0, "it goes on");
+        assert_eq!(overtaken(true, false, UNMET_MAX - 1), 0);
+        assert_eq!(overtaken(true, true, 1), 0, "one of several threads is where it is");
+        assert_eq!(overtaken(true, false, UNMET_MAX), 1);
     }
 }
