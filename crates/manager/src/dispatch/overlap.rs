@@ -82,7 +82,8 @@ impl Overlap {
         *quick += (took - *quick) * if took < *quick { LOWERS_BY } else { RAISES_BY };
     }
 
-    /// A request came that took so long, and counts for its round; `beside` says that others were out when it was sent.
+    /// A request came that took so long, and counts for its round; `beside` says that others were out
+    /// when it was sent.
     pub fn finished(&mut self, now: Time, took_ns: u64, beside: bool, requests_max: u32) {
         let since = self.last.replace(now).map_or(u64::MAX, |last| now.0.saturating_sub(last.0));
         if !beside {

@@ -53,17 +53,13 @@ pub struct Descriptor {
 /// The kernel's own readahead stays on for this descriptor: it leaves scattered reads alone, and
 /// gives long ones larger folios, which cost it and the program half as much as single pages.
 pub fn open_to_read(path: &Path, expected: Option<Identity>) -> io::Result<File> {
-    open_unless(leases::is_leased, path, expected)
+    Resolved::of(path)?.open(expected)
 }
 
 /// The same for a file that a program had open until a moment ago: that nobody else held a lease on
 /// it, it has seen to.
 pub fn reopen(path: &Path, expected: Option<Identity>) -> io::Result<File> {
-    open_unless(|_| false, path, expected)
-}
-
-fn open_unless(is_barred: fn(Identity) -> bool, path: &Path, expected: Option<Identity>) -> io::Result<File> {
-    Resolved::of(path)?.open_unless(is_barred, expected)
+    Resolved::of(path)?.open_unless(|_| false, expected)
 }
 
 /// What a name leads to, without opening it: to be asked what it is, and no more.

@@ -39,6 +39,7 @@ const GAIN_MIN: f64 = 1.05;
 /// What they must get done while it is suspended, for what they did with it: they may have lived on
 /// what was there already, or come to slower storage.
 const KEPT_MIN: f64 = 0.75;
+/// What a window counts for in what they did of late.
 const LATE_PART: f64 = 0.25;
 /// Windows until it is tried again: at first, and at most.
 const AGAIN: u32 = 32;

@@ -10,15 +10,15 @@ use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::hints::{Found, Walk, Words};
 use crate::host::{Listed, Purpose};
 
-/// Of a walk that has found as much as it may, so many names in a row that it did not find say that
-/// it is not ahead of the program but behind: what it found will not be named any more. Threads that
-/// walk in several places name some of it.
+/// Where as much is disclosed as a walk may find, so many names in a row of which nothing is say
+/// that it is not ahead of the program but behind: what it found will not be named any more. Threads
+/// that walk in several places name some of it.
 const UNMET_MAX: u32 = 64;
 
 /// The words, as far as they are followed.
 pub(super) struct CommandWords {
     walk: Walk,
-    /// Names in a row that the walk has not found.
+    /// Names in a row that nobody disclosed, while all is disclosed that may be.
     unmet: u32,
     /// What is read of a file that is found.
     reads: Want,
@@ -42,10 +42,14 @@ impl CommandWords {
         if self.are_guesses { Source::Arguments } else { Source::Command }
     }
 
-    /// A program named something that the walk has found, or not: whether it proves to be behind.
-    fn is_overtaken(&mut self, is_full: bool, is_met: bool) -> bool {
-        self.unmet = if is_full && !is_met { self.unmet + 1 } else { 0 };
-        self.unmet >= UNMET_MAX
+    /// A program named something that is disclosed, or not: whether the walk proves to be behind.
+    fn is_overtaken(&mut self, is_full: bool, is_disclosed: bool) -> bool {
+        self.unmet = if is_full && !is_disclosed { self.unmet + 1 } else { 0 };
+        let is_overtaken = self.unmet >= UNMET_MAX;
+        if is_overtaken {
+            self.unmet = 0;
+        }
+        is_overtaken
     }
 
     /// A directory was listed.
@@ -87,7 +91,9 @@ impl Supervisor<'_> {
             return;
         }
         let is_met = manager.sources_of(file).any(|it| it == source);
-        if self.words.is_overtaken(is_full, is_met) {
+        // What a profile disclosed fills it as well, and is where the program is.
+        let is_disclosed = manager.sources_of(file).next().is_some();
+        if self.words.is_overtaken(is_full, is_disclosed) {
             self.quiet.walk_falls_behind();
         }
         if !self.quiet.is_walk_behind() {
@@ -124,6 +130,6 @@ mod tests {
         assert_eq!(overtaken(false, false, 1000), 0, "it goes on");
         assert_eq!(overtaken(true, false, UNMET_MAX - 1), 0);
         assert_eq!(overtaken(true, true, 1), 0, "one of several threads is where it is");
-        assert_eq!(overtaken(true, false, UNMET_MAX), 1);
+        assert_eq!(overtaken(true, false, 2 * UNMET_MAX), 2, "not at each name from then on");
     }
 }
