@@ -127,11 +127,15 @@ impl File {
     ///
     /// # Errors
     /// If they could not be read, or if views have half of the memory.
+    #[inline]
     pub fn view(&self, offset: u64, len: usize) -> Result<View<'_>, Error> {
         let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(View::empty()) };
         let pool = &self.opened.pool;
-        let frame = pool.view(self.reader.who(), block, bytes.start).map_err(|error| self.failed(error))?;
-        Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
+        match pool.view(self.reader.who(), block, bytes.start) {
+            Ok(Some(viewed)) => Ok(View::new(pool, viewed, bytes)),
+            Ok(None) => Err(Error::TooManyViews),
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
     /// As [`File::view`], as a future of any executor; see [`File::read_at_async`]. That it came
@@ -142,9 +146,9 @@ impl File {
     pub async fn view_async(&self, offset: u64, len: usize) -> Result<View<'_>, Error> {
         let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(View::empty()) };
         let pool = &self.opened.pool;
-        let frame = pool.view_async(self.reader.who(), block, bytes.start).await;
-        let frame = frame.map_err(|error| self.failed(error))?;
-        Ok(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))
+        let viewed = pool.view_async(self.reader.who(), block, bytes.start).await;
+        let viewed = viewed.map_err(|error| self.failed(error))?;
+        Ok(View::new(pool, viewed.ok_or(Error::TooManyViews)?, bytes))
     }
 
     /// As [`File::view`], without waiting: None if the bytes are not in memory.
@@ -155,13 +159,14 @@ impl File {
         let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(Some(View::empty())) };
         let pool = &self.opened.pool;
         match pool.view_now(self.reader.who(), block, bytes.start) {
-            Some(frame) => Ok(Some(View::new(pool, frame.ok_or(Error::TooManyViews)?, bytes))),
+            Some(viewed) => Ok(Some(View::new(pool, viewed.ok_or(Error::TooManyViews)?, bytes))),
             None => Ok(None),
         }
     }
 
     /// The block in which bytes begin, and which of its bytes they are as far as they lie in it and
     /// in the file; None if there are none.
+    #[inline]
     fn within_block(&self, offset: u64, len: usize) -> Option<(Block, Range<usize>)> {
         let Opened { pool, id, size, .. } = &*self.opened;
         let block_bytes = pool.memory().frame_bytes() as u64;
@@ -220,6 +225,7 @@ impl File {
         self.opened.id
     }
 
+    #[cold]
     fn failed(&self, error: foresee_store::Error) -> Error {
         Error::Store { name: Arc::clone(&self.opened.address), error }
     }

@@ -1,23 +1,33 @@
 //! Bytes in the cache's memory, without a copy.
 
 use std::ops::{Deref, Range};
+use std::ptr::NonNull;
 
-use crate::pool::Pool;
+use crate::pool::{Pool, Viewed};
 
 /// Bytes of a file, as they are in memory; see [`crate::File::view`].
 pub struct View<'f> {
-    /// Where they are; None: there are none.
-    held: Option<(&'f Pool, u32)>,
-    bytes: Range<usize>,
+    /// No reference: those are to last as long as a function that takes one, and may drop it.
+    bytes: NonNull<[u8]>,
+    /// What keeps them; None: there are none.
+    held: Option<(&'f Pool, Viewed)>,
 }
 
+// SAFETY: nobody writes to the bytes while they are viewed.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for View<'_> {}
+
 impl<'f> View<'f> {
-    pub(crate) fn new(pool: &'f Pool, frame: u32, bytes: Range<usize>) -> Self {
-        View { held: Some((pool, frame)), bytes }
+    #[inline]
+    pub(crate) fn new(pool: &'f Pool, viewed: Viewed, bytes: Range<usize>) -> Self {
+        // SAFETY: the frame is pinned until this is dropped.
+        let bytes: &[u8] = unsafe { &pool.memory().bytes(viewed.frame())[bytes] };
+        View { bytes: bytes.into(), held: Some((pool, viewed)) }
     }
 
     pub(crate) fn empty() -> Self {
-        View { held: None, bytes: 0..0 }
+        View { bytes: (&[] as &[u8]).into(), held: None }
     }
 }
 
@@ -26,15 +36,13 @@ impl Deref for View<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        match self.held {
-            // SAFETY: the frame is pinned until this view is dropped.
-            Some((pool, frame)) => unsafe { &pool.memory().bytes(frame)[self.bytes.clone()] },
-            None => &[],
-        }
+        // SAFETY: what is viewed is not written to, and is there until this is dropped.
+        unsafe { self.bytes.as_ref() }
     }
 }
 
 impl AsRef<[u8]> for View<'_> {
+    #[inline]
     fn as_ref(&self) -> &[u8] {
         self
     }
@@ -43,8 +51,8 @@ impl AsRef<[u8]> for View<'_> {
 impl Drop for View<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some((pool, frame)) = self.held {
-            pool.unview(frame);
+        if let Some((pool, viewed)) = self.held {
+            pool.unview(viewed);
         }
     }
 }

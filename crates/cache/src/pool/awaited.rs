@@ -13,6 +13,7 @@ use foresee_store::Error;
 use super::fetch::Task;
 use super::frame::Pin;
 use super::opened::Opened;
+use super::posts::Viewed;
 use super::promise::{Promise, Promised, promise};
 use super::read::{Held, Who, copy};
 use super::wait::Wait;
@@ -22,8 +23,8 @@ use super::{Pool, StoreId};
 struct Came {
     /// The buffer of a read, with the request's blocks copied to where they belong.
     buffer: Vec<u8>,
-    /// The frame of a view; None if views hold as much as they may.
-    viewed: Option<u32>,
+    /// The view; None if views hold as much as they may.
+    viewed: Option<Viewed>,
 }
 
 struct Taking {
@@ -126,7 +127,7 @@ impl Pool {
     }
 
     /// As [`Pool::view`].
-    pub async fn view_async(&self, who: Who, block: Block, from: usize) -> Result<Option<u32>, Error> {
+    pub async fn view_async(&self, who: Who, block: Block, from: usize) -> Result<Option<Viewed>, Error> {
         match self.view_now(who, block, from) {
             Some(frame) => Ok(frame),
             None => Ok(self.awaited(who, block, 1, Pin::View, (0, Vec::new())).await?.viewed),
@@ -160,8 +161,8 @@ impl Pool {
     }
 
     fn not_wanted(&self, came: &Came) {
-        if let Some(frame) = came.viewed {
-            self.unview(frame);
+        if let Some(viewed) = came.viewed {
+            self.unview(viewed);
         }
     }
 }

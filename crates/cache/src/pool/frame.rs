@@ -133,11 +133,6 @@ impl Frame {
         self.state.fetch_or(in_state(epoch) | if unread { PRESENT | UNREAD } else { PRESENT }, Release);
     }
 
-    /// Whether there are views of it.
-    pub fn is_viewed(&self) -> bool {
-        self.state.load(Relaxed) & VIEWS != 0
-    }
-
     /// What was read of it.
     pub fn uses(&self) -> Uses {
         let state = self.state.load(Relaxed);

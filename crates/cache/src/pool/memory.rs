@@ -27,9 +27,14 @@ pub struct Memory {
     arena: Arena,
     frames: Box<[Frame]>,
     table: Table,
-    /// Counts each [`EPOCH_PART`]th of the memory that was given up.
-    epoch: AtomicU64,
+    epoch: Epoch,
 }
+
+/// Counts each [`EPOCH_PART`]th of the memory that was given up; on a line of its own, as all hits
+/// look at the rest, which never changes.
+#[repr(align(128))]
+#[derive(Default)]
+struct Epoch(AtomicU64);
 
 /// A block's one number.
 #[inline]
@@ -53,7 +58,7 @@ impl Memory {
         // First the most: where there is room for it, there is for the rest.
         let arena = Arena::new(frames, frame_bytes)?;
         let states = (0..frames).map(|_| Frame::default()).collect();
-        Ok(Memory { arena, frames: states, table: Table::new(frames), epoch: AtomicU64::new(0) })
+        Ok(Memory { arena, frames: states, table: Table::new(frames), epoch: Epoch::default() })
     }
 
     /// How many frames there are.
@@ -78,8 +83,10 @@ impl Memory {
     pub fn pin(&self, block: Block, pin: Pin, from: usize, mut let_go: impl FnMut(u32, LetGo)) -> Option<(u32, Taken)> {
         let key = key(block);
         for frame in self.table.candidates(key) {
-            // While the pin waits for its line, the bytes come.
-            self.arena.prefetch(frame, from);
+            // While the pin waits for its line, the bytes come. Who looks at a view's may do so later.
+            if pin == Pin::Copy {
+                self.arena.prefetch(frame, from);
+            }
             match self.pin_frame(frame, key, pin) {
                 Ok(taken) => return Some((frame, taken)),
                 Err(Some(gone)) => let_go(frame, gone),
@@ -92,12 +99,15 @@ impl Memory {
     /// Pins this frame, if it holds the block of this key; see [`Frame::pin`].
     #[inline]
     pub fn pin_frame(&self, frame: u32, key: u64, pin: Pin) -> Result<Taken, Option<LetGo>> {
-        self.frames[frame as usize].pin(key, pin, self.epoch.load(Relaxed))
+        self.frames[frame as usize].pin(key, pin, self.epoch.0.load(Relaxed))
     }
 
     /// So many blocks have been given up by now.
     pub fn gave_up(&self, blocks: u64) {
-        self.epoch.store(blocks * EPOCH_PART / self.len() as u64, Relaxed);
+        let epoch = blocks * EPOCH_PART / self.len() as u64;
+        if self.epoch.0.load(Relaxed) != epoch {
+            self.epoch.0.store(epoch, Relaxed);
+        }
     }
 
     /// The frame's state.
@@ -135,7 +145,7 @@ impl Memory {
     /// A frame that was given out has been filled with this block. By the driver's side, as what
     /// follows.
     pub fn fill(&self, frame: u32, block: Block, unread: bool) {
-        self.frames[frame as usize].fill(key(block), unread, self.epoch.load(Relaxed));
+        self.frames[frame as usize].fill(key(block), unread, self.epoch.0.load(Relaxed));
         self.table.insert(key(block), frame);
     }
 

@@ -35,6 +35,7 @@ mod read;
 mod ring;
 mod second;
 mod session;
+mod trail;
 mod wait;
 mod workers;
 
@@ -60,6 +61,7 @@ pub use devices::StoreId;
 pub use holding::spare;
 pub use memory::Memory;
 pub use opened::{Opened, caught};
+pub use posts::Viewed;
 use posts::{Posts, Told};
 pub use read::Who;
 use workers::Workers;

@@ -2,38 +2,43 @@
 //! somebody speaks with the manager anyway.
 //!
 //! A hit must not wait. What must be told is the first read of what was brought ahead, reads of who
-//! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten if the manager
-//! is spoken with just then; and what was used last matters when a page is given up, so that after
-//! each of those a thread tells one batch, and else one in [`SPARED`].
+//! disclosed what it reads, long reads, and views. Of the rest, a batch is forgotten once it is full;
+//! and what was used last matters when a page is given up, so that after each of those a thread
+//! tells one batch, and else one in [`SPARED`].
 //!
 //! A long read may go on a run of which a part stayed here: what is missing behind that part is
 //! read ahead when it is told, and else when somebody waits for it. To tell it takes a small part
 //! of what it takes to copy it.
 //!
-//! Views are taken and given back here as well: a thread has an allowance of them, so that two
-//! threads need not count on the same line.
+//! Views are taken and given back here as well. Each of the first threads has some places for them,
+//! which whoever speaks with the manager looks into: a view that is given back before, as most are,
+//! takes no more than that. Who has more views at once counts them, and tells of each; a thread has
+//! an allowance of those, so that two threads need not count on the same line.
 
-use std::cell::Cell;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::num::NonZeroU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
-use foresee_manager::{Block, ReaderId};
+use foresee_manager::{Block, FileId, ReaderId};
+use thread_local::ThreadLocal;
 
-/// Posts that a batch holds.
-const BATCH: usize = 64;
+use super::trail::{Entries, ROOM, Trail};
+
 /// Blocks of hits that must be told count as so many posts: what is read ahead goes by them.
-const MUST_WEIGHT: usize = 8;
+const MUST_WEIGHT: u64 = 8;
 /// A read of so many blocks is long, and fills a batch.
-const LONG: u64 = (BATCH / MUST_WEIGHT) as u64;
+const LONG: u64 = ROOM as u64 / MUST_WEIGHT;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
 const SPARED: u64 = 128;
-/// Batches, a bit of a word each: threads share them if there are more.
-const BATCHES: usize = u64::BITS as usize;
+/// Places for views that a thread has, and how many threads have some; of all views that there may
+/// be, one in so many is for them.
+const PLACES: usize = 8;
+const THREADS: usize = 64;
+const PLACES_PART: usize = 16;
 
 /// A reader found blocks here.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     /// Who.
     pub reader: ReaderId,
@@ -49,6 +54,18 @@ impl Hit {
     fn must_be_told(&self) -> bool {
         self.must || self.count >= LONG
     }
+
+    /// As an entry of a trail: its number, the block, the reader and how many.
+    fn packed(self, order: u64) -> [u64; 3] {
+        let count = self.count.min(u64::from(u32::MAX));
+        [order << 1 | u64::from(self.must), super::memory::key(self.first), u64::from(self.reader.0) << 32 | count]
+    }
+
+    fn unpacked([order, key, rest]: [u64; 3]) -> (u64, Hit) {
+        let first = Block { file: FileId((key >> 40) as u32), index: key & (Block::INDEX_LIMIT - 1) };
+        let (reader, count) = (ReaderId((rest >> 32) as u32), rest & u64::from(u32::MAX));
+        (order >> 1, Hit { reader, first, count, must: order & 1 != 0 })
+    }
 }
 
 /// What is to be told: hits, and frames whose views are to be looked at.
@@ -57,45 +74,88 @@ pub struct Told {
     /// Hits. Those that must be told are numbered as they came; the others have the number of what was
     /// before them in their batch.
     pub hits: Vec<(u64, Hit)>,
-    /// Frames that are viewed without the manager's knowing it, or lost their last view.
+    /// Frames that are viewed, perhaps without the manager's knowing it, or lost their last view.
     pub views: Vec<u32>,
+    /// As they were taken; kept for its memory.
+    taken: Vec<[u64; 3]>,
+    frames: Vec<[u64; 1]>,
 }
 
+/// What one thread leaves. On lines of its own, or two threads would wait for each other's. What has
+/// no word to others is written by the thread alone, and they but read it.
+#[repr(align(128))]
 #[derive(Default)]
 struct Batch {
-    posts: Told,
-    weight: usize,
-    must: bool,
-    /// Blocks that were found here, told or forgotten.
-    found: u64,
-    /// Views that may be taken.
-    allowance: usize,
+    hits: Trail<3>,
+    /// Frames whose views are to be looked at.
+    views: Trail<1>,
+    /// Which places for views are its own; beyond them all, it has none.
+    places: usize,
+    /// Views that may be taken; whoever has none left takes it from others.
+    allowance: AtomicUsize,
+    /// Where the last hit ended that must be told, and the weight of those since `weighed`.
+    must_end: AtomicU64,
+    weight: AtomicU64,
+    weighed: AtomicU64,
+    /// Blocks of hits but for their first ones.
+    further: AtomicU64,
     /// Batches that were spared since one was told, and what had been given up by then.
-    spared: u64,
-    given_up: u64,
+    spared: AtomicU64,
+    given_up: AtomicU64,
 }
 
-/// On a line of its own, or two threads would wait for each other's.
+/// What all threads look at, on a line of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Shard(Mutex<Batch>);
+struct Alone(AtomicU64);
 
-/// Hits so far that must be told; on a line of its own, as all threads look at the rest.
+/// One more than the frame that a view is of, for each place; 0: none.
 #[repr(align(128))]
 #[derive(Default)]
-struct Numbers(AtomicU64);
+struct Places([AtomicU32; PLACES]);
+
+/// A view: whose frame it pins, and where that is noted. One word, as most views are as short as it
+/// takes to move two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Viewed(NonZeroU64);
+
+/// It is noted in no place, but counted.
+const COUNTED: u32 = u32::MAX;
+
+impl Viewed {
+    #[inline]
+    fn new(frame: u32, place: u32) -> Option<Self> {
+        NonZeroU64::new(u64::from(frame) << 32 | u64::from(place)).map(Viewed)
+    }
+
+    /// The frame.
+    #[inline]
+    pub fn frame(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+
+    /// Counted from 1.
+    #[inline]
+    fn place(self) -> u32 {
+        self.0.get() as u32
+    }
+}
 
 /// The batches.
 pub struct Posts {
-    shards: Box<[Shard]>,
-    /// Which of them are not empty: a bit each.
-    waiting: AtomicU64,
-    /// Views that there may be, and those of them that are no thread's allowance.
-    views_max: usize,
+    batches: ThreadLocal<Batch>,
+    /// Threads that had one so far; who begins has the batch of one that ended.
+    threads: AtomicUsize,
+    places: Box<[Places]>,
+    /// Views that may be counted, those of them that are no thread's allowance, and how many a thread
+    /// takes of them at once.
+    counted_max: usize,
     allowance: AtomicUsize,
+    portion: usize,
     /// Pages that the manager gave up.
-    given_up: AtomicU64,
-    told: Numbers,
+    given_up: Alone,
+    /// Hits so far that must be told.
+    numbers: Alone,
 }
 
 /// What a post led to.
@@ -109,189 +169,257 @@ pub enum Posted {
     Must,
 }
 
-thread_local! {
-    static BATCH_OF_THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
+/// Adds to a number that only this thread writes.
 #[inline]
-fn batch_of_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    BATCH_OF_THREAD.with(|it| {
-        if it.get() == usize::MAX {
-            it.set(NEXT.fetch_add(1, Relaxed) % BATCHES);
-        }
-        it.get()
-    })
+fn add(to: &AtomicU64, count: u64) {
+    to.store(to.load(Relaxed) + count, Relaxed);
 }
 
 impl Batch {
-    fn add(&mut self, hit: Hit, told: &Numbers) {
-        self.found += hit.count;
-        let before = || self.posts.hits.last().map_or(0, |&(order, _)| order);
-        let order = if hit.must { told.0.fetch_add(1, Relaxed) } else { before() };
-        self.posts.hits.push((order, hit));
-        self.weight += if hit.must_be_told() { MUST_WEIGHT * hit.count.min(LONG) as usize } else { 1 };
-        self.must |= hit.must_be_told();
+    /// A hit, and what is to be done with the batch.
+    #[inline]
+    fn hit(&self, hit: Hit, posts: &Posts) -> Posted {
+        if hit.must || hit.count > 1 {
+            return self.weighty_hit(hit.packed(0), posts);
+        }
+        let Entries { begin, end } = self.hits.leave(hit.packed(0));
+        let is_plain = end - begin < ROOM as u64 && self.must_end.load(Relaxed) <= begin;
+        if is_plain { Posted::Waits } else { self.posted(&posts.given_up) }
+    }
+
+    /// One of more blocks, or that must be told.
+    fn weighty_hit(&self, packed: [u64; 3], posts: &Posts) -> Posted {
+        let (_, hit) = Hit::unpacked(packed);
+        add(&self.further, hit.count - 1);
+        let order = if hit.must { posts.numbers.0.fetch_add(1, Relaxed) } else { 0 };
+        let Entries { begin, end } = self.hits.leave(hit.packed(order));
+        if hit.must_be_told() {
+            // Those before were taken.
+            if begin > self.weighed.load(Relaxed) {
+                self.weight.store(0, Relaxed);
+                self.weighed.store(begin, Relaxed);
+            }
+            add(&self.weight, MUST_WEIGHT * hit.count.min(LONG) - 1);
+            self.must_end.store(end, Relaxed);
+        }
+        self.posted(&posts.given_up)
+    }
+
+    fn must(&self) -> bool {
+        self.must_end.load(Relaxed) > self.hits.entries().begin
     }
 
     /// What is to be done with it now.
-    fn posted(&mut self, given_up: u64) -> Posted {
-        if self.posts.views.len() >= BATCH || self.must && self.weight >= BATCH {
+    fn posted(&self, given_up: &Alone) -> Posted {
+        let (hits, views) = (self.hits.len(), self.views.len());
+        let must = self.must();
+        let weight = if must { self.weight.load(Relaxed) } else { 0 };
+        if views >= ROOM || must && hits as u64 + weight >= ROOM as u64 {
             return Posted::Must;
         }
-        if self.weight < BATCH {
-            return Posted::Waits;
-        }
-        self.spared += 1;
-        if self.given_up == given_up && self.spared < SPARED {
+        if hits < ROOM { Posted::Waits } else { self.full(given_up.0.load(Relaxed)) }
+    }
+
+    fn full(&self, given_up: u64) -> Posted {
+        add(&self.spared, 1);
+        if self.given_up.load(Relaxed) == given_up && self.spared.load(Relaxed) < SPARED {
             self.forget();
             return Posted::Waits;
         }
-        (self.spared, self.given_up) = (0, given_up);
+        self.spared.store(0, Relaxed);
+        self.given_up.store(given_up, Relaxed);
         Posted::Full
     }
 
     /// Forgets its hits, unless one must be told.
-    fn forget(&mut self) {
-        if !self.must {
-            self.posts.hits.clear();
-            self.weight = 0;
+    fn forget(&self) {
+        if !self.must() {
+            self.hits.forget();
         }
+    }
+
+    /// Takes all that waits to be told.
+    fn collect(&self, into: &mut Told) {
+        self.hits.take(&mut into.taken);
+        let mut before = 0;
+        into.hits.extend(into.taken.drain(..).map(|entry| {
+            let (order, hit) = Hit::unpacked(entry);
+            before = if hit.must { order } else { before };
+            (before, hit)
+        }));
+        self.views.take(&mut into.frames);
+        into.views.extend(into.frames.drain(..).map(|[frame]| frame as u32));
     }
 }
 
 impl Posts {
     /// No posts, and so many views at most.
     pub fn new(views_max: usize) -> Self {
-        let shards = (0..BATCHES).map(|_| Shard::default()).collect();
-        let (waiting, given_up, told) = (AtomicU64::new(0), AtomicU64::new(0), Numbers::default());
-        Posts { shards, waiting, views_max, allowance: AtomicUsize::new(views_max), given_up, told }
-    }
-
-    fn lock(shard: &Shard) -> MutexGuard<'_, Batch> {
-        // Nothing is left half done in it.
-        shard.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Nobody else's, but for who collects it: it is waited for no longer than that takes.
-    #[inline]
-    fn own<T>(&self, act: impl FnOnce(&mut Batch) -> T) -> T {
-        let at = batch_of_thread();
-        let batch = &mut *Self::lock(&self.shards[at]);
-        if self.waiting.load(Relaxed) & 1 << at == 0 {
-            self.waiting.fetch_or(1 << at, Release);
+        let threads = (views_max / PLACES_PART / PLACES).min(THREADS);
+        let counted_max = views_max - threads * PLACES;
+        Posts {
+            batches: ThreadLocal::new(),
+            threads: AtomicUsize::new(0),
+            places: (0..threads).map(|_| Places::default()).collect(),
+            counted_max,
+            allowance: AtomicUsize::new(counted_max),
+            portion: (counted_max / (4 * THREADS)).clamp(1, ROOM),
+            given_up: Alone::default(),
+            numbers: Alone::default(),
         }
-        act(batch)
+    }
+
+    /// This thread's.
+    #[inline]
+    fn own(&self) -> &Batch {
+        match self.batches.get() {
+            Some(batch) => batch,
+            None => self.begin(),
+        }
+    }
+
+    #[cold]
+    fn begin(&self) -> &Batch {
+        self.batches.get_or(|| Batch { places: self.threads.fetch_add(1, Relaxed), ..Batch::default() })
     }
 
     /// A hit.
     #[inline]
     pub fn hit(&self, hit: Hit) -> Posted {
-        self.own(|batch| {
-            batch.add(hit, &self.told);
-            batch.posted(self.given_up.load(Relaxed))
-        })
+        self.own().hit(hit, self)
     }
 
     /// A view of a frame was taken, and perhaps the manager does not know that there are any. None if
     /// there may be no more views.
     #[inline]
-    pub fn view(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<Posted> {
-        self.view_of_allowance(frame, untold, hit).or_else(|| {
+    pub fn view(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<(Viewed, Posted)> {
+        let batch = self.own();
+        let viewed = self.place(batch, frame).or_else(|| self.count(batch, frame, untold))?;
+        let posted = hit.map_or(Posted::Waits, |hit| batch.hit(hit, self));
+        Some((viewed, if viewed.place() == COUNTED { batch.posted(&self.given_up) } else { posted }))
+    }
+
+    /// Notes a view in a place of its thread's own, if one is free.
+    #[inline]
+    fn place(&self, batch: &Batch, frame: u32) -> Option<Viewed> {
+        let places = &self.places.get(batch.places)?.0;
+        let at = places.iter().position(|it| it.load(Relaxed) == 0)?;
+        places[at].store(frame + 1, Relaxed);
+        Viewed::new(frame, (batch.places * PLACES + at + 1) as u32)
+    }
+
+    /// Counts a view, if there may be one more.
+    #[cold]
+    fn count(&self, batch: &Batch, frame: u32, untold: bool) -> Option<Viewed> {
+        if !self.take_allowance(batch) {
             self.gather_allowances();
-            self.view_of_allowance(frame, untold, hit)
-        })
+            if !self.take_allowance(batch) {
+                return None;
+            }
+        }
+        if untold {
+            batch.views.leave([u64::from(frame)]);
+        }
+        Viewed::new(frame, COUNTED)
     }
 
     /// Makes what threads may take and have not taken anybody's.
+    #[cold]
     fn gather_allowances(&self) {
-        for shard in &self.shards {
-            let allowance = std::mem::take(&mut Self::lock(shard).allowance);
-            self.allowance.fetch_add(allowance, AcqRel);
+        for batch in &self.batches {
+            self.allowance.fetch_add(batch.allowance.swap(0, AcqRel), AcqRel);
         }
     }
 
-    #[inline]
-    fn view_of_allowance(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<Posted> {
-        self.own(|batch| {
-            if batch.allowance == 0 {
-                let take = |left: usize| Some(left - left.min(self.portion()));
-                let before = self.allowance.fetch_update(AcqRel, Acquire, take).unwrap_or(0);
-                batch.allowance = before.min(self.portion());
-            }
-            batch.allowance = batch.allowance.checked_sub(1)?;
-            hit.into_iter().for_each(|hit| batch.add(hit, &self.told));
-            if untold {
-                batch.posts.views.push(frame);
-            }
-            Some(batch.posted(self.given_up.load(Relaxed)))
-        })
+    /// Takes one of what a thread may take. Whether there was one.
+    fn take_allowance(&self, batch: &Batch) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        batch.allowance.fetch_update(AcqRel, Relaxed, less).is_ok() || self.begin_portion(batch)
     }
 
-    /// A view of a frame was given back: the frame's last one, perhaps, of which the manager was
-    /// told or not; and whether there is another one by now.
-    #[inline]
-    pub fn unview(&self, frame: u32, last: bool, told: bool, is_viewed: impl FnOnce() -> bool) -> Posted {
-        self.own(|batch| {
-            batch.allowance += 1;
-            if batch.allowance > 2 * self.portion() {
-                batch.allowance -= self.portion();
-                self.allowance.fetch_add(self.portion(), AcqRel);
-            }
-            match (last, told) {
-                (true, true) => batch.posts.views.push(frame),
-                // Nobody was told that it came: nobody need be told that it went. But where threads share a
-                // batch, the post may be of another view.
-                (true, false) => _ = batch.posts.views.pop_if(|it| *it == frame && !is_viewed()),
-                (false, _) => {}
-            }
-            batch.posted(self.given_up.load(Relaxed))
-        })
+    /// Gives a thread a portion, of which it takes one at once. Whether there was one.
+    #[cold]
+    fn begin_portion(&self, batch: &Batch) -> bool {
+        let take = |left: usize| (left > 0).then(|| left - left.min(self.portion));
+        let Ok(before) = self.allowance.fetch_update(AcqRel, Acquire, take) else { return false };
+        batch.allowance.fetch_add(before.min(self.portion) - 1, AcqRel);
+        true
     }
 
-    /// What a thread takes of the allowance at once.
-    fn portion(&self) -> usize {
-        (self.views_max / (4 * BATCHES)).clamp(1, BATCH)
+    /// A view was given back: its frame's last one, perhaps, of which the manager was told or not.
+    #[inline]
+    pub fn unview(&self, viewed: Viewed, last: bool, told: bool) -> Posted {
+        let tell = last && told;
+        if viewed.place() != COUNTED {
+            let at = viewed.place() as usize - 1;
+            self.places[at / PLACES].0[at % PLACES].store(0, Relaxed);
+            // Nobody was told that it came: nobody need be told that it went.
+            if !tell {
+                return Posted::Waits;
+            }
+        }
+        self.unview_told(viewed, tell)
+    }
+
+    #[cold]
+    fn unview_told(&self, viewed: Viewed, tell: bool) -> Posted {
+        let batch = self.own();
+        if viewed.place() == COUNTED && batch.allowance.fetch_add(1, AcqRel) >= 2 * self.portion {
+            self.return_portion(batch);
+        }
+        if tell {
+            batch.views.leave([u64::from(viewed.frame())]);
+        }
+        batch.posted(&self.given_up)
+    }
+
+    #[cold]
+    fn return_portion(&self, batch: &Batch) {
+        let less = |left: usize| left.checked_sub(self.portion);
+        if batch.allowance.fetch_update(AcqRel, Relaxed, less).is_ok() {
+            self.allowance.fetch_add(self.portion, AcqRel);
+        }
     }
 
     /// Forgets this thread's hits, if none of them must be told.
     pub fn forget(&self) {
-        self.own(Batch::forget);
+        self.own().forget();
     }
 
     /// Takes all that waits to be told, and puts it in order: a reader may read by one thread and then by
     /// another, and what it disclosed is followed by what it reads. What is left meanwhile comes next
-    /// time.
+    /// time. By one at a time.
     pub fn collect(&self, into: &mut Told) {
-        let mut waiting = self.waiting.swap(0, AcqRel);
-        let is_of_one = waiting.is_power_of_two();
-        while waiting != 0 {
-            let batch = &mut *Self::lock(&self.shards[waiting.trailing_zeros() as usize]);
-            waiting &= waiting - 1;
-            into.hits.append(&mut batch.posts.hits);
-            into.views.append(&mut batch.posts.views);
-            batch.weight = 0;
-            batch.must = false;
+        let mut batches = 0;
+        for batch in &self.batches {
+            let before = into.hits.len();
+            batch.collect(into);
+            batches += usize::from(into.hits.len() > before);
         }
-        if !is_of_one {
+        let places = self.places.iter().flat_map(|it| &it.0);
+        into.views.extend(places.filter_map(|it| it.load(Relaxed).checked_sub(1)));
+        if batches > 1 {
             into.hits.sort_by_key(|&(order, _)| order);
         }
     }
 
     /// So many pages the manager has given up by now.
     pub fn gave_up(&self, pages: u64) {
-        self.given_up.store(pages, Relaxed);
+        if self.given_up.0.load(Relaxed) != pages {
+            self.given_up.0.store(pages, Relaxed);
+        }
     }
 
     /// Blocks that were found here, told or forgotten.
     pub fn found(&self) -> u64 {
-        self.shards.iter().map(|shard| Self::lock(shard).found).sum()
+        self.batches.iter().map(|batch| batch.hits.count() + batch.further.load(Relaxed)).sum()
     }
 
     /// Views that there are.
     pub fn views(&self) -> usize {
-        let own: usize = self.shards.iter().map(|shard| Self::lock(shard).allowance).sum();
-        self.views_max.saturating_sub(own + self.allowance.load(Acquire))
+        let own: usize = self.batches.iter().map(|batch| batch.allowance.load(Acquire)).sum();
+        let counted = self.counted_max.saturating_sub(own + self.allowance.load(Acquire));
+        counted + self.places.iter().flat_map(|it| &it.0).filter(|it| it.load(Relaxed) != 0).count()
     }
 }
 
@@ -314,17 +442,17 @@ mod tests {
     fn hits_are_told_in_batches_and_few_of_them_while_nothing_is_given_up() {
         let posts = Posts::new(8);
         let full = |posts: &Posts| {
-            (0..BATCH * 400).filter(|_| posts.hit(hit(false)) == Posted::Full).inspect(|_| posts.forget()).count()
+            (0..ROOM * 400).filter(|_| posts.hit(hit(false)) == Posted::Full).inspect(|_| posts.forget()).count()
         };
         assert_eq!(full(&posts), 400 / SPARED as usize);
         posts.gave_up(1);
         assert_eq!(posts.hit(hit(true)), Posted::Waits);
         let waits = (0..).take_while(|_| posts.hit(hit(true)) == Posted::Waits).count();
-        assert!(waits < BATCH / MUST_WEIGHT, "{waits}");
+        assert!(waits < LONG as usize, "{waits}");
         posts.forget();
         assert!(collected(&posts).0 > waits, "what must be told was forgotten");
         assert_eq!(collected(&posts).0, 0);
-        assert_eq!(posts.found(), (BATCH * 400 + 2 + waits) as u64);
+        assert_eq!(posts.found(), (ROOM * 400 + 2 + waits) as u64);
     }
 
     #[test]
@@ -355,15 +483,31 @@ mod tests {
 
     #[test]
     fn a_view_that_was_given_back_in_time_is_not_told() {
-        let posts = Posts::new(8);
-        posts.view(7, true, None).unwrap();
-        posts.unview(7, true, false, || false);
+        let posts = Posts::new(PLACES * PLACES_PART);
+        let view = |frame| posts.view(frame, true, None).unwrap().0;
+        posts.unview(view(7), true, false);
         assert_eq!(collected(&posts), (0, vec![]));
-        posts.view(7, true, None).unwrap();
-        assert_eq!(collected(&posts), (0, vec![7]));
-        posts.unview(7, true, true, || false);
-        posts.view(8, true, None).unwrap();
+        let viewed = view(7);
+        assert_eq!((viewed.frame(), collected(&posts), posts.views()), (7, (0, vec![7]), 1));
+        posts.unview(viewed, true, true);
+        let viewed = view(8);
         assert_eq!(collected(&posts), (0, vec![7, 8]));
+        // By whichever thread.
+        std::thread::scope(|scope| _ = scope.spawn(|| posts.unview(viewed, true, false)));
+        assert_eq!((collected(&posts), posts.views()), ((0, vec![]), 0));
+    }
+
+    #[test]
+    fn who_has_no_place_left_counts_and_tells() {
+        let posts = Posts::new(PLACES * PLACES_PART);
+        let all: Vec<_> = (0..20).map(|frame| posts.view(frame, frame != 19, None).unwrap().0).collect();
+        let counted = all.iter().filter(|viewed| viewed.place() == COUNTED).count();
+        assert_eq!((counted, posts.views()), (20 - PLACES, 20));
+        let mut told = collected(&posts).1;
+        told.sort();
+        assert_eq!(told, (0..19).collect::<Vec<_>>());
+        all.iter().for_each(|&viewed| _ = posts.unview(viewed, true, viewed.frame() % 2 == 0));
+        assert_eq!((collected(&posts).1, posts.views()), ((0..20).step_by(2).collect(), 0));
     }
 
     #[test]
@@ -372,8 +516,8 @@ mod tests {
         for _ in 0..8 {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    assert!((0..2).all(|frame| posts.view(frame, true, None).is_some()));
-                    (0..2).for_each(|frame| _ = posts.unview(frame, true, false, || false));
+                    let both = [0, 1].map(|frame| posts.view(frame, true, None).unwrap().0);
+                    both.iter().for_each(|viewed| _ = posts.unview(*viewed, true, false));
                 });
             });
         }
@@ -382,11 +526,25 @@ mod tests {
 
     #[test]
     fn there_are_no_more_views_than_may_be() {
-        let posts = Posts::new(3);
-        assert!((0..3).all(|frame| posts.view(frame, true, None).is_some()));
-        assert_eq!((posts.view(3, true, None), posts.views()), (None, 3));
-        posts.unview(0, true, false, || false);
-        assert_eq!(posts.views(), 2);
-        assert!(posts.view(3, true, None).is_some() && posts.view(0, true, None).is_none());
+        for views_max in [3, 64, PLACES * PLACES_PART, 20 * PLACES * PLACES_PART] {
+            let posts = Posts::new(views_max);
+            let view = |frame| {
+                let (viewed, posted) = posts.view(frame, true, None)?;
+                if posted == Posted::Must {
+                    collected(&posts);
+                }
+                Some(viewed)
+            };
+            let left = std::thread::scope(|scope| scope.spawn(|| view(0).unwrap()).join().unwrap());
+            let all: Vec<_> = (1..).map_while(view).collect();
+            let places = PLACES * (views_max / PLACES_PART / PLACES);
+            // Another thread's places are its own.
+            assert!((views_max - places..=views_max).contains(&(all.len() + 1)), "{} of {views_max}", all.len());
+            assert_eq!(posts.views(), all.len() + 1);
+            posts.unview(left, true, false);
+            assert_eq!(posts.views(), all.len());
+            all.iter().for_each(|&viewed| _ = posts.unview(viewed, true, false));
+            assert_eq!(posts.views(), 0);
+        }
     }
 }

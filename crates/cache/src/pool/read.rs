@@ -1,6 +1,6 @@
 //! Readers: hits, and waiting for what is not here.
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -11,7 +11,7 @@ use foresee_store::Error;
 use super::Pool;
 use super::fetch::Task;
 use super::frame::{LetGo, Pin, Taken};
-use super::posts::{Hit, Posted};
+use super::posts::{Hit, Posted, Viewed};
 use super::session::Session;
 use super::wait::Wait;
 
@@ -63,25 +63,33 @@ impl Pool {
     #[inline]
     fn let_go(&self, frame: u32, LetGo { reclaim, unviewed, told }: LetGo) {
         if reclaim {
-            self.session().host().reclaim(frame);
+            self.reclaim(frame);
         }
         if unviewed && told {
             self.session().tell_views(frame);
         }
     }
 
+    #[cold]
+    fn reclaim(&self, frame: u32) {
+        self.session().host().reclaim(frame);
+    }
+
     /// Hands over what hits have left, where that is due.
     #[inline]
     fn posted(&self, posted: Posted) {
-        match posted {
-            Posted::Waits => {}
-            // To begin a session is to tell what waits.
-            Posted::Must => drop(self.session()),
-            Posted::Full => {
-                if self.session_at_once().is_none() {
-                    self.posts.forget();
-                }
-            }
+        if posted != Posted::Waits {
+            self.hand_over(posted == Posted::Must);
+        }
+    }
+
+    #[cold]
+    fn hand_over(&self, must: bool) {
+        // To begin a session is to tell what waits.
+        if must {
+            drop(self.session());
+        } else if self.session_at_once().is_none() {
+            self.posts.forget();
         }
     }
 
@@ -207,19 +215,26 @@ impl Pool {
         bytes.min(buffer.len() as u64) as usize
     }
 
-    /// A view of a block from this byte on: its frame, which stays pinned until [`Pool::unview`].
-    /// None if views hold as much as they may.
-    pub fn view(&self, who: Who, block: Block, from: usize) -> Result<Option<u32>, Error> {
-        if let Some(frame) = self.view_now(who, block, from) {
-            return Ok(frame);
+    /// A view of a block that is to be read from this byte on; its frame stays pinned until
+    /// [`Pool::unview`]. None if views hold as much as they may.
+    #[inline]
+    pub fn view(&self, who: Who, block: Block, from: usize) -> Result<Option<Viewed>, Error> {
+        match self.view_now(who, block, from) {
+            Some(viewed) => Ok(viewed),
+            None => self.view_later(who, block),
         }
+    }
+
+    #[cold]
+    fn view_later(&self, who: Who, block: Block) -> Result<Option<Viewed>, Error> {
         let mut came = None;
         self.fetch(who, block, 1, Pin::View, |_, held| came = Some(held))?;
         Ok(self.viewed(came.ok_or(Error::NotFound)?, true, None))
     }
 
     /// As [`Pool::view`], if the block is here.
-    pub fn view_now(&self, who: Who, block: Block, from: usize) -> Option<Option<u32>> {
+    #[inline]
+    pub fn view_now(&self, who: Who, block: Block, from: usize) -> Option<Option<Viewed>> {
         let (held, taken) = self.pin(block, Pin::View, from)?;
         let must = who.disclosed || taken.first;
         let hit = Hit { reader: who.reader, first: block, count: 1, must };
@@ -227,21 +242,21 @@ impl Pool {
     }
 
     /// What is pinned becomes a view, if there may be one more.
-    pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<u32> {
-        let posted = self.posts.view(held.frame, untold, hit)?;
-        let frame = ManuallyDrop::new(held).frame;
+    #[inline]
+    pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<Viewed> {
+        let (viewed, posted) = self.posts.view(held.frame, untold, hit)?;
+        mem::forget(held);
         self.posted(posted);
-        Some(frame)
+        Some(viewed)
     }
 
     /// Gives a view back.
     #[inline]
-    pub fn unview(&self, frame: u32) {
-        let of = self.memory.frame(frame);
-        let LetGo { reclaim, unviewed, told } = of.unpin(Pin::View);
-        self.posted(self.posts.unview(frame, unviewed, told, || of.is_viewed()));
+    pub fn unview(&self, viewed: Viewed) {
+        let LetGo { reclaim, unviewed, told } = self.memory.frame(viewed.frame()).unpin(Pin::View);
+        self.posted(self.posts.unview(viewed, unviewed, told));
         if reclaim {
-            self.session().host().reclaim(frame);
+            self.reclaim(viewed.frame());
         }
     }
 

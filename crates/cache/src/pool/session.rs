@@ -194,10 +194,11 @@ mod tests {
         let mut told = Told::default();
         pool.posts.collect(&mut told);
         let mut session = pool.session();
-        let frame = view();
+        let viewed = view();
+        let frame = viewed.frame();
         let pinned = session.host().viewed(frame).count();
         drop(session);
-        pool.unview(frame);
+        pool.unview(viewed);
         assert_eq!((pinned, pool.session().host().viewed(frame).count()), (1, 0));
     }
 
