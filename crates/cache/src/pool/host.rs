@@ -1,11 +1,12 @@
 //! The host: carries the manager's orders out on frames of its own, and hands what comes to who
 //! waits for it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use foldhash::HashMap;
 use foresee_driver::Host;
 use foresee_manager::{Block, Class, Event, FetchId, FileId, Order, Reply, Standing, Time, ViewId, WaiterId};
 use foresee_store::Error;
@@ -157,16 +158,16 @@ impl PoolHost {
             second,
             generating,
             objects,
-            fetches: HashMap::new(),
+            fetches: HashMap::default(),
             frameless: VecDeque::new(),
             unfilled: Vec::new(),
             unfilled_ever: 0,
-            waiting: HashMap::new(),
-            waiters: HashMap::new(),
+            waiting: HashMap::default(),
+            waiters: HashMap::default(),
             numbers: 0,
             kept: HashSet::new(),
             kept_told: 0,
-            viewed: HashMap::new(),
+            viewed: HashMap::default(),
             demanded: None,
             bytes: 0,
             came: Vec::new(),

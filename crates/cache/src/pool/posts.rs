@@ -394,10 +394,10 @@ impl Posts {
         for batch in &self.batches {
             let before = into.hits.len();
             batch.collect(into);
+            let places = self.places.get(batch.places).into_iter().flat_map(|it| &it.0);
+            into.views.extend(places.filter_map(|it| it.load(Relaxed).checked_sub(1)));
             batches += usize::from(into.hits.len() > before);
         }
-        let places = self.places.iter().flat_map(|it| &it.0);
-        into.views.extend(places.filter_map(|it| it.load(Relaxed).checked_sub(1)));
         if batches > 1 {
             into.hits.sort_by_key(|&(order, _)| order);
         }
