@@ -126,7 +126,8 @@ impl File {
     /// view is there.
     ///
     /// # Errors
-    /// If they could not be read, or if views have half of the memory.
+    /// If they could not be read, or if views have half of the memory, less a few that are for
+    /// other threads.
     #[inline]
     pub fn view(&self, offset: u64, len: usize) -> Result<View<'_>, Error> {
         let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(View::empty()) };
@@ -154,7 +155,7 @@ impl File {
     /// As [`File::view`], without waiting: None if the bytes are not in memory.
     ///
     /// # Errors
-    /// If views have half of the memory.
+    /// If views have half of the memory, less a few that are for other threads.
     pub fn view_now(&self, offset: u64, len: usize) -> Result<Option<View<'_>>, Error> {
         let Some((block, bytes)) = self.within_block(offset, len) else { return Ok(Some(View::empty())) };
         let pool = &self.opened.pool;
