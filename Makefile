@@ -69,7 +69,7 @@ LIVE = hints join odd_programs status
 
 # Everything: formatting, lints, tests of all kinds, documentation, the README's commands.
 test: check
-	$(CARGO) build --workspace
+	$(CARGO) build --workspace --exclude foresee-python --lib --bins --tests
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) build --release --package foresee-preload
 	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-preload
