@@ -13,7 +13,11 @@ pub struct View<'f> {
     held: Option<(&'f Pool, Viewed)>,
 }
 
-// SAFETY: nobody writes to the bytes while they are viewed.
+const _: () = {
+    const fn is_shared<T: Sync>() {}
+    is_shared::<Pool>();
+};
+// SAFETY: nobody writes to the bytes while they are viewed, and any thread may speak with the pool.
 unsafe impl Send for View<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for View<'_> {}

@@ -163,6 +163,11 @@ impl Frame {
     /// gives back the last of them learns that it was.
     pub fn look_for_views(&self) -> Option<u64> {
         let viewed = |state| state & PRESENT != 0 && state & VIEWS != 0;
+        let before = self.state.load(Relaxed);
+        if viewed(before) && before & TOLD != 0 {
+            // Whoever gives back the last one finds that it was told. Others may be pinning it just now.
+            return Some(self.key.load(Relaxed));
+        }
         let told = |state| Some(if viewed(state) { state | TOLD } else { state & !TOLD });
         let state = self.state.fetch_update(Acquire, Relaxed, told).unwrap_or_else(|state| state);
         viewed(state).then(|| self.key.load(Relaxed))

@@ -419,6 +419,12 @@ impl PoolHost {
         released.into_iter().chain(pinned)
     }
 
+    /// Frames of which the manager knows views.
+    #[cfg(test)]
+    pub fn told_views(&self) -> usize {
+        self.viewed.len()
+    }
+
     fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers

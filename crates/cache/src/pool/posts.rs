@@ -15,6 +15,7 @@
 //! takes no more than that. Who has more views at once counts them, and tells of each; a thread has
 //! an allowance of those, so that two threads need not count on the same line.
 
+use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
@@ -23,6 +24,22 @@ use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
 
 use super::trail::{Entries, ROOM, Trail};
+
+thread_local! {
+    /// Whether this thread is ending, and has no batch of any cache any more: what it keeps for itself
+    /// may go later than that.
+    static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
+    /// Goes before what knows its batches, as it is made after that.
+    static ENDING: Ending = const { Ending };
+}
+
+struct Ending;
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        HAS_ENDED.set(true);
+    }
+}
 
 /// Blocks of hits that must be told count as so many posts: what is read ahead goes by them.
 const MUST_WEIGHT: u64 = 8;
@@ -167,6 +184,8 @@ pub enum Posted {
     Full,
     /// The batch is to be handed over.
     Must,
+    /// Nothing waits, and the manager is to look at the views of this frame.
+    Look(u32),
 }
 
 /// Adds to a number that only this thread writes.
@@ -269,34 +288,37 @@ impl Posts {
         }
     }
 
-    /// This thread's.
+    /// This thread's, unless it is ending.
     #[inline]
-    fn own(&self) -> &Batch {
-        match self.batches.get() {
-            Some(batch) => batch,
-            None => self.begin(),
+    fn own(&self) -> Option<&Batch> {
+        if HAS_ENDED.get() {
+            return None;
         }
+        self.batches.get().or_else(|| Some(self.begin()))
     }
 
     #[cold]
     fn begin(&self) -> &Batch {
-        self.batches.get_or(|| Batch { places: self.threads.fetch_add(1, Relaxed), ..Batch::default() })
+        let batch = self.batches.get_or(|| Batch { places: self.threads.fetch_add(1, Relaxed), ..Batch::default() });
+        ENDING.with(|_| ());
+        batch
     }
 
     /// A hit.
     #[inline]
     pub fn hit(&self, hit: Hit) -> Posted {
-        self.own().hit(hit, self)
+        self.own().map_or(Posted::Waits, |batch| batch.hit(hit, self))
     }
 
     /// A view of a frame was taken, and perhaps the manager does not know that there are any. None if
     /// there may be no more views.
     #[inline]
     pub fn view(&self, frame: u32, untold: bool, hit: Option<Hit>) -> Option<(Viewed, Posted)> {
-        let batch = self.own();
+        let Some(batch) = self.own() else { return self.count_of_none(frame) };
         let viewed = self.place(batch, frame).or_else(|| self.count(batch, frame, untold))?;
         let posted = hit.map_or(Posted::Waits, |hit| batch.hit(hit, self));
-        Some((viewed, if viewed.place() == COUNTED { batch.posted(&self.given_up) } else { posted }))
+        let is_full = viewed.place() == COUNTED && batch.views.len() >= ROOM;
+        Some((viewed, if is_full { Posted::Must } else { posted }))
     }
 
     /// Notes a view in a place of its thread's own, if one is free.
@@ -321,6 +343,14 @@ impl Posts {
             batch.views.leave([u64::from(frame)]);
         }
         Viewed::new(frame, COUNTED)
+    }
+
+    /// Counts a view of a thread that is ending.
+    #[cold]
+    fn count_of_none(&self, frame: u32) -> Option<(Viewed, Posted)> {
+        let less = |left: usize| left.checked_sub(1);
+        self.allowance.fetch_update(AcqRel, Acquire, less).ok()?;
+        Some((Viewed::new(frame, COUNTED)?, Posted::Look(frame)))
     }
 
     /// Makes what threads may take and have not taken anybody's.
@@ -363,7 +393,12 @@ impl Posts {
 
     #[cold]
     fn unview_told(&self, viewed: Viewed, tell: bool) -> Posted {
-        let batch = self.own();
+        let Some(batch) = self.own() else {
+            if viewed.place() == COUNTED {
+                self.allowance.fetch_add(1, AcqRel);
+            }
+            return Posted::Look(viewed.frame());
+        };
         if viewed.place() == COUNTED && batch.allowance.fetch_add(1, AcqRel) >= 2 * self.portion {
             self.return_portion(batch);
         }
@@ -383,12 +418,12 @@ impl Posts {
 
     /// Forgets this thread's hits, if none of them must be told.
     pub fn forget(&self) {
-        self.own().forget();
+        self.own().into_iter().for_each(Batch::forget);
     }
 
     /// Takes all that waits to be told, and puts it in order: a reader may read by one thread and then by
     /// another, and what it disclosed is followed by what it reads. What is left meanwhile comes next
-    /// time. By one at a time.
+    /// time, though it may be of before. By one at a time.
     pub fn collect(&self, into: &mut Told) {
         let mut batches = 0;
         for batch in &self.batches {
@@ -426,7 +461,7 @@ impl Posts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foresee_manager::FileId;
+    use std::sync::OnceLock;
 
     fn hit(must: bool) -> Hit {
         Hit { reader: ReaderId(1), first: Block { file: FileId(0), index: 0 }, count: 1, must }
@@ -508,6 +543,48 @@ mod tests {
         assert_eq!(told, (0..19).collect::<Vec<_>>());
         all.iter().for_each(|&viewed| _ = posts.unview(viewed, true, viewed.frame() % 2 == 0));
         assert_eq!((collected(&posts).1, posts.views()), ((0..20).step_by(2).collect(), 0));
+    }
+
+    #[test]
+    fn hits_of_views_are_told_after_what_was_given_up_however_they_are_noted() {
+        for views_max in [PLACES * PLACES_PART - 1, PLACES * PLACES_PART] {
+            let posts = Posts::new(views_max);
+            let mut told = 0;
+            for number in 0..ROOM as u64 * 100 {
+                posts.gave_up(number / ROOM as u64);
+                let (viewed, posted) = posts.view(3, true, Some(hit(false))).unwrap();
+                if posted != Posted::Waits {
+                    told += collected(&posts).0;
+                }
+                posts.unview(viewed, true, false);
+            }
+            assert!(told >= ROOM * 98, "{told} with {views_max} views at most");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_ending_may_take_and_give_back_views() {
+        static POSTS: OnceLock<Posts> = OnceLock::new();
+        struct Last(Cell<Option<Viewed>>);
+        impl Drop for Last {
+            fn drop(&mut self) {
+                let posts = POSTS.get().unwrap();
+                assert_eq!(posts.hit(hit(true)), Posted::Waits);
+                let (viewed, posted) = posts.view(9, true, None).unwrap();
+                assert_eq!((posted, posts.unview(viewed, true, true)), (Posted::Look(9), Posted::Look(9)));
+                assert_eq!(posts.unview(self.0.take().unwrap(), true, true), Posted::Look(7));
+                posts.forget();
+            }
+        }
+        thread_local!(static LAST: Last = const { Last(Cell::new(None)) });
+        let posts = POSTS.get_or_init(|| Posts::new(PLACES * PLACES_PART));
+        std::thread::spawn(|| {
+            // Made first, it goes last.
+            LAST.with(|last| last.0.set(Some(posts.view(7, true, None).unwrap().0)));
+        })
+        .join()
+        .unwrap();
+        assert_eq!(posts.views(), 0);
     }
 
     #[test]

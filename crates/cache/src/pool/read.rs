@@ -79,17 +79,22 @@ impl Pool {
     #[inline]
     fn posted(&self, posted: Posted) {
         if posted != Posted::Waits {
-            self.hand_over(posted == Posted::Must);
+            self.hand_over(posted);
         }
     }
 
     #[cold]
-    fn hand_over(&self, must: bool) {
-        // To begin a session is to tell what waits.
-        if must {
-            drop(self.session());
-        } else if self.session_at_once().is_none() {
-            self.posts.forget();
+    fn hand_over(&self, posted: Posted) {
+        match posted {
+            Posted::Waits => {}
+            Posted::Full => {
+                if self.session_at_once().is_none() {
+                    self.posts.forget();
+                }
+            }
+            // To begin a session is to tell what waits.
+            Posted::Must => drop(self.session()),
+            Posted::Look(frame) => self.session().tell_views(frame),
         }
     }
 
@@ -244,7 +249,13 @@ impl Pool {
     /// What is pinned becomes a view, if there may be one more.
     #[inline]
     pub(super) fn viewed(&self, held: Held<'_>, untold: bool, hit: Option<Hit>) -> Option<Viewed> {
-        let (viewed, posted) = self.posts.view(held.frame, untold, hit)?;
+        let Some((viewed, posted)) = self.posts.view(held.frame, untold, hit) else {
+            // It was not viewed, but read for the first time, as far as the frame knows.
+            if let Some(hit) = hit.filter(|hit| hit.must) {
+                self.posted(self.posts.hit(hit));
+            }
+            return None;
+        };
         mem::forget(held);
         self.posted(posted);
         Some(viewed)
@@ -342,5 +353,49 @@ mod tests {
         let views: Vec<_> = (0..8).map_while(view).collect();
         assert_eq!((views.len(), pool.views()), (4, 4), "half of the memory");
         views.into_iter().for_each(|frame| pool.unview(frame));
+    }
+
+    #[test]
+    fn views_that_go_by_other_threads_while_others_miss_leave_nothing_pinned() {
+        const FRAMES: u64 = 512;
+        let (memory, config, bytes) = (
+            Memory::new(FRAMES as usize, 4096).unwrap(),
+            Config::new(FRAMES, "lru".parse().unwrap()),
+            Bytes::default(),
+        );
+        let blocks: Vec<u8> = (0..4 * FRAMES).flat_map(|index| [index as u8; 4096]).collect();
+        bytes.put("a", blocks);
+        let store: Arc<dyn Store> = Arc::new(bytes);
+        let pool = Pool::new(memory, &config, vec![("test".to_owned(), store)], None, None).unwrap();
+        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<(u64, Viewed)>(20);
+        std::thread::scope(|scope| {
+            for reader in 0..3 {
+                let (sender, pool) = (sender.clone(), &pool);
+                scope.spawn(move || {
+                    let who = Who { reader: ReaderId(reader), disclosed: reader == 0 };
+                    let mut random = u64::from(reader) + 1;
+                    for number in 0..4000 {
+                        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        let index = (random >> 33) % (4 * FRAMES);
+                        let viewed = pool.view(who, Block { file, index }, 0).unwrap().expect("few of them");
+                        if number % 3 == 0 {
+                            sender.send((index, viewed)).unwrap();
+                        } else {
+                            pool.unview(viewed);
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (index, viewed) in receiver {
+                // SAFETY: it is viewed.
+                assert!(unsafe { pool.memory().bytes(viewed.frame()) }.iter().all(|byte| *byte == index as u8));
+                pool.unview(viewed);
+            }
+        });
+        assert_eq!(pool.views(), 0);
+        assert_eq!(pool.session().host().told_views(), 0, "the manager takes nothing for viewed");
     }
 }

@@ -192,7 +192,9 @@ mod tests {
         pool.unview(view());
         // A post of that view was collected, and is looked into while there is another one.
         let mut told = Told::default();
+        let state = pool.state.lock().unwrap();
         pool.posts.collect(&mut told);
+        drop(state);
         let mut session = pool.session();
         let viewed = view();
         let frame = viewed.frame();

@@ -101,6 +101,10 @@ impl<const WORDS: usize> Trail<WORDS> {
     pub fn take(&self, into: &mut Vec<[u64; WORDS]>) {
         let (taken, left) = (self.taken.0.load(Relaxed), self.left.load(Acquire));
         let first = taken.max(self.kept.load(Relaxed)).min(left);
+        if first == left {
+            // Not to have the owner wait for a line that says nothing new.
+            return;
+        }
         into.extend((first..left).map(|position| array::from_fn(|at| self.place(position)[at].load(Relaxed))));
         fence(Acquire);
         let forgotten = self.kept.load(Relaxed).clamp(first, left) - first;
