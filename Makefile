@@ -13,7 +13,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 .DELETE_ON_ERROR:
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits bench-tier \
+	bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits bench-tier \
 	bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
@@ -133,6 +133,10 @@ bench-programs: build
 # Programs that say nothing and read the files of a directory; as bench.
 bench-listing: build
 	python3 bench/listing.py
+
+# Needs what bench needs; three minutes.
+bench-walks: build
+	python3 bench/walks.py
 
 # Policies on traces and recordings, by the simulator: those that are told nothing, ten minutes, and those that are told, some hours
 # (python3 bench/policies/run.py --quick: minutes).

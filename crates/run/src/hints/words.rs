@@ -22,15 +22,15 @@ pub struct Words {
     pub known: bool,
     /// The program walks those that are directories.
     pub walks: bool,
-    /// What of each file.
-    pub reads: Want,
+    /// What of each file; None: not even its name, only the directories.
+    pub reads: Option<Want>,
     /// Names that begin with a dot are passed by.
     pub skip_hidden: bool,
 }
 
 impl Default for Words {
     fn default() -> Self {
-        Words { paths: Vec::new(), known: false, walks: false, reads: Want::All, skip_hidden: false }
+        Words { paths: Vec::new(), known: false, walks: false, reads: Some(Want::All), skip_hidden: false }
     }
 }
 
@@ -63,6 +63,20 @@ fn known_programs() -> impl Iterator<Item = Program<'static>> {
     })
 }
 
+/// Whether a program walks with these arguments, as a line has it: `always`, `never`, or with one of
+/// some options; and with none of those that are marked so.
+fn walks(when: &str, arguments: &[OsString]) -> bool {
+    let given = |option: &str| arguments.iter().any(|argument| is_option(argument.as_bytes(), option));
+    let (mut walks, mut barred) = (false, false);
+    for option in when.split(',') {
+        match option.strip_prefix('^') {
+            Some(option) => barred |= given(option),
+            None => walks |= option == "always" || (option != "never" && given(option)),
+        }
+    }
+    walks && !barred
+}
+
 /// Whether an argument is this option, alone or in a cluster of short ones.
 fn is_option(argument: &[u8], option: &str) -> bool {
     match (argument, option.as_bytes()) {
@@ -78,24 +92,23 @@ fn is_option(argument: &[u8], option: &str) -> bool {
 pub fn read_words(command: &[OsString], directory: &Path) -> Words {
     let Some((program, arguments)) = command.split_first() else { return Words::default() };
     let name = Path::new(program).file_name().unwrap_or(program);
-    let walks = |options: &str| {
-        let given = |option: &str| arguments.iter().any(|argument| is_option(argument.as_bytes(), option));
-        options == "always" || (options != "never" && options.split(',').any(given))
-    };
     let operands = arguments.iter().map(|argument| argument.as_bytes()).filter(|it| !it.starts_with(b"-"));
     let paths = operands.filter(|it| !it.is_empty()).map(|argument| absolute(directory, argument));
-    let Some(known) = known_programs().find(|known| OsStr::new(known.name) == name) else {
+    let lines = || known_programs().filter(|known| OsStr::new(known.name) == name);
+    let walker = lines().find(|known| walks(known.when, arguments));
+    let walks = walker.is_some();
+    let Some(known) = walker.or_else(|| lines().next()) else {
         return Words { paths: paths.collect(), ..Words::default() };
     };
-    let walks = walks(known.when);
     let mut paths: Vec<PathBuf> = paths.skip(known.before).collect();
     if walks && paths.is_empty() && known.without == "." {
         paths.push(directory.to_owned());
     }
     let reads = match known.reads {
-        "names" => Want::Name,
-        "start" => START,
-        _ => Want::All,
+        "directories" => None,
+        "names" => Some(Want::Name),
+        "start" => Some(START),
+        _ => Some(Want::All),
     };
     Words { paths, known: true, walks, reads, skip_hidden: known.hidden == "skip" }
 }
@@ -119,7 +132,8 @@ mod tests {
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).count();
         assert_eq!(known_programs().count(), entries);
         for program in known_programs() {
-            assert!(["contents", "start", "names"].contains(&program.reads), "{}: {}", program.name, program.reads);
+            let reads = ["contents", "start", "names", "directories"];
+            assert!(reads.contains(&program.reads), "{}: {}", program.name, program.reads);
             assert!(["keep", "skip"].contains(&program.hidden), "{}: {}", program.name, program.hidden);
             assert!([".", "nothing"].contains(&program.without), "{}: {}", program.name, program.without);
         }
@@ -136,9 +150,20 @@ mod tests {
         assert_eq!(paths("/usr/bin/grep -r x"), ["/w"]);
         assert_eq!(paths("tar cf out.tar d"), ["/w/cf", "/w/out.tar", "/w/d"]);
         assert!(words("rg x").skip_hidden);
-        assert_eq!(words("du d").reads, Want::Name);
-        assert_eq!(words("head -c 1000000 f").reads, START);
-        assert_eq!(words("cat f").reads, Want::All);
+        assert_eq!(words("du d").reads, Some(Want::Name));
+        assert_eq!(words("head -c 1000000 f").reads, Some(START));
+        assert_eq!(words("cat f").reads, Some(Want::All));
+    }
+
+    #[test]
+    fn what_find_asks_of_files_says_what_it_reads_of_them() {
+        let of = |line: &str| Some(words(line)).filter(|it| it.walks).map(|it| it.reads);
+        assert_eq!(of("find d -name x"), Some(None));
+        assert_eq!(of("find d -size +1M"), Some(Some(Want::Name)));
+        assert_eq!(of("find -newer f -exec cat {} +"), Some(Some(Want::All)));
+        assert_eq!(of("find d -maxdepth 1 -size +1M"), None, "it does not walk all of it");
+        assert_eq!(of("find d -name .git -prune -o -print"), None);
+        assert!(words("find d -maxdepth 1").known);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) struct CommandWords {
     /// Names in a row that nobody disclosed, while all is disclosed that may be.
     unmet: u32,
     /// What is read of a file that is found.
-    reads: Want,
+    reads: Option<Want>,
     /// The program is not known: it may do anything with them.
     are_guesses: bool,
 }
@@ -75,7 +75,10 @@ impl Supervisor<'_> {
         {
             let (path, want) = match found {
                 Found::Directory(path) => (path, Want::Name),
-                Found::File(path) => (path, self.words.reads),
+                Found::File(path) => match self.words.reads {
+                    Some(want) => (path, want),
+                    None => continue,
+                },
             };
             let Some(file) = self.names.of_path(&path) else { return };
             self.tell(Event::Hint { reader: RUN, source: self.words.source(), file, want });
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_walk_that_has_found_all_it_may_and_is_never_met_is_behind() {
-        let words = Words { paths: Vec::new(), walks: true, known: true, skip_hidden: false, reads: Want::All };
+        let words = Words { paths: Vec::new(), walks: true, known: true, skip_hidden: false, reads: Some(Want::All) };
         let mut words = CommandWords::new(words);
         let mut overtaken = |is_full, is_met, times| (0..times).filter(|_| words.is_overtaken(is_full, is_met)).count();
         assert_eq!(overtaken(false, false, 1000), 0, "it goes on");
