@@ -136,7 +136,10 @@ fn a_loader_that_reads_all_in_no_order() {
             let (printed_foreseen, waits, account) = load(&device, pattern, FILES, true);
             assert_eq!(printed, printed_foreseen);
             let of = |outcome| guessed(&account, "unordered", outcome);
-            assert!(of("timely") + of("late") > FILES * BLOCKS / 2 && of("wasted") == 0, "{account:#}");
+            // Where all that starts python is in memory the run begins quiet: until each of three processes has
+            // waited, for its first file or in the middle of its second, nobody hears of what it reads.
+            let unheard = 3 * 2 * BLOCKS;
+            assert!(of("timely") + of("late") > FILES * BLOCKS / 2 && of("wasted") <= unheard, "{account:#}");
             assert!(waits < waits_plain * 3 / 4, "waited {waits} times, plainly {waits_plain}; {account:#}");
         }
     });

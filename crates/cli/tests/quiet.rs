@@ -7,6 +7,7 @@ use std::fs;
 use std::hint::spin_loop;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use serde_json::Value;
@@ -87,11 +88,22 @@ fn events(log: &Path, kind: &str) -> usize {
     log.lines().filter(|line| line.split(' ').nth(1) == Some(kind)).count()
 }
 
+/// One after the other: some of them keep the processors busy, and who waits for one may have waited
+/// for a device.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn a_warm_run_tells_a_part_and_keeps_the_profile_of_the_whole() {
-    if !have("python3") {
-        return;
+    let _alone = alone();
+    if have("python3") {
+        in_time(a_warm_run);
     }
+}
+
+fn a_warm_run() {
     let place = Place::new();
     write(&place, FOLDERS);
     // There the kernel does not say at once what is in memory, and what is foretold is fetched.
@@ -113,15 +125,18 @@ fn a_warm_run_tells_a_part_and_keeps_the_profile_of_the_whole() {
     let (told_second, reads, steps) = run(&["--no-words"]);
     let log_second = fs::read_to_string(&log).unwrap();
     assert!(log_second.contains("cancel reader=0 source=profile"), "what was foretold is withdrawn when nobody waits");
-    assert!(told_second < all && reads >= all, "{told_second} of {reads}");
+    // How soon nobody waits depends on how often a look-up of ours had to wait for a processor.
+    let is_part = |told: usize, reads: usize| told < reads / 4 * 3 && reads >= all;
+    assert!(is_part(told_second, reads), "{told_second} of {reads}");
     let (_, _, steps_after) = run(&["--no-words"]);
     assert!(steps.unwrap() >= all as u64 && steps_after == steps, "{steps:?}, {steps_after:?}");
     let (told, reads, _) = run(&["--no-learn"]);
-    assert!(told < all && reads >= all, "{told} of {reads}");
+    assert!(is_part(told, reads), "{told} of {reads}");
 }
 
 #[test]
 fn of_names_in_memory_a_part_is_told() {
+    let _alone = alone();
     if !have("python3") {
         return;
     }
@@ -147,6 +162,7 @@ fn of_names_in_memory_a_part_is_told() {
 /// A read that another program's turn comes in takes as long as one that waits for a disk.
 #[test]
 fn who_loses_the_processor_did_not_wait() {
+    let _alone = alone();
     if !have("python3") {
         return;
     }
@@ -206,6 +222,7 @@ fn missed(account: &Value) -> usize {
 
 #[test]
 fn a_walk_goes_on_where_the_program_is_when_it_waits_again() {
+    let _alone = alone();
     in_time(|| {
         if !have("python3") {
             return;
@@ -220,6 +237,7 @@ fn a_walk_goes_on_where_the_program_is_when_it_waits_again() {
 
 #[test]
 fn a_profile_goes_on_where_the_program_is_when_it_waits_again() {
+    let _alone = alone();
     in_time(|| {
         if !have("python3") {
             return;

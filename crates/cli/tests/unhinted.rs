@@ -3,6 +3,10 @@
 
 mod support;
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
 use serde_json::Value;
 use support::process::end;
 use support::{Device, Place};
@@ -23,6 +27,14 @@ fn account(place: &Place, options: &[&str], command: &[&str]) -> (Value, Value) 
     end(place.run(&options, command), b"").with(0);
     let account: Value = serde_json::from_str(&std::fs::read_to_string(place.path("account")).unwrap()).unwrap();
     (account["manager"].clone(), account["prefetched"]["by_source"]["readahead"].clone())
+}
+
+/// Has the kernel give up what it has of a file.
+fn forget_pages(path: &Path) {
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    // SAFETY: the descriptor is open; the advice touches no memory of ours.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
 fn count(value: &Value, key: &str) -> u64 {
@@ -64,6 +76,8 @@ for _ in range(1000):
 fn a_loop_larger_than_memory_keeps_a_part() {
     let place = Place::new();
     place.write_blocks("f", 4096);
+    // What starts python may be long, and all of it in memory: then the run is quiet until somebody waits.
+    forget_pages(&place.path("f"));
     let (manager, ahead) = account(&place, &["--memory", "8MiB"], &["python3", "-c", READER, "f", "6", "131072"]);
     // What was cancelled its reader brought, and missed.
     let brought = count(&manager, "misses") + count(&ahead, "fetched") - count(&ahead, "cancelled");
