@@ -8,16 +8,14 @@ what bench/run.py needs.
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import zlib
 from pathlib import Path
 
 import common
 from common import DISKS
 from limited import Disk
+from listing import run
 
 FOLDERS, FILES = 170, 120
 BYTES = 100
@@ -36,13 +34,6 @@ def populate(root):
         (root / f"tree/d{folder:03d}").mkdir(parents=True)
         for file in range(FILES):
             (root / f"tree/d{folder:03d}/f{file:03d}").write_bytes(bytes(BYTES))
-
-
-def run(prefix, command, directory):
-    """How long it took, and what came out, by its checksum."""
-    begun = time.perf_counter()
-    done = subprocess.run(prefix + command, cwd=directory, stdout=subprocess.PIPE, check=True)
-    return time.perf_counter() - begun, zlib.crc32(done.stdout)
 
 
 def measure(arguments, disk, model, job, state, account):
