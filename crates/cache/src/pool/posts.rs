@@ -206,7 +206,8 @@ impl Batch {
         if is_plain { Posted::Waits } else { self.posted(&posts.given_up) }
     }
 
-    /// One of more blocks, or that must be told.
+    /// One of more blocks, or that must be told. It comes packed: to be handed over by reference, each
+    /// hit would be written to memory first.
     fn weighty_hit(&self, packed: [u64; 3], posts: &Posts) -> Posted {
         let (_, hit) = Hit::unpacked(packed);
         add(&self.further, hit.count - 1);

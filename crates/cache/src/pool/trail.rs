@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn nothing_that_is_kept_is_lost_and_nothing_is_torn() {
-        const ENTRIES: u64 = if cfg!(miri) { 4_000 } else { 2_000_000 };
+        const ENTRIES: u64 = 2_000_000;
         let (trail, ended) = (Trail::<3>::default(), AtomicBool::new(false));
         let (kept, taken) = thread::scope(|scope| {
             let taker = scope.spawn(|| {
