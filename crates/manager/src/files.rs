@@ -12,6 +12,17 @@ pub(crate) enum Known {
     Here { home: Home, blocks: u64 },
 }
 
+/// How far a file's name was looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// Nobody asked for that.
+    Unasked,
+    /// The host was asked to.
+    UnderWay,
+    /// It is known what the name leads to.
+    Done,
+}
+
 /// What the manager knows of each file.
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<Known>);

@@ -86,6 +86,7 @@ pub use event::{
     Action, Class, Demand, Event, LevelOrder, Malformed, Order, Outcome, REFERENCE_BLOCKS_MAX, Refusal, Reply, Source,
     Want,
 };
+pub use files::Lookup;
 pub use future::Future;
 pub use hint::{
     HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Standing, Trust, WINDOW_GROWTH,

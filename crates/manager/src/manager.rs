@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::advice::Advice;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
 use crate::event::{self, Action, Class, Demand, Event, Order, Outcome, Refusal, Reply, Source, Want};
-use crate::files::{Files, Known};
+use crate::files::{Files, Known, Lookup};
 use crate::future::Future;
 use crate::hint::{Hints, Holdings, Moved, Passed, Standing, Step, Trust, Withdrawn};
 use crate::ids::{Block, FetchId, FileId, Page, ReaderId, Time, ViewId, WaiterId};
@@ -391,6 +391,15 @@ impl Manager {
     /// Disclosures that were neither read nor passed over yet.
     pub fn open_hints(&self) -> usize {
         self.hints.len()
+    }
+
+    /// How far a file's name was looked up.
+    pub fn lookup_of(&self, file: FileId) -> Lookup {
+        match self.files.of(file) {
+            Known::Unknown => Lookup::Unasked,
+            Known::LookingUp => Lookup::UnderWay,
+            Known::Missing | Known::Here { .. } => Lookup::Done,
+        }
     }
 
     /// So many blocks a file has, as far as that is known; 0 if it is not.

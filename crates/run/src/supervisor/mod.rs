@@ -15,6 +15,7 @@
 //! | what programs disclose | `disclosed` |
 //! | which pages programs can spare | `advising` |
 //! | how much programs need tell | `attention`, `quiet` |
+//! | whether reading ahead pays | `savings`, `suspension` |
 //! | how much memory there is, and what of it is still here | `memory`, `residency` |
 //! | programs in whose way an open file is | `quiescence` |
 //! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
@@ -39,6 +40,7 @@ mod read;
 mod recorded;
 mod reordered;
 mod residency;
+mod savings;
 mod seen;
 mod sharing;
 mod suspension;

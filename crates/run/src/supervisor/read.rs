@@ -51,6 +51,9 @@ impl Supervisor<'_> {
         }
         self.notice_habit(read.descriptor, fresh.is_none());
         self.suspension.done(count);
+        if fresh.is_some() {
+            self.suspension.savings.read(counted, took, waited);
+        }
         self.notice_pace(took, count, waited);
     }
 

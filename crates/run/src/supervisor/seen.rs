@@ -90,9 +90,10 @@ impl Supervisor<'_> {
         match sighting.seen {
             Seen::Opened { file, identity, size, named, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
-                self.suspension.done(0);
+                let took = self.duration(ticks);
+                self.notice_lookup(file, took);
                 // What was near is counted with the read that follows.
-                if let Some(took) = self.duration(ticks).filter(|&took| took >= STALL_MIN / FAR_PART) {
+                if let Some(took) = took.filter(|&took| took >= STALL_MIN / FAR_PART) {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }
                 self.find_recorded(file);
@@ -111,8 +112,9 @@ impl Supervisor<'_> {
             Seen::ListingWaited => self.notice_pace(STALL_MIN / FAR_PART, 0, false),
             Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
-                self.suspension.done(0);
-                if let Some(took) = self.duration(ticks) {
+                let took = self.duration(ticks);
+                self.notice_lookup(file, took);
+                if let Some(took) = took {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }
                 self.find_recorded(file);
@@ -156,6 +158,15 @@ impl Supervisor<'_> {
             Seen::Ended { ordinal } => self.ended(ordinal),
             Seen::Disclosed(disclosure) => self.take_disclosure(ReaderId(ordinal), disclosure),
             Seen::Advises(advising) => self.take_advice(program, advising),
+        }
+    }
+
+    /// A program looked this name up, in so long if that is known.
+    fn notice_lookup(&mut self, file: FileId, took: Option<Duration>) {
+        self.suspension.done(0);
+        if let Some(took) = took {
+            let lookup = self.driver.manager().lookup_of(file);
+            self.suspension.savings.looked_up(file, lookup, took, took >= STALL_MIN);
         }
     }
 

@@ -1,10 +1,12 @@
-//! Whether reading ahead is worth its processor time. Where storage is fast and the processors have
-//! nothing to spare, what it costs may be more than what the program would have waited.
+//! Whether reading ahead is worth its processor time. Where storage is fast, what it costs may be
+//! more than what the program would have waited.
 //!
-//! So then it is tried: in some windows of time nothing is read ahead, in others it is, and what
-//! the programs get done in them is compared. What gains too little is suspended, for longer each
-//! time it is found again, unless programs get less done meanwhile. Runs that share a supervisor
-//! are tried together.
+//! What in two windows of time takes more of the processors than it saves programs ([`Savings`]) is
+//! suspended, until what they ask for costs more. Where that is not known, and the processors have
+//! nothing to spare, it is tried: in some windows nothing is read ahead, in others it is, and what
+//! the programs get done in them is compared. What gains too little is suspended, unless programs get
+//! less done meanwhile. Either is for longer each time it is found again. Runs that share a
+//! supervisor are judged together.
 //!
 //! Worked example: `grep -r` over 26,600 files of 480 MiB on a disk that gives 400 MB/s, two
 //! processors: 3.1 s, and 3.6 s with all of it read ahead, for which foresee takes 4.4 s of
@@ -16,19 +18,20 @@ use foldhash::HashMap;
 use foresee_manager::Event;
 
 use super::Supervisor;
+use super::savings::{Pays, Savings};
 use crate::processors::{self, Busy};
 
 /// How long what programs do is counted. The kernel counts what processors do in ticks of up to 10
 /// ms.
-const WINDOW: Duration = Duration::from_millis(80);
+const WINDOW: Duration = Duration::from_millis(40);
 /// What is under way when a window begins, or what it left, is of the one before.
-const SETTLING: Duration = Duration::from_millis(20);
+const SETTLING: Duration = Duration::from_millis(10);
 /// The windows of a trial: whether it is read ahead, and whether they count. What comes first with
 /// or without lives on what the windows before left. Who gets faster or slower by itself favours
 /// neither.
 const TRIAL: [(bool, bool); 5] = [(true, true), (false, false), (false, true), (true, false), (true, true)];
 /// Reads and look-ups in a window below which it says nothing.
-const DONE_MIN: f64 = 64.0;
+const DONE_MIN: f64 = 32.0;
 /// Blocks of a read that are as much work as the call.
 const BLOCKS_A_CALL: f64 = 16.0;
 /// Processors are short if less than this part of them was idle, while this part of them was ours.
@@ -42,12 +45,12 @@ const KEPT_MIN: f64 = 0.75;
 /// What a window counts for in what they did of late.
 const LATE_PART: f64 = 0.25;
 /// Windows until it is tried again: at first, and at most.
-const AGAIN: u32 = 32;
-const AGAIN_MAX: u32 = 256;
+const AGAIN: u32 = 64;
+const AGAIN_MAX: u32 = 512;
 /// What so long without reading ahead shows that it gains so many times as much need not be tried
 /// for longer: on slow storage a window without is lost.
 const CLEAR_AFTER: Duration = Duration::from_millis(20);
-const CLEAR_GAIN: f64 = 1.5;
+const CLEAR_GAIN: f64 = 2.0;
 
 enum Phase {
     /// It is read ahead. Nothing is looked at for so many windows more.
@@ -55,9 +58,16 @@ enum Phase {
     /// So many windows of a trial are over; what got done a second without it, and with it in the
     /// mean of those that count.
     Trying(usize, [f64; 2]),
-    /// Nothing is read ahead for so many windows more, unless programs get less done a second than
-    /// the first number: the second is what they did of late.
-    Suspended(u32, [f64; 2]),
+    /// Nothing is read ahead for so many windows more.
+    Suspended(u32, Unless),
+}
+
+/// What ends it before its time.
+enum Unless {
+    /// Programs get less done a second than the first number: the second is what they did of late.
+    Slower([f64; 2]),
+    /// What they read costs more than to read it ahead.
+    Dearer,
 }
 
 /// What is known of it.
@@ -67,6 +77,9 @@ pub(super) struct Suspension {
     again: [u32; 2],
     /// Calls of programs since the window began, long ones for more.
     done: f64,
+    pub savings: Savings,
+    /// In the last window it did not pay.
+    was_in_vain: bool,
     began: Instant,
     has_settled: bool,
     /// What we had used of the processors when that was last looked at, and when.
@@ -84,6 +97,8 @@ impl Default for Suspension {
             phase: Phase::Reading(0),
             again: [AGAIN; 2],
             done: 0.0,
+            savings: Savings::default(),
+            was_in_vain: false,
             began: Instant::now(),
             has_settled: false,
             own: (Instant::now(), processors::own()),
@@ -134,11 +149,28 @@ impl Suspension {
         pace
     }
 
-    /// Whether the processors had nothing to spare since this was asked last, and we are why.
-    fn are_processors_short(&mut self) -> bool {
+    /// What we used of the processors since this was asked last: the time, and the part of one.
+    fn used(&mut self) -> (Duration, f64) {
         let (asked, before) = std::mem::replace(&mut self.own, (Instant::now(), processors::own()));
-        let within = (self.own.0 - asked).as_secs_f64();
-        if (self.own.1 - before).as_secs_f64() < OWN_MIN * within * self.processors {
+        let used = self.own.1 - before;
+        (used, used.as_secs_f64() / (self.own.0 - asked).as_secs_f64())
+    }
+
+    /// Whether what was read ahead in this window was worth what we used of the processors, in all and
+    /// of one.
+    fn pays(&mut self, used: Duration, part: f64) -> Pays {
+        if matches!(self.phase, Phase::Suspended(..)) {
+            self.savings.pass();
+            return Pays::Perhaps;
+        }
+        let pays = self.savings.pay_for(used);
+        if part < OWN_MIN { Pays::Perhaps } else { pays }
+    }
+
+    /// Whether the processors had nothing to spare since this was asked last, and we, who used this
+    /// part of one, are why.
+    fn are_processors_short(&mut self, used: f64) -> bool {
+        if used < OWN_MIN * self.processors {
             self.busy = None;
             return false;
         }
@@ -156,11 +188,15 @@ impl Suspension {
             && self.has_settled && took >= CLEAR_AFTER && pace() * CLEAR_GAIN < with)
     }
 
-    /// A window is over, in which so much got done a second.
-    fn judge(&mut self, pace: f64, is_short: bool) {
+    /// A window is over, in which so much got done a second, and reading ahead paid or not.
+    fn judge(&mut self, pace: f64, is_short: bool, pays: Pays) {
         let says_nothing = pace * WINDOW.as_secs_f64() < DONE_MIN;
+        // In the first of them it is only being taken up.
+        let is_in_vain = pays == Pays::Not && matches!(self.phase, Phase::Reading(_));
+        let was_in_vain = std::mem::replace(&mut self.was_in_vain, is_in_vain);
         self.phase = match self.phase {
-            Phase::Reading(0) if is_short && !says_nothing => Phase::Trying(0, [0.0; 2]),
+            _ if is_in_vain && was_in_vain => self.suspend(Unless::Dearer),
+            Phase::Reading(0) if is_short && pays == Pays::Perhaps && !says_nothing => Phase::Trying(0, [0.0; 2]),
             Phase::Reading(windows) => Phase::Reading(windows.saturating_sub(1)),
             Phase::Trying(..) if says_nothing => Phase::Reading(AGAIN),
             Phase::Trying(at, mut paces) => {
@@ -175,11 +211,17 @@ impl Suspension {
                     _ => self.conclude(paces),
                 }
             }
-            Phase::Suspended(windows, [least, of_late]) => {
-                // Files differ: one window says little.
-                let of_late = of_late + (pace - of_late) * LATE_PART;
-                match windows.checked_sub(1).filter(|_| of_late >= least) {
-                    Some(windows) => Phase::Suspended(windows, [least, of_late]),
+            Phase::Suspended(windows, ref unless) => {
+                let (unless, ends) = match *unless {
+                    Unless::Slower([least, of_late]) => {
+                        // Files differ: one window says little.
+                        let of_late = of_late + (pace - of_late) * LATE_PART;
+                        (Unless::Slower([least, of_late]), of_late < least)
+                    }
+                    Unless::Dearer => (Unless::Dearer, false),
+                };
+                match windows.checked_sub(1).filter(|_| !ends) {
+                    Some(windows) => Phase::Suspended(windows, unless),
                     None => Phase::Reading(0),
                 }
             }
@@ -188,11 +230,24 @@ impl Suspension {
 
     /// A trial is over.
     fn conclude(&mut self, [without, with]: [f64; 2]) -> Phase {
-        let gains = with >= GAIN_MIN * without;
-        let windows = self.again[usize::from(!gains)];
-        self.again[usize::from(!gains)] = (2 * windows).min(AGAIN_MAX);
-        self.again[usize::from(gains)] = AGAIN;
-        if gains { Phase::Reading(windows) } else { Phase::Suspended(windows, [KEPT_MIN * with, without]) }
+        if with >= GAIN_MIN * without {
+            Phase::Reading(self.windows(true))
+        } else {
+            self.suspend(Unless::Slower([KEPT_MIN * with, without]))
+        }
+    }
+
+    fn suspend(&mut self, unless: Unless) -> Phase {
+        Phase::Suspended(self.windows(false), unless)
+    }
+
+    /// Windows until it is looked at again, as it gains or does not: twice as many if it was so the
+    /// last time.
+    fn windows(&mut self, gains: bool) -> u32 {
+        let [if_gains, if_not] = &mut self.again;
+        let (windows, other) = if gains { (if_gains, if_not) } else { (if_not, if_gains) };
+        *other = AGAIN;
+        std::mem::replace(windows, (2 * *windows).min(AGAIN_MAX))
     }
 }
 
@@ -204,9 +259,15 @@ impl Supervisor<'_> {
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);
+        } else if matches!(self.suspension.phase, Phase::Suspended(_, Unless::Dearer))
+            && self.suspension.savings.would_pay()
+        {
+            self.suspension.phase = Phase::Reading(0);
         } else if let Some(pace) = self.suspension.over() {
-            let is_short = self.suspension.are_processors_short();
-            self.suspension.judge(pace, is_short);
+            let (used, part) = self.suspension.used();
+            let pays = self.suspension.pays(used, part);
+            let is_short = self.suspension.are_processors_short(part);
+            self.suspension.judge(pace, is_short, pays);
         }
         let suspended = self.suspension.is_suspended();
         if suspended != was_suspended {
@@ -230,7 +291,7 @@ mod tests {
         for _ in 0..windows {
             let is_suspended = suspension.is_suspended();
             suspended += usize::from(is_suspended);
-            suspension.judge(if is_suspended { without } else { with }, !is_suspended);
+            suspension.judge(if is_suspended { without } else { with }, !is_suspended, Pays::Perhaps);
         }
         suspended
     }
@@ -254,7 +315,33 @@ mod tests {
     fn processors_that_have_time_to_spare_are_used() {
         let mut suspension = Suspension::default();
         for _ in 0..1000 {
-            suspension.judge(8000.0, false);
+            suspension.judge(8000.0, false, Pays::Perhaps);
+            assert!(!suspension.is_suspended());
+        }
+    }
+
+    #[test]
+    fn what_does_not_pay_is_suspended_and_tried_again() {
+        let mut suspension = Suspension::default();
+        let mut reads_ahead = |windows: usize, pays: Pays| {
+            let judged = (0..windows).map(|_| {
+                suspension.judge(8000.0, false, pays);
+                !suspension.is_suspended()
+            });
+            judged.filter(|&reads| reads).count()
+        };
+        assert_eq!(reads_ahead(100, Pays::Perhaps), 100);
+        assert_eq!((reads_ahead(1, Pays::Not), reads_ahead(1, Pays::Surely)), (1, 1), "it is only being taken up");
+        let of = reads_ahead(2000, Pays::Not);
+        assert!((8..30).contains(&of), "{of} of 2000");
+        assert!(reads_ahead(1024, Pays::Surely) >= 512, "no more than 512 windows are passed over");
+    }
+
+    #[test]
+    fn what_surely_pays_is_not_tried() {
+        let mut suspension = Suspension::default();
+        for _ in 0..1000 {
+            suspension.judge(8000.0, true, Pays::Surely);
             assert!(!suspension.is_suspended());
         }
     }
@@ -273,9 +360,9 @@ mod tests {
         let mut suspension = Suspension::default();
         suspended(&mut suspension, 7, [9000.0, 8000.0]);
         assert!(suspension.is_suspended());
-        suspension.judge(5000.0, false);
+        suspension.judge(5000.0, false, Pays::Perhaps);
         assert!(suspension.is_suspended(), "one window may be of larger files");
-        (0..3).for_each(|_| suspension.judge(1000.0, false));
+        (0..3).for_each(|_| suspension.judge(1000.0, false, Pays::Perhaps));
         assert!(!suspension.is_suspended());
     }
 
