@@ -15,6 +15,7 @@
 //! takes no more than that. Who has more views at once counts them, and tells of each; a thread has
 //! an allowance of those, so that two threads need not count on the same line.
 
+use std::array;
 use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -48,11 +49,17 @@ const LONG: u64 = ROOM as u64 / MUST_WEIGHT;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
 const SPARED: u64 = 128;
-/// Places for views that a thread has, and how many threads have some; of all views that there may
-/// be, one in so many is for them.
+/// Places for views that a thread has at most, and how many threads have some; of all views that
+/// there may be, one in so many is for them.
 const PLACES: usize = 8;
 const THREADS: usize = 64;
 const PLACES_PART: usize = 16;
+/// Where there are few places, this many threads have one or two: most views are given back before the
+/// next is taken.
+const THREADS_FIRST: usize = 16;
+const PLACES_FIRST: usize = 2;
+/// What stands in a place that a thread does not have.
+const BARRED: u32 = u32::MAX;
 
 /// A reader found blocks here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +135,26 @@ struct Alone(AtomicU64);
 
 /// One more than the frame that a view is of, for each place; 0: none.
 #[repr(align(128))]
-#[derive(Default)]
 struct Places([AtomicU32; PLACES]);
+
+impl Places {
+    /// So many.
+    fn new(count: usize) -> Self {
+        Places(array::from_fn(|at| AtomicU32::new(if at < count { 0 } else { BARRED })))
+    }
+
+    /// Frames that are viewed.
+    fn frames(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|it| it.load(Relaxed)).filter(|&it| it != BARRED).filter_map(|it| it.checked_sub(1))
+    }
+
+    /// How many threads have some where there may be so many views, and how many each has.
+    fn shared(views_max: usize) -> (usize, usize) {
+        let all = views_max / PLACES_PART;
+        let threads = (all / PLACES).max(THREADS_FIRST.min(all / PLACES_FIRST)).min(THREADS);
+        (threads, (all / threads.max(1)).min(PLACES))
+    }
+}
 
 /// A view: whose frame it pins, and where that is noted. One word, as most views are as short as it
 /// takes to move two.
@@ -275,12 +300,12 @@ impl Batch {
 impl Posts {
     /// No posts, and so many views at most.
     pub fn new(views_max: usize) -> Self {
-        let threads = (views_max / PLACES_PART / PLACES).min(THREADS);
-        let counted_max = views_max - threads * PLACES;
+        let (threads, each) = Places::shared(views_max);
+        let counted_max = views_max - threads * each;
         Posts {
             batches: ThreadLocal::new(),
             threads: AtomicUsize::new(0),
-            places: (0..threads).map(|_| Places::default()).collect(),
+            places: (0..threads).map(|_| Places::new(each)).collect(),
             counted_max,
             allowance: AtomicUsize::new(counted_max),
             portion: (counted_max / (4 * THREADS)).clamp(1, ROOM),
@@ -430,8 +455,7 @@ impl Posts {
         for batch in &self.batches {
             let before = into.hits.len();
             batch.collect(into);
-            let places = self.places.get(batch.places).into_iter().flat_map(|it| &it.0);
-            into.views.extend(places.filter_map(|it| it.load(Relaxed).checked_sub(1)));
+            into.views.extend(self.places.get(batch.places).into_iter().flat_map(Places::frames));
             batches += usize::from(into.hits.len() > before);
         }
         if batches > 1 {
@@ -455,7 +479,7 @@ impl Posts {
     pub fn views(&self) -> usize {
         let own: usize = self.batches.iter().map(|batch| batch.allowance.load(Acquire)).sum();
         let counted = self.counted_max.saturating_sub(own + self.allowance.load(Acquire));
-        counted + self.places.iter().flat_map(|it| &it.0).filter(|it| it.load(Relaxed) != 0).count()
+        counted + self.places.iter().flat_map(Places::frames).count()
     }
 }
 
@@ -519,7 +543,7 @@ mod tests {
 
     #[test]
     fn a_view_that_was_given_back_in_time_is_not_told() {
-        let posts = Posts::new(PLACES * PLACES_PART);
+        let posts = Posts::new(THREADS_FIRST * PLACES * PLACES_PART);
         let view = |frame| posts.view(frame, true, None).unwrap().0;
         posts.unview(view(7), true, false);
         assert_eq!(collected(&posts), (0, vec![]));
@@ -534,8 +558,18 @@ mod tests {
     }
 
     #[test]
+    fn few_places_are_for_several_threads_and_many_for_many() {
+        let shared = [0, 31, 32, 128, 512, 2048, 8192, 1 << 20].map(Places::shared);
+        assert_eq!(shared, [(0, 0), (0, 1), (1, 2), (4, 2), (16, 2), (16, 8), (64, 8), (64, 8)]);
+        let posts = Posts::new(32);
+        let all: Vec<_> = (0..3).map(|frame| posts.view(frame, true, None).unwrap().0).collect();
+        assert_eq!(all.iter().map(|it| it.place()).collect::<Vec<_>>(), [1, 2, COUNTED]);
+        assert_eq!((posts.views(), collected(&posts).1.len()), (3, 3));
+    }
+
+    #[test]
     fn who_has_no_place_left_counts_and_tells() {
-        let posts = Posts::new(PLACES * PLACES_PART);
+        let posts = Posts::new(THREADS_FIRST * PLACES * PLACES_PART);
         let all: Vec<_> = (0..20).map(|frame| posts.view(frame, frame != 19, None).unwrap().0).collect();
         let counted = all.iter().filter(|viewed| viewed.place() == COUNTED).count();
         assert_eq!((counted, posts.views()), (20 - PLACES, 20));
@@ -548,7 +582,7 @@ mod tests {
 
     #[test]
     fn hits_of_views_are_told_after_what_was_given_up_however_they_are_noted() {
-        for views_max in [PLACES * PLACES_PART - 1, PLACES * PLACES_PART] {
+        for views_max in [PLACES_FIRST * PLACES_PART - 1, PLACES_FIRST * PLACES_PART] {
             let posts = Posts::new(views_max);
             let mut told = 0;
             for number in 0..ROOM as u64 * 100 {
@@ -578,7 +612,7 @@ mod tests {
             }
         }
         thread_local!(static LAST: Last = const { Last(Cell::new(None)) });
-        let posts = POSTS.get_or_init(|| Posts::new(PLACES * PLACES_PART));
+        let posts = POSTS.get_or_init(|| Posts::new(THREADS_FIRST * PLACES * PLACES_PART));
         std::thread::spawn(|| {
             // Made first, it goes last.
             LAST.with(|last| last.0.set(Some(posts.view(7, true, None).unwrap().0)));
@@ -615,7 +649,8 @@ mod tests {
             };
             let left = std::thread::scope(|scope| scope.spawn(|| view(0).unwrap()).join().unwrap());
             let all: Vec<_> = (1..).map_while(view).collect();
-            let places = PLACES * (views_max / PLACES_PART / PLACES);
+            let (threads, each) = Places::shared(views_max);
+            let places = threads * each;
             // Another thread's places are its own.
             assert!((views_max - places..=views_max).contains(&(all.len() + 1)), "{} of {views_max}", all.len());
             assert_eq!(posts.views(), all.len() + 1);

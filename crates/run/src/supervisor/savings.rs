@@ -19,8 +19,10 @@ const MISSED_MIN_TO_PAY: f64 = 4.0;
 const KEPT: f64 = 0.5;
 /// So many times what it takes surely pays.
 const SURELY: f64 = 2.0;
-/// Calls in a row of which the greater part costs that.
-const DEAR_MIN: u32 = 8;
+/// Programs that wait for a device in so much of the time for what they miss, and so long at least,
+/// want more of it brought and not less.
+const WAITED_PART: u32 = 2;
+const WAITED_MIN: Duration = Duration::from_millis(10);
 
 /// Whether reading ahead saved more than it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,10 +86,6 @@ impl Kind {
         is_known.then(|| of(self.timely) + of(self.late))
     }
 
-    fn count(&self) -> f64 {
-        self.timely.count + self.late.count + self.missed.count
-    }
-
     /// It was asked what they say.
     fn begin_anew(&mut self) {
         let Calls { count, seconds } = self.missed;
@@ -102,11 +100,8 @@ pub(super) struct Savings {
     reads: Kind,
     /// By number, whether a file was looked up before.
     was_named: Vec<bool>,
-    /// What a call would have to cost for reading ahead to pay, and how many of late cost surely more, and
-    /// all of them.
-    pays_from: f64,
-    dear: u32,
-    of_late: u32,
+    /// What calls that found nothing took, if they waited for a device.
+    waited: Duration,
 }
 
 impl Savings {
@@ -123,7 +118,7 @@ impl Savings {
                 Lookup::Unasked => Found::Missed,
             };
             self.names.add(found, took);
-            self.notice_cost(found, took, waited);
+            self.notice_wait(found, took, waited);
         }
     }
 
@@ -135,26 +130,28 @@ impl Savings {
             _ => Found::Missed,
         };
         self.reads.add(found, took);
-        self.notice_cost(found, took, waited);
+        self.notice_wait(found, took, waited);
     }
 
-    fn notice_cost(&mut self, found: Found, took: Duration, waited: bool) {
-        if found == Found::Missed {
-            self.of_late += 1;
-            self.dear += u32::from(waited && took.as_secs_f64() >= SURELY * self.pays_from);
+    fn notice_wait(&mut self, found: Found, took: Duration, waited: bool) {
+        if found == Found::Missed && waited {
+            self.waited += took;
         }
     }
 
-    /// Whether it pays, by what was done since this was asked last, and the processor time we took
-    /// meanwhile.
-    pub fn pay_for(&mut self, own: Duration) -> Pays {
+    /// Whether programs did little but wait, in the time since it was asked last what they say.
+    pub fn is_waited(&self, within: Duration) -> bool {
+        self.waited >= WAITED_MIN && self.waited * WAITED_PART >= within
+    }
+
+    /// Whether it pays, by what was done since this was asked last, so long ago, and the processor time
+    /// we took meanwhile.
+    pub fn pay_for(&mut self, own: Duration, within: Duration) -> Pays {
         let own = own.as_secs_f64();
         let [names, reads] = [&self.names, &self.reads];
         let surely = names.saved(MISSED_MIN_TO_PAY).unwrap_or(0.0) + reads.saved(MISSED_MIN_TO_PAY).unwrap_or(0.0);
         let saved = names.saved(MISSED_MIN).zip(reads.saved(MISSED_MIN)).map(|(names, reads)| names + reads);
-        let calls = names.count() + reads.count();
-        // Where most calls that found nothing waited, more is to be brought, not less.
-        let is_cheap = names.missed.count + reads.missed.count >= MISSED_MIN && 2 * self.dear < self.of_late;
+        let is_cheap = names.missed.count + reads.missed.count >= MISSED_MIN && !self.is_waited(within);
         let pays = if surely >= SURELY * own {
             Pays::Surely
         } else if is_cheap && saved.is_some_and(|saved| saved < own) {
@@ -162,9 +159,6 @@ impl Savings {
         } else {
             Pays::Perhaps
         };
-        // Had all of it been brought, each would have taken so much at least.
-        self.pays_from = self.reads.timely.mean().max(self.names.timely.mean()) + own / calls.max(1.0);
-        (self.dear, self.of_late) = (0, 0);
         self.pass();
         pays
     }
@@ -173,15 +167,7 @@ impl Savings {
     pub fn pass(&mut self) {
         self.names.begin_anew();
         self.reads.begin_anew();
-    }
-
-    /// Nothing is read ahead: whether calls have come to cost so much that it would surely pay.
-    pub fn would_pay(&mut self) -> bool {
-        let (dear, of_late) = (self.dear, self.of_late);
-        if of_late >= 2 * DEAR_MIN {
-            (self.dear, self.of_late) = (0, 0);
-        }
-        dear >= DEAR_MIN && 2 * dear >= of_late
+        self.waited = Duration::ZERO;
     }
 }
 
@@ -189,6 +175,7 @@ impl Savings {
 mod tests {
     use super::*;
 
+    const WITHIN: Duration = Duration::from_millis(50);
     const TIMELY: Counted = Counted { hits: 1, late_hits: 0, misses: 0 };
     const LATE: Counted = Counted { hits: 3, late_hits: 1, misses: 0 };
     const MISSED: Counted = Counted { hits: 2, late_hits: 1, misses: 1 };
@@ -208,7 +195,7 @@ mod tests {
             read(&mut savings, 100, TIMELY, micros(5));
             read(&mut savings, 100, LATE, micros(10));
             read(&mut savings, 32, MISSED, micros(15));
-            savings.pay_for(own)
+            savings.pay_for(own, WITHIN)
         };
         // 100 times 10 us, and 100 times 5 us.
         assert_eq!([749, 751, 1499, 1501].map(micros).map(of), [Pays::Surely, Pays::Perhaps, Pays::Perhaps, Pays::Not]);
@@ -218,23 +205,27 @@ mod tests {
     fn what_is_never_missed_costs_what_it_cost_before() {
         let mut savings = Savings::default();
         read(&mut savings, 9, MISSED, micros(1000));
-        assert_eq!(savings.pay_for(micros(100)), Pays::Perhaps, "nothing was brought, of few");
+        assert_eq!(savings.pay_for(micros(100), WITHIN), Pays::Perhaps, "nothing was brought, of few");
         read(&mut savings, 1000, TIMELY, micros(5));
-        assert_eq!(savings.pay_for(micros(100_000)), Pays::Surely);
+        assert_eq!(savings.pay_for(micros(100_000), WITHIN), Pays::Surely);
         read(&mut savings, 1000, TIMELY, micros(5));
-        assert_eq!(savings.pay_for(micros(100_000)), Pays::Perhaps, "that was long ago");
-        assert_eq!(savings.pay_for(micros(100_000)), Pays::Perhaps, "nothing was done");
+        assert_eq!(savings.pay_for(micros(100_000), WITHIN), Pays::Perhaps, "that was long ago");
+        assert_eq!(savings.pay_for(micros(100_000), WITHIN), Pays::Perhaps, "nothing was done");
     }
 
     #[test]
     fn where_programs_wait_more_is_to_be_brought() {
         let of = |waiting| {
             let mut savings = Savings::default();
-            read(&mut savings, waiting, MISSED, micros(5000));
+            read(&mut savings, waiting, MISSED, micros(2500));
             read(&mut savings, 100 - waiting, MISSED, micros(5));
-            savings.pay_for(micros(40_000))
+            (savings.is_waited(WITHIN), savings.pay_for(micros(40_000), WITHIN), savings.is_waited(WITHIN))
         };
-        assert_eq!([10, 49, 50, 90].map(of), [Pays::Not, Pays::Not, Pays::Perhaps, Pays::Perhaps]);
+        assert_eq!([3, 9].map(of), [(false, Pays::Not, false); 2]);
+        assert_eq!([10, 90].map(of), [(true, Pays::Perhaps, false); 2]);
+        let mut savings = Savings::default();
+        read(&mut savings, 3, MISSED, micros(3000));
+        assert!(!savings.is_waited(micros(9000)), "a moment says little");
     }
 
     #[test]
@@ -247,30 +238,6 @@ mod tests {
             // To look it up once more would have cost nothing anyway.
             savings.looked_up(FileId(number), Lookup::Unasked, micros(1), false);
         }
-        assert_eq!(savings.pay_for(micros(140_000)), Pays::Surely);
-    }
-
-    #[test]
-    fn it_would_pay_where_most_of_what_is_missed_costs_more_than_to_bring_it() {
-        let mut savings = Savings::default();
-        let mut would_pay = |took: &[u64]| {
-            let mut of = || {
-                took.iter().any(|&took| {
-                    read(&mut savings, 1, MISSED, micros(took));
-                    savings.would_pay()
-                })
-            };
-            of()
-        };
-        assert!(!would_pay(&[15; 100]));
-        assert!(!would_pay(&[15, 15, 900].repeat(40)));
-        assert!(would_pay(&[5000; 16]));
-        let mut savings = Savings::default();
-        read(&mut savings, 100, TIMELY, micros(200));
-        savings.pay_for(micros(100_000));
-        read(&mut savings, 15, MISSED, micros(2000));
-        assert!(!savings.would_pay(), "each would take 1200");
-        read(&mut savings, 16, MISSED, micros(2500));
-        assert!(savings.would_pay());
+        assert_eq!(savings.pay_for(micros(140_000), WITHIN), Pays::Surely);
     }
 }

@@ -2,7 +2,7 @@
 //! more than what the program would have waited.
 //!
 //! What in two windows of time takes more of the processors than it saves programs ([`Savings`]) is
-//! suspended, until what they ask for costs more. Where that is not known, and the processors have
+//! suspended, until what they ask for is waited for. Where that is not known, and the processors have
 //! nothing to spare, it is tried: in some windows nothing is read ahead, in others it is, and what
 //! the programs get done in them is compared. What gains too little is suspended, unless programs get
 //! less done meanwhile. Either is for longer each time it is found again. Runs that share a
@@ -66,8 +66,8 @@ enum Phase {
 enum Unless {
     /// Programs get less done a second than the first number: the second is what they did of late.
     Slower([f64; 2]),
-    /// What they read costs more than to read it ahead.
-    Dearer,
+    /// They wait for most of what they read.
+    Waiting,
 }
 
 /// What is known of it.
@@ -149,28 +149,26 @@ impl Suspension {
         pace
     }
 
-    /// What we used of the processors since this was asked last: the time, and the part of one.
-    fn used(&mut self) -> (Duration, f64) {
+    /// What we used of the processors since this was asked last, so long ago.
+    fn used(&mut self) -> (Duration, Duration) {
         let (asked, before) = std::mem::replace(&mut self.own, (Instant::now(), processors::own()));
-        let used = self.own.1 - before;
-        (used, used.as_secs_f64() / (self.own.0 - asked).as_secs_f64())
+        (self.own.1 - before, self.own.0 - asked)
     }
 
-    /// Whether what was read ahead in this window was worth what we used of the processors, in all and
-    /// of one.
-    fn pays(&mut self, used: Duration, part: f64) -> Pays {
+    /// Whether what was read ahead in this time was worth what we used of the processors.
+    fn pays(&mut self, used: Duration, within: Duration) -> Pays {
         if matches!(self.phase, Phase::Suspended(..)) {
             self.savings.pass();
             return Pays::Perhaps;
         }
-        let pays = self.savings.pay_for(used);
-        if part < OWN_MIN { Pays::Perhaps } else { pays }
+        let pays = self.savings.pay_for(used, within);
+        if used.as_secs_f64() < OWN_MIN * within.as_secs_f64() { Pays::Perhaps } else { pays }
     }
 
-    /// Whether the processors had nothing to spare since this was asked last, and we, who used this
-    /// part of one, are why.
-    fn are_processors_short(&mut self, used: f64) -> bool {
-        if used < OWN_MIN * self.processors {
+    /// Whether the processors had nothing to spare since this was asked last, and we are why, who used
+    /// so much of them.
+    fn are_processors_short(&mut self, used: Duration, within: Duration) -> bool {
+        if used.as_secs_f64() < OWN_MIN * self.processors * within.as_secs_f64() {
             self.busy = None;
             return false;
         }
@@ -195,7 +193,7 @@ impl Suspension {
         let is_in_vain = pays == Pays::Not && matches!(self.phase, Phase::Reading(_));
         let was_in_vain = std::mem::replace(&mut self.was_in_vain, is_in_vain);
         self.phase = match self.phase {
-            _ if is_in_vain && was_in_vain => self.suspend(Unless::Dearer),
+            _ if is_in_vain && was_in_vain => self.suspend(Unless::Waiting),
             Phase::Reading(0) if is_short && pays == Pays::Perhaps && !says_nothing => Phase::Trying(0, [0.0; 2]),
             Phase::Reading(windows) => Phase::Reading(windows.saturating_sub(1)),
             Phase::Trying(..) if says_nothing => Phase::Reading(AGAIN),
@@ -218,7 +216,7 @@ impl Suspension {
                         let of_late = of_late + (pace - of_late) * LATE_PART;
                         (Unless::Slower([least, of_late]), of_late < least)
                     }
-                    Unless::Dearer => (Unless::Dearer, false),
+                    Unless::Waiting => (Unless::Waiting, false),
                 };
                 match windows.checked_sub(1).filter(|_| !ends) {
                     Some(windows) => Phase::Suspended(windows, unless),
@@ -259,14 +257,14 @@ impl Supervisor<'_> {
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);
-        } else if matches!(self.suspension.phase, Phase::Suspended(_, Unless::Dearer))
-            && self.suspension.savings.would_pay()
+        } else if matches!(self.suspension.phase, Phase::Suspended(_, Unless::Waiting))
+            && self.suspension.savings.is_waited(self.suspension.own.0.elapsed())
         {
             self.suspension.phase = Phase::Reading(0);
         } else if let Some(pace) = self.suspension.over() {
-            let (used, part) = self.suspension.used();
-            let pays = self.suspension.pays(used, part);
-            let is_short = self.suspension.are_processors_short(part);
+            let (used, within) = self.suspension.used();
+            let pays = self.suspension.pays(used, within);
+            let is_short = self.suspension.are_processors_short(used, within);
             self.suspension.judge(pace, is_short, pays);
         }
         let suspended = self.suspension.is_suspended();
