@@ -15,6 +15,7 @@
 //! reader's program or a copy is waited for.
 
 mod arena;
+mod asked;
 mod awaited;
 mod bell;
 #[cfg(test)]
@@ -51,6 +52,7 @@ use foresee_store::{Store, Version};
 
 use crate::error::Error;
 use crate::tier::Tier;
+use asked::Asked;
 use devices::Devices;
 use fetch::Done;
 use host::PoolHost;
@@ -161,7 +163,7 @@ impl Pool {
     }
 
     fn done(&self, done: &mut dyn Iterator<Item = Done>) {
-        let mut session = None;
+        let mut session: Option<session::Session> = None;
         for done in done {
             match done {
                 // What these call is a program's.
@@ -173,7 +175,10 @@ impl Pool {
                     session = None;
                     let _ = promise.keep(opened);
                 }
-                done => session.get_or_insert_with(|| self.session()).done(done),
+                done => match &mut session {
+                    Some(session) => session.done(done),
+                    None => session = self.question(Asked::Done(done)).1,
+                },
             }
         }
     }

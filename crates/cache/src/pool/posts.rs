@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
 
+use super::asked::Slot;
 use super::trail::{Entries, ROOM, Trail};
 
 thread_local! {
@@ -126,6 +127,8 @@ struct Batch {
     /// Batches that were spared since one was told, and what had been given up by then.
     spared: AtomicU64,
     given_up: AtomicU64,
+    /// What it asks.
+    slot: Slot,
 }
 
 /// What all threads look at, on a line of its own.
@@ -454,13 +457,32 @@ impl Posts {
         let mut batches = 0;
         for batch in &self.batches {
             let before = into.hits.len();
-            batch.collect(into);
-            into.views.extend(self.places.get(batch.places).into_iter().flat_map(Places::frames));
+            self.collect_of(batch, into);
             batches += usize::from(into.hits.len() > before);
         }
         if batches > 1 {
             into.hits.sort_by_key(|&(order, _)| order);
         }
+    }
+
+    fn collect_of(&self, batch: &Batch, into: &mut Told) {
+        batch.collect(into);
+        into.views.extend(self.places.get(batch.places).into_iter().flat_map(Places::frames));
+    }
+
+    /// Where this thread leaves what it asks, unless it is ending.
+    pub fn slot(&self) -> Option<&Slot> {
+        self.own().map(|batch| &batch.slot)
+    }
+
+    /// What is asked, each after all that its thread had left before was collected. By one at a time.
+    pub fn asked(&self, mut then: impl FnMut(&Slot, &dyn Fn(&mut Told))) -> bool {
+        let mut any = false;
+        for batch in self.batches.iter().filter(|batch| batch.slot.is_asked()) {
+            then(&batch.slot, &|into| self.collect_of(batch, into));
+            any = true;
+        }
+        any
     }
 
     /// So many pages the manager has given up by now.

@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use foresee_manager::{Block, Class, Demand, Event, FileId, ReaderId, Site, Source, WaiterId};
+use foresee_manager::{Block, Class, Event, FileId, ReaderId, Source, WaiterId};
 use foresee_store::Error;
 
 use super::Pool;
+use super::asked::Asked;
 use super::fetch::Task;
 use super::frame::{LetGo, Pin, Taken};
 use super::posts::{Hit, Posted, Viewed};
@@ -163,12 +164,7 @@ impl Pool {
     /// Asks for blocks that are not here, or not all.
     pub(super) fn ask(&self, who: Who, first: Block, count: u64, wait: &Arc<Wait>) -> (Session<'_>, WaiterId) {
         let mut session = self.session();
-        let waiter = session.host().wait(first, count, wait);
-        let demand = Demand::Served(waiter);
-        let Block { file, index } = first;
-        let counted =
-            session.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
-        self.served_hits.fetch_add(counted.hits, Relaxed);
+        let waiter = session.wait_for(who, first, count, wait);
         (session, waiter)
     }
 
@@ -182,8 +178,7 @@ impl Pool {
         mut came: impl FnMut(u64, Held<'p>),
     ) -> Result<(), Error> {
         let wait = Arc::new(Wait::new(pin, None));
-        let (mut session, _) = self.ask(who, first, count, &wait);
-        let own = session.host().take_demanded(first.file, first.index..first.index + count);
+        let (own, session) = self.question(Asked::Blocks { who, first, count, wait: Arc::clone(&wait) });
         drop(session);
         if let Some((workers, fetch)) = own {
             workers.run_here(Task::Fetch(fetch), Class::Demand);

@@ -1,16 +1,22 @@
 //! To speak with the manager: one at a time, after all that hits have left to be told.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, WaiterId, Withdrawn};
 
+use super::asked::{Asked, Own};
 use super::fetch::Done;
 use super::gone::Gone;
 use super::host::PoolHost;
-use super::posts::Hit;
+use super::posts::{Hit, Told};
+use super::read::Who;
 use super::second::Offered;
 use super::wait::Wait;
 use super::{Pool, State};
+
+/// How often those who ask are looked for before it ends.
+const ANSWERS: usize = 4;
 
 /// A conversation with the manager: whoever else wants one waits.
 pub struct Session<'p> {
@@ -47,18 +53,62 @@ impl Pool {
 impl<'p> Session<'p> {
     fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>) -> Self {
         state.driver.host.tick();
-        let mut told = std::mem::take(&mut state.told);
-        pool.posts.collect(&mut told);
         let mut session = Session { pool, state, withdrawn: None, gone: Gone::default(), came: Came(pool, Vec::new()) };
+        session.tell_what_is_left(&|told| pool.posts.collect(told));
+        session
+    }
+
+    /// Tells what hits have left.
+    fn tell_what_is_left(&mut self, collect: &dyn Fn(&mut Told)) {
+        let mut told = std::mem::take(&mut self.state.told);
+        collect(&mut told);
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
-            session.tell_views(frame);
+            self.tell_views(frame);
         }
         for (_, hit) in told.hits.drain(..) {
-            session.tell_hit(hit);
+            self.tell_hit(hit);
         }
-        session.state.told = told;
-        session
+        self.state.told = told;
+    }
+
+    /// What a reader asks.
+    pub fn answer(&mut self, asked: Asked) -> Own {
+        match asked {
+            Asked::Blocks { who, first, count, wait } => {
+                self.wait_for(who, first, count, &wait);
+                self.host().take_demanded(first.file, first.index..first.index + count)
+            }
+            Asked::Done(done) => {
+                self.done(done);
+                None
+            }
+        }
+    }
+
+    /// Answers those who asked meanwhile: some of them may ask again.
+    pub(super) fn answer_others(&mut self) {
+        let posts = &self.pool.posts;
+        for _ in 0..ANSWERS {
+            let any = posts.asked(|slot, collect| {
+                self.tell_what_is_left(collect);
+                slot.answer(self);
+            });
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// A reader waits for blocks that are not here, or not all.
+    pub fn wait_for(&mut self, who: Who, first: Block, count: u64, wait: &Arc<Wait>) -> WaiterId {
+        let waiter = self.host().wait(first, count, wait);
+        let demand = Demand::Served(waiter);
+        let Block { file, index } = first;
+        let counted =
+            self.tell(Event::Reference { reader: who.reader, site: Site(0), file, first: index, count, demand });
+        self.pool.served_hits.fetch_add(counted.hits, Relaxed);
+        waiter
     }
 
     /// The host.
@@ -142,6 +192,7 @@ impl<'p> Session<'p> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
+        self.answer_others();
         loop {
             while let Some(event) = self.host().correction() {
                 self.tell(event);
@@ -171,8 +222,7 @@ mod tests {
     use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Memory as Bytes, Store};
 
-    use super::super::posts::Told;
-    use super::super::{Memory, Opened, StoreId, Who};
+    use super::super::{Memory, Opened, StoreId};
     use super::*;
 
     fn over(bytes: Bytes) -> Vec<(String, Arc<dyn Store>)> {
