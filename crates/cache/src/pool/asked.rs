@@ -7,15 +7,15 @@
 
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foresee_manager::Block;
+use foresee_manager::{Block, Class};
 
 use super::Pool;
-use super::fetch::{Done, Fetch};
+use super::fetch::{Done, Fetch, Task};
 use super::read::Who;
-use super::session::Session;
+use super::session::{Left, Session};
 use super::wait::Wait;
 use super::workers::Workers;
 
@@ -44,18 +44,27 @@ pub enum Asked {
 /// What a reader is to do itself.
 pub type Own = Option<(Arc<Workers>, Fetch)>;
 
+/// What became of a question, and what is a program's code to take and to let go: that is for who
+/// asked, when nobody waits for it.
+struct Answer {
+    own: Own,
+    left: Left,
+}
+
 #[derive(Default)]
 enum Inside {
     #[default]
     Nothing,
     Asked(Asked),
-    Answered(Own),
+    Answered(Answer),
 }
 
 /// Nothing was asked, or the answer was taken.
 const FREE: u32 = 0;
 const ASKED: u32 = 1;
-const ANSWERED: u32 = 2;
+/// The same, and its thread waits for the lock.
+const WAITING: u32 = 2;
+const ANSWERED: u32 = 3;
 
 /// Where one thread leaves what it asks. On lines of its own: whoever speaks with the manager looks at
 /// each.
@@ -77,6 +86,11 @@ impl Slot {
         self.stands.store(ASKED, Release);
     }
 
+    /// Its thread is about to wait for the lock. Returns whether it must.
+    fn wait(&self) -> bool {
+        self.stands.compare_exchange(ASKED, WAITING, Relaxed, Relaxed).is_ok()
+    }
+
     fn is_answered(&self) -> bool {
         self.stands.load(Acquire) == ANSWERED
     }
@@ -90,16 +104,21 @@ impl Slot {
 
     /// Whether something is asked. By who speaks with the manager.
     pub fn is_asked(&self) -> bool {
-        self.stands.load(Acquire) == ASKED
+        matches!(self.stands.load(Acquire), ASKED | WAITING)
     }
 
-    /// Answers it.
+    /// Answers it. Threads do what its own can not begin at once.
     pub fn answer(&self, session: &mut Session<'_>) {
         let mut inside = self.lock();
         match std::mem::take(&mut *inside) {
             Inside::Asked(asked) => {
-                *inside = Inside::Answered(session.answer(asked));
-                self.stands.store(ANSWERED, Release);
+                let mut answer = Answer { own: session.answer(asked), left: session.take_left() };
+                if self.stands.swap(ANSWERED, AcqRel) == WAITING
+                    && let Some((workers, fetch)) = answer.own.take()
+                {
+                    workers.add(Task::Fetch(fetch), Class::Demand);
+                }
+                *inside = Inside::Answered(answer);
             }
             other => *inside = other,
         }
@@ -111,8 +130,8 @@ fn answered_in(mut session: Session<'_>, asked: Asked) -> (Own, Option<Session<'
 }
 
 impl Pool {
-    /// Asks the manager, or has it asked by who speaks with it. Returns the answer, and the session if
-    /// it was asked in one of its own.
+    /// Asks the manager, or has it asked by who speaks with it. Returns what the reader is to do, and
+    /// the session if it was asked in one of its own.
     pub(super) fn question(&self, asked: Asked) -> (Own, Option<Session<'_>>) {
         if let Some(session) = self.session_at_once() {
             return answered_in(session, asked);
@@ -130,11 +149,15 @@ impl Pool {
                 break;
             }
         }
-        if session.is_none() && !slot.is_answered() {
-            session = Some(self.session());
+        if session.is_none() && slot.wait() {
+            session = self.session_unless(|| slot.is_answered());
         }
         match (slot.take(), session) {
-            (Inside::Answered(answer), session) => (answer, session),
+            (Inside::Answered(Answer { own, left }), session) => {
+                drop(session);
+                self.take_left(left);
+                (own, None)
+            }
             (Inside::Asked(asked), Some(session)) => answered_in(session, asked),
             // A question is there until it is answered.
             _ => unreachable!("who was to answer has panicked"),
@@ -171,21 +194,18 @@ mod tests {
         let mut session = pool.session();
         let before = session.manager().statistics().clone();
         thread::scope(|scope| {
-            for reader in 1..=READERS {
-                scope.spawn(move || {
-                    // It is here: that is told before what is asked.
-                    read(reader, 0);
-                    read(reader, u64::from(reader));
-                });
-            }
-            let asking = || {
-                let mut asking = 0;
-                pool.posts.asked(|_, _| asking += 1);
-                asking
+            let asking = || pool.posts.asked().count();
+            let wait_for = |count| {
+                while asking() < count {
+                    thread::yield_now();
+                }
             };
-            while asking() < READERS {
-                thread::yield_now();
+            for reader in 1..=READERS {
+                // It is here: that is told before what is asked, by whichever thread it was read.
+                scope.spawn(move || read(reader, 0)).join().unwrap();
+                scope.spawn(move || read(reader, u64::from(reader)));
             }
+            wait_for(READERS as usize);
             session.answer_others();
             let now = session.manager().statistics().clone();
             assert_eq!((now.hits - before.hits, now.misses - before.misses), (u64::from(READERS), u64::from(READERS)));

@@ -19,6 +19,11 @@ thread_local! {
 }
 
 impl Gone {
+    /// Those as well.
+    pub fn join(&mut self, mut others: Gone) {
+        self.0.append(&mut others.0);
+    }
+
     /// These as well.
     pub fn add(&mut self, objects: impl IntoIterator<Item = Arc<dyn Object>>) {
         self.0.extend(objects);

@@ -114,8 +114,9 @@ struct Batch {
     hits: Trail<3>,
     /// Frames whose views are to be looked at.
     views: Trail<1>,
-    /// Which places for views are its own; beyond them all, it has none.
-    places: usize,
+    /// Which places for views are its own, counted from 1; beyond them all, it has none. 0 before its first
+    /// view: threads that take none leave the places to others.
+    places: AtomicUsize,
     /// Views that may be taken; whoever has none left takes it from others.
     allowance: AtomicUsize,
     /// Where the last hit ended that must be told, and the weight of those since `weighed`.
@@ -189,7 +190,7 @@ impl Viewed {
 /// The batches.
 pub struct Posts {
     batches: ThreadLocal<Batch>,
-    /// Threads that had one so far; who begins has the batch of one that ended.
+    /// Threads that viewed something so far; who begins has the batch of one that ended.
     threads: AtomicUsize,
     places: Box<[Places]>,
     /// Views that may be counted, those of them that are no thread's allowance, and how many a thread
@@ -223,6 +224,12 @@ fn add(to: &AtomicU64, count: u64) {
 }
 
 impl Batch {
+    /// Which places for views are its own, counted from 0.
+    #[inline]
+    fn places(&self) -> usize {
+        self.places.load(Relaxed).wrapping_sub(1)
+    }
+
     /// A hit, and what is to be done with the batch.
     #[inline]
     fn hit(&self, hit: Hit, posts: &Posts) -> Posted {
@@ -328,7 +335,7 @@ impl Posts {
 
     #[cold]
     fn begin(&self) -> &Batch {
-        let batch = self.batches.get_or(|| Batch { places: self.threads.fetch_add(1, Relaxed), ..Batch::default() });
+        let batch = self.batches.get_or(Batch::default);
         ENDING.with(|_| ());
         batch
     }
@@ -353,15 +360,22 @@ impl Posts {
     /// Notes a view in a place of its thread's own, if one is free.
     #[inline]
     fn place(&self, batch: &Batch, frame: u32) -> Option<Viewed> {
-        let places = &self.places.get(batch.places)?.0;
+        let own = batch.places();
+        let places = &self.places.get(own)?.0;
         let at = places.iter().position(|it| it.load(Relaxed) == 0)?;
         places[at].store(frame + 1, Relaxed);
-        Viewed::new(frame, (batch.places * PLACES + at + 1) as u32)
+        Viewed::new(frame, (own * PLACES + at + 1) as u32)
     }
 
-    /// Counts a view, if there may be one more.
+    /// Counts a view, if there may be one more, and its thread has no place for it.
     #[cold]
     fn count(&self, batch: &Batch, frame: u32, untold: bool) -> Option<Viewed> {
+        if batch.places.load(Relaxed) == 0 {
+            batch.places.store(self.threads.fetch_add(1, Relaxed) + 1, Relaxed);
+            if let Some(viewed) = self.place(batch, frame) {
+                return Some(viewed);
+            }
+        }
         if !self.take_allowance(batch) {
             self.gather_allowances();
             if !self.take_allowance(batch) {
@@ -457,7 +471,8 @@ impl Posts {
         let mut batches = 0;
         for batch in &self.batches {
             let before = into.hits.len();
-            self.collect_of(batch, into);
+            batch.collect(into);
+            into.views.extend(self.places.get(batch.places()).into_iter().flat_map(Places::frames));
             batches += usize::from(into.hits.len() > before);
         }
         if batches > 1 {
@@ -465,24 +480,14 @@ impl Posts {
         }
     }
 
-    fn collect_of(&self, batch: &Batch, into: &mut Told) {
-        batch.collect(into);
-        into.views.extend(self.places.get(batch.places).into_iter().flat_map(Places::frames));
-    }
-
     /// Where this thread leaves what it asks, unless it is ending.
     pub fn slot(&self) -> Option<&Slot> {
         self.own().map(|batch| &batch.slot)
     }
 
-    /// What is asked, each after all that its thread had left before was collected. By one at a time.
-    pub fn asked(&self, mut then: impl FnMut(&Slot, &dyn Fn(&mut Told))) -> bool {
-        let mut any = false;
-        for batch in self.batches.iter().filter(|batch| batch.slot.is_asked()) {
-            then(&batch.slot, &|into| self.collect_of(batch, into));
-            any = true;
-        }
-        any
+    /// Where something is asked.
+    pub fn asked(&self) -> impl Iterator<Item = &Slot> {
+        self.batches.iter().map(|batch| &batch.slot).filter(|slot| slot.is_asked())
     }
 
     /// So many pages the manager has given up by now.

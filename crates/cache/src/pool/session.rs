@@ -1,7 +1,8 @@
 //! To speak with the manager: one at a time, after all that hits have left to be told.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
+use std::thread;
 
 use foresee_manager::{Block, Counted, Demand, Event, Manager, Reply, Site, WaiterId, Withdrawn};
 
@@ -9,31 +10,39 @@ use super::asked::{Asked, Own};
 use super::fetch::Done;
 use super::gone::Gone;
 use super::host::PoolHost;
-use super::posts::{Hit, Told};
+use super::posts::Hit;
 use super::read::Who;
 use super::second::Offered;
 use super::wait::Wait;
 use super::{Pool, State};
 
-/// How often those who ask are looked for before it ends.
-const ANSWERS: usize = 4;
+/// How often those who ask are looked for before it ends, and how many of them are answered then.
+const ROUNDS: usize = 2;
+const ANSWERS: usize = 16;
 
 /// A conversation with the manager: whoever else wants one waits.
 pub struct Session<'p> {
     pool: &'p Pool,
     state: MutexGuard<'p, State>,
-    /// What plans withdrew, and objects that nothing holds any more: they go after the lock.
+    /// What goes after the lock: what plans withdrew, and what is left.
     withdrawn: Option<Withdrawn>,
-    gone: Gone,
-    came: Came<'p>,
+    left: Taking<'p>,
 }
 
-/// What came for futures: it is taken after the lock, as what they wake is a program's.
-struct Came<'p>(&'p Pool, Vec<Arc<Wait>>);
+/// What is a program's code to take and to let go, when nobody waits for it: what came for futures, and
+/// objects that nothing holds any more.
+#[derive(Default)]
+pub struct Left {
+    came: Vec<Arc<Wait>>,
+    gone: Gone,
+}
 
-impl Drop for Came<'_> {
+/// Takes it when it goes itself.
+struct Taking<'p>(&'p Pool, Left);
+
+impl Drop for Taking<'_> {
     fn drop(&mut self) {
-        self.1.iter().for_each(|wait| self.0.take(wait));
+        self.0.take_left(std::mem::take(&mut self.1));
     }
 }
 
@@ -46,22 +55,37 @@ impl Pool {
 
     /// Begins one, if there is none.
     pub fn session_at_once(&self) -> Option<Session<'_>> {
-        Some(Session::begin(self, self.state.try_lock().ok()?))
+        match self.state.try_lock() {
+            Ok(state) => Some(Session::begin(self, state)),
+            Err(TryLockError::Poisoned(state)) => Some(Session::begin(self, state.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Begins one, when all others are over, unless there is no need for it by then.
+    pub fn session_unless(&self, is_needless: impl FnOnce() -> bool) -> Option<Session<'_>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (!is_needless()).then(|| Session::begin(self, state))
+    }
+
+    /// Takes what came for futures, and lets objects go. To be called without any lock.
+    pub(super) fn take_left(&self, left: Left) {
+        left.came.iter().for_each(|wait| self.take(wait));
     }
 }
 
 impl<'p> Session<'p> {
     fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>) -> Self {
         state.driver.host.tick();
-        let mut session = Session { pool, state, withdrawn: None, gone: Gone::default(), came: Came(pool, Vec::new()) };
-        session.tell_what_is_left(&|told| pool.posts.collect(told));
+        let mut session = Session { pool, state, withdrawn: None, left: Taking(pool, Left::default()) };
+        session.tell_posts();
         session
     }
 
     /// Tells what hits have left.
-    fn tell_what_is_left(&mut self, collect: &dyn Fn(&mut Told)) {
+    fn tell_posts(&mut self) {
         let mut told = std::mem::take(&mut self.state.told);
-        collect(&mut told);
+        self.pool.posts.collect(&mut told);
         // Views first: what is viewed is not to be given up for what is told next.
         for frame in told.views.drain(..) {
             self.tell_views(frame);
@@ -86,17 +110,32 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Answers those who asked meanwhile: some of them may ask again.
+    /// What is left by now.
+    pub fn take_left(&mut self) -> Left {
+        let host = self.host();
+        Left { came: std::mem::take(&mut host.came), gone: host.objects.take_gone() }
+    }
+
+    /// Keeps what is left until the session is over.
+    fn keep_left(&mut self) {
+        let Left { came, gone } = self.take_left();
+        self.left.1.came.extend(came);
+        self.left.1.gone.join(gone);
+    }
+
+    /// Answers those who asked meanwhile; some of them may ask again.
     pub(super) fn answer_others(&mut self) {
-        let posts = &self.pool.posts;
-        for _ in 0..ANSWERS {
-            let any = posts.asked(|slot, collect| {
-                self.tell_what_is_left(collect);
-                slot.answer(self);
-            });
-            if !any {
-                break;
+        for _ in 0..ROUNDS {
+            let mut asked = [None; ANSWERS];
+            asked.iter_mut().zip(self.pool.posts.asked()).for_each(|(it, slot)| *it = Some(slot));
+            if asked[0].is_none() {
+                return;
             }
+            self.keep_left();
+            self.host().tick();
+            // A reader may read by one thread, and then ask by another.
+            self.tell_posts();
+            asked.into_iter().flatten().for_each(|slot| slot.answer(self));
         }
     }
 
@@ -192,7 +231,9 @@ impl<'p> Session<'p> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        self.answer_others();
+        if !thread::panicking() {
+            self.answer_others();
+        }
         loop {
             while let Some(event) = self.host().correction() {
                 self.tell(event);
@@ -210,8 +251,7 @@ impl Drop for Session<'_> {
         let given_up = self.manager().statistics().evictions;
         self.pool.posts.gave_up(given_up);
         self.pool.memory.gave_up(given_up);
-        self.came.1 = std::mem::take(&mut self.host().came);
-        self.gone = self.host().objects.take_gone();
+        self.keep_left();
     }
 }
 
@@ -222,6 +262,7 @@ mod tests {
     use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Memory as Bytes, Store};
 
+    use super::super::posts::Told;
     use super::super::{Memory, Opened, StoreId};
     use super::*;
 
