@@ -50,6 +50,9 @@ impl Supervisor<'_> {
             let counted = self.reference(reader, file, (first, count), 0, demand);
             self.ring.processes.programs().missed(program, counted.misses);
             self.by_file.read(file, None, counted);
+            if waited {
+                self.suspension.savings.faulted();
+            }
         }
         match by {
             Touch::Calls if first == 0 => self.notice_visit(file, waited),

@@ -52,7 +52,8 @@ impl Supervisor<'_> {
         self.notice_habit(read.descriptor, fresh.is_none());
         self.suspension.done(count);
         if fresh.is_some() {
-            self.suspension.savings.read(counted, took, waited);
+            let device = self.names.identity(file).map_or(0, |(device, _)| device);
+            self.suspension.savings.read(device, count, counted, took, waited);
         }
         self.notice_pace(took, count, waited);
     }

@@ -14,15 +14,25 @@ use foresee_manager::{Counted, FileId, Lookup};
 /// far more than that is known to be so.
 const MISSED_MIN: f64 = 32.0;
 const MISSED_MIN_TO_PAY: f64 = 4.0;
-/// What is known of them counts for so much after each question: where nearly all is brought in
-/// time there are few.
+/// What is known of them counts for so much after each question, and for so many at most: where nearly
+/// all is brought in time there are few, but they may be of other storage by then.
 const KEPT: f64 = 0.5;
+const KEPT_MAX: f64 = 16.0;
 /// So many times what it takes surely pays.
 const SURELY: f64 = 2.0;
-/// Programs that wait for a device in so much of the time for what they miss, and so long at least,
-/// want more of it brought and not less.
-const WAITED_PART: u32 = 2;
+/// Calls that found what was brought, without which it is not known whether it will be of use: it
+/// may be of what comes later.
+const BROUGHT_MIN: f64 = 4.0;
+/// Programs that wait for a device in so much of the time, and so long at least, want more of it
+/// brought and not less.
+const WAITED_PART: u32 = 4;
 const WAITED_MIN: Duration = Duration::from_millis(10);
+/// A page fault that waited did so for a millisecond, say: how long is not told.
+const FAULT: Duration = Duration::from_millis(1);
+/// What it takes to copy a block, on an idle machine. It is not waited for.
+const COPY: Duration = Duration::from_nanos(300);
+/// Devices whose reads are told apart: to miss what is in memory says nothing of a network.
+const DEVICES_MAX: usize = 16;
 
 /// Whether reading ahead saved more than it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,15 +91,21 @@ impl Kind {
 
     /// The seconds that were saved; None if so few were missed that nobody knows.
     fn saved(&self, missed_min: f64) -> Option<f64> {
-        let of = |calls: Calls| calls.count * (self.missed.mean() - calls.mean());
-        let is_known = self.missed.count >= missed_min || self.timely.count + self.late.count == 0.0;
+        let of = |calls: Calls| calls.count * (self.missed.mean() - calls.mean()).max(0.0);
+        let is_known = self.missed.count >= missed_min || self.brought() == 0.0;
         is_known.then(|| of(self.timely) + of(self.late))
+    }
+
+    /// Calls that found what was brought.
+    fn brought(&self) -> f64 {
+        self.timely.count + self.late.count
     }
 
     /// It was asked what they say.
     fn begin_anew(&mut self) {
         let Calls { count, seconds } = self.missed;
-        *self = Kind { missed: Calls { count: KEPT * count, seconds: KEPT * seconds }, ..Kind::default() };
+        let kept = KEPT.min(KEPT_MAX / count.max(1.0));
+        *self = Kind { missed: Calls { count: kept * count, seconds: kept * seconds }, ..Kind::default() };
     }
 }
 
@@ -97,10 +113,11 @@ impl Kind {
 #[derive(Debug, Default)]
 pub(super) struct Savings {
     names: Kind,
-    reads: Kind,
+    /// Of each device.
+    reads: Vec<(u64, Kind)>,
     /// By number, whether a file was looked up before.
     was_named: Vec<bool>,
-    /// What calls that found nothing took, if they waited for a device.
+    /// What calls took that waited for a device.
     waited: Duration,
 }
 
@@ -122,19 +139,32 @@ impl Savings {
         }
     }
 
-    /// A program read blocks that it had not read before.
-    pub fn read(&mut self, counted: Counted, took: Duration, waited: bool) {
+    /// A program read so many blocks of a file on this device, some of which it had not read before.
+    pub fn read(&mut self, device: u64, blocks: u64, counted: Counted, took: Duration, waited: bool) {
         let found = match counted {
             Counted { misses: 0, late_hits: 0, .. } => Found::Timely,
             Counted { misses: 0, .. } => Found::Late,
             _ => Found::Missed,
         };
-        self.reads.add(found, took);
+        let known = self.reads.iter().position(|&(it, _)| it == device);
+        let at = known.unwrap_or_else(|| {
+            if self.reads.len() < DEVICES_MAX {
+                self.reads.push((device, Kind::default()));
+            }
+            self.reads.len() - 1
+        });
+        let copying = COPY.saturating_mul(u32::try_from(blocks).unwrap_or(u32::MAX));
+        self.reads[at].1.add(found, took.saturating_sub(copying));
         self.notice_wait(found, took, waited);
     }
 
+    /// A program touched blocks that are mapped, and waited for them.
+    pub fn faulted(&mut self) {
+        self.waited += FAULT;
+    }
+
     fn notice_wait(&mut self, found: Found, took: Duration, waited: bool) {
-        if found == Found::Missed && waited {
+        if found != Found::Timely && waited {
             self.waited += took;
         }
     }
@@ -148,13 +178,14 @@ impl Savings {
     /// we took meanwhile.
     pub fn pay_for(&mut self, own: Duration, within: Duration) -> Pays {
         let own = own.as_secs_f64();
-        let [names, reads] = [&self.names, &self.reads];
-        let surely = names.saved(MISSED_MIN_TO_PAY).unwrap_or(0.0) + reads.saved(MISSED_MIN_TO_PAY).unwrap_or(0.0);
-        let saved = names.saved(MISSED_MIN).zip(reads.saved(MISSED_MIN)).map(|(names, reads)| names + reads);
-        let is_cheap = names.missed.count + reads.missed.count >= MISSED_MIN && !self.is_waited(within);
+        let kinds = || self.reads.iter().map(|(_, kind)| kind).chain([&self.names]);
+        let sum = |of: fn(&Kind) -> f64| kinds().map(of).sum::<f64>();
+        let surely: f64 = kinds().filter_map(|it| it.saved(MISSED_MIN_TO_PAY)).sum();
+        let saved = kinds().map(|it| it.saved(MISSED_MIN)).sum::<Option<f64>>();
+        let is_known = sum(|it| it.missed.count) >= MISSED_MIN && sum(Kind::brought) >= BROUGHT_MIN;
         let pays = if surely >= SURELY * own {
             Pays::Surely
-        } else if is_cheap && saved.is_some_and(|saved| saved < own) {
+        } else if is_known && !self.is_waited(within) && saved.is_some_and(|saved| saved < own) {
             Pays::Not
         } else {
             Pays::Perhaps
@@ -166,7 +197,7 @@ impl Savings {
     /// What was done until now is not asked about.
     pub fn pass(&mut self) {
         self.names.begin_anew();
-        self.reads.begin_anew();
+        self.reads.iter_mut().for_each(|(_, kind)| kind.begin_anew());
         self.waited = Duration::ZERO;
     }
 }
@@ -175,6 +206,7 @@ impl Savings {
 mod tests {
     use super::*;
 
+    const DEVICE: u64 = 3;
     const WITHIN: Duration = Duration::from_millis(50);
     const TIMELY: Counted = Counted { hits: 1, late_hits: 0, misses: 0 };
     const LATE: Counted = Counted { hits: 3, late_hits: 1, misses: 0 };
@@ -185,7 +217,7 @@ mod tests {
     }
 
     fn read(savings: &mut Savings, times: u32, counted: Counted, took: Duration) {
-        (0..times).for_each(|_| savings.read(counted, took, took >= micros(100)));
+        (0..times).for_each(|_| savings.read(DEVICE, 1, counted, took + COPY, took >= micros(100)));
     }
 
     #[test]
@@ -217,15 +249,46 @@ mod tests {
     fn where_programs_wait_more_is_to_be_brought() {
         let of = |waiting| {
             let mut savings = Savings::default();
+            read(&mut savings, 4, TIMELY, micros(5));
             read(&mut savings, waiting, MISSED, micros(2500));
             read(&mut savings, 100 - waiting, MISSED, micros(5));
             (savings.is_waited(WITHIN), savings.pay_for(micros(40_000), WITHIN), savings.is_waited(WITHIN))
         };
-        assert_eq!([3, 9].map(of), [(false, Pays::Not, false); 2]);
-        assert_eq!([10, 90].map(of), [(true, Pays::Perhaps, false); 2]);
+        assert_eq!([3, 4].map(of), [(false, Pays::Not, false); 2]);
+        assert_eq!([5, 90].map(of), [(true, Pays::Perhaps, false); 2]);
         let mut savings = Savings::default();
         read(&mut savings, 3, MISSED, micros(3000));
         assert!(!savings.is_waited(micros(9000)), "a moment says little");
+    }
+
+    #[test]
+    fn what_was_brought_and_not_read_yet_may_still_be() {
+        let of = |timely| {
+            let mut savings = Savings::default();
+            read(&mut savings, 100, MISSED, micros(5));
+            read(&mut savings, timely, TIMELY, micros(5));
+            savings.pay_for(micros(40_000), WITHIN)
+        };
+        assert_eq!([0, 3, 4].map(of), [Pays::Perhaps, Pays::Perhaps, Pays::Not]);
+    }
+
+    #[test]
+    fn what_is_missed_on_one_device_says_nothing_of_another() {
+        let mut savings = Savings::default();
+        savings.read(DEVICE + 1, 1, MISSED, micros(1000), true);
+        read(&mut savings, 1000, MISSED, micros(5));
+        (0..100).for_each(|_| savings.read(DEVICE + 1, 256, TIMELY, micros(100), false));
+        assert_eq!(savings.pay_for(micros(20_000), WITHIN), Pays::Perhaps, "it missed one");
+        (0..3 * MISSED_MIN as u64).for_each(|_| savings.read(DEVICE + 1, 1, MISSED, micros(1000), true));
+        (0..100).for_each(|_| savings.read(DEVICE + 1, 256, TIMELY, micros(100), false));
+        assert_eq!(savings.pay_for(micros(20_000), WITHIN), Pays::Surely);
+    }
+
+    #[test]
+    fn who_waits_for_pages_waits() {
+        let mut savings = Savings::default();
+        (0..13).for_each(|_| savings.faulted());
+        assert!(savings.is_waited(WITHIN));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! more than what the program would have waited.
 //!
 //! What in two windows of time takes more of the processors than it saves programs ([`Savings`]) is
-//! suspended, until what they ask for is waited for. Where that is not known, and the processors have
+//! suspended for some time, or until they wait. Where that is not known, and the processors have
 //! nothing to spare, it is tried: in some windows nothing is read ahead, in others it is, and what
 //! the programs get done in them is compared. What gains too little is suspended, unless programs get
 //! less done meanwhile. Either is for longer each time it is found again. Runs that share a
@@ -47,6 +47,8 @@ const LATE_PART: f64 = 0.25;
 /// Windows until it is tried again: at first, and at most.
 const AGAIN: u32 = 64;
 const AGAIN_MAX: u32 = 512;
+/// Windows until it is looked at again where programs waited.
+const TAKEN_UP: u32 = 16;
 /// What so long without reading ahead shows that it gains so many times as much need not be tried
 /// for longer: on slow storage a window without is lost.
 const CLEAR_AFTER: Duration = Duration::from_millis(20);
@@ -66,7 +68,7 @@ enum Phase {
 enum Unless {
     /// Programs get less done a second than the first number: the second is what they did of late.
     Slower([f64; 2]),
-    /// They wait for most of what they read.
+    /// They wait in much of the time for what they ask for.
     Waiting,
 }
 
@@ -86,6 +88,8 @@ pub(super) struct Suspension {
     own: (Instant, Duration),
     busy: Option<Busy>,
     processors: f64,
+    /// Whether it was suspended when that was told last, and for long.
+    told: (bool, bool),
     /// How long it was suspended so far, and when each run began.
     pub suspended: Duration,
     before: HashMap<u32, Duration>,
@@ -104,6 +108,7 @@ impl Default for Suspension {
             own: (Instant::now(), processors::own()),
             busy: None,
             processors: processors::count() as f64,
+            told: (false, false),
             suspended: Duration::ZERO,
             before: HashMap::default(),
         }
@@ -120,8 +125,16 @@ impl Suspension {
         }
     }
 
-    /// One of several runs begins.
+    /// The same, and no trial.
+    fn is_suspended_for_long(&self) -> bool {
+        matches!(self.phase, Phase::Suspended(..))
+    }
+
+    /// One of several runs begins: it may gain where those before did not.
     pub fn begin_run(&mut self, run: u32) {
+        if self.is_suspended_for_long() {
+            self.take_up();
+        }
         self.before.insert(run, self.suspended);
     }
 
@@ -141,7 +154,7 @@ impl Suspension {
         if took < if self.has_settled { WINDOW } else { SETTLING } {
             return None;
         }
-        if matches!(self.phase, Phase::Suspended(..)) {
+        if self.is_suspended_for_long() {
             self.suspended += took;
         }
         let pace = self.has_settled.then(|| self.done / took.as_secs_f64());
@@ -157,7 +170,7 @@ impl Suspension {
 
     /// Whether what was read ahead in this time was worth what we used of the processors.
     fn pays(&mut self, used: Duration, within: Duration) -> Pays {
-        if matches!(self.phase, Phase::Suspended(..)) {
+        if self.is_suspended_for_long() {
             self.savings.pass();
             return Pays::Perhaps;
         }
@@ -190,10 +203,16 @@ impl Suspension {
     fn judge(&mut self, pace: f64, is_short: bool, pays: Pays) {
         let says_nothing = pace * WINDOW.as_secs_f64() < DONE_MIN;
         // In the first of them it is only being taken up.
-        let is_in_vain = pays == Pays::Not && matches!(self.phase, Phase::Reading(_));
+        let is_in_vain = pays == Pays::Not && matches!(self.phase, Phase::Reading(0));
+        if pays == Pays::Surely {
+            self.again = [AGAIN; 2];
+        }
         let was_in_vain = std::mem::replace(&mut self.was_in_vain, is_in_vain);
         self.phase = match self.phase {
-            _ if is_in_vain && was_in_vain => self.suspend(Unless::Waiting),
+            _ if is_in_vain && was_in_vain => {
+                self.was_in_vain = false;
+                self.suspend(Unless::Waiting)
+            }
             Phase::Reading(0) if is_short && pays == Pays::Perhaps && !says_nothing => Phase::Trying(0, [0.0; 2]),
             Phase::Reading(windows) => Phase::Reading(windows.saturating_sub(1)),
             Phase::Trying(..) if says_nothing => Phase::Reading(AGAIN),
@@ -226,6 +245,20 @@ impl Suspension {
         };
     }
 
+    /// Whether it is suspended, and programs do little but wait, since it was looked at so long ago.
+    fn is_waited_for(&self, within: Duration) -> bool {
+        matches!(self.phase, Phase::Suspended(_, Unless::Waiting)) && self.savings.is_waited(within)
+    }
+
+    /// It was suspended, and should not have been.
+    fn take_up(&mut self) {
+        self.again = [AGAIN; 2];
+        self.phase = Phase::Reading(TAKEN_UP);
+        self.savings.pass();
+        let _ = self.used();
+        (self.done, self.began, self.has_settled) = (0.0, Instant::now(), false);
+    }
+
     /// A trial is over.
     fn conclude(&mut self, [without, with]: [f64; 2]) -> Phase {
         if with >= GAIN_MIN * without {
@@ -252,22 +285,19 @@ impl Suspension {
 impl Supervisor<'_> {
     /// Looks whether it is time to suspend reading ahead, or to take it up.
     pub(super) fn follow_suspension(&mut self) {
-        let was_suspended = self.suspension.is_suspended();
-        let was_long = matches!(self.suspension.phase, Phase::Suspended(..));
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);
-        } else if matches!(self.suspension.phase, Phase::Suspended(_, Unless::Waiting))
-            && self.suspension.savings.is_waited(self.suspension.own.0.elapsed())
-        {
-            self.suspension.phase = Phase::Reading(0);
+        } else if self.suspension.is_waited_for(self.suspension.own.0.elapsed()) {
+            self.suspension.take_up();
         } else if let Some(pace) = self.suspension.over() {
             let (used, within) = self.suspension.used();
             let pays = self.suspension.pays(used, within);
             let is_short = self.suspension.are_processors_short(used, within);
             self.suspension.judge(pace, is_short, pays);
         }
-        let suspended = self.suspension.is_suspended();
+        let (suspended, long) = (self.suspension.is_suspended(), self.suspension.is_suspended_for_long());
+        let (was_suspended, was_long) = std::mem::replace(&mut self.suspension.told, (suspended, long));
         if suspended != was_suspended {
             self.tell(Event::Suspend { suspended });
             // A trial is over before a walk runs out of what it has found.
@@ -333,6 +363,31 @@ mod tests {
         let of = reads_ahead(2000, Pays::Not);
         assert!((8..30).contains(&of), "{of} of 2000");
         assert!(reads_ahead(1024, Pays::Surely) >= 512, "no more than 512 windows are passed over");
+    }
+
+    #[test]
+    fn it_is_taken_up_where_programs_wait() {
+        let mut suspension = Suspension::default();
+        (0..2).for_each(|_| suspension.judge(8000.0, false, Pays::Not));
+        assert!(suspension.is_suspended());
+        (0..12).for_each(|_| suspension.savings.faulted());
+        assert!(!suspension.is_waited_for(WINDOW * 2) && suspension.is_waited_for(WINDOW));
+        suspension.take_up();
+        assert!(!suspension.is_suspended() && !suspension.is_waited_for(WINDOW));
+        (0..=TAKEN_UP).for_each(|_| suspension.judge(8000.0, false, Pays::Not));
+        assert!(!suspension.is_suspended(), "the last of them is the first that counts");
+        suspension.judge(8000.0, false, Pays::Not);
+        assert!(suspension.is_suspended());
+        assert_eq!(suspension.again[1], 2 * AGAIN, "as the first time");
+    }
+
+    #[test]
+    fn what_a_trial_found_holds_for_a_time() {
+        let mut suspension = Suspension::default();
+        suspended(&mut suspension, 6, [9000.0, 12000.0]);
+        assert!(matches!(suspension.phase, Phase::Reading(AGAIN)));
+        (0..=AGAIN).for_each(|_| suspension.judge(8000.0, false, Pays::Not));
+        assert!(!suspension.is_suspended());
     }
 
     #[test]
