@@ -131,10 +131,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Programs are heard for as long as it takes a walk to be where they are: who waits for each
-    /// directory of a hundred files, and for no file, would else be quiet again before it goes on.
     fn end_quiet(&mut self) {
-        self.quiet.near = self.quiet.after() - MAKE_UP_FOR_WAIT;
+        self.quiet.near = self.quiet.after() - MAKE_UP_FOR_FAR;
         self.quiet.is_quiet = false;
         self.quiet.walk_falls_behind();
         self.ring.region.set_quiet(false);
