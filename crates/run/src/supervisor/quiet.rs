@@ -26,6 +26,10 @@ const AFTER_RECORDED: u32 = 8192;
 /// waited for a processor.
 const MAKE_UP_FOR_WAIT: u32 = 256;
 const MAKE_UP_FOR_FAR: u32 = 64;
+/// Each time that a walk goes on where the program waits it may find so much even if nobody waits by
+/// then: a program that finds the names of a whole directory in memory is quiet again before the
+/// next directory is listed.
+const FOUND_QUIET_MAX: u32 = 512;
 
 /// Whether it is so.
 #[derive(Default)]
@@ -43,6 +47,8 @@ pub(super) struct Quiet {
     was_quiet: bool,
     /// Programs read on while the walk ahead of them stood still.
     is_walk_behind: bool,
+    /// What the walk may find yet while nobody waits.
+    may_find: u32,
 }
 
 impl Quiet {
@@ -79,12 +85,20 @@ impl Quiet {
     /// The walk is where they are.
     pub fn walk_goes_on(&mut self) {
         self.is_walk_behind = false;
+        self.may_find = FOUND_QUIET_MAX;
     }
 
     /// Nothing is to be found ahead of programs: they do not wait, or it is not known where they
     /// are.
     pub fn stops_walk(&self) -> bool {
-        self.is_quiet || self.is_walk_behind
+        self.is_walk_behind || (self.is_quiet && self.may_find == 0)
+    }
+
+    /// The walk found something ahead of them.
+    pub fn found(&mut self) {
+        if self.is_quiet {
+            self.may_find = self.may_find.saturating_sub(1);
+        }
     }
 }
 
@@ -136,5 +150,23 @@ impl Supervisor<'_> {
         self.quiet.is_quiet = false;
         self.quiet.walk_falls_behind();
         self.ring.region.set_quiet(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_that_goes_on_where_programs_wait_finds_a_part_though_they_are_quiet() {
+        let mut quiet = Quiet { is_quiet: true, ..Quiet::default() };
+        assert!(quiet.stops_walk());
+        quiet.walk_goes_on();
+        (1..FOUND_QUIET_MAX).for_each(|_| quiet.found());
+        assert!(!quiet.stops_walk());
+        quiet.found();
+        assert!(quiet.stops_walk());
+        quiet.is_quiet = false;
+        assert!(!quiet.stops_walk());
     }
 }

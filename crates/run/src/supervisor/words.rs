@@ -71,8 +71,10 @@ impl Supervisor<'_> {
             self.driver.host.list(Purpose::Walk, directory);
         }
         while self.driver.manager().open_hints() < WALK_AHEAD_MAX
+            && !self.quiet.stops_walk()
             && let Some(found) = self.words.walk.next_found()
         {
+            self.quiet.found();
             let (path, want) = match found {
                 Found::Directory(path) => (path, Want::Name),
                 Found::File(path) => match self.words.reads {
