@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use foresee_manager::Want;
+use foresee_run::clock::since_1970;
 use foresee_run::profile::{Profile, Store, Stored, export, import, together};
 use serde_json::json;
 
@@ -177,6 +178,12 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "program    {}", profile.program.display())?;
     }
     writeln!(out, "runs       {}", profile.runs)?;
+    if profile.is_in_vain(since_1970().as_secs()) {
+        writeln!(
+            out,
+            "in vain    reading ahead took more than it saved: for a day, only runs that wait are read ahead for"
+        )?;
+    }
     for step in &profile.steps {
         let file = profile.files[step.file as usize].display();
         let what = match step.want {

@@ -1,6 +1,7 @@
-//! What a tick of the ring's clock takes: from two readings of it beside the system's clock.
+//! What a tick of the ring's clock takes: from two readings of it beside the system's clock. And
+//! what time it is.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use foresee_ring::ticks;
 
@@ -54,6 +55,11 @@ impl Clock {
         }
         between(self.0, Reading::now())
     }
+}
+
+/// What time it is, for what is kept for later runs.
+pub fn since_1970() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 fn between(one: Reading, other: Reading) -> f64 {

@@ -7,6 +7,7 @@
 //! program PATH            the file that was executed, if that is known
 //! runs COUNT              how many runs it is of, if it is more than one
 //! truncated               only if steps were left out
+//! in-vain SECONDS         when reading ahead was found not to pay, since 1970, if it was
 //! file PATH               numbers files from 0
 //! name FILE PROCESS       its name was looked up
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
@@ -87,6 +88,9 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
     if profile.truncated {
         text.push_str("truncated\n");
     }
+    if let Some(found) = profile.in_vain {
+        let _ = writeln!(text, "in-vain {found}");
+    }
     for step in &profile.steps {
         let Step { file, process, want, mapped, runs } = step;
         let word = if *mapped { "map" } else { "read" };
@@ -152,6 +156,7 @@ fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
         "runs" => profile.runs = rest.parse().ok().filter(|runs| (1..=RUNS_MAX).contains(runs))?,
         "file" => profile.files.push(unescape(rest)?.into()),
         "truncated" => profile.truncated = true,
+        "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
         "learned" => {
             let event = rest.parse().ok().filter(|event| matches!(event, Event::SiteLearned { .. }))?;
             profile.learned.push(event);
@@ -192,6 +197,7 @@ mod tests {
             runs: 3,
             truncated: true,
             learned: vec![Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 }],
+            in_vain: Some(1_700_000_000),
         }
     }
 

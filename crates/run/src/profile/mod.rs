@@ -61,6 +61,9 @@ pub struct Profile {
     pub truncated: bool,
     /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
+    /// When its runs found that reading ahead takes more than it saves, in seconds since 1970. That
+    /// is of one machine, and not exported.
+    pub in_vain: Option<u64>,
 }
 
 /// What is known of earlier runs.
@@ -98,7 +101,16 @@ impl Earlier {
     }
 }
 
+/// So long what was found holds of whether reading ahead pays, in seconds: a day. Then storage may be
+/// another, and it is tried again.
+const IN_VAIN_SECONDS: u64 = 24 * 60 * 60;
+
 impl Profile {
+    /// Whether its runs found, not long before this time, that reading ahead takes more than it saves.
+    pub fn is_in_vain(&self, now: u64) -> bool {
+        self.in_vain.and_then(|found| now.checked_sub(found)).is_some_and(|ago| ago < IN_VAIN_SECONDS)
+    }
+
     /// Whether most of its runs read this.
     pub fn is_common(&self, step: &Step) -> bool {
         2 * step.runs.count_ones() > self.runs

@@ -148,7 +148,7 @@ impl Recorder {
         }
         let truncated = self.truncated || steps.len() > STEPS_MAX;
         steps.truncate(STEPS_MAX);
-        Profile { command, directory, program, runs: 1, files, steps, truncated, learned: Vec::new() }
+        Profile { command, directory, program, runs: 1, files, steps, truncated, ..Profile::default() }
     }
 }
 

@@ -62,7 +62,7 @@ fn united<N: Fn(&Path) -> Vec<PathBuf>>(profiles: &[Profile], names: impl Fn(&Pr
     steps.truncate(STEPS_MAX);
     let runs = profiles.len().min(RUNS_MAX as usize) as u32;
     let Profile { command, directory, program, learned, .. } = first.clone();
-    Some(Profile { command, directory, program, learned, runs, files, steps, truncated })
+    Some(Profile { command, directory, program, learned, runs, files, steps, truncated, in_vain: None })
 }
 
 #[cfg(test)]

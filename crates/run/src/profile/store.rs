@@ -220,9 +220,9 @@ pub fn import(path: &Path) -> Result<Profile, String> {
     format::decode(&bytes).map_err(|why| name(format!("is no profile: {why}")))
 }
 
-/// A profile as the contents of a file, to be imported elsewhere.
+/// A profile as the contents of a file, to be imported elsewhere: what does not pay here may there.
 pub fn export(profile: &Profile) -> io::Result<Vec<u8>> {
-    format::encode(profile)
+    format::encode(&Profile { in_vain: None, ..profile.clone() })
 }
 
 #[cfg(test)]
@@ -246,6 +246,14 @@ mod tests {
         assert_eq!(store.load(&["a".into()], Path::new("/e"), Path::new("")).unwrap(), None);
         assert_eq!(store.load(&["b".into()], Path::new("/d"), Path::new("")).unwrap(), None);
         fs::remove_dir_all(store.directory()).unwrap();
+    }
+
+    #[test]
+    fn what_is_exported_says_nothing_of_this_machine() {
+        let in_vain = Profile { in_vain: Some(1_700_000_000), ..profile("a") };
+        assert!(in_vain.is_in_vain(1_700_000_100) && !in_vain.is_in_vain(1_700_100_000));
+        assert!(!in_vain.is_in_vain(1_600_000_000), "clocks are set");
+        assert_eq!(format::decode(&export(&in_vain).unwrap()).unwrap(), profile("a"));
     }
 
     #[test]

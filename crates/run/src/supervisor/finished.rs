@@ -43,6 +43,8 @@ pub struct Finished {
     pub recorder: Recorder,
     pub(super) names: Names,
     pub(super) learned: Vec<Event>,
+    /// When reading ahead was found not to pay, if it was.
+    pub(super) in_vain: Option<u64>,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
     /// What earlier runs of the command read, if that is known.
@@ -56,11 +58,15 @@ impl Finished {
         let is_sample = self.recorder.is_sample;
         let run = self.recorder.finish(command, directory, program, &self.names);
         let truncated = run.truncated || self.was_quiet;
-        let run = Profile { learned: self.learned, truncated, ..run };
+        let run = Profile { learned: self.learned, truncated, in_vain: self.in_vain, ..run };
+        let known = |before: Profile| {
+            let is_new = before.in_vain != self.in_vain;
+            (Profile { in_vain: self.in_vain, ..before }, is_new)
+        };
         match self.before {
-            Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
-            Some(before) if is_sample => (before, false),
-            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
+            Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => known(before),
+            Some(before) if is_sample => known(before),
+            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => known(before),
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),
         }
@@ -115,7 +121,7 @@ impl Supervisor<'_> {
         let tally = self.tally(FIRST_RUN);
         let (recorder, names, was_quiet) =
             (self.recorder, self.names, self.quiet.was_quiet() || self.outside.has_rested());
-        let before = self.recorded.into_own();
-        Finished { tally, recorder, names, learned, was_quiet, before }
+        let (before, in_vain) = self.recorded.into_own(self.suspension.was_found_in_vain());
+        Finished { tally, recorder, names, learned, in_vain, was_quiet, before }
     }
 }

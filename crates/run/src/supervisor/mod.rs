@@ -15,7 +15,7 @@
 //! | what programs disclose | `disclosed` |
 //! | which pages programs can spare | `advising` |
 //! | how much programs need tell | `attention`, `quiet` |
-//! | whether reading ahead pays | `savings`, `suspension` |
+//! | whether reading ahead pays | `savings`, `suspension`, `waits` |
 //! | how much memory there is, and what of it is still here | `memory`, `residency` |
 //! | programs in whose way an open file is | `quiescence` |
 //! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
@@ -44,6 +44,7 @@ mod savings;
 mod seen;
 mod sharing;
 mod suspension;
+mod waits;
 mod words;
 
 use std::os::fd::RawFd;
@@ -212,6 +213,9 @@ impl<'a> Supervisor<'a> {
         region.set_stall_ticks_min(ring.ticks(STALL_MIN));
         let log = setup.log.map(|sink| Log::begin(sink, &config));
         let tap = log.as_ref().map(Log::tap);
+        let quiet = Quiet::new(setup.is_recorded, matches!(setup.earlier, Earlier::Own(_)));
+        let recorded = Recorded::new(setup.earlier);
+        let suspension = Suspension::new(recorded.is_in_vain());
         let mut supervisor = Supervisor {
             ring,
             mappings: Mappings::new(begun),
@@ -225,15 +229,15 @@ impl<'a> Supervisor<'a> {
             by_file: ByFile::default(),
             trace: setup.trace,
             words: CommandWords::new(setup.words),
-            quiet: Quiet::new(setup.is_recorded, matches!(setup.earlier, Earlier::Own(_))),
-            recorded: Recorded::new(setup.earlier),
+            quiet,
+            recorded,
             library: Library::default(),
             listings: None,
             file_advice: FileAdvice::default(),
             reordered: Reordered::default(),
             habits: Habits::default(),
             quiescence: Quiescence::default(),
-            suspension: Suspension::default(),
+            suspension,
             reckoned,
             checked: Checked::default(),
             rounds: Rounds {
@@ -253,6 +257,7 @@ impl<'a> Supervisor<'a> {
         // come true.
         let takes_advice = supervisor.driver.manager().takes_advice();
         supervisor.listings = (setup.listings && !takes_advice).then(Listings::default);
+        supervisor.follow_suspension();
         supervisor.follow_walk();
         supervisor.begin_recorded();
         supervisor

@@ -1,5 +1,6 @@
-//! What earlier runs read. Its first part is disclosed as the run begins, the rest as soon as
-//! something had to be brought from a device: of what lies in memory anyway, nothing need be known.
+//! What earlier runs read. What comes soon is disclosed as the run goes on, and the rest, little by
+//! little, as soon as something had to be brought from a device: of what lies in memory anyway,
+//! nothing need be known.
 //!
 //! What most runs of the same command read comes in their order (source `profile`). What only some
 //! read, and what runs of other commands read, may come in any order, or not at all (`related`). So
@@ -7,7 +8,7 @@
 //!
 //! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are
 //! in the recorded run is not known. Then what is left of it is withdrawn, and disclosed again from
-//! the file on with which they are heard of again.
+//! the file on with which they are heard of again. So it is where reading ahead is suspended.
 
 use std::ffi::OsStr;
 use std::hash::BuildHasher;
@@ -16,11 +17,16 @@ use foldhash::HashMap;
 use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
+use crate::clock::since_1970;
 use crate::profile::{Earlier, Profile, Step};
 
 /// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
 /// one jump passes over.
 const JUDGED_BLOCKS: u64 = 128;
+/// Of what does not come soon so much is disclosed in one turn of the supervisor, which is at most
+/// every half a millisecond: programs must not get ahead of us meanwhile, and where reading ahead
+/// does not pay, it need not be known at all. 60,000 steps take half a second so.
+const FAR_A_TURN: usize = 64;
 
 /// What earlier runs read, and how far it is disclosed.
 #[derive(Default)]
@@ -78,12 +84,27 @@ impl Recorded {
         self.earlier.word()
     }
 
-    /// What runs of the same command read.
-    pub fn into_own(self) -> Option<Profile> {
-        match self.earlier {
+    /// Whether runs of the same command found that reading ahead does not pay.
+    pub fn is_in_vain(&self) -> bool {
+        matches!(&self.earlier, Earlier::Own(profile) if profile.is_in_vain(since_1970().as_secs()))
+    }
+
+    /// What runs of the same command read, and when it was found by now that reading ahead does not
+    /// pay, if this run found that it does not, or that it does.
+    pub fn into_own(self, was_found_in_vain: Option<bool>) -> (Option<Profile>, Option<u64>) {
+        let is_in_vain = self.is_in_vain();
+        let before = match self.earlier {
             Earlier::Own(profile) => Some(profile),
             Earlier::Alike(_) | Earlier::Related(_) | Earlier::Nothing => None,
-        }
+        };
+        let found_before = before.as_ref().and_then(|profile| profile.in_vain);
+        let in_vain = match was_found_in_vain {
+            Some(false) => None,
+            // What was found before holds for its time, and is found anew then.
+            Some(true) if !is_in_vain => Some(since_1970().as_secs()),
+            Some(true) | None => found_before,
+        };
+        (before, in_vain)
     }
 
     /// What a mapping of this file touched in the recorded run, as far as it is disclosed.
@@ -148,10 +169,14 @@ impl Supervisor<'_> {
             return;
         }
         let is_all_due = self.driver.host.brought() != self.recorded.brought;
-        while (is_all_due || self.driver.manager().open_hints() < WALK_AHEAD_MAX)
-            && let Some(profile) = self.recorded.profile()
+        let mut far = if is_all_due { FAR_A_TURN } else { 0 };
+        while let Some(profile) = self.recorded.profile()
             && let Some(&step) = profile.steps.get(self.recorded.next)
         {
+            if self.driver.manager().open_hints() >= WALK_AHEAD_MAX {
+                let Some(left) = far.checked_sub(1) else { break };
+                far = left;
+            }
             let source = self.recorded.source(profile, &step);
             let file = self.names.of_path(&profile.files[step.file as usize]);
             self.recorded.next += 1;
@@ -190,7 +215,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Programs are not heard of any more.
+    /// Programs are not heard of any more, or nothing is read ahead for them.
     pub(super) fn withdraw_recorded(&mut self) {
         if self.recorded.profile().is_some() && !self.recorded.is_withdrawn {
             self.recorded.is_withdrawn = true;
@@ -206,7 +231,8 @@ impl Supervisor<'_> {
     /// recorded run read from there on is disclosed.
     pub(super) fn find_recorded(&mut self, file: FileId) {
         let is_met = || self.sizes.contains_key(&file) || self.recorder.knows(file);
-        if self.recorded.is_withdrawn && !self.quiet.is_quiet() && !is_met() {
+        let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
+        if self.recorded.is_withdrawn && is_asked && !is_met() {
             self.recorded.brought = self.driver.host.brought();
             self.recorded.go_on_from(self.names.path(file).as_os_str());
         }
@@ -216,6 +242,19 @@ impl Supervisor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_found_in_vain_is_kept_for_its_time_or_until_it_pays() {
+        let now = since_1970().as_secs();
+        let kept = |found, now_found| {
+            let profile = Profile { in_vain: found, ..Profile::default() };
+            Recorded::new(Earlier::Own(profile)).into_own(now_found).1
+        };
+        let (lately, long_ago) = (Some(now - 1000), Some(now - 1_000_000));
+        assert_eq!([None, Some(true), Some(false)].map(|it| kept(lately, it)), [lately, lately, None]);
+        assert_eq!([None, Some(false)].map(|it| kept(long_ago, it)), [long_ago, None]);
+        assert!([long_ago, None].iter().all(|&before| kept(before, Some(true)) >= Some(now)));
+    }
 
     #[test]
     fn a_run_leaves_its_order_where_more_is_passed_over_than_comes_true() {

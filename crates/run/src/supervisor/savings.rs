@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use foresee_manager::{Counted, FileId, Lookup};
 
+use super::waits::Waits;
+
 /// Calls that found nothing, from which on it is known what they cost; and from which on what is
 /// far more than that is known to be so.
 const MISSED_MIN: f64 = 32.0;
@@ -110,7 +112,7 @@ impl Kind {
 }
 
 /// What the calls of programs say.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Savings {
     names: Kind,
     /// Of each device.
@@ -119,9 +121,22 @@ pub(super) struct Savings {
     was_named: Vec<bool>,
     /// What calls took that waited for a device.
     waited: Duration,
+    /// The same, of late.
+    pub waits: Waits,
 }
 
 impl Savings {
+    /// Nothing is known yet.
+    pub fn new() -> Self {
+        Savings {
+            names: Kind::default(),
+            reads: Vec::new(),
+            was_named: Vec::new(),
+            waited: Duration::ZERO,
+            waits: Waits::new(),
+        }
+    }
+
     /// A program looked a name up, in so long, which it waited for a device or not.
     pub fn looked_up(&mut self, file: FileId, lookup: Lookup, took: Duration, waited: bool) {
         let number = file.0 as usize;
@@ -160,17 +175,22 @@ impl Savings {
 
     /// A program touched blocks that are mapped, and waited for them.
     pub fn faulted(&mut self) {
-        self.waited += FAULT;
+        self.wait(FAULT);
     }
 
     fn notice_wait(&mut self, found: Found, took: Duration, waited: bool) {
         if found != Found::Timely && waited {
-            self.waited += took;
+            self.wait(took);
         }
     }
 
+    fn wait(&mut self, took: Duration) {
+        self.waited += took;
+        self.waits.add(took);
+    }
+
     /// Whether programs did little but wait, in the time since it was asked last what they say.
-    pub fn is_waited(&self, within: Duration) -> bool {
+    fn is_waited(&self, within: Duration) -> bool {
         self.waited >= WAITED_MIN && self.waited * WAITED_PART >= within
     }
 
@@ -223,7 +243,7 @@ mod tests {
     #[test]
     fn what_saves_less_than_it_takes_does_not_pay() {
         let of = |own| {
-            let mut savings = Savings::default();
+            let mut savings = Savings::new();
             read(&mut savings, 100, TIMELY, micros(5));
             read(&mut savings, 100, LATE, micros(10));
             read(&mut savings, 32, MISSED, micros(15));
@@ -235,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_is_never_missed_costs_what_it_cost_before() {
-        let mut savings = Savings::default();
+        let mut savings = Savings::new();
         read(&mut savings, 9, MISSED, micros(1000));
         assert_eq!(savings.pay_for(micros(100), WITHIN), Pays::Perhaps, "nothing was brought, of few");
         read(&mut savings, 1000, TIMELY, micros(5));
@@ -248,7 +268,7 @@ mod tests {
     #[test]
     fn where_programs_wait_more_is_to_be_brought() {
         let of = |waiting| {
-            let mut savings = Savings::default();
+            let mut savings = Savings::new();
             read(&mut savings, 4, TIMELY, micros(5));
             read(&mut savings, waiting, MISSED, micros(2500));
             read(&mut savings, 100 - waiting, MISSED, micros(5));
@@ -256,7 +276,7 @@ mod tests {
         };
         assert_eq!([3, 4].map(of), [(false, Pays::Not, false); 2]);
         assert_eq!([5, 90].map(of), [(true, Pays::Perhaps, false); 2]);
-        let mut savings = Savings::default();
+        let mut savings = Savings::new();
         read(&mut savings, 3, MISSED, micros(3000));
         assert!(!savings.is_waited(micros(9000)), "a moment says little");
     }
@@ -264,7 +284,7 @@ mod tests {
     #[test]
     fn what_was_brought_and_not_read_yet_may_still_be() {
         let of = |timely| {
-            let mut savings = Savings::default();
+            let mut savings = Savings::new();
             read(&mut savings, 100, MISSED, micros(5));
             read(&mut savings, timely, TIMELY, micros(5));
             savings.pay_for(micros(40_000), WITHIN)
@@ -274,7 +294,7 @@ mod tests {
 
     #[test]
     fn what_is_missed_on_one_device_says_nothing_of_another() {
-        let mut savings = Savings::default();
+        let mut savings = Savings::new();
         savings.read(DEVICE + 1, 1, MISSED, micros(1000), true);
         read(&mut savings, 1000, MISSED, micros(5));
         (0..100).for_each(|_| savings.read(DEVICE + 1, 256, TIMELY, micros(100), false));
@@ -286,14 +306,14 @@ mod tests {
 
     #[test]
     fn who_waits_for_pages_waits() {
-        let mut savings = Savings::default();
+        let mut savings = Savings::new();
         (0..13).for_each(|_| savings.faulted());
         assert!(savings.is_waited(WITHIN));
     }
 
     #[test]
     fn names_save_as_reads_do_the_first_time_they_are_looked_up() {
-        let mut savings = Savings::default();
+        let mut savings = Savings::new();
         for number in 0..100 {
             let lookup = if number < 40 { Lookup::Unasked } else { Lookup::Done };
             let took = if number < 40 { micros(5000) } else { micros(1) };

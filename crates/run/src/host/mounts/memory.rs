@@ -10,8 +10,9 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use crate::clock::since_1970;
 use crate::kept::{self, Directory};
 
 const NAME: &str = "mounts";
@@ -68,7 +69,7 @@ pub struct Remembered {
 impl Remembered {
     /// Found now.
     pub fn now(mount: u64, verdict: Verdict, far: Option<Duration>) -> Self {
-        Remembered { mount, verdict, far, found: now() }
+        Remembered { mount, verdict, far, found: since_1970() }
     }
 
     fn line(&self) -> String {
@@ -86,12 +87,8 @@ impl Remembered {
     }
 
     fn is_believed(&self) -> bool {
-        now().checked_sub(self.found).is_some_and(|age| age < LASTS)
+        since_1970().checked_sub(self.found).is_some_and(|age| age < LASTS)
     }
-}
-
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Where it is kept.
@@ -181,7 +178,7 @@ mod tests {
     #[test]
     fn what_is_old_or_damaged_is_not_believed_and_there_is_a_bound() {
         let memory = memory("bounds");
-        let old = Remembered { found: now() - LASTS, ..Remembered::now(7, Verdict::Quick, None) };
+        let old = Remembered { found: since_1970() - LASTS, ..Remembered::now(7, Verdict::Quick, None) };
         let all: Vec<_> =
             (100..100 + 2 * MOUNTS_MAX as u64).map(|it| Remembered::now(it, Verdict::Quick, None)).collect();
         memory.keep(&[old]);
