@@ -179,10 +179,7 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "runs       {}", profile.runs)?;
     if profile.is_in_vain(since_1970().as_secs()) {
-        writeln!(
-            out,
-            "in vain    reading ahead took more than it saved: for a day, only runs that wait are read ahead for"
-        )?;
+        writeln!(out, "in vain    reading ahead did not pay: for a day, runs begin without, until they wait")?;
     }
     for step in &profile.steps {
         let file = profile.files[step.file as usize].display();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use foresee_run::account::{Account, Ending};
 use foresee_run::launch::{Streams, become_command};
-use foresee_run::profile::Store;
+use foresee_run::profile::{Profile, Store};
 use foresee_run::run::{Failure, OWN_FAILURE, Ran};
 use foresee_run::supervisor::Tally;
 use serde_json::Value;
@@ -132,7 +132,8 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
 }
 
 /// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by
-/// lost records, or, where an earlier run read more, by whatever made the command fail.
+/// lost records, or, where an earlier run read more, by whatever made the command fail. What it found
+/// of whether reading ahead pays is kept in any case, where there is a profile.
 fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let Some(store) = store else { return Ok(()) };
     let profile = &ran.profile;
@@ -142,8 +143,18 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
         before.is_ok_and(|before| before.is_some_and(|before| before.steps.len() > profile.steps.len()))
     };
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
-    if cut_short || !ran.is_new || profile.steps.is_empty() || (failed && had_more()) {
-        return Ok(());
-    }
-    store.save(profile).map_err(|error| format!("the profile was not kept: {error}"))
+    let kept = if ran.is_new && !profile.steps.is_empty() && !(cut_short || failed && had_more()) {
+        store.save(profile)
+    } else if ran.is_new || profile.in_vain != ran.in_vain {
+        // Others may have kept more since.
+        match store.load(&profile.command, &profile.directory, &profile.program) {
+            Ok(Some(stored)) if stored.in_vain != ran.in_vain => {
+                store.save(&Profile { in_vain: ran.in_vain, ..stored })
+            }
+            _ => Ok(()),
+        }
+    } else {
+        Ok(())
+    };
+    kept.map_err(|error| format!("the profile was not kept: {error}"))
 }

@@ -61,8 +61,8 @@ pub struct Profile {
     pub truncated: bool,
     /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
-    /// When its runs found that reading ahead takes more than it saves, in seconds since 1970. That
-    /// is of one machine, and not exported.
+    /// When its runs found that reading ahead does not pay, in seconds since 1970. That
+    /// is of one machine, and neither exported nor imported.
     pub in_vain: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ impl Earlier {
 const IN_VAIN_SECONDS: u64 = 24 * 60 * 60;
 
 impl Profile {
-    /// Whether its runs found, not long before this time, that reading ahead takes more than it saves.
+    /// Whether its runs found, not long before this time, that reading ahead does not pay.
     pub fn is_in_vain(&self, now: u64) -> bool {
         self.in_vain.and_then(|found| now.checked_sub(found)).is_some_and(|ago| ago < IN_VAIN_SECONDS)
     }

@@ -207,7 +207,7 @@ fn read_by(path: &Path, decode: impl Fn(&[u8]) -> Result<Profile, String>) -> Re
     decode(&bytes).map(|profile| (profile, file)).map_err(Unreadable::Damaged)
 }
 
-/// The profile in a file that was exported: anybody's. An error names the file.
+/// The profile in a file that was exported: anybody's, of any machine. An error names the file.
 pub fn import(path: &Path) -> Result<Profile, String> {
     let name = |why: String| format!("{}: {why}", path.display());
     let file = fs::File::open(path).map_err(|error| name(error.to_string()))?;
@@ -217,7 +217,8 @@ pub fn import(path: &Path) -> Result<Profile, String> {
     if bytes.len() as u64 > PROFILE_BYTES_MAX {
         return Err(name(format!("more than the {PROFILE_BYTES_MAX} bytes that a profile may have")));
     }
-    format::decode(&bytes).map_err(|why| name(format!("is no profile: {why}")))
+    let profile = format::decode(&bytes).map_err(|why| name(format!("is no profile: {why}")))?;
+    Ok(Profile { in_vain: None, ..profile })
 }
 
 /// A profile as the contents of a file, to be imported elsewhere: what does not pay here may there.

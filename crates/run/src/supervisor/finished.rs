@@ -35,6 +35,10 @@ pub struct Tally {
     pub mounts: Vec<MountAccount>,
 }
 
+/// What must have been brought from devices before a run says of its command that this does not pay:
+/// what lies in memory may not, the next time.
+const BROUGHT_MIN: u64 = 256;
+
 /// What is left of a run.
 pub struct Finished {
     /// What it came to.
@@ -44,7 +48,7 @@ pub struct Finished {
     pub(super) names: Names,
     pub(super) learned: Vec<Event>,
     /// When reading ahead was found not to pay, if it was.
-    pub(super) in_vain: Option<u64>,
+    pub in_vain: Option<u64>,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
     /// What earlier runs of the command read, if that is known.
@@ -59,14 +63,10 @@ impl Finished {
         let run = self.recorder.finish(command, directory, program, &self.names);
         let truncated = run.truncated || self.was_quiet;
         let run = Profile { learned: self.learned, truncated, in_vain: self.in_vain, ..run };
-        let known = |before: Profile| {
-            let is_new = before.in_vain != self.in_vain;
-            (Profile { in_vain: self.in_vain, ..before }, is_new)
-        };
         match self.before {
-            Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => known(before),
-            Some(before) if is_sample => known(before),
-            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => known(before),
+            Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
+            Some(before) if is_sample => (before, false),
+            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),
         }
@@ -121,7 +121,10 @@ impl Supervisor<'_> {
         let tally = self.tally(FIRST_RUN);
         let (recorder, names, was_quiet) =
             (self.recorder, self.names, self.quiet.was_quiet() || self.outside.has_rested());
-        let (before, in_vain) = self.recorded.into_own(self.suspension.was_found_in_vain());
+        let host = &self.driver.host;
+        let was_brought = host.brought() + host.names_brought() >= BROUGHT_MIN;
+        let found = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);
+        let (before, in_vain) = self.recorded.into_own(found);
         Finished { tally, recorder, names, learned, in_vain, was_quiet, before }
     }
 }

@@ -272,7 +272,7 @@ impl<'a> Supervisor<'a> {
         self.follow_quiet();
         self.follow_suspension();
         self.follow_walk();
-        self.follow_recorded();
+        let discloses = self.follow_recorded();
         self.follow_memory();
         self.look_around();
         self.answer_who_quiesces();
@@ -282,7 +282,7 @@ impl<'a> Supervisor<'a> {
                 format!("io_uring stopped taking reads ahead ({error}); FORESEE_IO=threads does without it"),
             );
         }
-        records + reports > 0
+        records + reports > 0 || discloses
     }
 
     /// Sleeps until there is something to do, or one of these descriptors is readable.

@@ -47,8 +47,9 @@ pub(super) struct Quiet {
     was_quiet: bool,
     /// Programs read on while the walk ahead of them stood still.
     is_walk_behind: bool,
-    /// What the walk may find yet while nobody waits.
+    /// What the walk may find yet while nobody waits, and what had been brought when that was said.
     may_find: u32,
+    may_find_since: Option<u64>,
 }
 
 impl Quiet {
@@ -83,9 +84,15 @@ impl Quiet {
     }
 
     /// The walk is where they are.
-    pub fn walk_goes_on(&mut self) {
+    ///
+    /// So much was brought by now. Where nothing was since it was so the last time, what is found may
+    /// all be in memory, and programs that lose the processor now and then must not have all of it
+    /// found.
+    pub fn walk_goes_on(&mut self, brought: u64) {
         self.is_walk_behind = false;
-        self.may_find = FOUND_QUIET_MAX;
+        if self.may_find_since.replace(brought) != Some(brought) {
+            self.may_find = FOUND_QUIET_MAX;
+        }
     }
 
     /// Nothing is to be found ahead of programs: they do not wait, or it is not known where they
@@ -161,11 +168,15 @@ mod tests {
     fn a_walk_that_goes_on_where_programs_wait_finds_a_part_though_they_are_quiet() {
         let mut quiet = Quiet { is_quiet: true, ..Quiet::default() };
         assert!(quiet.stops_walk());
-        quiet.walk_goes_on();
+        quiet.walk_goes_on(7);
         (1..FOUND_QUIET_MAX).for_each(|_| quiet.found());
         assert!(!quiet.stops_walk());
         quiet.found();
         assert!(quiet.stops_walk());
+        quiet.walk_goes_on(7);
+        assert!(quiet.stops_walk(), "nothing of that had to be brought");
+        quiet.walk_goes_on(8);
+        assert!(!quiet.stops_walk());
         quiet.is_quiet = false;
         assert!(!quiet.stops_walk());
     }

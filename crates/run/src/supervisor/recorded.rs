@@ -45,6 +45,8 @@ pub(super) struct Recorded {
     brought: u64,
     /// What was disclosed is withdrawn, and it is not known yet where programs are.
     is_withdrawn: bool,
+    /// What programs named or read last, as far as they told.
+    last: Option<FileId>,
     /// Made when it is first asked for.
     places: Option<Places>,
 }
@@ -77,6 +79,11 @@ impl Recorded {
     /// What is gone by.
     pub fn profile(&self) -> Option<&Profile> {
         self.earlier.profile()
+    }
+
+    /// A program read of this file.
+    pub fn was_read(&mut self, file: FileId) {
+        self.last = Some(file);
     }
 
     /// Whose that is, in a word.
@@ -163,10 +170,10 @@ impl Supervisor<'_> {
         self.follow_recorded();
     }
 
-    /// Discloses on, as far as it is time to.
-    pub(super) fn follow_recorded(&mut self) {
+    /// Discloses on, as far as it is time to; returns whether more is to be.
+    pub(super) fn follow_recorded(&mut self) -> bool {
         if self.recorded.is_withdrawn {
-            return;
+            return false;
         }
         let is_all_due = self.driver.host.brought() != self.recorded.brought;
         let mut far = if is_all_due { FAR_A_TURN } else { 0 };
@@ -174,7 +181,7 @@ impl Supervisor<'_> {
             && let Some(&step) = profile.steps.get(self.recorded.next)
         {
             if self.driver.manager().open_hints() >= WALK_AHEAD_MAX {
-                let Some(left) = far.checked_sub(1) else { break };
+                let Some(left) = far.checked_sub(1) else { return is_all_due };
                 far = left;
             }
             let source = self.recorded.source(profile, &step);
@@ -186,6 +193,7 @@ impl Supervisor<'_> {
                 self.recorded.mapped.entry(file).or_default().push((first, count));
             }
         }
+        false
     }
 
     /// A file was read, and it is not known what of it. The recorded run knows, and what of that
@@ -226,11 +234,25 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Programs wait, or it is tried again: what the recorded run read from the file on that they named
+    /// or read last is disclosed. If it did not read that, the next that it did will tell.
+    pub(super) fn resume_recorded(&mut self) {
+        if !self.recorded.is_withdrawn || self.quiet.is_quiet() {
+            return;
+        }
+        self.recorded.brought = self.driver.host.brought();
+        match self.recorded.last {
+            Some(file) => self.recorded.go_on_from(self.names.path(file).as_os_str()),
+            None => self.recorded.is_withdrawn = false,
+        }
+    }
+
     /// A program names this file, and tells of it. If none is known to have done so before
     /// (libraries, which every program opens, tell nothing of where they are), what the
     /// recorded run read from there on is disclosed.
     pub(super) fn find_recorded(&mut self, file: FileId) {
         let is_met = || self.sizes.contains_key(&file) || self.recorder.knows(file);
+        self.recorded.last = Some(file);
         let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
         if self.recorded.is_withdrawn && is_asked && !is_met() {
             self.recorded.brought = self.driver.host.brought();

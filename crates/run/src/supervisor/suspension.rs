@@ -245,7 +245,11 @@ impl Suspension {
                     Unless::Slower([least, of_late]) => {
                         // Files differ: one window says little.
                         let of_late = of_late + (pace - of_late) * LATE_PART;
-                        (Unless::Slower([least, of_late]), of_late < least)
+                        let is_slower = of_late < least;
+                        if is_slower {
+                            self.was_found = Some(false);
+                        }
+                        (Unless::Slower([least, of_late]), is_slower)
                     }
                     Unless::Waiting => (Unless::Waiting, false),
                 };
@@ -276,6 +280,7 @@ impl Suspension {
     /// A trial is over.
     fn conclude(&mut self, [without, with]: [f64; 2]) -> Phase {
         if with >= GAIN_MIN * without {
+            self.was_found = Some(false);
             Phase::Reading(self.windows(true))
         } else {
             self.suspend(Unless::Slower([KEPT_MIN * with, without]))
@@ -304,6 +309,7 @@ impl Supervisor<'_> {
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);
+            self.suspension.was_found = Some(false);
         } else if self.suspension.is_waited_for(Instant::now()) {
             self.suspension.take_up();
         } else if let Some(pace) = self.suspension.over() {
@@ -321,8 +327,10 @@ impl Supervisor<'_> {
                 self.quiet.walk_falls_behind();
             }
         }
-        if long && !was_long {
-            self.withdraw_recorded();
+        match (was_long, long) {
+            (false, true) => self.withdraw_recorded(),
+            (true, false) => self.resume_recorded(),
+            _ => {}
         }
     }
 }

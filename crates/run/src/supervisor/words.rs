@@ -74,7 +74,6 @@ impl Supervisor<'_> {
             && !self.quiet.stops_walk()
             && let Some(found) = self.words.walk.next_found()
         {
-            self.quiet.found();
             let (path, want) = match found {
                 Found::Directory(path) => (path, Want::Name),
                 Found::File(path) => match self.words.reads {
@@ -83,6 +82,7 @@ impl Supervisor<'_> {
                 },
             };
             let Some(file) = self.names.of_path(&path) else { return };
+            self.quiet.found();
             self.tell(Event::Hint { reader: RUN, source: self.words.source(), file, want });
         }
     }
@@ -104,10 +104,11 @@ impl Supervisor<'_> {
         if !self.quiet.is_walk_behind() {
             return;
         }
+        let brought = self.driver.host.brought() + self.driver.host.names_brought();
         if is_met {
-            self.quiet.walk_goes_on();
+            self.quiet.walk_goes_on(brought);
         } else if self.words.walk.skip_past(self.names.path(file)) {
-            self.quiet.walk_goes_on();
+            self.quiet.walk_goes_on(brought);
             // What was told and lies before that was read meanwhile, and would count as not come true.
             self.tell(Event::Cancel { reader: RUN, source });
         }
