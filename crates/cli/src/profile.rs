@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use foresee_manager::Want;
-use foresee_run::clock::since_1970;
 use foresee_run::profile::{Profile, Store, Stored, export, import, together};
 use serde_json::json;
 
@@ -178,7 +177,7 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "program    {}", profile.program.display())?;
     }
     writeln!(out, "runs       {}", profile.runs)?;
-    if profile.is_in_vain(since_1970().as_secs()) {
+    if profile.is_in_vain() {
         writeln!(out, "in vain    reading ahead did not pay: for a day, runs begin without, until they wait")?;
     }
     for step in &profile.steps {

@@ -62,6 +62,14 @@ pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
+/// So long what was found of storage is believed: then it may be another.
+pub const BELIEVED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Whether what was found then, since 1970, is still believed.
+pub fn is_believed(found: Duration) -> bool {
+    since_1970().checked_sub(found).is_some_and(|age| age < BELIEVED)
+}
+
 fn between(one: Reading, other: Reading) -> f64 {
     let nanoseconds = other.time.duration_since(one.time).as_nanos() as f64;
     nanoseconds / other.ticks.wrapping_sub(one.ticks).max(1) as f64
@@ -77,6 +85,14 @@ mod tests {
         let time = begun + Duration::from_nanos(nanoseconds + kept_waiting);
         let width = 2 * (kept_waiting + 20);
         Reading { time, ticks: 2 * nanoseconds + width / 2, width }
+    }
+
+    #[test]
+    fn what_was_found_is_believed_for_a_day_and_never_from_the_future() {
+        let now = since_1970();
+        let second = Duration::from_secs(1);
+        assert!(is_believed(now) && is_believed(now - BELIEVED + 60 * second));
+        assert!(!is_believed(now - BELIEVED) && !is_believed(now + 60 * second));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod union;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use foresee_manager::{Event, Want};
 
@@ -18,6 +19,8 @@ pub use recorder::Recorder;
 pub use related::{is_alike, related, together};
 pub use store::{Store, Stored, export, import};
 use union::Union;
+
+use crate::clock::is_believed;
 
 /// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4
 /// KiB pieces needs.
@@ -101,14 +104,10 @@ impl Earlier {
     }
 }
 
-/// So long what was found holds of whether reading ahead pays, in seconds: a day. Then storage may be
-/// another, and it is tried again.
-const IN_VAIN_SECONDS: u64 = 24 * 60 * 60;
-
 impl Profile {
-    /// Whether its runs found, not long before this time, that reading ahead does not pay.
-    pub fn is_in_vain(&self, now: u64) -> bool {
-        self.in_vain.and_then(|found| now.checked_sub(found)).is_some_and(|ago| ago < IN_VAIN_SECONDS)
+    /// Whether its runs found not long ago that reading ahead does not pay.
+    pub fn is_in_vain(&self) -> bool {
+        self.in_vain.is_some_and(|found| is_believed(Duration::from_secs(found)))
     }
 
     /// Whether most of its runs read this.

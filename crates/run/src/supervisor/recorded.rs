@@ -93,7 +93,7 @@ impl Recorded {
 
     /// Whether runs of the same command found that reading ahead does not pay.
     pub fn is_in_vain(&self) -> bool {
-        matches!(&self.earlier, Earlier::Own(profile) if profile.is_in_vain(since_1970().as_secs()))
+        matches!(&self.earlier, Earlier::Own(profile) if profile.is_in_vain())
     }
 
     /// What runs of the same command read, and when it was found by now that reading ahead does not

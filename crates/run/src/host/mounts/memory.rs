@@ -12,12 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::clock::since_1970;
+use crate::clock::{is_believed, since_1970};
 use crate::kept::{self, Directory};
 
 const NAME: &str = "mounts";
-/// How long it is believed.
-const LASTS: Duration = Duration::from_secs(24 * 3600);
 /// Mounts remembered at most, and what they take at most.
 const MOUNTS_MAX: usize = 64;
 const BYTES_MAX: u64 = 16 << 10;
@@ -87,7 +85,7 @@ impl Remembered {
     }
 
     fn is_believed(&self) -> bool {
-        since_1970().checked_sub(self.found).is_some_and(|age| age < LASTS)
+        is_believed(self.found)
     }
 }
 
@@ -155,6 +153,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     use super::*;
+    use crate::clock::BELIEVED;
 
     fn memory(name: &str) -> Memory {
         let directory = std::env::temp_dir().join(format!("foresee-mounts-{}-{name}", std::process::id()));
@@ -178,7 +177,7 @@ mod tests {
     #[test]
     fn what_is_old_or_damaged_is_not_believed_and_there_is_a_bound() {
         let memory = memory("bounds");
-        let old = Remembered { found: since_1970() - LASTS, ..Remembered::now(7, Verdict::Quick, None) };
+        let old = Remembered { found: since_1970() - BELIEVED, ..Remembered::now(7, Verdict::Quick, None) };
         let all: Vec<_> =
             (100..100 + 2 * MOUNTS_MAX as u64).map(|it| Remembered::now(it, Verdict::Quick, None)).collect();
         memory.keep(&[old]);
