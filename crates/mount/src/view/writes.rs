@@ -56,7 +56,13 @@ impl Shown {
     }
 
     fn begin(&self, path: Arc<Path>, number: u64, flags: i32, thread: u32) -> (u64, FopenFlags) {
-        self.nodes().resize(number, 0);
+        {
+            let mut nodes = self.nodes();
+            nodes.resize(number, 0);
+            // However it ends, the number is of no version that is there: who opens it after that looks the
+            // name up anew.
+            nodes.make_stale(number);
+        }
         self.open_written(Arc::new(Written::new(path, number, Arc::clone(&self.room))), flags, thread)
     }
 
@@ -159,11 +165,7 @@ impl Shown {
     }
 
     fn finish(&self, written: &Written) -> Result<(), Failure> {
-        let was_finished = written.finish(self.writing()?).inspect_err(|failure| self.complain(failure))?;
-        if was_finished {
-            self.nodes().make_stale(written.number);
-        }
-        Ok(())
+        written.finish(self.writing()?).inspect_err(|failure| self.complain(failure))
     }
 
     /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any
@@ -180,12 +182,9 @@ impl Shown {
             log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
         self.writes.close(handle);
-        if written.has_failed() {
-            self.nodes().make_stale(written.number);
-            // Who still reads it holds nobody up.
-            if is_last {
-                written.lose_name();
-            }
+        // Who still reads it holds nobody up.
+        if is_last && written.has_failed() {
+            written.lose_name();
         }
     }
 

@@ -216,13 +216,13 @@ impl Written {
         }
     }
 
-    /// Makes it be there. Returns whether it was not before.
-    pub fn finish(&self, to: &dyn Writing) -> Result<bool, Failure> {
+    /// Makes it be there, if it is not yet.
+    pub fn finish(&self, to: &dyn Writing) -> Result<(), Failure> {
         let mut state = lock(&self.state);
         if let Some(failure) = &state.failed {
             return Err(failure.clone());
         }
-        let Some(path) = self.path().filter(|_| !self.is_finished()) else { return Ok(false) };
+        let Some(path) = self.path().filter(|_| !self.is_finished()) else { return Ok(()) };
         let put = state.put(to, &path, &self.room);
         // An answer that was lost may have been that it is there.
         to.finished(&path);
@@ -231,7 +231,7 @@ impl Written {
         if !self.is_kept(&state) {
             state.let_go(&self.room);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// It will never be there.
