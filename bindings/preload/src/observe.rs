@@ -23,7 +23,7 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
     let attention = process.map_or(Attention::Every, |process| process.attention(fd, file.generation()));
-    if !is_wanted(attention, fd) || untold.is_some() && !thread::is_timed() {
+    if !is_wanted(attention, fd) || untold.is_some() && !is_timed(region) {
         // Not timed either: the clock is half of what we cost.
         let (got, ..) = call();
         count(got);
@@ -31,22 +31,22 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     }
     let began = ticks();
     let (got, offset, asked) = call();
-    let took = waited(region, ticks().wrapping_sub(began), got);
+    let now = ticks();
+    let took = waited(region, now.wrapping_sub(began), got);
     count(got);
-    if untold.is_some() {
-        if !is_far(region, took, got) {
-            return got;
-        }
-        region.set_quiet(false);
-        match fds::regular(fd) {
-            Some(adopted) => file = adopted,
-            None => return got,
-        }
-    }
     if took >= region.stall_ticks_min()
         && let Some(process) = process
     {
         process.count_stall(counter(), took);
+    }
+    if untold.is_some() {
+        if !is_far(region, took, got) || !region.ends_quiet(now, took) {
+            return got;
+        }
+        match fds::regular(fd) {
+            Some(adopted) => file = adopted,
+            None => return got,
+        }
     }
     // Nobody learns from a file's end or an error; where small files are read whole, they are half of
     // all reads.
@@ -57,6 +57,12 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
         post_read(region, fd, file, Done { offset, asked, got, began, took });
     }
     got
+}
+
+/// Whether a call is timed while it is quiet.
+#[inline(always)]
+fn is_timed(region: &Region) -> bool {
+    region.counts_waits() || thread::is_timed()
 }
 
 /// Whether a read or an open that took so long may have been for a device.
@@ -222,7 +228,7 @@ impl Naming {
     pub(crate) fn begin(is_to_read: bool) -> Self {
         Naming(state::region().map(|region| {
             let is_quiet = is_to_read && region.is_quiet();
-            (region, is_quiet, (!is_quiet || thread::is_timed()).then(ticks))
+            (region, is_quiet, (!is_quiet || is_timed(region)).then(ticks))
         }))
     }
 
@@ -230,12 +236,10 @@ impl Naming {
     #[inline(always)]
     fn ended(self) -> Option<(&'static Region, Took)> {
         let (region, is_quiet, began) = self.0?;
-        let took = waited(region, ticks().wrapping_sub(began?), 0);
-        if is_quiet {
-            if !is_far(region, took, 0) {
-                return None;
-            }
-            region.set_quiet(false);
+        let now = ticks();
+        let took = waited(region, now.wrapping_sub(began?), 0);
+        if is_quiet && !(is_far(region, took, 0) && region.ends_quiet(now, took)) {
+            return None;
         }
         Some((region, Took::from_ticks(took)))
     }
@@ -307,8 +311,8 @@ pub(crate) fn begin_listing() {
 pub(crate) fn end_listing() {
     if let Some(region) = state::region()
         && thread::has_waited()
+        && (!region.is_quiet() || region.ends_quiet(ticks(), 0))
     {
-        region.set_quiet(false);
         post(region, Record::ListingWaited {}, &[]);
     }
 }

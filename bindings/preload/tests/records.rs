@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::thread;
 
 use common::{Ring, Said, alike, compile, directory, reads_of};
 use foresee_ring::{Advice, Attention, Class, Counters, Process, Record, Region};
@@ -402,7 +403,7 @@ fn files_read_in_turn_are_each_sampled() {
 fn what_was_told_of_before_is_read_quietly_as_well() {
     let directory = prepared();
     let program = compile("attention", &directory, &[]);
-    let (uses, said, counters) = attended(&program, &directory, &["data"], |region, _, _| region.set_quiet(true));
+    let (uses, said, counters) = attended(&program, &directory, &["data"], |region, _, _| region.set_quiet(1));
     assert_eq!(told(&said, uses[0]), 0);
     let (of, generation) = uses[0];
     let is_closed =
@@ -411,19 +412,24 @@ fn what_was_told_of_before_is_read_quietly_as_well() {
     assert_eq!(counters.reads, 6_403);
 }
 
-/// Runs a program that waits for a sign, beside a supervisor that needs not know what is read, and
-/// has it wait for a device from there on if it is to. Returns the ring, and what was said before
-/// and after.
-fn quietly(directory: &Path, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
+/// Runs a program that waits for a sign, beside a supervisor that needs not know what is read before
+/// one waits after that time, and has it wait for a device from the sign on if it is to. Returns the
+/// ring, and what was said before and after.
+fn quietly(directory: &Path, until: u64, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
     let program = compile("quiet", directory, &[]);
     let mut ring = Ring::new();
-    ring.region.set_quiet(true);
+    ring.region.set_quiet(until);
     let mut command = ring.command(program);
     let mut child = command.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let before = ring.said();
     if waits {
         ring.region.set_stall_ticks_min(0);
+        // Then it gave its processor up, and may have for a device.
+        let status = format!("/proc/{}/stat", child.id());
+        while !fs::read_to_string(&status).unwrap().contains(") S ") {
+            thread::yield_now();
+        }
     }
     child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "the line that failed");
@@ -455,7 +461,7 @@ fn is_of_descriptor(said: &Said) -> bool {
 
 #[test]
 fn what_is_read_quietly_is_counted_and_not_told() {
-    let (ring, before, after, counters) = quietly(&prepared(), false);
+    let (ring, before, after, counters) = quietly(&prepared(), 1, false);
     let told: Vec<_> = before.iter().chain(&after).filter(|said| is_of_descriptor(said)).collect();
     let opened = |said: &Said| matches!(said.record, Record::Opened { .. }).then(|| said.path.clone());
     // What is not only to be read.
@@ -468,9 +474,19 @@ fn what_is_read_quietly_is_counted_and_not_told() {
 }
 
 #[test]
+fn before_its_time_nothing_ends_the_quiet_and_what_was_waited_is_counted_if_that_never_comes() {
+    for (until, is_counted) in [(u64::MAX - 1, false), (u64::MAX, true)] {
+        let (ring, _, after, _) = quietly(&prepared(), until, true);
+        assert!(ring.region.is_quiet() && !after.iter().any(is_of_descriptor), "{until}: {after:#?}");
+        assert_eq!(ring.region.take_waited_ticks() > 0, is_counted, "{until}");
+        assert_eq!(ring.region.take_waited_ticks(), 0);
+    }
+}
+
+#[test]
 fn one_of_the_next_reads_that_wait_is_told_and_ends_the_quiet() {
     let directory = prepared();
-    let (ring, before, after, _) = quietly(&directory, true);
+    let (ring, before, after, _) = quietly(&directory, 1, true);
     assert!(!ring.region.is_quiet());
     assert!(reads_of(&before, "data").iter().all(|&(_, _, got)| got == 9));
     let all = [vec![(-1, 1, 1); 7], vec![(-1, 20, 20), (50, 5, 5)]].concat();

@@ -11,7 +11,7 @@ use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
 
 /// Changes with every change of the layout or of the records.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// What the two sides must agree on.
 #[repr(C)]
@@ -39,7 +39,9 @@ pub struct Region {
     closing: AtomicU32,
     stall_ticks_min: AtomicU64,
     sites: AtomicU32,
-    quiet: AtomicU32,
+    /// 0, or until when it is quiet whoever waits.
+    quiet: AtomicU64,
+    waited_ticks: AtomicU64,
     /// The next position to be reserved.
     pub(crate) tail: Alone<AtomicU64>,
     pub(crate) lost: Alone<AtomicU64>,
@@ -141,15 +143,49 @@ impl Region {
     }
 
     /// Names that are looked up, what is opened to be read or listed, and reads, need not be told
-    /// until one waits.
-    pub fn set_quiet(&self, quiet: bool) {
-        self.quiet.store(u32::from(quiet), Relaxed);
+    /// until one waits that ends at these ticks or later. With `u64::MAX` none ends it: how long they
+    /// wait is counted in place of that.
+    pub fn set_quiet(&self, until: u64) {
+        self.quiet.store(until.max(1), Relaxed);
+    }
+
+    /// All is told again.
+    pub fn end_quiet(&self) {
+        self.quiet.store(0, Relaxed);
     }
 
     /// See [`Region::set_quiet`]. A program whose call waits says itself that this is over.
     #[inline(always)]
     pub fn is_quiet(&self) -> bool {
         self.quiet.load(Relaxed) != 0
+    }
+
+    /// While it is quiet: how long calls wait is counted.
+    #[inline(always)]
+    pub fn counts_waits(&self) -> bool {
+        self.quiet.load(Relaxed) == u64::MAX
+    }
+
+    /// While it was quiet, a call of a program waited for so long, until now. Returns whether that is
+    /// to be told, as all that follows.
+    #[cold]
+    pub fn ends_quiet(&self, now: u64, took: u64) -> bool {
+        if self.counts_waits() {
+            if took >= self.stall_ticks_min() {
+                self.waited_ticks.fetch_add(took, Relaxed);
+            }
+            return false;
+        }
+        let is_over = now >= self.quiet.load(Relaxed);
+        if is_over {
+            self.end_quiet();
+        }
+        is_over
+    }
+
+    /// For how many ticks calls waited, of those that were counted since this was asked last.
+    pub fn take_waited_ticks(&self) -> u64 {
+        self.waited_ticks.swap(0, Relaxed)
     }
 
     /// Reads that take at least so many ticks are counted as stalls. `u64::MAX` until set: none is.

@@ -260,6 +260,7 @@ impl<'a> Supervisor<'a> {
         supervisor.follow_suspension();
         supervisor.follow_walk();
         supervisor.begin_recorded();
+        supervisor.follow_quiet();
         supervisor
     }
 
@@ -269,8 +270,8 @@ impl<'a> Supervisor<'a> {
         self.rounds.is_behind = records >= RECORDS_AT_ONCE;
         let reports = self.take_reports();
         self.check_disclosed();
-        self.follow_quiet();
         self.follow_suspension();
+        self.follow_quiet();
         self.follow_walk();
         let discloses = self.follow_recorded();
         self.follow_memory();

@@ -8,10 +8,15 @@
 //! What is not told is not recorded. So a run of which nothing is known yet goes on telling for
 //! longer, and one that went by an earlier run's profile leaves that in its place, unless it told
 //! more.
+//!
+//! Threads that wait for each other end it, too, and what is told then is told in vain. So where
+//! nothing had to be brought since, it goes on for some milliseconds whatever waits. And where
+//! reading ahead is suspended until programs wait, they need not tell anything but for how long
+//! (`Region::counts_waits`).
 
 use std::time::Duration;
 
-use foresee_ring::FAR_PART;
+use foresee_ring::{FAR_PART, ticks};
 
 use super::{COPY_MAX, STALL_MIN, Supervisor};
 
@@ -30,6 +35,10 @@ const MAKE_UP_FOR_FAR: u32 = 64;
 /// then: a program that finds the names of a whole directory in memory is quiet again before the
 /// next directory is listed.
 const FOUND_QUIET_MAX: u32 = 512;
+/// For so long nothing ends it after it was ended in vain: first, and at most. To tell what makes
+/// up for one that waited takes us 0.1 to 0.2 ms.
+const HELD_MIN: Duration = Duration::from_millis(1);
+const HELD_MAX: Duration = Duration::from_millis(8);
 
 /// Whether it is so.
 #[derive(Default)]
@@ -43,6 +52,13 @@ pub(super) struct Quiet {
     names_brought: u64,
     /// What we said last.
     is_quiet: bool,
+    /// It was said for as long as reading ahead is suspended.
+    is_suspended: bool,
+    /// Until when (in ticks) nothing that waits ends it.
+    until: u64,
+    /// How long that was, and what had been brought when it began last.
+    held: Duration,
+    brought_before: Option<u64>,
     /// Some of the run was not told.
     was_quiet: bool,
     /// Programs read on while the walk ahead of them stood still.
@@ -66,6 +82,13 @@ impl Quiet {
     /// Whether some of the run was not told.
     pub fn was_quiet(&self) -> bool {
         self.was_quiet
+    }
+
+    /// It begins, and so much was brought by now. Returns for how long nothing is to end it.
+    fn begin(&mut self, brought: u64) -> Duration {
+        let is_in_vain = self.brought_before.replace(brought) == Some(brought);
+        self.held = if is_in_vain { (self.held * 2).clamp(HELD_MIN, HELD_MAX) } else { Duration::ZERO };
+        self.held
     }
 
     /// So many are enough.
@@ -118,7 +141,7 @@ impl Supervisor<'_> {
         let names = u32::try_from(names_brought - self.quiet.names_brought).unwrap_or(u32::MAX);
         self.quiet.near = self.quiet.near.saturating_sub(names.saturating_mul(MAKE_UP_FOR_FAR));
         self.quiet.names_brought = names_brought;
-        if is_far && self.quiet.is_quiet {
+        if is_far && self.quiet.is_quiet && ticks() >= self.quiet.until {
             return self.end_quiet();
         }
         let near = self.quiet.near;
@@ -130,10 +153,15 @@ impl Supervisor<'_> {
         };
         self.quiet.brought = brought;
         if self.quiet.near >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
-            (self.quiet.is_quiet, self.quiet.was_quiet) = (true, true);
-            self.ring.region.set_quiet(true);
-            self.withdraw_recorded();
+            let held = self.quiet.begin(brought + names_brought);
+            self.be_quiet(ticks().saturating_add(self.ring.ticks(held)));
         }
+    }
+
+    fn be_quiet(&mut self, until: u64) {
+        (self.quiet.is_quiet, self.quiet.was_quiet, self.quiet.until) = (true, true, until);
+        self.ring.region.set_quiet(until);
+        self.withdraw_recorded();
     }
 
     /// Not where somebody wants to hear of all reads, nor where they decide which page goes next,
@@ -145,10 +173,16 @@ impl Supervisor<'_> {
         self.trace.is_none() && !decides && self.library.is_silent() && !self.outside.is_awake()
     }
 
-    /// Looks whether a program waited, or something else ended it.
+    /// Looks whether a program waited, or something else ended it, and whether nothing is read ahead.
+    ///
+    /// What the first run of a command reads is told though that is suspended, to be recorded.
     pub(super) fn follow_quiet(&mut self) {
-        if self.quiet.is_quiet && !(self.ring.region.is_quiet() && self.may_be_quiet()) {
-            self.end_quiet();
+        let is_suspended = self.suspension.is_suspended_until_waits() && !self.quiet.is_first && self.may_be_quiet();
+        match (std::mem::replace(&mut self.quiet.is_suspended, is_suspended), is_suspended) {
+            (false, true) => self.be_quiet(u64::MAX),
+            (true, false) => self.end_quiet(),
+            _ if self.quiet.is_quiet && !(self.ring.region.is_quiet() && self.may_be_quiet()) => self.end_quiet(),
+            _ => {}
         }
     }
 
@@ -156,13 +190,20 @@ impl Supervisor<'_> {
         self.quiet.near = self.quiet.after() - MAKE_UP_FOR_FAR;
         self.quiet.is_quiet = false;
         self.quiet.walk_falls_behind();
-        self.ring.region.set_quiet(false);
+        self.ring.region.end_quiet();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_ended_in_vain_is_not_ended_so_soon_again() {
+        let mut quiet = Quiet::default();
+        let held: Vec<u128> = [5, 5, 5, 5, 5, 5, 6, 6].iter().map(|&it| quiet.begin(it).as_millis()).collect();
+        assert_eq!(held, [0, 1, 2, 4, 8, 8, 0, 1]);
+    }
 
     #[test]
     fn a_walk_that_goes_on_where_programs_wait_finds_a_part_though_they_are_quiet() {

@@ -141,6 +141,11 @@ impl Suspension {
         matches!(self.phase, Phase::Suspended(..))
     }
 
+    /// Whether nothing is read ahead until programs wait, or its time is over.
+    pub fn is_suspended_until_waits(&self) -> bool {
+        matches!(self.phase, Phase::Suspended(_, Unless::Waiting))
+    }
+
     /// One of several runs begins: it may gain where those before did not.
     pub fn begin_run(&mut self, run: u32) {
         if self.is_suspended_for_long() {
@@ -263,7 +268,7 @@ impl Suspension {
 
     /// Whether it is suspended, and programs do little but wait.
     fn is_waited_for(&mut self, now: Instant) -> bool {
-        self.savings.waits.are_long(now) && matches!(self.phase, Phase::Suspended(_, Unless::Waiting))
+        self.savings.waits.are_long(now) && self.is_suspended_until_waits()
     }
 
     /// It was suspended, and should not have been.
@@ -306,6 +311,9 @@ impl Suspension {
 impl Supervisor<'_> {
     /// Looks whether it is time to suspend reading ahead, or to take it up.
     pub(super) fn follow_suspension(&mut self) {
+        // Where they tell nothing else.
+        let waited = self.ring.duration(self.ring.region.take_waited_ticks());
+        self.suspension.savings.waits.add(waited);
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);
