@@ -164,6 +164,12 @@ pub(crate) fn untold(fd: c_int) -> Option<Use> {
     }
 }
 
+/// Whether a descriptor is one of a file or a directory: others wait for whom they speak with.
+#[cold]
+pub(crate) fn is_of_storage(fd: c_int) -> bool {
+    sys::fstat(fd).is_some_and(|stat| class_of(&stat) != Class::Other)
+}
+
 #[cold]
 fn tell_no_more(fd: c_int, told: Use) -> Option<Use> {
     let region = state::region_of_this_process()?;

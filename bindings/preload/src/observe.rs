@@ -34,13 +34,16 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let now = ticks();
     let took = waited(region, now.wrapping_sub(began), got);
     count(got);
+    if untold.is_some() && !(is_far(region, took, got) && fds::is_of_storage(fd)) {
+        return got;
+    }
     if took >= region.stall_ticks_min()
         && let Some(process) = process
     {
         process.count_stall(counter(), took);
     }
     if untold.is_some() {
-        if !is_far(region, took, got) || !region.ends_quiet(now, took) {
+        if !region.ends_quiet(now, took) {
             return got;
         }
         match fds::regular(fd) {
@@ -210,7 +213,7 @@ fn is_to_read(flags: c_int) -> bool {
 pub(crate) unsafe fn stat(dirfd: c_int, path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
     let naming = Naming::begin(true);
     let result = call();
-    if let Some((region, took)) = naming.ended() {
+    if let Some((region, took)) = naming.ended(|| true) {
         // SAFETY: by the caller's promise.
         unsafe { stated(region, result == 0, dirfd, path, took) };
     }
@@ -232,13 +235,14 @@ impl Naming {
         }))
     }
 
-    /// To be called after it: how long it took, if it is to be told. One that waited ends the quiet.
+    /// To be called after it: how long it took, if it is to be told. One that waited for storage, as
+    /// is asked then, ends the quiet.
     #[inline(always)]
-    fn ended(self) -> Option<(&'static Region, Took)> {
+    fn ended(self, is_of_storage: impl FnOnce() -> bool) -> Option<(&'static Region, Took)> {
         let (region, is_quiet, began) = self.0?;
         let now = ticks();
         let took = waited(region, now.wrapping_sub(began?), 0);
-        if is_quiet && !(is_far(region, took, 0) && region.ends_quiet(now, took)) {
+        if is_quiet && !(is_far(region, took, 0) && is_of_storage() && region.ends_quiet(now, took)) {
             return None;
         }
         Some((region, Took::from_ticks(took)))
@@ -247,7 +251,7 @@ impl Naming {
     /// The same of one that opened this descriptor, if it is one.
     #[inline(always)]
     pub(crate) fn opened(self, fd: c_int, is_directory: bool) -> Option<Took> {
-        let ended = self.ended();
+        let ended = self.ended(|| fd < 0 || fds::is_of_storage(fd));
         if ended.is_none() && fd >= 0 && self.0.is_some() {
             fds::opened_untold(fd, is_directory);
         }

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use common::{Ring, Said, alike, compile, directory, reads_of};
 use foresee_ring::{Advice, Attention, Class, Counters, Process, Record, Region};
@@ -424,10 +425,11 @@ fn quietly(directory: &Path, until: u64, waits: bool) -> (Ring, Vec<Said>, Vec<S
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let before = ring.said();
     if waits {
-        ring.region.set_stall_ticks_min(0);
+        ring.region.set_stall_ticks_min(1);
         // Then it gave its processor up, and may have for a device.
         let status = format!("/proc/{}/stat", child.id());
         while !fs::read_to_string(&status).unwrap().contains(") S ") {
+            assert!(child.try_wait().unwrap().is_none(), "it is gone");
             thread::yield_now();
         }
     }
@@ -481,6 +483,34 @@ fn before_its_time_nothing_ends_the_quiet_and_what_was_waited_is_counted_if_that
         assert_eq!(ring.region.take_waited_ticks() > 0, is_counted, "{until}");
         assert_eq!(ring.region.take_waited_ticks(), 0);
     }
+}
+
+#[test]
+fn who_waits_for_another_program_does_not_wait_for_storage() {
+    let directory = prepared();
+    let program = compile("fifo", &directory, &[]);
+    let pipe = directory.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut ring = Ring::new();
+    ring.region.set_quiet(u64::MAX);
+    ring.region.set_stall_ticks_min(1);
+    let mut child = ring.command(program).current_dir(&directory).spawn().unwrap();
+    let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(2));
+        writer.write_all(b"x").unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0), "the line that failed");
+    assert_eq!(ring.region.take_waited_ticks(), 0);
+    let stalls = ring
+        .said()
+        .iter()
+        .filter_map(|said| match said.record {
+            Record::ProcessStarted { slot, .. } => Some(ring.region.process(slot)?.counters().stall_ticks),
+            _ => None,
+        })
+        .sum::<u64>();
+    assert_eq!(stalls, 0);
 }
 
 #[test]

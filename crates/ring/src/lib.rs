@@ -81,6 +81,10 @@ pub const ATTENTION_FDS: usize = if cfg!(any(loom, miri)) { 8 } else { 1024 };
 /// little.
 pub const FAR_PART: u32 = 4;
 
+/// One call that waits is counted as so many stalls at most ([`Region::counts_waits`]): a disk that is
+/// quick at most times has its moments.
+pub const COUNTED_STALLS_MAX: u32 = 125;
+
 /// Slots in the ring: at 64 bytes each 4 MiB, which a program reading 4 KiB at a time from the page
 /// cache fills in about 20 ms if the supervisor does not run at all. Models and miri, to which a
 /// region of megabytes takes hours, have few: enough to go round, and under miri for the longest

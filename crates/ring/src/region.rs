@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::process::Process;
 use crate::slot::Slot;
 use crate::sync::{AtomicU32, AtomicU64};
-use crate::{ATTENTION_FDS, PROCESS_SLOTS, SLOTS};
+use crate::{ATTENTION_FDS, COUNTED_STALLS_MAX, PROCESS_SLOTS, SLOTS};
 
 /// "foresee" and a number, read as a little-endian word.
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
@@ -171,14 +171,18 @@ impl Region {
     #[cold]
     pub fn ends_quiet(&self, now: u64, took: u64) -> bool {
         if self.counts_waits() {
-            if took >= self.stall_ticks_min() {
-                self.waited_ticks.fetch_add(took, Relaxed);
+            let stall = self.stall_ticks_min();
+            if took >= stall {
+                let counted = took.min(stall.saturating_mul(u64::from(COUNTED_STALLS_MAX)));
+                self.waited_ticks.fetch_add(counted, Relaxed);
             }
             return false;
         }
-        let is_over = now >= self.quiet.load(Relaxed);
+        let until = self.quiet.load(Relaxed);
+        let is_over = now >= until;
         if is_over {
-            self.end_quiet();
+            // What was said anew meanwhile holds.
+            let _ = self.quiet.compare_exchange(until, 0, Relaxed, Relaxed);
         }
         is_over
     }

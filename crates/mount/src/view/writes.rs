@@ -56,14 +56,12 @@ impl Shown {
     }
 
     fn begin(&self, path: Arc<Path>, number: u64, flags: i32, thread: u32) -> (u64, FopenFlags) {
-        {
-            let mut nodes = self.nodes();
-            nodes.resize(number, 0);
-            // However it ends, the number is of no version that is there: who opens it after that looks the
-            // name up anew.
-            nodes.make_stale(number);
-        }
-        self.open_written(Arc::new(Written::new(path, number, Arc::clone(&self.room))), flags, thread)
+        self.nodes().resize(number, 0);
+        let opened = self.open_written(Arc::new(Written::new(path, number, Arc::clone(&self.room))), flags, thread);
+        // However it ends, the number is of no version that is there: who opens it after that looks the
+        // name up anew.
+        self.nodes().make_stale(number);
+        opened
     }
 
     fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {

@@ -51,19 +51,23 @@ pub struct Finished {
     pub in_vain: Option<u64>,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
+    /// How it began was not.
+    pub(super) was_quiet_at_first: bool,
     /// What earlier runs of the command read, if that is known.
     pub(super) before: Option<Profile>,
 }
 
 impl Finished {
     /// The run, with those before it, as a profile, and whether that says anything new. Of a run of
-    /// which some was not told, and that told less than is known, nothing is kept.
+    /// which some was not told, and that told less than is known, nothing is kept; nor is anything of
+    /// one of which the beginning was not.
     pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf) -> (Profile, bool) {
         let is_sample = self.recorder.is_sample;
         let run = self.recorder.finish(command, directory, program, &self.names);
         let truncated = run.truncated || self.was_quiet;
         let run = Profile { learned: self.learned, truncated, in_vain: self.in_vain, ..run };
         match self.before {
+            Some(before) if self.was_quiet_at_first => (before, false),
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
             Some(before) if is_sample => (before, false),
             Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
@@ -119,12 +123,13 @@ impl Supervisor<'_> {
             learned = self.recorded.profile().map(|profile| profile.learned.clone()).unwrap_or_default();
         }
         let tally = self.tally(FIRST_RUN);
+        let was_quiet_at_first = self.quiet.was_quiet_at_first();
         let (recorder, names, was_quiet) =
             (self.recorder, self.names, self.quiet.was_quiet() || self.outside.has_rested());
         let host = &self.driver.host;
         let was_brought = host.brought() + host.names_brought() >= BROUGHT_MIN;
         let found = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);
         let (before, in_vain) = self.recorded.into_own(found);
-        Finished { tally, recorder, names, learned, in_vain, was_quiet, before }
+        Finished { tally, recorder, names, learned, in_vain, was_quiet, was_quiet_at_first, before }
     }
 }

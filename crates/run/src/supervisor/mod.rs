@@ -261,6 +261,7 @@ impl<'a> Supervisor<'a> {
         supervisor.follow_walk();
         supervisor.begin_recorded();
         supervisor.follow_quiet();
+        supervisor.quiet.begin_run();
         supervisor
     }
 

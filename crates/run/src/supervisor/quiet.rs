@@ -59,8 +59,9 @@ pub(super) struct Quiet {
     /// How long that was, and what had been brought when it began last.
     held: Duration,
     brought_before: Option<u64>,
-    /// Some of the run was not told.
+    /// Some of the run was not told, or how it begins.
     was_quiet: bool,
+    was_quiet_at_first: bool,
     /// Programs read on while the walk ahead of them stood still.
     is_walk_behind: bool,
     /// What the walk may find yet while nobody waits, and what had been brought when that was said.
@@ -89,6 +90,16 @@ impl Quiet {
         let is_in_vain = self.brought_before.replace(brought) == Some(brought);
         self.held = if is_in_vain { (self.held * 2).clamp(HELD_MIN, HELD_MAX) } else { Duration::ZERO };
         self.held
+    }
+
+    /// The run begins. Whether how it does is not told shows by now.
+    pub fn begin_run(&mut self) {
+        self.was_quiet_at_first = self.is_quiet;
+    }
+
+    /// Whether how the run began was not told.
+    pub fn was_quiet_at_first(&self) -> bool {
+        self.was_quiet_at_first
     }
 
     /// So many are enough.

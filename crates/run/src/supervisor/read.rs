@@ -20,10 +20,10 @@ pub(super) const COPY_MAX: Duration = Duration::from_micros(1);
 impl Supervisor<'_> {
     pub(super) fn take_read(&mut self, ordinal: u32, program: ProgramId, read: &Read, began: Duration, took: Duration) {
         let file = read.file;
-        self.recorded.was_read(file);
         let Some((first, count)) = blocks(read.offset, read.bytes) else { return };
         self.driver.host.was_used(file, &(first..first + count));
         let waited = took >= STALL_MIN + COPY_MAX * count as u32;
+        self.find_recorded(file, waited);
         let disclosed_by = self.library.reader_of(ReaderId(ordinal), file);
         let state = |index| self.driver.manager().state_of(Block { file, index });
         // What an earlier read left here need not be disclosed next time; what was brought for this read

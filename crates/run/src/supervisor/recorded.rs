@@ -81,11 +81,6 @@ impl Recorded {
         self.earlier.profile()
     }
 
-    /// A program read of this file.
-    pub fn was_read(&mut self, file: FileId) {
-        self.last = Some(file);
-    }
-
     /// Whose that is, in a word.
     pub fn word(&self) -> Option<&'static str> {
         self.earlier.word()
@@ -247,14 +242,14 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A program names this file, and tells of it. If none is known to have done so before
-    /// (libraries, which every program opens, tell nothing of where they are), what the
-    /// recorded run read from there on is disclosed.
-    pub(super) fn find_recorded(&mut self, file: FileId) {
+    /// A program names or reads this file, and tells of it. If it waited for what it reads, or none is
+    /// known to have named the file before (libraries, which every program opens, tell nothing of
+    /// where they are), what the recorded run read from there on is disclosed.
+    pub(super) fn find_recorded(&mut self, file: FileId, waited: bool) {
         let is_met = || self.sizes.contains_key(&file) || self.recorder.knows(file);
         self.recorded.last = Some(file);
         let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
-        if self.recorded.is_withdrawn && is_asked && !is_met() {
+        if self.recorded.is_withdrawn && is_asked && (waited || !is_met()) {
             self.recorded.brought = self.driver.host.brought();
             self.recorded.go_on_from(self.names.path(file).as_os_str());
         }

@@ -96,7 +96,7 @@ impl Supervisor<'_> {
                 if let Some(took) = took.filter(|&took| took >= STALL_MIN / FAR_PART) {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }
-                self.find_recorded(file);
+                self.find_recorded(file, false);
                 self.know(file, identity, size);
                 self.find_walk(file);
                 if named {
@@ -117,7 +117,7 @@ impl Supervisor<'_> {
                 if let Some(took) = took {
                     self.notice_pace(took, 0, took >= STALL_MIN);
                 }
-                self.find_recorded(file);
+                self.find_recorded(file, false);
                 self.find_walk(file);
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });

@@ -313,7 +313,7 @@ impl Supervisor<'_> {
     pub(super) fn follow_suspension(&mut self) {
         // Where they tell nothing else.
         let waited = self.ring.duration(self.ring.region.take_waited_ticks());
-        self.suspension.savings.waits.add(waited);
+        self.suspension.savings.waits.add_counted(waited);
         if self.suspension.gains_clearly() {
             // It may have been a lull: it is tried again as soon as the first time.
             self.suspension.phase = Phase::Reading(AGAIN);

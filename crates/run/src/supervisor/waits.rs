@@ -6,7 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-/// Who waits for so long, and in so much of the time, wants more read ahead.
+use foresee_ring::COUNTED_STALLS_MAX;
+
+use super::STALL_MIN;
+
+/// Who waits for so long, in two calls at least, and in so much of the time, wants more read ahead.
 const MIN: Duration = Duration::from_millis(25);
 const PART: u32 = 4;
 /// The time that is looked at is so long at most: what was before it is forgotten.
@@ -29,8 +33,13 @@ impl Waits {
         Waits { begun: now, since: now, waited: Duration::ZERO }
     }
 
-    /// A program waited for so long.
+    /// A program waited for so long, in one call.
     pub fn add(&mut self, took: Duration) {
+        self.add_counted(took.min(STALL_MIN * COUNTED_STALLS_MAX));
+    }
+
+    /// Programs waited for so long, in calls each of which counts for no longer than it may.
+    pub fn add_counted(&mut self, took: Duration) {
         self.waited += took;
     }
 
@@ -79,6 +88,15 @@ mod tests {
         assert!(are_long(1000, 500, 260));
         assert!(!are_long(1000, 500, 240));
         assert!(are_long(30, 1000, 1000));
+    }
+
+    #[test]
+    fn one_call_says_little() {
+        let mut waits = Waits::new();
+        waits.add(Duration::from_millis(60));
+        assert!(!waits.are_long(waits.since + Duration::from_millis(60)));
+        waits.add(Duration::from_millis(60));
+        assert!(waits.are_long(waits.since + Duration::from_millis(60)));
     }
 
     #[test]
