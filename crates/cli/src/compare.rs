@@ -174,7 +174,7 @@ fn recorded_files(workshop: &Workshop) -> Result<Vec<PathBuf>, String> {
     let stored = store.list().map_err(|error| format!("{}: {error}", store.directory().display()))?;
     let mut files = Vec::new();
     for profile in stored {
-        files.extend(profile.read()?.files);
+        files.extend(profile.read()?.files.iter().map(Path::to_owned));
     }
     Ok(files)
 }

@@ -181,7 +181,7 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "in vain    reading ahead did not pay: for a day, runs begin without, until they wait")?;
     }
     for step in &profile.steps {
-        let file = profile.files[step.file as usize].display();
+        let file = profile.files[step.file].display();
         let what = match step.want {
             Want::Range { first, count } if step.mapped => format!("maps  {count} blocks from {first}"),
             Want::Range { first, count } => format!("reads {count} blocks from {first}"),

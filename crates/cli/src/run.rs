@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use foresee_run::account::{Account, Ending};
 use foresee_run::launch::{Streams, become_command};
-use foresee_run::profile::{Profile, Store};
+use foresee_run::profile::Store;
 use foresee_run::run::{Failure, OWN_FAILURE, Ran};
 use foresee_run::supervisor::Tally;
 use serde_json::Value;
@@ -138,21 +138,11 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let Some(store) = store else { return Ok(()) };
     let profile = &ran.profile;
     let failed = ran.account.ending != Ending::Status(0);
-    let had_more = || {
-        let before = store.load(&profile.command, &profile.directory, &profile.program);
-        before.is_ok_and(|before| before.is_some_and(|before| before.steps.len() > profile.steps.len()))
-    };
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
-    let kept = if ran.is_new && !profile.steps.is_empty() && !(cut_short || failed && had_more()) {
+    let kept = if ran.is_new && !profile.steps.is_empty() && !(cut_short || failed && ran.had_more) {
         store.save(profile)
     } else if ran.is_new || profile.in_vain != ran.in_vain {
-        // Others may have kept more since.
-        match store.load(&profile.command, &profile.directory, &profile.program) {
-            Ok(Some(stored)) if stored.in_vain != ran.in_vain => {
-                store.save(&Profile { in_vain: ran.in_vain, ..stored })
-            }
-            _ => Ok(()),
-        }
+        store.note_in_vain(profile, ran.in_vain)
     } else {
         Ok(())
     };

@@ -18,6 +18,7 @@ pub mod inherited;
 mod kept;
 pub mod launch;
 pub mod names;
+mod paths;
 pub mod pool;
 mod process_stat;
 mod processors;

@@ -7,10 +7,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use foldhash::HashMap;
 use foresee_manager::FileId;
+
+use crate::paths::PathTable;
 
 /// What identifies a file whatever it is called, as long as it exists: device and inode.
 pub type Identity = (u64, u64);
@@ -25,30 +26,19 @@ const NAMES_BYTES_MAX: usize = 1 << 27;
 /// A table of files. Numbers are given in the order of first mention and never reused.
 #[derive(Default)]
 pub struct Names {
-    paths: Vec<Arc<OsStr>>,
-    /// By their bytes: all are tidied ([`absolute`]), and to take one apart costs more than to
-    /// compare it.
-    by_path: HashMap<Arc<OsStr>, FileId>,
+    paths: PathTable,
     identities: HashMap<FileId, Identity>,
-    bytes: usize,
 }
 
 impl Names {
     /// The number of the file of this absolute path; None when there are too many.
     pub fn of_path(&mut self, path: &Path) -> Option<FileId> {
-        if let Some(&file) = self.by_path.get(path.as_os_str()) {
-            return Some(file);
+        let known = self.paths.paths();
+        if known.len() < NAMES_MAX && known.bytes() + path.as_os_str().len() <= NAMES_BYTES_MAX {
+            Some(FileId(self.paths.number(path)))
+        } else {
+            self.paths.find(path).map(FileId)
         }
-        let bytes = self.bytes + path.as_os_str().len();
-        if self.paths.len() >= NAMES_MAX || bytes > NAMES_BYTES_MAX {
-            return None;
-        }
-        self.bytes = bytes;
-        let file = FileId(self.paths.len() as u32);
-        let path: Arc<OsStr> = path.as_os_str().into();
-        self.paths.push(Arc::clone(&path));
-        self.by_path.insert(path, file);
-        Some(file)
     }
 
     /// The path proved to lead to this. Returns whether it led elsewhere before.
@@ -66,7 +56,7 @@ impl Names {
     /// above, as far as names say, proves to be the one, it is called so.
     pub fn of_directory(&mut self, path: &Path, identity: Identity) -> Option<FileId> {
         let above = path.ends_with("..").then(|| path.parent()?.parent()).flatten();
-        let above = above.and_then(|above| self.by_path.get(above.as_os_str()).copied());
+        let above = above.and_then(|above| self.paths.find(above).map(FileId));
         let directory = match above.filter(|&above| self.identity(above) == Some(identity)) {
             Some(above) => above,
             None => self.of_path(path)?,
@@ -77,12 +67,12 @@ impl Names {
 
     /// How many numbers were given.
     pub fn count(&self) -> usize {
-        self.paths.len()
+        self.paths.paths().len()
     }
 
     /// The path a number was given for.
     pub fn path(&self, file: FileId) -> &Path {
-        self.paths.get(file.0 as usize).map_or(Path::new(""), |path| Path::new(&**path))
+        self.paths.paths().get(file.0).unwrap_or(Path::new(""))
     }
 }
 

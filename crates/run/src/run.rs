@@ -99,6 +99,8 @@ pub struct Ran {
     pub profile: Profile,
     /// That is another than the one the run went by.
     pub is_new: bool,
+    /// An earlier run read more than this one.
+    pub had_more: bool,
     /// When reading ahead was found not to pay, if it was: the profile's, also where that is not new.
     pub in_vain: Option<u64>,
 }
@@ -182,10 +184,11 @@ impl Run<'_> {
         let finished = supervisor.finish();
         let mut account = account(&companion, end, finished.tally.clone())?;
         account.warnings.splice(0..0, warning);
-        let in_vain = finished.in_vain;
+        let (in_vain, steps_before) = (finished.in_vain, finished.steps_before());
         let (profile, is_new) =
             directory.map(|it| finished.into_profile(self.command, it, program)).unwrap_or_default();
-        Ok(Ran { account, profile, is_new, in_vain })
+        let had_more = steps_before > profile.steps.len();
+        Ok(Ran { account, profile, is_new, had_more, in_vain })
     }
 }
 
@@ -249,7 +252,7 @@ fn unforeseen(companion: &mut Companion, error: &io::Error) -> Result<Ran, Failu
     let warnings = vec![format!("ran without foresee: the page-cache host: {error}")];
     let end = companion.wait();
     let account = account(companion, end, Tally { warnings, ..Tally::default() })?;
-    Ok(Ran { account, profile: Profile::default(), is_new: false, in_vain: None })
+    Ok(Ran { account, profile: Profile::default(), is_new: false, had_more: false, in_vain: None })
 }
 
 fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Failure> {

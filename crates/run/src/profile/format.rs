@@ -1,76 +1,113 @@
 //! A profile as text, a line each, compressed with zstd and its checksum:
 //!
 //! ```text
-//! foresee-profile 2
+//! foresee-profile 3
 //! arg ARGUMENT            one line an argument; bytes outside printable ASCII, and %, as %XX
 //! directory PATH
 //! program PATH            the file that was executed, if that is known
 //! runs COUNT              how many runs it is of, if it is more than one
 //! truncated               only if steps were left out
 //! in-vain SECONDS         when reading ahead was found not to pay, since 1970, if it was
-//! file PATH               numbers files from 0
+//! file SHARED REST        numbers files from 0: begins as the one before, for so many bytes of it
 //! name FILE PROCESS       its name was looked up
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
 //! map FILE PROCESS FIRST+COUNT       the same, through a mapping
 //! ... RUNS                behind the last three, where it is not 1: which runs read it, a bit each, the last run's the lowest
 //! learned EVENT           what the policy learned of a call site, as the event that says so
+//! end
 //! ```
+//!
+//! What stands before the first file is compressed by itself: that a run paid or did not is kept
+//! without a look at the rest ([`with_in_vain`]).
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use foresee_manager::{Event, Want};
 
 use super::{Profile, RUNS_MAX, STEPS_MAX, Step};
 
-const FIRST_LINE: &str = "foresee-profile 2";
-/// The same without programs and runs.
-const FIRST_LINE_BEFORE: &str = "foresee-profile 1";
+const FIRST_LINE: &str = "foresee-profile 3";
+/// The same with each path whole, and, first of all, without programs and runs.
+const FIRST_LINES_BEFORE: [&str; 2] = ["foresee-profile 2", "foresee-profile 1"];
 /// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us
 /// allocate.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 /// What of it is looked at to see whose it is. Longer words than that make no profile to go by
 /// elsewhere.
 const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Of zstd's. A run waits for this at its end: the next levels take twice as long for a tenth less.
+const LEVEL: i32 = 1;
 
-fn escape(text: &OsStr, out: &mut String) {
-    for &byte in text.as_bytes() {
-        match byte {
-            b'%' | 0..=32 | 127.. => {
-                let _ = write!(out, "%{byte:02X}");
-            }
-            _ => out.push(byte as char),
+fn escape(text: &[u8], out: &mut Vec<u8>) {
+    // Most are, and to look at all of it takes less than to look where to end.
+    if text.iter().fold(true, |so_far, &byte| so_far & is_plain(byte)) {
+        return out.extend_from_slice(text);
+    }
+    for &byte in text {
+        match is_plain(byte) {
+            true => out.push(byte),
+            false => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
         }
     }
 }
 
-fn unescape(text: &str) -> Option<OsString> {
-    if !text.contains('%') {
-        return Some(text.into());
+/// Whether this byte stands for itself.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_graphic() && byte != b'%'
+}
+
+/// Appends what was escaped so.
+fn unescape(text: &str, out: &mut Vec<u8>) -> Option<()> {
+    let mut parts = text.split('%');
+    out.extend_from_slice(parts.next()?.as_bytes());
+    for part in parts {
+        let (digits, plain) = part.split_at_checked(2)?;
+        out.push(u8::from_str_radix(digits, 16).ok()?);
+        out.extend_from_slice(plain.as_bytes());
     }
+    Some(())
+}
+
+fn unescaped(text: &str) -> Option<OsString> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
+    unescape(text, &mut bytes)?;
     Some(OsString::from_vec(bytes))
 }
 
 /// The profile's file contents.
-pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
-    let mut text = format!("{FIRST_LINE}\n");
+pub fn encode(profile: &Profile) -> io::Result<Vec<u8>> {
+    let (head, rest) = (head(profile), rest(profile)?);
+    if head.len() + rest.len() > TEXT_BYTES_MAX {
+        return Err(io::Error::other("its text is longer than a profile's may be"));
+    }
+    Ok([compress(&head)?, compress(&rest)?].concat())
+}
+
+/// The contents of a profile's file with the time when its runs found that reading ahead does not
+/// pay set to this; None if it is set to that, or they are no profile's.
+pub fn with_in_vain(bytes: &[u8], in_vain: Option<u64>) -> Option<Vec<u8>> {
+    let head_bytes = zstd::zstd_safe::find_frame_compressed_size(bytes).ok()?;
+    // Before, all was compressed together.
+    let is_whole = head_bytes == bytes.len();
+    let profile = if is_whole { decode(bytes) } else { decode_head(bytes) };
+    let profile = profile.ok().filter(|profile| profile.in_vain != in_vain)?;
+    let profile = Profile { in_vain, ..profile };
+    if is_whole {
+        return encode(&profile).ok();
+    }
+    Some([&compress(&head(&profile)).ok()?, &bytes[head_bytes..]].concat())
+}
+
+/// All that stands before the first file.
+fn head(profile: &Profile) -> Vec<u8> {
+    let mut text = format!("{FIRST_LINE}\n").into_bytes();
     let mut line = |word: &str, value: &OsStr| {
-        text.push_str(word);
-        text.push(' ');
-        escape(value, &mut text);
-        text.push('\n');
+        text.extend_from_slice(word.as_bytes());
+        text.push(b' ');
+        escape(value.as_bytes(), &mut text);
+        text.push(b'\n');
     };
     for argument in &profile.command {
         line("arg", argument);
@@ -79,42 +116,48 @@ pub fn encode(profile: &Profile) -> std::io::Result<Vec<u8>> {
     if !profile.program.as_os_str().is_empty() {
         line("program", profile.program.as_os_str());
     }
-    for file in &profile.files {
-        line("file", file.as_os_str());
-    }
     if profile.runs > 1 {
-        let _ = writeln!(text, "runs {}", profile.runs);
+        text.extend_from_slice(format!("runs {}\n", profile.runs).as_bytes());
     }
     if profile.truncated {
-        text.push_str("truncated\n");
+        text.extend_from_slice(b"truncated\n");
     }
     if let Some(found) = profile.in_vain {
-        let _ = writeln!(text, "in-vain {found}");
+        text.extend_from_slice(format!("in-vain {found}\n").as_bytes());
+    }
+    text
+}
+
+fn rest(profile: &Profile) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for (shared, file) in profile.files.sharing() {
+        write!(text, "file {shared} ")?;
+        escape(&file.as_os_str().as_bytes()[shared..], &mut text);
+        text.push(b'\n');
     }
     for step in &profile.steps {
         let Step { file, process, want, mapped, runs } = step;
         let word = if *mapped { "map" } else { "read" };
-        let _ = match want {
-            Want::Range { .. } => write!(text, "{word} {file} {process} {want}"),
-            _ => write!(text, "name {file} {process}"),
-        };
-        if *runs != 1 {
-            let _ = write!(text, " {runs}");
+        match want {
+            Want::Range { .. } => write!(text, "{word} {file} {process} {want}")?,
+            _ => write!(text, "name {file} {process}")?,
         }
-        text.push('\n');
+        if *runs != 1 {
+            write!(text, " {runs}")?;
+        }
+        text.push(b'\n');
     }
     for event in &profile.learned {
-        let _ = writeln!(text, "learned {event}");
+        writeln!(text, "learned {event}")?;
     }
-    if text.len() > TEXT_BYTES_MAX {
-        return Err(std::io::Error::other("its text is longer than a profile's may be"));
-    }
-    let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
-    encoder.include_checksum(true)?;
-    // Memory for a text of this length, not of any.
-    encoder.set_pledged_src_size(Some(text.len() as u64))?;
-    std::io::Write::write_all(&mut encoder, text.as_bytes())?;
-    encoder.finish()
+    text.extend_from_slice(b"end\n");
+    Ok(text)
+}
+
+fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.compress(text)
 }
 
 /// Reads a profile's file contents; the error says what is wrong with them.
@@ -130,31 +173,35 @@ pub fn decode_head(bytes: &[u8]) -> Result<Profile, String> {
 fn read_lines(bytes: &[u8], bytes_max: usize, is_last: impl Fn(&str) -> bool) -> Result<Profile, String> {
     let mut text = String::new();
     let decoder = zstd::Decoder::new(bytes).map_err(|error| error.to_string())?;
-    std::io::Read::read_to_string(&mut std::io::Read::take(decoder, bytes_max as u64), &mut text)
-        .map_err(|error| error.to_string())?;
+    decoder.take(bytes_max as u64).read_to_string(&mut text).map_err(|error| error.to_string())?;
     let mut lines = text.lines().enumerate();
-    if !lines.next().is_some_and(|(_, line)| [FIRST_LINE, FIRST_LINE_BEFORE].contains(&line)) {
+    let first = lines.next().map_or("", |(_, line)| line);
+    if first != FIRST_LINE && !FIRST_LINES_BEFORE.contains(&first) {
         return Err(format!("its first line is not '{FIRST_LINE}'"));
     }
     let mut profile = Profile { runs: 1, ..Profile::default() };
     for (number, line) in lines {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        if is_last(word) {
-            break;
+        if word == "end" || is_last(word) {
+            return Ok(profile);
         }
-        read_line(&mut profile, word, rest)
+        read_line(&mut profile, first == FIRST_LINE, word, rest)
             .ok_or_else(|| format!("line {}: '{line}' is not understood", number + 1))?;
     }
-    Ok(profile)
+    // Before, all was compressed together, and what is cut off cannot be uncompressed.
+    if first == FIRST_LINE { Err("its end is missing".to_owned()) } else { Ok(profile) }
 }
 
-fn read_line(profile: &mut Profile, word: &str, rest: &str) -> Option<()> {
+fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Option<()> {
     match word {
-        "arg" => profile.command.push(unescape(rest)?),
-        "directory" => profile.directory = unescape(rest)?.into(),
-        "program" => profile.program = unescape(rest)?.into(),
+        "arg" => profile.command.push(unescaped(rest)?),
+        "directory" => profile.directory = unescaped(rest)?.into(),
+        "program" => profile.program = unescaped(rest)?.into(),
         "runs" => profile.runs = rest.parse().ok().filter(|runs| (1..=RUNS_MAX).contains(runs))?,
-        "file" => profile.files.push(unescape(rest)?.into()),
+        "file" => {
+            let (shared, rest) = if shares { rest.split_once(' ')? } else { ("0", rest) };
+            profile.files.push_sharing(shared.parse().ok()?, |bytes| unescape(rest, bytes))?;
+        }
         "truncated" => profile.truncated = true,
         "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
         "learned" => {
@@ -187,7 +234,7 @@ mod tests {
         Profile {
             command: vec!["grep".into(), OsString::from_vec(vec![b'a', b' ', b'\n', 0xff, b'%'])],
             directory: "/some dir".into(),
-            files: vec!["/a\nb".into(), "/c".into()],
+            files: ["/a\nb", "/c"].iter().collect(),
             steps: vec![
                 Step { file: 0, process: 1, want: Want::Name, mapped: false, runs: 1 },
                 Step { file: 1, process: 2, want: range, mapped: false, runs: 6 },
@@ -204,6 +251,36 @@ mod tests {
     #[test]
     fn a_profile_reads_back_as_it_was() {
         assert_eq!(decode(&encode(&sample()).unwrap()).unwrap(), sample());
+    }
+
+    /// As version 2 wrote it.
+    fn before() -> Vec<u8> {
+        let text = "foresee-profile 2\narg a%20b\ndirectory /d\nfile /a%0Ab\nfile /c\nruns 2\n\
+                    in-vain 7\nread 1 2 3+2 3\nname 0 1\n";
+        compress(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_before_is_still_read() {
+        let profile = decode(&before()).unwrap();
+        let files: Vec<_> = profile.files.iter().map(|path| path.to_str().unwrap()).collect();
+        assert_eq!((&profile.command[..], files, profile.runs), (&["a b".into()][..], vec!["/a\nb", "/c"], 2));
+        assert_eq!(profile.steps.len(), 2);
+        assert_eq!(decode(&encode(&profile).unwrap()).unwrap(), profile);
+    }
+
+    #[test]
+    fn whether_it_pays_is_set_and_the_rest_is_as_it_was() {
+        for bytes in [encode(&sample()).unwrap(), before()] {
+            let profile = decode(&bytes).unwrap();
+            for in_vain in [None, Some(1_800_000_000)] {
+                let set = with_in_vain(&bytes, in_vain).unwrap();
+                assert_eq!(decode(&set).unwrap(), Profile { in_vain, ..profile.clone() });
+                assert_eq!(decode_head(&set).unwrap().in_vain, in_vain);
+                assert_eq!(with_in_vain(&set, in_vain), None, "it is so already");
+            }
+        }
+        assert_eq!(with_in_vain(b"nonsense", None), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use store::{Store, Stored, export, import};
 use union::Union;
 
 use crate::clock::is_believed;
+pub use crate::paths::Paths;
 
 /// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4
 /// KiB pieces needs.
@@ -56,7 +57,7 @@ pub struct Profile {
     /// Runs that the profile is of, the last [`RUNS_MAX`] at most.
     pub runs: u32,
     /// The files, by absolute path.
-    pub files: Vec<PathBuf>,
+    pub files: Paths,
     /// What was read of them, in order.
     pub steps: Vec<Step>,
     /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory
@@ -120,7 +121,7 @@ impl Profile {
     #[must_use]
     pub fn after(self, before: &Profile) -> Profile {
         let mut union = Union::of(&self);
-        union.add(before, |runs| runs << 1, |path| vec![path.to_owned()]);
+        union.add(before, |runs| runs << 1, |path, add| add(path));
         let (files, mut steps) = union.into_steps();
         steps.retain(|step| step.runs & 1 != 0 || step.runs.count_ones() > 1);
         let runs = (before.runs + 1).min(RUNS_MAX);
@@ -135,7 +136,8 @@ impl Profile {
         let both = || self.steps.iter().filter(|step| step.runs & 1 != 0);
         let others = other.steps.iter().filter(|step| step.runs & 1 != 0);
         let is_same = |(a, b): (&Step, &Step)| {
-            (a.want, a.mapped, &self.files[a.file as usize]) == (b.want, b.mapped, &other.files[b.file as usize])
+            (a.want, a.mapped) == (b.want, b.mapped)
+                && self.files[a.file].as_os_str() == other.files[b.file].as_os_str()
         };
         last(self) == last(other) && both().zip(others).all(is_same)
     }

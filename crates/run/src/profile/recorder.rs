@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use foresee_manager::{FileId, Want};
 
-use super::{Profile, STEPS_MAX, Step};
+use super::{Paths, Profile, STEPS_MAX, Step};
 use crate::host::{reopen, resident_runs};
 use crate::names::Names;
 
@@ -127,7 +127,7 @@ impl Recorder {
 
     /// Ends the recording of this command in this directory, which executed this program.
     pub fn finish(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf, names: &Names) -> Profile {
-        let files: Vec<PathBuf> = self.files.iter().map(|&file| names.path(file).to_owned()).collect();
+        let files: Paths = self.files.iter().map(|&file| names.path(file)).collect();
         let mut steps = Vec::with_capacity(self.steps.len());
         for step in self.steps {
             if !(step.mapped && step.want == Want::All) {
@@ -138,7 +138,7 @@ impl Recorder {
             if self.noted[file.0 as usize].was_touched {
                 continue;
             }
-            let (path, identity) = (&files[step.file as usize], names.identity(file));
+            let (path, identity) = (&files[step.file], names.identity(file));
             let touched = reopen(path, identity).and_then(|file| resident_runs(&file, 0, 0));
             let runs = touched.unwrap_or_default();
             steps.extend(close_gaps(runs).into_iter().map(|(first, count)| {

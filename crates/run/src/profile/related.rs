@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::moves::{Moves, parts};
 use super::union::Union;
@@ -40,7 +40,7 @@ pub fn is_alike(profile: &Profile, command: &[OsString], directory: &Path, progr
 pub fn related(likest_first: &[Profile], command: &[OsString], directory: &Path) -> Option<Profile> {
     let united = united(likest_first, |profile| {
         let moves = Moves::new(profile, command, directory);
-        move |path: &Path| moves.places(path)
+        move |path: &Path, add: &mut dyn FnMut(&Path)| moves.places(path).iter().for_each(|place| add(place))
     })?;
     Some(Profile { command: command.to_vec(), directory: directory.to_owned(), ..united })
 }
@@ -48,10 +48,10 @@ pub fn related(likest_first: &[Profile], command: &[OsString], directory: &Path)
 /// One profile of what all of these runs read, under the first one's command.
 #[must_use]
 pub fn together(profiles: &[Profile]) -> Option<Profile> {
-    united(profiles, |_| |path: &Path| vec![path.to_owned()])
+    united(profiles, |_| |path: &Path, add: &mut dyn FnMut(&Path)| add(path))
 }
 
-fn united<N: Fn(&Path) -> Vec<PathBuf>>(profiles: &[Profile], names: impl Fn(&Profile) -> N) -> Option<Profile> {
+fn united<N: Fn(&Path, &mut dyn FnMut(&Path))>(profiles: &[Profile], names: impl Fn(&Profile) -> N) -> Option<Profile> {
     let first = profiles.first()?;
     let mut union = Union::default();
     for (profile, run) in profiles.iter().zip(0..RUNS_MAX) {
@@ -77,7 +77,7 @@ mod tests {
             command: words.split(' ').map(OsString::from).collect(),
             directory: "/d".into(),
             runs: 1,
-            files: files.iter().map(Into::into).collect(),
+            files: files.iter().collect(),
             steps: (0..files.len() as u32).map(step).collect(),
             ..Profile::default()
         }
@@ -92,7 +92,7 @@ mod tests {
         ];
         let related = related(&runs, &command, Path::new("/d")).unwrap();
         let told: Vec<_> =
-            related.steps.iter().map(|step| (related.files[step.file as usize].to_str().unwrap(), step.runs)).collect();
+            related.steps.iter().map(|step| (related.files[step.file].to_str().unwrap(), step.runs)).collect();
         assert_eq!(told, [("/lib/os.py", 3), ("/d/c.py", 1), ("/lib/re.py", 2)]);
         assert_eq!(related.steps.iter().map(|step| related.is_common(step)).collect::<Vec<_>>(), [true, false, false]);
     }

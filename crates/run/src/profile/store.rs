@@ -141,16 +141,33 @@ impl Store {
     /// Keeps a profile, whole or not at all, and makes room.
     pub fn save(&self, profile: &Profile) -> Result<(), String> {
         let path = self.path(&profile.command, &profile.directory, &profile.program);
-        let name = |error: io::Error| format!("{}: {error}", path.display());
-        let bytes = format::encode(profile).map_err(name)?;
+        let bytes = format::encode(profile).map_err(|error| format!("{}: {error}", path.display()))?;
         if bytes.len() as u64 > PROFILE_BYTES_MAX {
             return Err(format!("{}: {} bytes are more than a profile may have", path.display(), bytes.len()));
         }
-        let place = |error: io::Error| format!("{}: {error}", self.directory.display());
-        let directory = Directory::own(&self.directory).map_err(place)?;
-        directory.put(path.file_name().unwrap_or_default(), &bytes).map_err(name)?;
+        self.put(&path, &bytes)?;
         self.make_room();
         Ok(())
+    }
+
+    /// Notes with the profile of this command in this place, if there is one, when its runs found that
+    /// reading ahead does not pay: others may have kept more of what they read since it was loaded.
+    pub fn note_in_vain(&self, run: &Profile, in_vain: Option<u64>) -> Result<(), String> {
+        let path = self.path(&run.command, &run.directory, &run.program);
+        let Ok((bytes, _)) = kept::read(&path, PROFILE_BYTES_MAX) else { return Ok(()) };
+        let is_it = |it: Profile| it.command == run.command && it.directory == run.directory;
+        let is_it = format::decode_head(&bytes).is_ok_and(is_it);
+        match format::with_in_vain(&bytes, in_vain).filter(|_| is_it) {
+            Some(changed) => self.put(&path, &changed),
+            None => Ok(()),
+        }
+    }
+
+    fn put(&self, path: &Path, bytes: &[u8]) -> Result<(), String> {
+        let place = |error: io::Error| format!("{}: {error}", self.directory.display());
+        let directory = Directory::own(&self.directory).map_err(place)?;
+        let put = directory.put(path.file_name().unwrap_or_default(), bytes);
+        put.map_err(|error| format!("{}: {error}", path.display()))
     }
 
     fn make_room(&self) {
@@ -247,6 +264,19 @@ mod tests {
         assert_eq!(store.load(&["a".into()], Path::new("/d"), Path::new("")).unwrap(), Some(profile("a")));
         assert_eq!(store.load(&["a".into()], Path::new("/e"), Path::new("")).unwrap(), None);
         assert_eq!(store.load(&["b".into()], Path::new("/d"), Path::new("")).unwrap(), None);
+        fs::remove_dir_all(store.directory()).unwrap();
+    }
+
+    #[test]
+    fn whether_it_pays_is_noted_with_what_there_is() {
+        let store = store("noted");
+        store.note_in_vain(&profile("a"), Some(1)).unwrap();
+        let load = |word: &str| store.load(&[word.into()], Path::new("/d"), Path::new("")).unwrap();
+        assert_eq!(load("a"), None, "there is nothing to note it with");
+        let more = Profile { runs: 5, ..profile("a") };
+        store.save(&more).unwrap();
+        store.note_in_vain(&profile("a"), Some(1)).unwrap();
+        assert_eq!(load("a"), Some(Profile { in_vain: Some(1), ..more.clone() }));
         fs::remove_dir_all(store.directory()).unwrap();
     }
 

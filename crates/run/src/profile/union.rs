@@ -1,15 +1,13 @@
 //! What several runs read: each block once, with the runs that read it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use foldhash::HashMap;
 use foresee_manager::Want;
 
-use super::{Profile, Step};
+use super::{Paths, Profile, Step};
+use crate::paths::PathTable;
 
 /// What is known of one file.
 #[derive(Default)]
@@ -24,9 +22,8 @@ struct File {
 /// Steps of several runs, in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Union {
-    files: Vec<Arc<OsStr>>,
-    /// By their bytes: all are tidied, and to take a path apart costs more than to compare it.
-    numbers: HashMap<Arc<OsStr>, u32>,
+    files: PathTable,
+    /// By number.
     known: Vec<File>,
     steps: Vec<Step>,
     /// Steps of the first run of which an earlier one held the first block: a run may read what it
@@ -59,18 +56,22 @@ impl Union {
     }
 
     /// Adds what a run read, in its order, where that is not known yet. `runs` says as which runs a
-    /// step's are counted, `names` what its files are called here. A step counts as read by a
+    /// step's are counted, `names` what each of its files is called here. A step counts as read by a
     /// run that read half of it.
-    pub fn add(&mut self, profile: &Profile, runs: impl Fn(u8) -> u8, names: impl Fn(&Path) -> Vec<PathBuf>) {
-        let numbers: Vec<Vec<u32>> =
-            profile.files.iter().map(|path| names(path).iter().map(|path| self.number(path)).collect()).collect();
-        let mut shared: HashMap<usize, (u64, u8)> = HashMap::default();
+    pub fn add(&mut self, profile: &Profile, runs: impl Fn(u8) -> u8, names: impl Fn(&Path, &mut dyn FnMut(&Path))) {
+        let (mut numbers, mut begins) = (Vec::new(), vec![0]);
+        for path in profile.files.iter() {
+            names(path, &mut |path| numbers.push(self.number(path)));
+            begins.push(numbers.len());
+        }
+        let mut shared = Vec::new();
         for step in &profile.steps {
-            for &file in &numbers[step.file as usize] {
+            let file = step.file as usize;
+            for &file in &numbers[begins[file]..begins[file + 1]] {
                 self.add_step(Step { file, runs: runs(step.runs), ..*step }, &mut shared);
             }
         }
-        for (at, (blocks, runs)) in shared {
+        for (at, (blocks, runs)) in shared.into_iter().enumerate() {
             let count = match self.steps[at].want {
                 Want::Range { count, .. } => count,
                 _ => 1,
@@ -82,21 +83,20 @@ impl Union {
     }
 
     fn number(&mut self, path: &Path) -> u32 {
-        if let Some(&number) = self.numbers.get(path.as_os_str()) {
-            return number;
-        }
-        let (path, number): (Arc<OsStr>, _) = (path.as_os_str().into(), self.files.len() as u32);
-        self.files.push(Arc::clone(&path));
-        self.known.push(File::default());
-        self.numbers.insert(path, number);
+        let number = self.files.number(path);
+        self.known.resize_with(self.files.paths().len(), File::default);
         number
     }
 
-    fn add_step(&mut self, step: Step, shared: &mut HashMap<usize, (u64, u8)>) {
+    /// `shared`: by step, how many of its blocks the other run read as well, and as which runs.
+    fn add_step(&mut self, step: Step, shared: &mut Vec<(u64, u8)>) {
         let file = &mut self.known[step.file as usize];
         let mut share = |at: usize, blocks: u64| {
-            let of_step = shared.entry(at).or_default();
-            *of_step = (of_step.0 + blocks, of_step.1 | step.runs);
+            if at >= shared.len() {
+                shared.resize(at + 1, (0, 0));
+            }
+            let (so_far, runs) = shared[at];
+            shared[at] = (so_far + blocks, runs | step.runs);
         };
         let Want::Range { first, count } = step.want else {
             match file.named {
@@ -124,12 +124,11 @@ impl Union {
     }
 
     /// The files, and the steps.
-    pub fn into_steps(mut self) -> (Vec<PathBuf>, Vec<Step>) {
+    pub fn into_steps(mut self) -> (Paths, Vec<Step>) {
         for (at, before) in self.again {
             self.steps[at].runs |= self.steps[before].runs;
         }
-        drop(self.numbers);
-        (self.files.iter().map(PathBuf::from).collect(), self.steps)
+        (self.files.into_paths(), self.steps)
     }
 }
 
@@ -157,9 +156,9 @@ mod tests {
         let mut profile = Profile { runs: 1, ..Profile::default() };
         for &(path, first, count) in steps {
             let want = if count == 0 { Want::Name } else { Want::Range { first, count } };
-            let known = profile.files.iter().position(|it| *it == Path::new(path));
+            let known = profile.files.iter().position(|it| it == Path::new(path));
             let file = known.unwrap_or_else(|| {
-                profile.files.push(path.into());
+                profile.files.push(Path::new(path));
                 profile.files.len() - 1
             });
             profile.steps.push(Step { file: file as u32, process: 1, want, mapped: false, runs: 1 });
@@ -168,7 +167,7 @@ mod tests {
     }
 
     fn said(profile: &Profile) -> Vec<(String, String, u8)> {
-        let path = |step: &Step| profile.files[step.file as usize].display().to_string();
+        let path = |step: &Step| profile.files[step.file].display().to_string();
         profile.steps.iter().map(|step| (path(step), step.want.to_string(), step.runs)).collect()
     }
 
@@ -231,7 +230,7 @@ mod tests {
                 let mut blocks = Vec::new();
                 for step in union.steps.iter().filter(|step| runs(step.runs)) {
                     if let Want::Range { first, count } = step.want {
-                        blocks.extend((first..first + count).map(|index| (union.files[step.file as usize].clone(), index)));
+                        blocks.extend((first..first + count).map(|index| (union.files[step.file].to_owned(), index)));
                     }
                 }
                 blocks

@@ -58,6 +58,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Steps that earlier runs of the command are known to have taken.
+    pub fn steps_before(&self) -> usize {
+        self.before.as_ref().map_or(0, |before| before.steps.len())
+    }
+
     /// The run, with those before it, as a profile, and whether that says anything new. Of a run of
     /// which some was not told, and that told less than is known, nothing is kept; nor is anything of
     /// one of which the beginning was not.

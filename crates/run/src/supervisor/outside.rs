@@ -27,8 +27,8 @@ impl Supervisor<'_> {
             return self.outside.wake();
         }
         self.outside.wake();
-        let files = self.recorded.profile().map_or(&[][..], |profile| &profile.files);
-        let mut directories: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+        let files = self.recorded.profile().into_iter().flat_map(|profile| profile.files.iter());
+        let mut directories: Vec<&Path> = files.filter_map(Path::parent).collect();
         directories.dedup();
         for directory in directories.into_iter().take(EXPECTED_MAX) {
             self.outside.expect(directory);

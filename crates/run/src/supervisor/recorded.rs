@@ -59,7 +59,7 @@ impl Places {
     fn of(profile: &Profile) -> Self {
         let mut places = HashMap::with_capacity_and_hasher(profile.files.len(), Default::default());
         for (at, step) in profile.steps.iter().enumerate() {
-            let hash = places.hasher().hash_one(profile.files[step.file as usize].as_os_str());
+            let hash = places.hasher().hash_one(profile.files[step.file].as_os_str());
             places.entry(hash).or_insert((step.file, at as u32));
         }
         Places(places)
@@ -67,7 +67,7 @@ impl Places {
 
     fn find(&self, profile: &Profile, path: &OsStr) -> Option<usize> {
         let &(file, at) = self.0.get(&self.0.hasher().hash_one(path))?;
-        (profile.files[file as usize].as_os_str() == path).then_some(at as usize)
+        (profile.files[file].as_os_str() == path).then_some(at as usize)
     }
 }
 
@@ -180,7 +180,7 @@ impl Supervisor<'_> {
                 far = left;
             }
             let source = self.recorded.source(profile, &step);
-            let file = self.names.of_path(&profile.files[step.file as usize]);
+            let file = self.names.of_path(&profile.files[step.file]);
             self.recorded.next += 1;
             let Some(file) = file else { continue };
             self.tell(Event::Hint { reader: RUN, source, file, want: step.want });
