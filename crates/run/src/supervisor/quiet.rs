@@ -40,6 +40,9 @@ const FOUND_QUIET_MAX: u32 = 512;
 const HELD_MIN: Duration = Duration::from_millis(1);
 const HELD_MAX: Duration = Duration::from_millis(8);
 
+/// The last tick there is: none that waits ends it (`Region::set_quiet`).
+const UNTIL_TAKEN_UP: u64 = u64::MAX;
+
 /// Whether it is so.
 #[derive(Default)]
 pub(super) struct Quiet {
@@ -52,9 +55,8 @@ pub(super) struct Quiet {
     names_brought: u64,
     /// What we said last.
     is_quiet: bool,
-    /// It was said for as long as reading ahead is suspended.
-    is_suspended: bool,
-    /// Until when (in ticks) nothing that waits ends it.
+    /// Until when (in ticks) nothing that waits ends it: [`UNTIL_TAKEN_UP`] for as long as reading
+    /// ahead is suspended.
     until: u64,
     /// How long that was, and what had been brought when it began last.
     held: Duration,
@@ -189,8 +191,9 @@ impl Supervisor<'_> {
     /// What the first run of a command reads is told though that is suspended, to be recorded.
     pub(super) fn follow_quiet(&mut self) {
         let is_suspended = self.suspension.is_suspended_until_waits() && !self.quiet.is_first && self.may_be_quiet();
-        match (std::mem::replace(&mut self.quiet.is_suspended, is_suspended), is_suspended) {
-            (false, true) => self.be_quiet(u64::MAX),
+        let was_suspended = self.quiet.is_quiet && self.quiet.until == UNTIL_TAKEN_UP;
+        match (was_suspended, is_suspended) {
+            (false, true) => self.be_quiet(UNTIL_TAKEN_UP),
             (true, false) => self.end_quiet(),
             _ if self.quiet.is_quiet && !(self.ring.region.is_quiet() && self.may_be_quiet()) => self.end_quiet(),
             _ => {}
