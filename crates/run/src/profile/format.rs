@@ -31,8 +31,8 @@ use super::{Profile, RUNS_MAX, STEPS_MAX, Step};
 const FIRST_LINE: &str = "foresee-profile 3";
 /// The same with each path whole, and, first of all, without programs and runs.
 const FIRST_LINES_BEFORE: [&str; 2] = ["foresee-profile 2", "foresee-profile 1"];
-/// What a profile may be when uncompressed: a bound on what a damaged or hostile file can make us
-/// allocate.
+/// What a profile may be when uncompressed, and its paths when each is whole: a bound on what a
+/// damaged or hostile file can make us allocate.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 /// What of it is looked at to see whose it is. Longer words than that make no profile to go by
 /// elsewhere.
@@ -79,7 +79,7 @@ fn unescaped(text: &str) -> Option<OsString> {
 /// The profile's file contents.
 pub fn encode(profile: &Profile) -> io::Result<Vec<u8>> {
     let (head, rest) = (head(profile), rest(profile)?);
-    if head.len() + rest.len() > TEXT_BYTES_MAX {
+    if head.len() + rest.len() > TEXT_BYTES_MAX || profile.files.bytes() > TEXT_BYTES_MAX {
         return Err(io::Error::other("its text is longer than a profile's may be"));
     }
     Ok([compress(&head)?, compress(&rest)?].concat())
@@ -200,7 +200,9 @@ fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Opt
         "runs" => profile.runs = rest.parse().ok().filter(|runs| (1..=RUNS_MAX).contains(runs))?,
         "file" => {
             let (shared, rest) = if shares { rest.split_once(' ')? } else { ("0", rest) };
-            profile.files.push_sharing(shared.parse().ok()?, |bytes| unescape(rest, bytes))?;
+            let room = TEXT_BYTES_MAX.saturating_sub(profile.files.bytes());
+            let shared = shared.parse().ok().filter(|&shared| shared <= room)?;
+            profile.files.push_sharing(shared, |bytes| unescape(rest, bytes))?;
         }
         "truncated" => profile.truncated = true,
         "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
@@ -281,6 +283,14 @@ mod tests {
             }
         }
         assert_eq!(with_in_vain(b"nonsense", None), None);
+    }
+
+    #[test]
+    fn paths_that_grow_out_of_little_text_are_refused() {
+        let (long, more) = ("a".repeat(10 << 20), "file 10485761 b\n".repeat(30));
+        let text = format!("{FIRST_LINE}\ndirectory /d\nfile 0 /{long}\n{more}end\n");
+        let error = decode(&compress(text.as_bytes()).unwrap()).unwrap_err();
+        assert_eq!(error, "line 28: 'file 10485761 b' is not understood");
     }
 
     #[test]
