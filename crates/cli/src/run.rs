@@ -78,14 +78,14 @@ pub fn main(options: Options) -> Result<u8, String> {
     let mut run = options.running.run(store.as_ref(), streams);
     run.state = Some(top::state(&options.running.command));
     run.log = log.as_ref().map(|log| log.sink());
-    let mut ran = match run.go() {
+    let ran = match run.go() {
         Ok(ran) => ran,
         Err(failure) => return Ok(without(&options, json, failure)),
     };
-    if let Some(log) = log {
-        ran.account.warnings.extend(log.finish().err());
-    }
-    Ok(conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, json))
+    let unlogged = log.and_then(|log| log.finish().err());
+    unlogged.iter().for_each(say);
+    let status = conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, json);
+    Ok(if unlogged.is_some() { OWN_FAILURE } else { status })
 }
 
 /// Becomes the command, where it is only us who cannot run here; returns otherwise.

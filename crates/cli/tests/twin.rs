@@ -139,9 +139,10 @@ fn a_log_that_cannot_be_written() {
     let place = place();
     let ended = end(place.run(&["--log", "/no/such/place"], &["cat", "d/f0"]), b"").with(125);
     assert!(ended.err().contains("/no/such/place") && ended.stdout.is_empty(), "{ended:?}");
-    // A log that fails on the way does not stop the run, nor change how it ends.
+    // A log that fails on the way does not stop the run, nor change how it fails.
     let ended = end(place.run(&["--log", "/dev/full"], &["sh", "-c", "cat d/*; exit 3"]), b"").with(3);
     assert!(ended.err().contains("--log /dev/full: "), "{ended:?}");
     let whole: usize = (0..60).map(|it| support::lines_of(it, 1500).len()).sum();
     assert_eq!(ended.stdout.len(), whole);
+    end(place.run(&["--log", "/dev/full"], &["true"]), b"").with(125);
 }

@@ -86,18 +86,21 @@ pub fn encode(profile: &Profile) -> io::Result<Vec<u8>> {
 }
 
 /// The contents of a profile's file with the time when its runs found that reading ahead does not
-/// pay set to this; None if it is set to that, or they are no profile's.
-pub fn with_in_vain(bytes: &[u8], in_vain: Option<u64>) -> Option<Vec<u8>> {
-    let head_bytes = zstd::zstd_safe::find_frame_compressed_size(bytes).ok()?;
+/// pay set to this; None if it is set to that already, or `is_it` does not know the profile by what
+/// stands before its files, or they are no profile's.
+pub fn with_in_vain(bytes: &[u8], in_vain: Option<u64>, is_it: impl Fn(&Profile) -> bool) -> Option<Vec<u8>> {
+    let (head_bytes, rest) = bytes.split_at_checked(zstd::zstd_safe::find_frame_compressed_size(bytes).ok()?)?;
     // Before, all was compressed together.
-    let is_whole = head_bytes == bytes.len();
-    let profile = if is_whole { decode(bytes) } else { decode_head(bytes) };
-    let profile = profile.ok().filter(|profile| profile.in_vain != in_vain)?;
+    let is_whole = rest.is_empty();
+    let profile = read_lines(head_bytes, TEXT_BYTES_MAX, |_| false, !is_whole).ok()?;
+    if profile.in_vain == in_vain || !is_it(&profile) {
+        return None;
+    }
     let profile = Profile { in_vain, ..profile };
     if is_whole {
         return encode(&profile).ok();
     }
-    Some([&compress(&head(&profile)).ok()?, &bytes[head_bytes..]].concat())
+    Some([&compress(&head(&profile)).ok()?, rest].concat())
 }
 
 /// All that stands before the first file.
@@ -162,15 +165,16 @@ fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Reads a profile's file contents; the error says what is wrong with them.
 pub fn decode(bytes: &[u8]) -> Result<Profile, String> {
-    read_lines(bytes, TEXT_BYTES_MAX, |_| false)
+    read_lines(bytes, TEXT_BYTES_MAX, |_| false, false)
 }
 
 /// Reads whose profile it is, and no more.
 pub fn decode_head(bytes: &[u8]) -> Result<Profile, String> {
-    read_lines(bytes, HEAD_BYTES_MAX, |word| word == "file")
+    read_lines(bytes, HEAD_BYTES_MAX, |word| word == "file", false)
 }
 
-fn read_lines(bytes: &[u8], bytes_max: usize, is_last: impl Fn(&str) -> bool) -> Result<Profile, String> {
+/// `is_cut`: there is more, behind these bytes.
+fn read_lines(bytes: &[u8], bytes_max: usize, is_last: impl Fn(&str) -> bool, is_cut: bool) -> Result<Profile, String> {
     let mut text = String::new();
     let decoder = zstd::Decoder::new(bytes).map_err(|error| error.to_string())?;
     decoder.take(bytes_max as u64).read_to_string(&mut text).map_err(|error| error.to_string())?;
@@ -189,7 +193,7 @@ fn read_lines(bytes: &[u8], bytes_max: usize, is_last: impl Fn(&str) -> bool) ->
             .ok_or_else(|| format!("line {}: '{line}' is not understood", number + 1))?;
     }
     // Before, all was compressed together, and what is cut off cannot be uncompressed.
-    if first == FIRST_LINE { Err("its end is missing".to_owned()) } else { Ok(profile) }
+    if first == FIRST_LINE && !is_cut { Err("its end is missing".to_owned()) } else { Ok(profile) }
 }
 
 fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Option<()> {
@@ -273,16 +277,20 @@ mod tests {
 
     #[test]
     fn whether_it_pays_is_set_and_the_rest_is_as_it_was() {
-        for bytes in [encode(&sample()).unwrap(), before()] {
+        // More words than are looked at elsewhere.
+        let command = (0..10_000).map(|number| format!("a word, {number}").into()).collect();
+        let wordy = Profile { command, ..sample() };
+        for bytes in [encode(&sample()).unwrap(), before(), encode(&wordy).unwrap()] {
             let profile = decode(&bytes).unwrap();
+            let is_it = |it: &Profile| (&it.command, &it.directory) == (&profile.command, &profile.directory);
             for in_vain in [None, Some(1_800_000_000)] {
-                let set = with_in_vain(&bytes, in_vain).unwrap();
+                let set = with_in_vain(&bytes, in_vain, is_it).unwrap();
                 assert_eq!(decode(&set).unwrap(), Profile { in_vain, ..profile.clone() });
-                assert_eq!(decode_head(&set).unwrap().in_vain, in_vain);
-                assert_eq!(with_in_vain(&set, in_vain), None, "it is so already");
+                assert_eq!(with_in_vain(&set, in_vain, is_it), None, "it is so already");
+                assert_eq!(with_in_vain(&set, Some(9), |_| false), None, "it is another's");
             }
         }
-        assert_eq!(with_in_vain(b"nonsense", None), None);
+        assert_eq!(with_in_vain(b"nonsense", None, |_| true), None);
     }
 
     #[test]

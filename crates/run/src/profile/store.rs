@@ -155,9 +155,8 @@ impl Store {
     pub fn note_in_vain(&self, run: &Profile, in_vain: Option<u64>) -> Result<(), String> {
         let path = self.path(&run.command, &run.directory, &run.program);
         let Ok((bytes, _)) = kept::read(&path, PROFILE_BYTES_MAX) else { return Ok(()) };
-        let is_it = |it: Profile| it.command == run.command && it.directory == run.directory;
-        let is_it = format::decode_head(&bytes).is_ok_and(is_it);
-        match format::with_in_vain(&bytes, in_vain).filter(|_| is_it) {
+        let is_it = |it: &Profile| it.command == run.command && it.directory == run.directory;
+        match format::with_in_vain(&bytes, in_vain, is_it) {
             Some(changed) => self.put(&path, &changed),
             None => Ok(()),
         }
