@@ -63,13 +63,17 @@ impl Shown {
                 return Ok(Arc::clone(&open.path));
             }
         }
-        let written = self.being_written_in(&open.path);
+        let (written, may_be_written) = (self.being_written_in(&open.path), self.may_be_written());
         let mut nodes = self.nodes();
         for (at, (name, entry)) in names.iter().enumerate().skip(first.saturating_sub(2) as usize) {
             let (number, entry, lasting) =
                 match written.get(name).and_then(|(number, entry)| Some((nodes.tell_again(*number)?, entry))) {
                     Some((number, entry)) => (number, entry, WHILE_WRITTEN),
-                    None => (nodes.tell(&open.path.join(name), entry), entry, lasting),
+                    None => {
+                        let path = open.path.join(name);
+                        let lasting = if may_be_written.contains(&*path) { WHILE_WRITTEN } else { lasting };
+                        (nodes.tell(&path, entry), entry, lasting)
+                    }
                 };
             if add(at as u64 + 2, name, &attributes(number, entry), lasting) {
                 nodes.forget(number, 1);

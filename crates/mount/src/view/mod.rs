@@ -143,11 +143,11 @@ impl Shown {
         {
             return Ok((attributes(number, &entry), WHILE_WRITTEN));
         }
+        let lasting = if self.may_be_written().contains(&*path) { WHILE_WRITTEN } else { self.tree.lasting() };
         let found = self.tree.look_up(&path);
         log::debug!("look up {}: {}", path.display(), told(&found));
         let found = found.inspect_err(|failure| self.complain(failure))?;
-        let told = found.map_or_else(nothing, |entry| self.tell(&path, &entry));
-        Ok((told, self.tree.lasting()))
+        Ok((found.map_or_else(nothing, |entry| self.tell(&path, &entry)), lasting))
     }
 
     /// The kernel is told of what a path leads to.

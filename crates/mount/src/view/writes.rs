@@ -5,7 +5,7 @@
 //! finished by a close of the process that opened it, once something was written, or else by the
 //! last of all. Who else opens a short file meanwhile shares what is written; a longer one is busy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
@@ -202,6 +202,13 @@ impl Shown {
         let is_in = |path: &Arc<Path>| path.parent() == Some(directory);
         let paths = self.writes.all(|_| true).into_iter().filter_map(|it| it.written.path()).filter(is_in);
         paths.filter_map(|path| Some((path.file_name()?.to_owned(), self.being_written(&path)?))).collect()
+    }
+
+    /// Paths of files that somebody may write on, those that are there by now among them: what these
+    /// lead to may be another version at any time.
+    pub fn may_be_written(&self) -> HashSet<Arc<Path>> {
+        let open = self.writes.all(|it| it.written.has_writers());
+        open.into_iter().filter_map(|it| it.written.path()).collect()
     }
 
     /// Waits for who is about to finish a file.

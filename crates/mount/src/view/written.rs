@@ -119,6 +119,11 @@ impl Written {
         self.writers.fetch_sub(one, SeqCst) == one
     }
 
+    /// Whether a descriptor can write it.
+    pub fn has_writers(&self) -> bool {
+        self.writers.load(SeqCst) > 0
+    }
+
     /// The name that it will have.
     pub fn path(&self) -> Option<Arc<Path>> {
         lock(&self.path).clone()

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::process::Command;
 
 use crate::bytes::bytes;
@@ -82,6 +83,40 @@ fn who_opens_a_short_file_that_is_being_written_shares_it() {
         drop(written);
         wait_until("it is empty", || get(&server, name).unwrap().is_empty());
     }
+}
+
+#[test]
+fn who_looks_while_a_file_is_synced_and_written_on_sees_all_of_it_then() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/old", *b"old bytes");
+    let mounted = Mounted::bucket(&server, &[]);
+    let looks: [fn(&Path); 3] = [
+        |path| assert_eq!(fs::read(path).unwrap(), b"some"),
+        |path| assert_eq!(fs::metadata(path).unwrap().len(), 4),
+        |path| assert!(fs::read_dir(path.parent().unwrap()).unwrap().any(|it| it.unwrap().path() == path)),
+    ];
+    for (name, look) in ["new", "old"].into_iter().flat_map(|name| looks.map(|look| (name, look))) {
+        let path = mounted.path(name);
+        let mut written = File::create(&path).unwrap();
+        written.write_all(b"some").unwrap();
+        written.sync_all().unwrap();
+        look(&path);
+        written.write_all(b" more").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"some more");
+        written.sync_all().unwrap();
+        look_at_all_of(&path, b"some more");
+        written.write_all(b", all").unwrap();
+        drop(written);
+        look_at_all_of(&path, b"some more, all");
+    }
+}
+
+fn look_at_all_of(path: &Path, bytes: &[u8]) {
+    assert_eq!(fs::metadata(path).unwrap().len(), bytes.len() as u64);
+    assert_eq!(fs::read(path).unwrap(), bytes);
 }
 
 #[test]
