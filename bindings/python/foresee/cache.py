@@ -163,7 +163,8 @@ class Cache:
         Parameters
         ----------
         url : str
-            Of an object store, the beginning of names, which may end within one; of files, a directory.
+            The beginning of names, which may end within one; what lies below a folder is listed, too. A
+            local directory's files are those that begin with its path and a slash.
 
         Returns
         -------

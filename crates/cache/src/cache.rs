@@ -122,7 +122,8 @@ impl Cache {
         Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version))
     }
 
-    /// The addresses that begin with this one, in order, as their store lists them.
+    /// The addresses that begin with this one, in order, as their store lists them: all of a folder,
+    /// and of those below it, if it ends with a slash. [`Cache::folder`] lists one folder alone.
     ///
     /// # Errors
     /// If they cannot be listed.

@@ -51,7 +51,8 @@ pub trait Store: Send + Sync {
         self.open(&listed.name)
     }
 
-    /// The objects whose names begin with this prefix, in the order of their names.
+    /// The objects whose names begin with this prefix, however many slashes follow, in the order of
+    /// their names.
     ///
     /// # Errors
     /// What kept them from being listed.

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::{Error, Listed, Object, Store, Version};
+use crate::{Error, Folder, Listed, Object, Store, Version};
 
 /// No system's clock ticks more coarsely: 100 ticks a second, and one of them may just have begun.
 const TICK_NS: u64 = 20_000_000;
@@ -74,25 +74,54 @@ impl Store for Local {
         Ok(Arc::new(opened))
     }
 
+    /// As a store of objects has it: whatever lies below a directory whose path begins so, too. Links to
+    /// directories are not followed.
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
-        let folder = prefix.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder });
-        let begin = prefix.rsplit_once('/').map_or("", |(folder, _)| &prefix[..=folder.len()]);
-        let mut listed = Vec::new();
-        for entry in fs::read_dir(Path::new(folder))? {
-            let entry = entry?;
+        let Folder { mut objects, mut folders, .. } = self.folder(prefix, None)?;
+        while let Some(folder) = folders.pop() {
+            if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_symlink()) {
+                continue;
+            }
+            match self.folder(&format!("{folder}/"), None) {
+                Ok(below) => {
+                    objects.extend(below.objects);
+                    folders.extend(below.folders);
+                }
+                // It went meanwhile.
+                Err(Error::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        objects.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(objects)
+    }
+
+    fn folder(&self, prefix: &str, _page: Option<&str>) -> Result<Folder, Error> {
+        let above = prefix.rsplit_once('/').map_or(".", |(above, _)| if above.is_empty() { "/" } else { above });
+        let begin = prefix.rsplit_once('/').map_or("", |(above, _)| &prefix[..=above.len()]);
+        let named = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Error::NotFound,
+            kind => io::Error::new(kind, format!("{above}: {error}")).into(),
+        };
+        let mut folder = Folder::default();
+        for entry in fs::read_dir(Path::new(above)).map_err(named)? {
+            let entry = entry.map_err(named)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let name = format!("{begin}{name}");
             // Links are followed, as opening does; what went meanwhile is not listed.
-            if name.starts_with(prefix)
-                && let Ok(metadata) = fs::metadata(entry.path())
-                && metadata.is_file()
-            {
-                let (size, modified) = (metadata.len(), metadata.modified().ok());
-                listed.push(Listed { name, size, version: Some(Version::from(&metadata)), modified });
+            let metadata = name.starts_with(prefix).then(|| fs::metadata(entry.path()).ok()).flatten();
+            match metadata {
+                Some(metadata) if metadata.is_file() => {
+                    let (size, modified) = (metadata.len(), metadata.modified().ok());
+                    folder.objects.push(Listed { name, size, version: Some(Version::from(&metadata)), modified });
+                }
+                Some(metadata) if metadata.is_dir() => folder.folders.push(name),
+                _ => {}
             }
         }
-        listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        Ok(listed)
+        folder.objects.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        folder.folders.sort_unstable();
+        Ok(folder)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{IoSliceMut, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -91,6 +91,31 @@ fn what_is_no_file_is_not_opened() {
     fs::create_dir(name("b3")).unwrap();
     let listed: Vec<_> = Local::new().list(&name("b")).unwrap().into_iter().map(|it| (it.name, it.size)).collect();
     assert_eq!(listed, [(name("b1"), 1), (name("b2"), 2)]);
+}
+
+#[test]
+fn a_directory_is_listed_as_a_store_of_objects_is() {
+    let (folder, objects) = (folder("listed"), Memory::default());
+    let name = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    for file in ["a", "d-1", "d/1", "d/2", "d/e/3", "e/4"] {
+        fs::create_dir_all(Path::new(&name(file)).parent().unwrap()).unwrap();
+        fs::write(name(file), file).unwrap();
+        objects.put(&name(file), file.as_bytes());
+    }
+    // It leads back to where it is.
+    std::os::unix::fs::symlink("..", name("d/e/above")).unwrap();
+    for prefix in ["", "d", "d/", "d/e/", "d/e/3", "f"] {
+        let names = |store: &dyn Store| {
+            let listed = store.list(&name(prefix)).unwrap();
+            listed.into_iter().map(|it| (it.name, it.size)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&Local::new()), names(&objects), "{prefix}");
+        let folders = |store: &dyn Store| store.folder(&name(prefix), None).unwrap();
+        let (here, there) = (folders(&Local::new()), folders(&objects));
+        assert_eq!(here.objects.len(), there.objects.len());
+        let is_link = |path: &String| path.ends_with("above");
+        assert_eq!(here.folders.into_iter().filter(|it| !is_link(it)).collect::<Vec<_>>(), there.folders, "{prefix}");
+    }
 }
 
 #[test]
