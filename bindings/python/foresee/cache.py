@@ -50,6 +50,8 @@ class Cache:
         `foresee.fsspec.FilesystemStore` makes one of any filesystem of fsspec.
     settings : dict of str to dict, optional
         By scheme (s3, gs, az, http, https): options in place of the environment's, as in ``{"s3": {"endpoint": "http://..."}}``.
+        With each, ``deadline`` is for how many seconds an answer is waited for and asked for again: 120 unless said, 10 of what
+        never answered.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use foresee::Error;
 use foresee::store::{Listed, Store as _, Version};
@@ -14,8 +14,9 @@ use pyo3::prelude::*;
 use crate::error::to_python;
 use crate::inherited::Own;
 
-/// The store of a scheme, with settings in place of the environment's.
-pub fn service(scheme: &str, settings: HashMap<String, String>) -> PyResult<ObjectStore> {
+/// The store of a scheme, with settings in place of the environment's; `deadline`, in seconds, is for
+/// all of them.
+pub fn service(scheme: &str, mut settings: HashMap<String, String>) -> PyResult<ObjectStore> {
     let service = match scheme {
         "s3" => ObjectStore::s3(),
         "gs" => ObjectStore::gcs(),
@@ -26,6 +27,16 @@ pub fn service(scheme: &str, settings: HashMap<String, String>) -> PyResult<Obje
             return Err(PyValueError::new_err(format!(
                 "settings are of s3, gs, az, http and https, not of '{scheme}'"
             )));
+        }
+    };
+    let service = match settings.remove("deadline") {
+        None => service,
+        Some(said) => {
+            let seconds = said.parse().ok().filter(|&it: &f64| it > 0.0);
+            let deadline = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+            let wrong =
+                || PyValueError::new_err(format!("deadline '{said}' of '{scheme}' is no number of seconds above 0"));
+            service.deadline(deadline.ok_or_else(wrong)?)
         }
     };
     Ok(settings.iter().fold(service, |service, (key, value)| service.set(key, value)))

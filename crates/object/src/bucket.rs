@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::future::Future;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,6 +26,9 @@ use crate::upload::Written;
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
 const CREDENTIALS_MAX: Duration = Duration::from_secs(10);
 
+/// What is to be asked once is not asked again after this.
+const ONCE: Duration = Duration::from_millis(4);
+
 /// Lists that cannot be read are asked for so often again: by then it is not by chance that they
 /// cannot.
 const GARBLED_MAX: u32 = 8;
@@ -33,7 +37,7 @@ const GARBLED_MAX: u32 = 8;
 pub(crate) struct Bucket {
     client: Client,
     place: Place,
-    deadline: Duration,
+    settings: Settings,
     runtime: Arc<Runtime>,
     /// Whether it is known to be there.
     is_met: AtomicBool,
@@ -52,8 +56,8 @@ impl Bucket {
                 Err(_) => Err(place.no_credentials("nobody answered who gives them out")),
             }
         })?;
-        let (deadline, beginnings) = (settings.deadline, Arc::default());
-        Ok(Bucket { client, place, deadline, runtime, is_met: AtomicBool::new(false), beginnings })
+        let (settings, beginnings) = (settings.clone(), Arc::default());
+        Ok(Bucket { client, place, settings, runtime, is_met: AtomicBool::new(false), beginnings })
     }
 
     /// What it is called.
@@ -63,12 +67,37 @@ impl Bucket {
 
     /// Waits for an answer, until the deadline.
     pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let bounded = async { tokio::time::timeout(self.deadline, answer).await };
-        let answer = self.runtime.wait_for(bounded).unwrap_or_else(|_| Err(timed_out(self.deadline)));
+        let deadline = self.settings.deadline;
+        let bounded = async { tokio::time::timeout(deadline, self.patiently(answer)).await };
+        let answer = self.runtime.wait_for(bounded).unwrap_or_else(|_| Err(timed_out(deadline)));
         if answer.is_ok() {
             self.is_met.store(true, Relaxed);
         }
         answer
+    }
+
+    /// Waits for an answer. Where there never was one, it is looked after some time why there is none.
+    async fn patiently<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let mut answer = pin!(answer);
+        if !self.is_met.load(Relaxed) {
+            match tokio::time::timeout(self.settings.unmet_deadline, &mut answer).await {
+                Ok(answer) => return answer,
+                Err(_) => self.meet().await?,
+            }
+        }
+        answer.await
+    }
+
+    /// Asks once for something that need not be there, and says why if that is not answered at all.
+    async fn meet(&self) -> Result<(), Error> {
+        let once = Settings { deadline: ONCE, ..self.settings.clone() };
+        let Place { service, bucket } = &self.place;
+        let (client, _) = service.client(bucket, &once).map_err(|error| self.place.unusable(&error))?;
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        match client.objects.get_opts(&Path::from("foresee"), head).await {
+            Err(error @ object_store::Error::Generic { .. }) => Err(self.place.away(&error)),
+            _ => Ok(()),
+        }
     }
 
     /// Asks for a part of an object, or for what it is.

@@ -23,6 +23,20 @@ pub(crate) fn timed_out(deadline: Duration) -> Error {
     error(io::ErrorKind::TimedOut, format!("no answer within the deadline of {deadline:?}"))
 }
 
+/// What is at the bottom of an error: it has no more to say than that in most cases.
+fn root(mut why: &(dyn std::error::Error + 'static)) -> String {
+    while let Some(below) = why.source() {
+        why = below;
+    }
+    why.to_string()
+}
+
+/// What an error says, and what is at the bottom of it, if it leaves that out.
+fn with_root(why: &object_store::Error) -> String {
+    let (text, root) = (why.to_string(), root(why));
+    if text.contains(&root) { text } else { format!("{text} ({root})") }
+}
+
 impl Place {
     fn url(&self) -> String {
         format!("{}://{}", self.service.scheme(), self.bucket)
@@ -32,6 +46,13 @@ impl Place {
     pub fn unusable(&self, why: &object_store::Error) -> Error {
         let remedy = self.service.credentials();
         error(io::ErrorKind::InvalidInput, format!("{}: {why}: look at what is set; it takes {remedy}", self.url()))
+    }
+
+    /// It has never answered, and does not.
+    pub fn away(&self, why: &object_store::Error) -> Error {
+        let text =
+            format!("{} does not answer: {}: look at its name, and at the endpoint that is set", self.url(), root(why));
+        error(io::ErrorKind::NotConnected, text)
     }
 
     /// Nobody says who asks.
@@ -57,6 +78,11 @@ impl Place {
         if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
             return Error::Changed;
         }
+        if says(&["Range request not supported"]) {
+            let text =
+                format!("{url} sends files as a whole alone: only servers that send parts of them (ranges) are read");
+            return error(io::ErrorKind::Unsupported, text);
+        }
         if says(&["RequestTimeTooSkewed"]) {
             let text = format!("{url} takes no requests of this machine, whose clock is wrong ({text})");
             return error(io::ErrorKind::PermissionDenied, text);
@@ -79,7 +105,7 @@ impl Place {
             // Of lists, the status stands in the text alone.
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
             _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),
-            _ => error(io::ErrorKind::Other, format!("{url}: {text}")),
+            _ => error(io::ErrorKind::Other, format!("{url}: {}", with_root(why))),
         }
     }
 }

@@ -28,9 +28,12 @@ pub(crate) enum Service {
 }
 
 /// What a program says of it.
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub options: Vec<(String, String)>,
     pub deadline: Duration,
+    /// The same for what never answered before: what is set may be wrong.
+    pub unmet_deadline: Duration,
 }
 
 /// A bucket as the service's client has it.

@@ -13,6 +13,8 @@ use crate::service::{Service, Settings};
 
 /// A store that is away for a minute, as they are at times, loses nothing.
 const DEADLINE: Duration = Duration::from_secs(120);
+/// One that nobody has met yet may not be there at all.
+const UNMET_DEADLINE: Duration = Duration::from_secs(10);
 
 /// All buckets of one service, each connected to when something of it is opened first.
 #[must_use]
@@ -30,7 +32,7 @@ struct Connected {
 
 impl ObjectStore {
     fn new(service: Service) -> Self {
-        let settings = Settings { options: Vec::new(), deadline: DEADLINE };
+        let settings = Settings { options: Vec::new(), deadline: DEADLINE, unmet_deadline: UNMET_DEADLINE };
         ObjectStore { service, settings, connected: Mutex::default() }
     }
 
@@ -72,9 +74,10 @@ impl ObjectStore {
     }
 
     /// How long an answer is waited for, attempts and the pauses between them together: two minutes
-    /// unless said.
+    /// unless said, but ten seconds where a bucket or host has never answered and proves to be away or
+    /// to fail then.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.settings.deadline = deadline;
+        (self.settings.deadline, self.settings.unmet_deadline) = (deadline, deadline);
         self
     }
 
@@ -144,5 +147,61 @@ impl Store for ObjectStore {
 
     fn depth(&self) -> usize {
         64
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// A server's address that gives this answer to each request, after so long.
+    fn answering(answer: &'static str, after: Duration) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                thread::spawn(move || {
+                    let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                    lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+                    thread::sleep(after);
+                    let _ = write!(stream, "HTTP/1.1 {answer}\r\nConnection: close\r\n\r\nx");
+                });
+            }
+        });
+        host
+    }
+
+    fn opened(host: &str, unmet_deadline: Duration) -> Result<u64, String> {
+        let mut store = ObjectStore::http();
+        store.settings.unmet_deadline = unmet_deadline;
+        let opened = store.open(&format!("{host}/a"));
+        opened.map(|it| it.size()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_never_answered_says_why_long_before_the_deadline() {
+        let soon = Duration::from_millis(100);
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let why = opened(&nobody, soon).unwrap_err();
+        assert!(why.contains(&format!("http://{nobody} does not answer: Connection refused")), "{why}");
+        let why = opened(&answering("503 Slow Down\r\nContent-Length: 0", Duration::ZERO), soon).unwrap_err();
+        assert!(why.contains("does not answer") && why.contains("503"), "{why}");
+    }
+
+    #[test]
+    fn who_is_slow_to_answer_is_waited_for() {
+        let found = "206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 0-0/1\r\nContent-Length: 1";
+        assert_eq!(opened(&answering(found, Duration::from_millis(300)), Duration::from_millis(50)), Ok(1));
+    }
+
+    #[test]
+    fn a_server_that_sends_no_parts_is_refused_by_that() {
+        let why = opened(&answering("200 OK\r\nETag: \"1\"\r\nContent-Length: 1", Duration::ZERO), Duration::MAX);
+        assert!(why.as_ref().is_err_and(|why| why.contains("sends files as a whole alone")), "{why:?}");
     }
 }
