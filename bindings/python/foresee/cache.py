@@ -75,6 +75,8 @@ class Cache:
                  disk: tuple[_Path, int] | None = None, max_age: float = 0.0, log: _Path | None = None,
                  stores: Mapping[str, Any] | None = None, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
         options = {scheme: dict(it) for scheme, it in (settings or {}).items()}
+        if disk is not None and (isinstance(disk, (str, bytes, os.PathLike)) or len(disk) != 2):
+            raise TypeError(f"disk is a path and the bytes it may have, as in ('/var/tmp/foresee', 1 << 34): not {disk!r}")
         self._set_up(uuid.uuid4().hex, dict(
             memory=operator.index(memory), block_bytes=operator.index(block_bytes), policy=policy, max_age=max_age,
             stores=dict(stores or {}), settings=options), disk=disk and (os.fspath(disk[0]), operator.index(disk[1])),

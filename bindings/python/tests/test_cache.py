@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import queue
+import socket
 import sys
 import weakref
 
@@ -80,6 +81,29 @@ def test_coroutines_wait_for_the_same_bytes(cache, store):
     with pytest.raises(FileNotFoundError):
         asyncio.run(nothing())
     assert asyncio.run(cache.list_async("test://")) == cache.list("test://") == [("test://a", 300_000), ("test://b", 100_000)]
+
+
+def test_a_directory_is_listed_as_a_bucket_is(cache, tmp_path):
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    for name in ["a", "d/b", "d/e/c"]:
+        (tmp_path / name).write_bytes(b"x" * len(name))
+    assert cache.list(f"{tmp_path}/d") == [(f"{tmp_path}/d/b", 3), (f"{tmp_path}/d/e/c", 5)]
+    assert [name for name, _ in cache.list(f"{tmp_path}/")] == [f"{tmp_path}/{name}" for name in ["a", "d/b", "d/e/c"]]
+    with pytest.raises(IsADirectoryError):
+        cache.open(f"{tmp_path}/d")
+
+
+def test_what_is_set_is_looked_at(tmp_path):
+    with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
+        foresee.Cache(1 << 20, disk=str(tmp_path / "disk"))
+    for wrong in ["soon", "-1", "0", "inf"]:
+        with pytest.raises(ValueError, match=f"deadline '{wrong}' of 'http'"):
+            foresee.Cache(1 << 20, settings={"http": {"deadline": wrong}})
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        cache = foresee.Cache(1 << 20, settings={"http": {"deadline": "0.5"}})
+        with pytest.raises(OSError):
+            cache.open(f"http://127.0.0.1:{nobody.getsockname()[1]}/x")
 
 
 def test_coroutines_have_what_others_have(cache, store, tmp_path):

@@ -68,7 +68,11 @@ impl fmt::Display for Error {
             }
             Error::Policy(why) => f.write_str(why),
             Error::LittleMemory { bytes, bytes_min } => {
-                write!(f, "a memory of {bytes} bytes holds fewer than four blocks: give {bytes_min} or more")
+                write!(
+                    f,
+                    "a memory of {bytes} bytes holds fewer than four blocks, beside what is to be known of them and of "
+                )?;
+                write!(f, "those on a disk: give {bytes_min} or more, or a smaller disk")
             }
             Error::Disk { path, error } => {
                 write!(f, "{} cannot be the cache's disk: {error}", path.display())
@@ -80,6 +84,9 @@ impl fmt::Display for Error {
             ),
             Error::TooLarge => f.write_str("the object is too large"),
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
+            Error::Refused(Refusal::Policy) => {
+                f.write_str("the advice was not taken: this policy takes none, as 'lru-sp' does (Builder::policy)")
+            }
             Error::Refused(why) => write!(f, "the advice was not taken: {why}"),
         }
     }

@@ -62,6 +62,9 @@ impl Store for Local {
         let (size, version) = (metadata.len(), Version::from(&metadata));
         let needs_thread = !is_direct || waits(&file);
         let opened = Open { file, is_direct: is_direct.into(), needs_thread, size, version };
+        if metadata.is_dir() {
+            return Err(io::Error::from_raw_os_error(libc::EISDIR).into());
+        }
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }

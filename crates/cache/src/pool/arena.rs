@@ -25,7 +25,8 @@ impl Arena {
         // SAFETY: a mapping of its own, at no address in particular; the result is checked.
         let base = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
         if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            return Err(io::Error::new(error.kind(), format!("a memory of {bytes} bytes: {error}")));
         }
         // Hits go anywhere in it: fewer pages are fewer to look up. Who does not give large ones gives
         // small ones. SAFETY: of the mapping just made.
