@@ -50,8 +50,8 @@ class Cache:
         `foresee.fsspec.FilesystemStore` makes one of any filesystem of fsspec.
     settings : dict of str to dict, optional
         By scheme (s3, gs, az, http, https): options in place of the environment's, as in ``{"s3": {"endpoint": "http://..."}}``.
-        With each, ``deadline`` is for how many seconds an answer is waited for and asked for again: 120 unless said, 10 of what
-        never answered.
+        With each, ``deadline`` is for how many seconds an answer is waited for and asked for again: 120 unless said, some 10 where
+        nobody ever answered.
 
     Raises
     ------
@@ -74,8 +74,8 @@ class Cache:
     def __init__(self, memory: int = 256 * _MIB, *, block_bytes: int = 16 << 10, policy: str = "informed",
                  disk: tuple[_Path, int] | None = None, max_age: float = 0.0, log: _Path | None = None,
                  stores: Mapping[str, Any] | None = None, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        options = {scheme: dict(it) for scheme, it in (settings or {}).items()}
-        if disk is not None and (isinstance(disk, (str, bytes, os.PathLike)) or len(disk) != 2):
+        options = {scheme: {key: str(value) for key, value in it.items()} for scheme, it in (settings or {}).items()}
+        if disk is not None and not (isinstance(disk, (tuple, list)) and len(disk) == 2):
             raise TypeError(f"disk is a path and the bytes it may have, as in ('/var/tmp/foresee', 1 << 34): not {disk!r}")
         self._set_up(uuid.uuid4().hex, dict(
             memory=operator.index(memory), block_bytes=operator.index(block_bytes), policy=policy, max_age=max_age,
@@ -168,7 +168,8 @@ class Cache:
         ----------
         url : str
             The beginning of names, which may end within one; what lies below a folder is listed, too. A
-            local directory's files are those that begin with its path and a slash.
+            local directory's files are those that begin with its path and a slash; links to directories
+            are not followed below that.
 
         Returns
         -------

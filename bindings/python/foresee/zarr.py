@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -87,11 +85,11 @@ class Store(zarr.abc.store.Store):
             yield url[len(self.url) + 1:]
 
     async def _below(self, prefix):
-        if "://" in self.url:
+        try:
             return [url for url, _ in await self.cache.list_async(prefix)]
-        # Of a directory the engine lists the files alone, not what lies further down.
-        walked = await asyncio.to_thread(lambda: list(os.walk(os.path.dirname(prefix))))
-        return sorted(path for folder, _, names in walked for name in names if (path := os.path.join(folder, name)).startswith(prefix))
+        except FileNotFoundError:
+            # No directory is no error where there could be none.
+            return []
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         """As of any store."""

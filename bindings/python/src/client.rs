@@ -29,7 +29,8 @@ pub fn service(scheme: &str, mut settings: HashMap<String, String>) -> PyResult<
             )));
         }
     };
-    let service = match settings.remove("deadline") {
+    let key = settings.keys().find(|key| key.eq_ignore_ascii_case("deadline")).cloned();
+    let service = match key.and_then(|key| settings.remove(&key)) {
         None => service,
         Some(said) => {
             let seconds = said.parse().ok().filter(|&it: &f64| it > 0.0);

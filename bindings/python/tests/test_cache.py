@@ -96,12 +96,14 @@ def test_a_directory_is_listed_as_a_bucket_is(cache, tmp_path):
 def test_what_is_set_is_looked_at(tmp_path):
     with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
         foresee.Cache(1 << 20, disk=str(tmp_path / "disk"))
-    for wrong in ["soon", "-1", "0", "inf"]:
+    with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
+        foresee.Cache(1 << 20, disk=5)
+    for wrong in ["soon", -1, "0", "inf"]:
         with pytest.raises(ValueError, match=f"deadline '{wrong}' of 'http'"):
             foresee.Cache(1 << 20, settings={"http": {"deadline": wrong}})
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        cache = foresee.Cache(1 << 20, settings={"http": {"deadline": "0.5"}})
+        cache = foresee.Cache(1 << 20, settings={"http": {"Deadline": 0.5}})
         with pytest.raises(OSError):
             cache.open(f"http://127.0.0.1:{nobody.getsockname()[1]}/x")
 

@@ -123,7 +123,8 @@ impl Cache {
     }
 
     /// The addresses that begin with this one, in order, as their store lists them: all of a folder,
-    /// and of those below it, if it ends with a slash. [`Cache::folder`] lists one folder alone.
+    /// and of those below it, if it ends with a slash. Links to directories are not followed below
+    /// what is asked for. [`Cache::folder`] lists one folder alone.
     ///
     /// # Errors
     /// If they cannot be listed.

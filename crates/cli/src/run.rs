@@ -78,12 +78,12 @@ pub fn main(options: Options) -> Result<u8, String> {
     let mut run = options.running.run(store.as_ref(), streams);
     run.state = Some(top::state(&options.running.command));
     run.log = log.as_ref().map(|log| log.sink());
-    let ran = match run.go() {
+    let mut ran = match run.go() {
         Ok(ran) => ran,
         Err(failure) => return Ok(without(&options, json, failure)),
     };
     let unlogged = log.and_then(|log| log.finish().err());
-    unlogged.iter().for_each(say);
+    ran.account.warnings.extend(unlogged.clone());
     let status = conclude(&ran, store.as_ref().filter(|_| !options.running.no_learn), shown, json);
     Ok(if unlogged.is_some() { OWN_FAILURE } else { status })
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use foresee_store::{Error, Folder, Listed};
 use futures_util::TryStreamExt;
+use futures_util::future::{self, Either};
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::list::PaginatedListOptions;
 use object_store::path::{DELIMITER, Path};
@@ -76,27 +77,37 @@ impl Bucket {
         answer
     }
 
-    /// Waits for an answer. Where there never was one, it is looked after some time why there is none.
+    /// Waits for an answer. Where there never was one, it is looked after some time whether anybody is
+    /// there.
     async fn patiently<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut answer = pin!(answer);
-        if !self.is_met.load(Relaxed) {
-            match tokio::time::timeout(self.settings.unmet_deadline, &mut answer).await {
-                Ok(answer) => return answer,
-                Err(_) => self.meet().await?,
+        if self.is_met.load(Relaxed) {
+            return answer.await;
+        }
+        if let Ok(answer) = tokio::time::timeout(self.settings.unmet_deadline, &mut answer).await {
+            return answer;
+        }
+        match future::select(answer, pin!(self.meet())).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right((met, answer)) => {
+                met?;
+                answer.await
             }
         }
-        answer.await
     }
 
-    /// Asks once for something that need not be there, and says why if that is not answered at all.
+    /// Asks once for something that need not be there: whatever is answered, somebody is.
     async fn meet(&self) -> Result<(), Error> {
         let once = Settings { deadline: ONCE, ..self.settings.clone() };
         let Place { service, bucket } = &self.place;
         let (client, _) = service.client(bucket, &once).map_err(|error| self.place.unusable(&error))?;
         let head = GetOptions { head: true, ..GetOptions::default() };
         match client.objects.get_opts(&Path::from("foresee"), head).await {
-            Err(error @ object_store::Error::Generic { .. }) => Err(self.place.away(&error)),
-            _ => Ok(()),
+            Err(error) if failed_by(&error) == Some(HttpErrorKind::Connect) => Err(self.place.away(&error)),
+            _ => {
+                self.is_met.store(true, Relaxed);
+                Ok(())
+            }
         }
     }
 
@@ -317,7 +328,11 @@ fn is_garbled(error: &object_store::Error) -> bool {
 /// Whether a connection ended within an answer. The client tries that again itself, but not where
 /// the answer was a refusal: then what it said is lost.
 fn is_cut_off(error: &object_store::Error) -> bool {
+    matches!(failed_by(error), Some(HttpErrorKind::Request | HttpErrorKind::Interrupted))
+}
+
+/// How a connection failed, if one did.
+fn failed_by(error: &object_store::Error) -> Option<HttpErrorKind> {
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
-    let kind = causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind);
-    matches!(kind, Some(HttpErrorKind::Request | HttpErrorKind::Interrupted))
+    causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
 }

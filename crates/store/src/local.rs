@@ -77,12 +77,13 @@ impl Store for Local {
         Ok(Arc::new(opened))
     }
 
-    /// As a store of objects has it: whatever lies below a directory whose path begins so, too. Links to
-    /// directories are not followed.
+    /// As a store of objects has it: whatever lies below a directory whose path begins so, too. What
+    /// cannot be listed of that is an error. Links to directories are not followed, but for the one
+    /// that is asked for.
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         let Folder { mut objects, mut folders, .. } = self.folder(prefix, None)?;
         while let Some(folder) = folders.pop() {
-            if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_symlink()) {
+            if folder != prefix && fs::symlink_metadata(&folder).is_ok_and(|it| it.is_symlink()) {
                 continue;
             }
             match self.folder(&format!("{folder}/"), None) {
@@ -92,6 +93,7 @@ impl Store for Local {
                 }
                 // It went meanwhile.
                 Err(Error::NotFound) => {}
+                Err(Error::Io(error)) => return Err(io::Error::new(error.kind(), format!("{folder}: {error}")).into()),
                 Err(error) => return Err(error),
             }
         }
@@ -102,13 +104,9 @@ impl Store for Local {
     fn folder(&self, prefix: &str, _page: Option<&str>) -> Result<Folder, Error> {
         let above = prefix.rsplit_once('/').map_or(".", |(above, _)| if above.is_empty() { "/" } else { above });
         let begin = prefix.rsplit_once('/').map_or("", |(above, _)| &prefix[..=above.len()]);
-        let named = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Error::NotFound,
-            kind => io::Error::new(kind, format!("{above}: {error}")).into(),
-        };
         let mut folder = Folder::default();
-        for entry in fs::read_dir(Path::new(above)).map_err(named)? {
-            let entry = entry.map_err(named)?;
+        for entry in fs::read_dir(Path::new(above))? {
+            let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let name = format!("{begin}{name}");
             // Links are followed, as opening does; what went meanwhile is not listed.

@@ -102,6 +102,10 @@ fn a_directory_is_listed_as_a_store_of_objects_is() {
         fs::write(name(file), file).unwrap();
         objects.put(&name(file), file.as_bytes());
     }
+    std::os::unix::fs::symlink("d", name("l")).unwrap();
+    let below_link: Vec<_> = Local::new().list(&name("l")).unwrap().into_iter().map(|it| it.name).collect();
+    assert_eq!(below_link, ["l/1", "l/2", "l/e/3"].map(name));
+    fs::remove_file(name("l")).unwrap();
     // It leads back to where it is.
     std::os::unix::fs::symlink("..", name("d/e/above")).unwrap();
     for prefix in ["", "d", "d/", "d/e/", "d/e/3", "f"] {

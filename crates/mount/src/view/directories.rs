@@ -1,5 +1,6 @@
 //! Directories that are being listed: each as it was when its first name was asked for.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,8 @@ use crate::tree::Names;
 pub struct OpenDirectory {
     number: u64,
     path: Arc<Path>,
-    names: OnceLock<Names>,
+    /// With those that somebody could write on as they were listed.
+    names: OnceLock<(Names, HashSet<OsString>)>,
 }
 
 impl Shown {
@@ -44,13 +46,14 @@ impl Shown {
     fn fill(&self, handle: u64, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<Arc<Path>, Failure> {
         let open = self.directories.get(handle)?;
         if open.names.get().is_none() {
+            let may_be_written = self.may_be_written_in(&open.path);
             let names = self.names(&open.path);
             log::debug!("list {}: {}", open.path.display(), told(&names));
             let names = names.inspect_err(|failure| self.complain(failure))?;
             // Who else asked at the same time has the same.
-            let _ = open.names.set(names);
+            let _ = open.names.set((names, may_be_written));
         }
-        let names = open.names.get().map_or(&[][..], |names| names);
+        let Some((names, could_be_written)) = open.names.get() else { return Err(Failure::of(libc::EIO)) };
         let lasting = self.tree.lasting();
         let itself = self.attributes(open.number)?;
         let mut add = |at: u64, name: &OsStr, it: &FileAttr, lasting: Duration| {
@@ -63,16 +66,16 @@ impl Shown {
                 return Ok(Arc::clone(&open.path));
             }
         }
-        let (written, may_be_written) = (self.being_written_in(&open.path), self.may_be_written());
+        let (written, may_be_written) = (self.being_written_in(&open.path), self.may_be_written_in(&open.path));
         let mut nodes = self.nodes();
         for (at, (name, entry)) in names.iter().enumerate().skip(first.saturating_sub(2) as usize) {
             let (number, entry, lasting) =
                 match written.get(name).and_then(|(number, entry)| Some((nodes.tell_again(*number)?, entry))) {
                     Some((number, entry)) => (number, entry, WHILE_WRITTEN),
                     None => {
-                        let path = open.path.join(name);
-                        let lasting = if may_be_written.contains(&*path) { WHILE_WRITTEN } else { lasting };
-                        (nodes.tell(&path, entry), entry, lasting)
+                        let is_of_writer = may_be_written.contains(name) || could_be_written.contains(name);
+                        let lasting = if is_of_writer { WHILE_WRITTEN } else { lasting };
+                        (nodes.tell(&open.path.join(name), entry), entry, lasting)
                     }
                 };
             if add(at as u64 + 2, name, &attributes(number, entry), lasting) {

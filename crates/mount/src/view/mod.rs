@@ -143,10 +143,13 @@ impl Shown {
         {
             return Ok((attributes(number, &entry), WHILE_WRITTEN));
         }
-        let lasting = if self.may_be_written().contains(&*path) { WHILE_WRITTEN } else { self.tree.lasting() };
+        let may_be_written = self.may_be_written(&path);
         let found = self.tree.look_up(&path);
         log::debug!("look up {}: {}", path.display(), told(&found));
         let found = found.inspect_err(|failure| self.complain(failure))?;
+        // Who began meanwhile may have written.
+        let may_be_written = may_be_written || self.may_be_written(&path);
+        let lasting = if may_be_written { WHILE_WRITTEN } else { self.tree.lasting() };
         Ok((found.map_or_else(nothing, |entry| self.tell(&path, &entry)), lasting))
     }
 

@@ -204,11 +204,17 @@ impl Shown {
         paths.filter_map(|path| Some((path.file_name()?.to_owned(), self.being_written(&path)?))).collect()
     }
 
-    /// Paths of files that somebody may write on, those that are there by now among them: what these
-    /// lead to may be another version at any time.
-    pub fn may_be_written(&self) -> HashSet<Arc<Path>> {
+    /// Whether somebody may write on a file, be it that all of it is there by now: what its name leads
+    /// to may be another version at any time.
+    pub fn may_be_written(&self, path: &Path) -> bool {
+        self.writes.find(|it| it.written.has_writers() && it.written.path().as_deref() == Some(path)).is_some()
+    }
+
+    /// The names of such files in a directory.
+    pub fn may_be_written_in(&self, directory: &Path) -> HashSet<OsString> {
         let open = self.writes.all(|it| it.written.has_writers());
-        open.into_iter().filter_map(|it| it.written.path()).collect()
+        let paths = open.into_iter().filter_map(|it| it.written.path()).filter(|it| it.parent() == Some(directory));
+        paths.filter_map(|path| Some(path.file_name()?.to_owned())).collect()
     }
 
     /// Waits for who is about to finish a file.

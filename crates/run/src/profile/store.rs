@@ -157,8 +157,8 @@ impl Store {
         let Ok((bytes, _)) = kept::read(&path, PROFILE_BYTES_MAX) else { return Ok(()) };
         let is_it = |it: &Profile| it.command == run.command && it.directory == run.directory;
         match format::with_in_vain(&bytes, in_vain, is_it) {
-            Some(changed) => self.put(&path, &changed),
-            None => Ok(()),
+            Some(changed) if changed.len() as u64 <= PROFILE_BYTES_MAX => self.put(&path, &changed),
+            _ => Ok(()),
         }
     }
 
