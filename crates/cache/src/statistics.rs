@@ -30,7 +30,8 @@ pub struct Statistics {
     pub block_bytes: usize,
     /// Blocks that the memory holds.
     pub blocks: usize,
-    /// Blocks that it holds now, or that are on their way.
+    /// Blocks that it holds now, or that are on their way. With a disk, for a moment more than `blocks`:
+    /// what is given up on its way may have a frame that what is written to the disk has else.
     pub blocks_used: usize,
     /// Views that there are.
     pub views: usize,
