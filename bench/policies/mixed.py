@@ -15,7 +15,7 @@ from pathlib import Path
 
 import cells
 
-OURS = "informed:keep=lru-sp,keep.silent=pcc,keep.silent.other=arc"
+OURS = "informed:keep=lru-sp,keep.silent=reuse"
 PLAIN = "readahead:keep=lru"
 OTHERS = (PLAIN, "readahead:keep=lru-sp", "readahead:keep=pcc", "tip2", "aggressive", "forestall")
 ADVICE = "level 0 mru\n"

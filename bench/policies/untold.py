@@ -30,7 +30,7 @@ import common
 NAME = "policies-untold"
 OURS = ["informed", "experts"]
 # What decides what stays, by itself; and with runs read ahead.
-KEPT = {"informed": "pcc:other=arc"}
+KEPT = {"informed": "reuse"}
 AHEAD = {"informed": "informed"}
 POLICIES = ["lru", "arc", "lirs", "2q", "s3fifo", "sieve", "w-tinylfu", "lfu", "slru", "pcc", "ubm"]
 OPTIMUM = "opt"

@@ -44,7 +44,7 @@ pub struct Running {
     /// The policy that decides what is fetched ahead and what is dropped, with its parameters if
     /// need be, as in readahead:keep=pcc,keep.onward=0; 'foresee sim --list' shows them
     /// [default: informed; with --advice or --join
-    /// informed:keep=lru-sp,keep.silent=pcc,keep.silent.other=arc]
+    /// informed:keep=lru-sp,keep.silent=reuse]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<Choice>,
 
@@ -61,9 +61,9 @@ pub fn may_use_uring() -> bool {
 }
 
 /// The policy of a run that does not say which: what is known of its future is read ahead, and what
-/// its call sites show decides what stays; of programs that say what they can spare, that does.
+/// was used again soonest stays; of programs that say what they can spare, that decides.
 pub fn default_policy(advised: bool) -> Choice {
-    let name = if advised { "informed:keep=lru-sp,keep.silent=pcc,keep.silent.other=arc" } else { "informed" };
+    let name = if advised { "informed:keep=lru-sp,keep.silent=reuse" } else { "informed" };
     name.parse().unwrap_or_else(|error| unreachable!("{error}"))
 }
 

@@ -89,7 +89,7 @@ fn what_cannot_be_shared_is_refused() {
     let first = Under::way(place.run(&["--join", &name, "--memory", "1MiB"], &words));
     assert!(
         refused(&["--policy", "lru-s"], 2)
-            .contains("the runs share policy informed:keep=lru-sp,keep.silent=pcc,keep.silent.other=arc, not lru-s")
+            .contains("the runs share policy informed:keep=lru-sp,keep.silent=reuse, not lru-s")
     );
     assert!(refused(&["--memory", "2MiB"], 2).contains("the first of the runs has settled --memory; leave it out"));
     let absent = end(place.run(&["--join", &name], &["absent-program"]), b"").with(127).err();

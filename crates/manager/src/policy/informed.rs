@@ -43,7 +43,7 @@ pub(super) static SPEC: Spec = Spec {
             name: "keep",
             help: "the policy that decides what stays of what nobody disclosed; keep.NAME=VALUE sets a parameter of its own; \
                    a call site that is not known yet, or neither sequential nor looping, says nothing: ARC does better there than LRU",
-            domain: Domain::Policy { default: "pcc:other=arc" },
+            domain: Domain::Policy { default: "reuse" },
         },
     ],
     build: |values| {

@@ -127,6 +127,18 @@ impl<T: Copy + Default> Links<T> {
         chain.len -= 1;
     }
 
+    /// Puts all pages of another list at the newest end of this one.
+    pub fn append(&mut self, chain: &mut Chain, newer: Chain) {
+        match (chain.newest, newer.oldest) {
+            (_, NONE) => {}
+            (NONE, _) => *chain = newer,
+            (older, next) => {
+                (self.0[older as usize].newer, self.0[next as usize].older) = (next, older);
+                *chain = Chain { oldest: chain.oldest, newest: newer.newest, len: chain.len + newer.len };
+            }
+        }
+    }
+
     /// Moves a page that is on this list to its newest end.
     pub fn renew(&mut self, chain: &mut Chain, page: Page) {
         if chain.newest != page {

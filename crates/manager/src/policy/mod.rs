@@ -76,6 +76,7 @@ policies! {
     pcc
     ubm
     experts
+    reuse
 }
 
 /// A replacement policy: which page goes. It hears of pages that are here from `arrived` to `left`.

@@ -217,13 +217,22 @@ mod tests {
         let other = part(&part(&nested.values, "keep"), "other");
         assert_eq!((other.spec.name, other.get("recent"), other.get("ghosts")), ("2q", 0.5, 0.5));
         // What a default sets counts unless it is set, or another policy is.
+        static NESTED: Spec = Spec {
+            name: "nested",
+            summary: "",
+            source: "",
+            unlike_a_part: None,
+            parameters: &[Parameter { name: "keep", help: "", domain: Domain::Policy { default: "pcc:other=arc" } }],
+            build: |values| values.policy("keep"),
+        };
+        let registry = Registry::default().with(&NESTED).expect("a new name");
         for (text, wanted) in [
-            ("informed", "arc"),
-            ("informed:keep.onward=0", "arc"),
-            ("informed:keep.other=slru", "slru"),
-            ("informed:keep=pcc", "lru"),
+            ("nested", "arc"),
+            ("nested:keep.onward=0", "arc"),
+            ("nested:keep.other=slru", "slru"),
+            ("nested:keep=pcc", "lru"),
         ] {
-            let choice: Choice = text.parse().expect(text);
+            let choice = registry.choose(text).expect(text);
             assert_eq!(part(&part(&choice.values, "keep"), "other").spec.name, wanted, "{text}");
         }
     }

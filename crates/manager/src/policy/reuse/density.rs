@@ -1,0 +1,166 @@
+//! What a page is worth at each age: the hits it will have, over the references for which it takes
+//! up memory, if it is given up when that is best. (A Gittins index; Beckmann, Chen and Cidon call
+//! such a ratio *hit density*.)
+
+use super::ages::{self, BUCKETS};
+
+/// What is believed before anything was seen counts for so many blocks that were.
+const PRIOR_BLOCKS: f64 = 2.0;
+/// It is believed that of the blocks not used for some time `2^-PRIOR_POWER` are not used until
+/// twice that time has gone by: what was not used for longest is worth least, as under LRU.
+const PRIOR_POWER: f64 = 0.5;
+
+/// By bucket, of the blocks that were not used until it begins, the part that is used in it.
+pub type Hazards = Vec<f64>;
+
+/// What is believed before anything was seen.
+pub fn prior() -> Hazards {
+    let hazard = |bucket| {
+        let (from, to) = (ages::begin(bucket).max(1) as f64, ages::begin(bucket + 1).max(2) as f64);
+        1.0 - (from / to).powf(PRIOR_POWER)
+    };
+    (0..BUCKETS).map(hazard).collect()
+}
+
+/// At which ages blocks were used again. What lies back counts less.
+pub struct Returns {
+    /// By bucket.
+    returned: Vec<f64>,
+    /// Not as long as they were followed.
+    never: f64,
+}
+
+impl Default for Returns {
+    fn default() -> Self {
+        Returns { returned: vec![0.0; BUCKETS], never: 0.0 }
+    }
+}
+
+impl Returns {
+    /// A block was used again at this age.
+    pub fn note(&mut self, age: u64) {
+        self.returned[ages::bucket(age)] += 1.0;
+    }
+
+    /// A block was not, and is followed no longer.
+    pub fn note_never(&mut self) {
+        self.never += 1.0;
+    }
+
+    /// All that was seen counts for this part of itself.
+    pub fn fade(&mut self, part: f64) {
+        self.returned.iter_mut().for_each(|it| *it *= part);
+        self.never *= part;
+    }
+
+    /// Kaplan and Meier's estimate. `open` are the blocks that may yet be used again, by the bucket of
+    /// their age: they count as far as they have come. Where little was seen, it is as `above` has it.
+    pub fn hazards(&self, open: &[u32; BUCKETS], above: &Hazards) -> Hazards {
+        let mut hazards = vec![0.0; BUCKETS];
+        let mut older = self.never;
+        for bucket in (0..BUCKETS).rev() {
+            let (returned, open) = (self.returned[bucket], f64::from(open[bucket]));
+            let reached = older + returned + open / 2.0;
+            hazards[bucket] = (returned + PRIOR_BLOCKS * above[bucket]) / (reached + PRIOR_BLOCKS);
+            older += returned + open;
+        }
+        hazards
+    }
+}
+
+/// Ages from one on, up to where it is best to give a page up.
+struct Stretch {
+    /// Hits in it, of one page.
+    hits: f64,
+    /// References for which the page is here.
+    time: f64,
+    /// How likely it is not used in all of it.
+    survival: f64,
+}
+
+/// Hits a reference of memory, of a page that has come to the begin of each bucket.
+///
+/// The stretch that begins with a bucket takes in the next ones as long as these are worth more
+/// than itself; so those that are left are worth less and less.
+pub fn densities(hazards: &Hazards) -> Vec<f64> {
+    let mut densities = vec![0.0; BUCKETS];
+    let mut beyond: Vec<Stretch> = Vec::new();
+    for bucket in (0..BUCKETS).rev() {
+        let hazard = hazards[bucket];
+        let time = ages::width(bucket) as f64 * (1.0 - hazard / 2.0);
+        let mut stretch = Stretch { hits: hazard, time, survival: 1.0 - hazard };
+        while let Some(next) = beyond.pop_if(|next| next.hits * stretch.time >= stretch.hits * next.time) {
+            stretch.hits += stretch.survival * next.hits;
+            stretch.time += stretch.survival * next.time;
+            stretch.survival *= next.survival;
+        }
+        densities[bucket] = stretch.hits / stretch.time;
+        beyond.push(stretch);
+    }
+    densities
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same by trying each end.
+    fn densities_by_trying(hazards: &Hazards) -> Vec<f64> {
+        let from = |begin: usize| {
+            let (mut hits, mut time, mut survival, mut best) = (0.0, 0.0, 1.0, 0.0_f64);
+            for (bucket, hazard) in hazards.iter().enumerate().skip(begin) {
+                hits += survival * hazard;
+                time += survival * ages::width(bucket) as f64 * (1.0 - hazard / 2.0);
+                survival *= 1.0 - hazard;
+                best = best.max(hits / time);
+            }
+            best
+        };
+        (0..BUCKETS).map(from).collect()
+    }
+
+    #[test]
+    fn the_best_end_is_found() {
+        let mut random = 7_u64;
+        for _ in 0..200 {
+            let mut hazard = || {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let part = (random >> 40) as f64 / (1_u64 << 24) as f64;
+                part * part * part
+            };
+            let hazards: Hazards = (0..BUCKETS).map(|_| hazard()).collect();
+            for (found, tried) in densities(&hazards).iter().zip(densities_by_trying(&hazards)) {
+                assert!((found - tried).abs() <= 1e-9 * tried, "{found} for {tried}");
+            }
+        }
+    }
+
+    #[test]
+    fn before_anything_was_seen_the_oldest_page_is_worth_least() {
+        let densities = densities(&prior());
+        assert!(densities[2..].is_sorted_by(|younger, older| younger > older));
+    }
+
+    #[test]
+    fn in_a_loop_the_page_used_last_is_worth_least() {
+        let mut returns = Returns::default();
+        (0..1_000).for_each(|_| returns.note(1_000));
+        let densities = densities(&returns.hazards(&[0; BUCKETS], &prior()));
+        let (young, old) = (ages::bucket(8), ages::bucket(1_000));
+        assert!(densities[young..=old].is_sorted_by(|younger, older| younger < older));
+    }
+
+    /// Of ten blocks five returned at age 100, and five have come to age 50: nobody knows of those.
+    #[test]
+    fn what_may_return_yet_is_no_block_that_does_not() {
+        let mut returns = Returns::default();
+        (0..5_000).for_each(|_| returns.note(100));
+        let mut open = [0; BUCKETS];
+        open[ages::bucket(50)] = 5_000;
+        let hazards = returns.hazards(&open, &prior());
+        assert!(hazards[ages::bucket(100)] > 0.99 && hazards[ages::bucket(50)] < 0.01);
+        (0..5_000).for_each(|_| returns.note_never());
+        let hazards = returns.hazards(&open, &prior());
+        assert!((hazards[ages::bucket(100)] - 0.5).abs() < 0.01);
+    }
+}

@@ -1,0 +1,254 @@
+//! `reuse`: what stays is what promises most hits for the memory it takes, by how soon blocks like
+//! it were used again.
+//!
+//! ```text
+//! class of a page:   the power of two of the references between its last two uses; that is not known of its first use,
+//!                    nor of one so long after the last that nothing was noted of it
+//! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
+//! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
+//! cost:              1 / length of the run in which it was read, where runs are read ahead, but from no arm; else 1
+//!
+//! reference(b):      note of the sample: b was used at this age. b is of the class of that interval, and of age 0
+//! victim():          what follows in its file the page that went last, if worth * cost is at most `onward` times the least
+//!                    else the page of the least worth * cost, of those equal the one used longest ago
+//! ```
+//!
+//! LRU, loops and frequency are cases of this. In a loop of p references h is nought until p: the
+//! page used last is worth `1 / p`, the one about to be used 1. What is used by chance has an h that
+//! is the same at all ages, lower for long intervals: frequency. Where h falls, it is LRU.
+//!
+//! - **Learned from a sample of all blocks, here or not** (`samples.rs`). From hits alone a loop
+//!   longer than the memory is never seen. What has not been used again yet counts for what it has
+//!   shown: that it was not used until now (`density.rs`).
+//! - **Before anything is seen, it is LRU.** A class that has shown little is taken to be as all
+//!   blocks are, and these as something that falls with age.
+//! - **What a miss costs** (`runs.rs`). What is read in a run is read ahead, so that missing all of
+//!   it costs a few waits: what is read by itself stays in its place. Not on an arm, whose turns
+//!   are what costs there. For the same hits misses that lie together are cheaper: hence `onward`.
+//! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
+//! - Pages that are alike, and were used about the same time, are put in order together
+//!   (`bins.rs`), anew after each 64th of a memory of references.
+//!
+//! # Where this differs from what others do
+//! LHD (Beckmann, Chen, Cidon: Maximizing Cache Hit Ratios by Hit Density, NSDI 2018) ranks by hits
+//! over expected time as well. It learns from what is here and of what was evicted, takes what a page
+//! may come to until it is hit or evicted in place of the best time to give it up, and compares a few
+//! pages drawn at random, by which what is missing would lie scattered.
+
+mod ages;
+mod bins;
+mod density;
+mod learned;
+mod runs;
+mod samples;
+
+use self::bins::{Bins, Kind, Order};
+use self::learned::{CLASSES, Learned};
+use self::runs::Runs;
+use super::unread::Unread;
+use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec, by_page};
+use crate::estimate::ghosts::Ghosts;
+use crate::ids::{Block, Page};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "reuse",
+    summary: "pages stay that promise most hits for their memory, by how soon blocks like them were used again",
+    source: "worth as hit density (Beckmann, Chen, Cidon: LHD, NSDI 2018), and as a Gittins index; what differs is in its source",
+    unlike_a_part: None,
+    parameters: &[
+        Parameter {
+            name: "ghosts",
+            help: "blocks given up of which the last use is noted, as a multiple of the memory",
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 64.0 },
+        },
+        Parameter {
+            name: "onward",
+            help: "what follows the page that went goes next in its file if it is worth at most so many times what would go, so that \
+                   what is missing lies together; 0: never",
+            domain: Domain::Number { default: 2.0, min: 0.0, max: 1e9 },
+        },
+    ],
+    build: |values| {
+        Box::new(Reuse {
+            now: 0,
+            turns: 0,
+            learns: 0,
+            learned: Learned::default(),
+            runs: Runs::default(),
+            bins: Bins::default(),
+            unread: Unread::default(),
+            places: Vec::new(),
+            ghosts: Ghosts::default(),
+            ghosts_share: values.get("ghosts"),
+            onward: values.get("onward"),
+            went: None,
+            reads_ahead: false,
+        })
+    },
+};
+
+/// Parts of a memory of references after which pages are put in order anew.
+const TURNS: u64 = 64;
+/// It is learned anew at a turn, but not sooner after the last time than this many references.
+const LEARNS_MIN: u64 = 64;
+/// Where pages are read ahead those used last are spared, this part of the memory.
+const SPARED_PART: u64 = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Not here, or another policy's.
+    Elsewhere,
+    Unread,
+    Read,
+}
+
+struct Reuse {
+    /// References so far.
+    now: u64,
+    /// When pages are put in order next, and when it is learned from the sample.
+    turns: u64,
+    learns: u64,
+    learned: Learned,
+    runs: Runs,
+    /// The pages that were read.
+    bins: Bins,
+    /// The others.
+    unread: Unread,
+    /// Which of them a page is among.
+    places: Vec<Place>,
+    /// The last use of each.
+    ghosts: Ghosts<u64>,
+    ghosts_share: f64,
+    onward: f64,
+    /// The block that was given up last.
+    went: Option<Block>,
+    /// Pages were brought before anybody read them.
+    reads_ahead: bool,
+}
+
+impl Reuse {
+    fn order(&self, context: &Context<'_>) -> Order {
+        let spared = if self.reads_ahead { context.capacity / SPARED_PART } else { 0 };
+        Order { counts_runs: self.reads_ahead && !context.dispatch.any_one_by_one(), spared }
+    }
+
+    /// A page was read, `interval` references after its block was the last time.
+    fn put(&mut self, page: Page, interval: Option<u64>, context: &Context<'_>, access: &Access) {
+        let block = context.table.block(page);
+        let turn = (context.capacity / TURNS).max(1);
+        let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(access.reader, block) };
+        self.learned.refer(block, self.now, kind.class);
+        let order = self.order(context);
+        if self.now >= self.turns {
+            self.turns = self.now + turn;
+            if self.now >= self.learns {
+                self.learns = self.now + turn.max(LEARNS_MIN);
+                self.learned.learn(self.now, context.capacity);
+            }
+            self.bins.turn(self.now, order, &self.learned);
+        }
+        self.bins.put(page, kind, self.now, order, &self.learned);
+    }
+
+    /// What follows the block that went last, if it may go in place of what is worth this.
+    fn onward(&self, worth: f64, context: &Context<'_>) -> Option<Page> {
+        let went = self.went?;
+        let page = context.table.find(Block { index: went.index + 1, ..went })?;
+        let may_go = context.table.can_go(page) && self.places.get(page as usize) == Some(&Place::Read);
+        let is_cheap = || self.bins.worth(page).is_some_and(|it| it <= self.onward * worth);
+        (may_go && is_cheap()).then_some(page)
+    }
+
+    /// The page brought in vain the longest ago.
+    fn in_vain(&self, context: &Context<'_>) -> Option<Page> {
+        self.unread.overdue(self.now, context.capacity, |page| context.table.can_go(page))
+    }
+}
+
+impl Policy for Reuse {
+    fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
+        // Who holds what is not read yet by himself brings none of it here.
+        self.reads_ahead |= access.is_none() || context.ledger().unread > 0;
+        by_page::reach(&mut self.places, page, Place::Elsewhere);
+        let Some(access) = access else {
+            self.places[page as usize] = Place::Unread;
+            return self.unread.push(page, self.now);
+        };
+        self.places[page as usize] = Place::Read;
+        self.now += 1;
+        let last = self.ghosts.take(context.table.block(page));
+        self.put(page, last.map(|last| self.now - last), context, access);
+    }
+
+    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+        self.now += 1;
+        let last = if std::mem::replace(&mut self.places[page as usize], Place::Read) == Place::Unread {
+            self.unread.remove(page);
+            self.ghosts.take(context.table.block(page))
+        } else {
+            self.bins.take(page);
+            Some(self.bins.note(page).last)
+        };
+        self.put(page, last.map(|last| self.now - last), context, access);
+    }
+
+    fn left(&mut self, page: Page, context: &Context<'_>) {
+        if std::mem::replace(&mut self.places[page as usize], Place::Elsewhere) == Place::Unread {
+            return self.unread.remove(page);
+        }
+        self.bins.take(page);
+        self.ghosts.push(context.table.block(page), self.bins.note(page).last);
+        let ghosts_max = (self.ghosts_share * context.capacity as f64) as u64;
+        while self.ghosts.len() > ghosts_max {
+            self.ghosts.expire();
+        }
+    }
+
+    fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
+        let can_go = |page| context.table.can_go(page);
+        let least = || {
+            let (page, worth) = self.bins.first(can_go)?;
+            self.onward(worth, context).or(Some(page))
+        };
+        let page = self.in_vain(context).or_else(least).or_else(|| self.unread.candidate(can_go))?;
+        Some(Candidate::unpriced(page))
+    }
+
+    fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
+        if self.places[page as usize] == Place::Read {
+            self.went = Some(context.table.block(page));
+        }
+    }
+
+    fn reports(&self) -> Option<&dyn Reports> {
+        Some(self)
+    }
+
+    fn check(&self, context: &Context<'_>) {
+        self.bins.check();
+        let read: u64 = (0..CLASSES).map(|class| self.bins.len(class as u8)).sum();
+        let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
+        assert_eq!(count(Place::Read), read, "I1: pages that were read");
+        assert_eq!(count(Place::Unread), self.unread.len(), "I1: pages not read yet");
+        assert!(read + self.unread.len() <= context.table.used(), "I1: no page is here twice");
+    }
+}
+
+impl Reports for Reuse {
+    fn partitions(&self) -> Vec<Partition> {
+        let again = (1..CLASSES).map(|class| self.bins.len(class as u8)).sum();
+        vec![
+            Partition::new("used once", self.bins.len(0)),
+            Partition::new("used again", again),
+            Partition::new("unread", self.unread.len()),
+        ]
+    }
+
+    fn partition_of(&self, page: Page) -> Option<usize> {
+        match self.places.get(page as usize)? {
+            Place::Elsewhere => None,
+            Place::Read => Some(usize::from(self.bins.note(page).kind.class > 0)),
+            Place::Unread => Some(2),
+        }
+    }
+}

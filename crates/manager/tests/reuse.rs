@@ -1,0 +1,121 @@
+//! `reuse`: near the best policy where that is known, whatever kind of references there are.
+
+mod support;
+
+use foresee_manager::*;
+use proptest::prelude::*;
+
+/// Misses of these references, block by block.
+fn misses(policy: &str, pages: u64, blocks: &[u64]) -> u64 {
+    let mut manager = Manager::new(&Config::new(pages, policy.parse().expect("a policy")));
+    let (reader, site, file, demand) = (ReaderId(1), Site(0), FileId(0), Demand::Observed);
+    for &first in blocks {
+        manager.handle(Time(0), Event::Reference { reader, site, file, first, count: 1, demand }, &mut Vec::new());
+    }
+    manager.check();
+    manager.statistics().misses
+}
+
+/// Numbers by chance, the same ones at each call.
+fn random() -> impl FnMut(u64) -> u64 {
+    let mut state = 88_172_645_463_325_252_u64;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) % below
+    }
+}
+
+/// How much of the hits there can be it has.
+fn part_of_optimum(pages: u64, blocks: &[u64]) -> f64 {
+    let hits = |policy| (blocks.len() as u64 - misses(policy, pages, blocks)) as f64;
+    let future: Vec<_> = blocks.iter().map(|&index| support::block(0, index)).collect();
+    let mut seen = std::collections::HashMap::new();
+    let mut next = vec![u64::MAX; future.len()];
+    for (at, block) in future.iter().enumerate() {
+        if let Some(before) = seen.insert(*block, at) {
+            next[before] = at as u64;
+        }
+    }
+    // Belady: of what is here, and what is missing, that goes which is used last.
+    let (mut here, mut order, mut best) = (std::collections::HashMap::new(), std::collections::BTreeSet::new(), 0);
+    for (at, block) in future.iter().enumerate() {
+        if let Some(used) = here.remove(block) {
+            order.remove(&(used, *block));
+            best += 1;
+        }
+        here.insert(*block, next[at]);
+        order.insert((next[at], *block));
+        if order.len() as u64 > pages
+            && let Some((_, gone)) = order.pop_last()
+        {
+            here.remove(&gone);
+        }
+    }
+    hits("reuse") / f64::from(best)
+}
+
+/// Each pass over a loop finds what fits, also where the loop is many times the memory.
+#[test]
+fn a_loop_keeps_what_fits() {
+    for blocks in [120, 200, 1_000, 4_000] {
+        let passes: Vec<u64> = (0..blocks).cycle().take(40 * blocks as usize).collect();
+        let part = part_of_optimum(100, &passes);
+        assert!(part > 0.85, "{part:.2} of a loop of {blocks}");
+    }
+}
+
+/// Two loops that fit only by themselves: the shorter one stays.
+#[test]
+fn of_two_loops_the_shorter_one_stays() {
+    let blocks: Vec<u64> = (0..60_000).map(|at| if at % 2 == 0 { at / 2 % 80 } else { 1_000 + at / 2 % 500 }).collect();
+    let part = part_of_optimum(100, &blocks);
+    assert!(part > 0.9, "{part:.2}");
+}
+
+/// What is used often stays, whatever is read once beside it.
+#[test]
+fn a_scan_takes_nothing_from_what_is_used_again() {
+    let mut random = random();
+    let blocks: Vec<u64> =
+        (0..80_000).map(|at| if at % 2 == 0 { 1_000_000 + at } else { random(90).min(random(90)) }).collect();
+    let part = part_of_optimum(100, &blocks);
+    assert!(part > 0.97, "{part:.2}");
+}
+
+/// Where what was used last is used next, it is LRU's equal: a place that wanders through a file.
+#[test]
+fn where_recency_is_right_it_is_hardly_behind_lru() {
+    let mut random = random();
+    let blocks: Vec<u64> = (0..60_000).map(|at| at / 40 + random(60)).collect();
+    let (lru, reuse) = (misses("lru", 100, &blocks), misses("reuse", 100, &blocks));
+    assert!(reuse as f64 <= 1.1 * lru as f64, "{reuse} misses for {lru}");
+}
+
+/// What was learned of one phase does not outlive it for long.
+#[test]
+fn a_loop_is_forgotten_when_another_comes() {
+    let blocks: Vec<u64> = (0..8).flat_map(|phase| (0..10_000).map(move |at| phase * 1_000 + at % 150)).collect();
+    let part = part_of_optimum(100, &blocks);
+    assert!(part > 0.8, "{part:.2}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is read, in whatever memory: its lists are in order (`check`), and a memory that holds
+    /// all misses each block once.
+    #[test]
+    fn what_fits_is_missed_once(pages in 1..300_u64, blocks in proptest::collection::vec(0..400_u64, 1..3_000)) {
+        misses("reuse", pages, &blocks);
+        let different: std::collections::BTreeSet<_> = blocks.iter().collect();
+        prop_assert_eq!(misses("reuse", 400, &blocks), different.len() as u64);
+    }
+
+    /// The same references, the same misses (I8).
+    #[test]
+    fn the_same_twice(pages in 1..100_u64, blocks in proptest::collection::vec(0..300_u64, 1..3_000)) {
+        prop_assert_eq!(misses("reuse", pages, &blocks), misses("reuse", pages, &blocks));
+    }
+}
