@@ -59,10 +59,11 @@ fn part_of_optimum(pages: u64, blocks: &[u64]) -> f64 {
 /// Each pass over a loop finds what fits, also where the loop is many times the memory.
 #[test]
 fn a_loop_keeps_what_fits() {
-    for blocks in [120, 200, 1_000, 4_000] {
+    // What was seen eight memories ago counts half, so that little is known of a loop of forty.
+    for (blocks, least) in [(120, 0.9), (200, 0.9), (1_000, 0.85), (4_000, 0.75)] {
         let passes: Vec<u64> = (0..blocks).cycle().take(40 * blocks as usize).collect();
         let part = part_of_optimum(100, &passes);
-        assert!(part > 0.85, "{part:.2} of a loop of {blocks}");
+        assert!(part > least, "{part:.2} of a loop of {blocks}");
     }
 }
 
@@ -96,9 +97,25 @@ fn where_recency_is_right_it_is_hardly_behind_lru() {
 /// What was learned of one phase does not outlive it for long.
 #[test]
 fn a_loop_is_forgotten_when_another_comes() {
-    let blocks: Vec<u64> = (0..8).flat_map(|phase| (0..10_000).map(move |at| phase * 1_000 + at % 150)).collect();
+    let blocks: Vec<u64> = (0..30).flat_map(|phase| (0..1_500).map(move |at| phase * 1_000 + at % 150)).collect();
     let part = part_of_optimum(100, &blocks);
     assert!(part > 0.8, "{part:.2}");
+}
+
+/// A block read in pieces is as good as one that is read at once.
+#[test]
+fn pieces_of_a_block_are_one_use() {
+    let whole: Vec<u64> =
+        (0..20_000).map(|at| if at % 2 == 0 { at / 2 % 300 } else { 1_000 + at * at % 701 }).collect();
+    let pieces: Vec<u64> = whole.iter().flat_map(|&index| [index; 3]).collect();
+    let (whole, pieces) = (misses("reuse", 100, &whole) as f64, misses("reuse", 100, &pieces) as f64);
+    assert!((0.98..1.02).contains(&(pieces / whole)), "{pieces} misses for {whole}");
+}
+
+/// What follows the last block that a file can have is no block.
+#[test]
+fn behind_the_last_block_there_is_none() {
+    assert_eq!(misses("reuse", 1, &[Block::INDEX_LIMIT - 1, 3, 5, 7]), 4);
 }
 
 proptest! {

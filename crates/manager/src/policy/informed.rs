@@ -41,8 +41,7 @@ pub(super) static SPEC: Spec = Spec {
         DEGREE_MAX,
         Parameter {
             name: "keep",
-            help: "the policy that decides what stays of what nobody disclosed; keep.NAME=VALUE sets a parameter of its own; \
-                   a call site that is not known yet, or neither sequential nor looping, says nothing: ARC does better there than LRU",
+            help: "the policy that decides what stays of what nobody disclosed; keep.NAME=VALUE sets a parameter of its own",
             domain: Domain::Policy { default: "reuse" },
         },
     ],
@@ -173,7 +172,8 @@ impl Policy for Informed {
         Some(self)
     }
 
-    fn check(&self, _: &Context<'_>) {
+    fn check(&self, context: &Context<'_>) {
+        self.kept.held.policy.check(context);
         self.runs.check();
     }
 }

@@ -254,6 +254,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_list_goes_on_where_another_ends() {
+        for (one, other) in [(0..0, 0..0), (0..3, 3..3), (0..0, 0..2), (0..2, 2..5)] {
+            let (mut links, mut chain, mut newer) = (Links::<()>::default(), Chain::default(), Chain::default());
+            one.for_each(|page| links.push_newest(&mut chain, page));
+            let end = other.end;
+            other.for_each(|page| links.push_newest(&mut newer, page));
+            links.append(&mut chain, newer);
+            assert!(links.oldest_first(&chain).eq(0..end) && links.newest_first(&chain).eq((0..end).rev()));
+            assert_eq!(chain.len(), u64::from(end));
+        }
+    }
+
+    #[test]
     fn any_two_pages_change_places() {
         const PAGES: u32 = 6;
         for one in 0..PAGES {

@@ -41,7 +41,7 @@ pub struct Note {
 
 /// Where a bin stands in the order; the least goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct Rank {
     /// Used just now, where that is spared.
     is_spared: bool,
     /// What its pages are worth, as the bits of a number that is not negative.
@@ -50,14 +50,14 @@ struct Place {
     kind: Kind,
 }
 
-impl Place {
+impl Rank {
     fn worth(&self) -> f64 {
         f64::from_bits(self.worth)
     }
 }
 
 struct Bin {
-    place: Place,
+    rank: Rank,
     pages: Chain,
 }
 
@@ -75,7 +75,7 @@ pub struct Bins {
     links: Links<Note>,
     /// By number of the kind; of each, by the time when it was begun. None is empty.
     kinds: Vec<Vec<Bin>>,
-    order: BTreeSet<Place>,
+    order: BTreeSet<Rank>,
     /// When the youngest bins were begun.
     begun: u64,
 }
@@ -102,10 +102,10 @@ impl Bins {
     /// A page that is in no bin was used now.
     pub fn put(&mut self, page: Page, kind: Kind, now: u64, order: Order, learned: &Learned) {
         let bins = &mut self.kinds[kind.number()];
-        if bins.last().is_none_or(|bin| bin.place.from < self.begun) {
-            let place = place(kind, now, 0, now, order, learned);
-            self.order.insert(place);
-            bins.push(Bin { place, pages: Chain::default() });
+        if bins.last().is_none_or(|bin| bin.rank.from < self.begun) {
+            let rank = rank(kind, now, 0, now, order, learned);
+            self.order.insert(rank);
+            bins.push(Bin { rank, pages: Chain::default() });
         }
         let last = bins.len() - 1;
         self.links.push_newest(&mut bins[last].pages, page);
@@ -116,7 +116,7 @@ impl Bins {
     fn find(&self, page: Page) -> (usize, usize) {
         let Note { last, kind } = self.links[page];
         let bins = &self.kinds[kind.number()];
-        (kind.number(), bins.partition_point(|bin| bin.place.from <= last) - 1)
+        (kind.number(), bins.partition_point(|bin| bin.rank.from <= last) - 1)
     }
 
     /// Takes a page out of its bin.
@@ -125,7 +125,7 @@ impl Bins {
         let bins = &mut self.kinds[kind];
         self.links.remove(&mut bins[at].pages, page);
         if bins[at].pages.is_empty() {
-            self.order.remove(&bins[at].place);
+            self.order.remove(&bins[at].rank);
             bins.remove(at);
         }
     }
@@ -133,70 +133,70 @@ impl Bins {
     /// Begins new bins, puts old ones together, and puts all in order.
     pub fn turn(&mut self, now: u64, order: Order, learned: &Learned) {
         self.begun = now;
-        let mut places = Vec::with_capacity(self.order.len());
+        let mut ranks = Vec::with_capacity(self.order.len());
         for (number, bins) in self.kinds.iter_mut().enumerate().filter(|(_, bins)| !bins.is_empty()) {
             // From the youngest on; `end` is when the bin was begun that follows.
             let mut end = now;
             let mut kept: Vec<Bin> = Vec::with_capacity(bins.len());
             while let Some(mut bin) = bins.pop() {
-                while let Some(older) = bins.pop_if(|older| (end - older.place.from) * AGE_TO_TIME <= now - end) {
+                while let Some(older) = bins.pop_if(|older| (end - older.rank.from) * AGE_TO_TIME <= now - end) {
                     let mut pages = older.pages;
                     self.links.append(&mut pages, bin.pages);
-                    bin = Bin { place: older.place, pages };
+                    bin = Bin { rank: older.rank, pages };
                 }
-                let from = bin.place.from;
+                let from = bin.rank.from;
                 let age = now - from - (end - from) / 2;
-                bin.place = place(Kind::of_number(number), from, age, now, order, learned);
-                places.push(bin.place);
+                bin.rank = rank(Kind::of_number(number), from, age, now, order, learned);
+                ranks.push(bin.rank);
                 kept.push(bin);
                 end = from;
             }
             kept.reverse();
             *bins = kept;
         }
-        self.order = places.into_iter().collect();
+        self.order = ranks.into_iter().collect();
     }
 
     /// The page that goes first of those that can go, and what it is worth.
     pub fn first(&self, can_go: impl Fn(Page) -> bool) -> Option<(Page, f64)> {
-        self.order.iter().find_map(|place| {
-            let bins = &self.kinds[place.kind.number()];
-            let at = bins.binary_search_by_key(&place.from, |bin| bin.place.from).ok()?;
+        self.order.iter().find_map(|rank| {
+            let bins = &self.kinds[rank.kind.number()];
+            let at = bins.partition_point(|bin| bin.rank.from < rank.from);
             let page = self.links.oldest_first(&bins[at].pages).find(|&page| can_go(page))?;
-            Some((page, place.worth()))
+            Some((page, rank.worth()))
         })
     }
 
     /// What a page is worth; None if it is spared.
     pub fn worth(&self, page: Page) -> Option<f64> {
         let (kind, at) = self.find(page);
-        let place = &self.kinds[kind][at].place;
-        (!place.is_spared).then(|| place.worth())
+        let rank = &self.kinds[kind][at].rank;
+        (!rank.is_spared).then(|| rank.worth())
     }
 
     /// For tests.
     pub fn check(&self) {
-        let mut places: Vec<_> = self.kinds.iter().flatten().map(|bin| bin.place).collect();
-        places.sort_unstable();
-        assert!(self.order.iter().eq(&places), "I1: each bin has its place in the order");
+        let mut ranks: Vec<_> = self.kinds.iter().flatten().map(|bin| bin.rank).collect();
+        ranks.sort_unstable();
+        assert!(self.order.iter().eq(&ranks), "I1: each bin is in the order");
         for bins in &self.kinds {
-            assert!(bins.is_sorted_by(|older, younger| older.place.from < younger.place.from), "I1: bins are in order");
+            assert!(bins.is_sorted_by(|older, younger| older.rank.from < younger.rank.from), "I1: bins are in order");
             for (at, bin) in bins.iter().enumerate() {
-                let end = bins.get(at + 1).map_or(u64::MAX, |next| next.place.from);
+                let end = bins.get(at + 1).map_or(u64::MAX, |next| next.rank.from);
                 let pages: Vec<_> = self.links.oldest_first(&bin.pages).collect();
                 assert!(!pages.is_empty() && pages.len() as u64 == bin.pages.len(), "I1: a bin's length");
                 assert!(pages.is_sorted_by_key(|&page| self.links[page].last), "I1: a bin's order");
                 for page in pages {
                     let Note { last, kind } = self.links[page];
-                    assert!(kind == bin.place.kind && (bin.place.from..end).contains(&last), "I1: a page is in its bin");
+                    assert!(kind == bin.rank.kind && (bin.rank.from..end).contains(&last), "I1: a page is in its bin");
                 }
             }
         }
     }
 }
 
-fn place(kind: Kind, from: u64, age: u64, now: u64, order: Order, learned: &Learned) -> Place {
+fn rank(kind: Kind, from: u64, age: u64, now: u64, order: Order, learned: &Learned) -> Rank {
     let cost = if order.counts_runs { runs::cost(kind.grade) } else { 1.0 };
     let worth = learned.density(kind.class, age) * cost;
-    Place { is_spared: now < from + order.spared, worth: worth.to_bits(), from, kind }
+    Rank { is_spared: now < from + order.spared, worth: worth.to_bits(), from, kind }
 }

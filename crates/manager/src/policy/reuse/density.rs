@@ -22,47 +22,37 @@ pub fn prior() -> Hazards {
     (0..BUCKETS).map(hazard).collect()
 }
 
-/// At which ages blocks were used again. What lies back counts less.
-pub struct Returns {
-    /// By bucket.
-    returned: Vec<f64>,
-    /// Not as long as they were followed.
-    never: f64,
-}
+/// At which ages blocks were used again, by bucket. What lies back counts less.
+pub struct Returns(Vec<f64>);
 
 impl Default for Returns {
     fn default() -> Self {
-        Returns { returned: vec![0.0; BUCKETS], never: 0.0 }
+        Returns(vec![0.0; BUCKETS])
     }
 }
 
 impl Returns {
     /// A block was used again at this age.
     pub fn note(&mut self, age: u64) {
-        self.returned[ages::bucket(age)] += 1.0;
-    }
-
-    /// A block was not, and is followed no longer.
-    pub fn note_never(&mut self) {
-        self.never += 1.0;
+        self.0[ages::bucket(age)] += 1.0;
     }
 
     /// All that was seen counts for this part of itself.
     pub fn fade(&mut self, part: f64) {
-        self.returned.iter_mut().for_each(|it| *it *= part);
-        self.never *= part;
+        self.0.iter_mut().for_each(|it| *it *= part);
     }
 
     /// Kaplan and Meier's estimate. `open` are the blocks that may yet be used again, by the bucket of
     /// their age: they count as far as they have come. Where little was seen, it is as `above` has it.
-    pub fn hazards(&self, open: &[u32; BUCKETS], above: &Hazards) -> Hazards {
+    /// That a block came past some age counts half for each `half_life` that it has gone on since.
+    pub fn hazards(&self, open: &[u32; BUCKETS], half_life: f64, above: &Hazards) -> Hazards {
         let mut hazards = vec![0.0; BUCKETS];
-        let mut older = self.never;
+        let mut older = 0.0;
         for bucket in (0..BUCKETS).rev() {
-            let (returned, open) = (self.returned[bucket], f64::from(open[bucket]));
+            let (returned, open) = (self.0[bucket], f64::from(open[bucket]));
             let reached = older + returned + open / 2.0;
             hazards[bucket] = (returned + PRIOR_BLOCKS * above[bucket]) / (reached + PRIOR_BLOCKS);
-            older += returned + open;
+            older = (older + returned + open) * 0.5_f64.powf(ages::width(bucket) as f64 / half_life);
         }
         hazards
     }
@@ -145,7 +135,7 @@ mod tests {
     fn in_a_loop_the_page_used_last_is_worth_least() {
         let mut returns = Returns::default();
         (0..1_000).for_each(|_| returns.note(1_000));
-        let densities = densities(&returns.hazards(&[0; BUCKETS], &prior()));
+        let densities = densities(&returns.hazards(&[0; BUCKETS], 1e9, &prior()));
         let (young, old) = (ages::bucket(8), ages::bucket(1_000));
         assert!(densities[young..=old].is_sorted_by(|younger, older| younger < older));
     }
@@ -157,10 +147,25 @@ mod tests {
         (0..5_000).for_each(|_| returns.note(100));
         let mut open = [0; BUCKETS];
         open[ages::bucket(50)] = 5_000;
-        let hazards = returns.hazards(&open, &prior());
+        let hazards = returns.hazards(&open, 1e9, &prior());
         assert!(hazards[ages::bucket(100)] > 0.99 && hazards[ages::bucket(50)] < 0.01);
-        (0..5_000).for_each(|_| returns.note_never());
-        let hazards = returns.hazards(&open, &prior());
+        open[ages::bucket(200)] = 5_000;
+        let hazards = returns.hazards(&open, 1e9, &prior());
         assert!((hazards[ages::bucket(100)] - 0.5).abs() < 0.01);
+    }
+
+    /// Half of the blocks return at age 100, half never do, for a long time.
+    #[test]
+    fn what_does_not_return_fades_as_what_does() {
+        const HALF_LIFE: f64 = 1_000.0;
+        let (mut returns, mut open) = (Returns::default(), [0; BUCKETS]);
+        for age in 0..20_000 {
+            open[ages::bucket(age)] += 1;
+            returns.fade(0.5_f64.powf(1.0 / HALF_LIFE));
+            returns.note(100);
+        }
+        let hazards = returns.hazards(&open, HALF_LIFE, &prior());
+        let hazard = hazards[ages::bucket(100)];
+        assert!((0.45..0.55).contains(&hazard), "{hazard}");
     }
 }

@@ -52,7 +52,7 @@ pub fn class(interval: Option<u64>, least: u64) -> u8 {
 impl Learned {
     /// A reference to a block, which is of this class from now on.
     pub fn refer(&mut self, block: Block, now: u64, class: u8) {
-        if !self.samples.holds(block) {
+        if !self.samples.follows(block) {
             return;
         }
         if let Some(before) = self.samples.refer(block, now, class) {
@@ -64,29 +64,31 @@ impl Learned {
     /// Brings up to date what pages are worth.
     pub fn learn(&mut self, now: u64, capacity: u64) {
         let Learned { samples, all, classes, .. } = self;
-        samples.expire(now.saturating_sub(HORIZON_MEMORIES * capacity), |class| {
-            all.returns.note_never();
-            classes[usize::from(class)].returns.note_never();
-        });
-        let half_life = (HALF_LIFE_MEMORIES * capacity).max(HALF_LIFE_MIN);
-        let faded = 0.5_f64.powf((now - self.learned) as f64 / half_life as f64);
+        samples.expire(now.saturating_sub(HORIZON_MEMORIES * capacity));
+        let half_life = (HALF_LIFE_MEMORIES * capacity).max(HALF_LIFE_MIN) as f64;
+        let faded = 0.5_f64.powf((now - self.learned) as f64 / half_life);
         self.learned = now;
-        // What was counted of twice as many blocks counts half beside those that are left.
-        let faded = if samples.thin() { faded / 2.0 } else { faded };
+        // What was counted of twice as many blocks counts half beside those that are followed now.
+        let faded = faded * samples.adapt();
         let open = samples.open(now, CLASSES);
         let mut open_of_all = [0; ages::BUCKETS];
         for of_class in &open {
             open_of_all.iter_mut().zip(of_class).for_each(|(sum, it)| *sum += it);
         }
         all.returns.fade(faded);
-        let above = all.returns.hazards(&open_of_all, &self.prior);
+        let above = all.returns.hazards(&open_of_all, half_life, &self.prior);
         all.densities = Some(density::densities(&above));
         for (class, open) in classes.iter_mut().zip(&open) {
             if class.densities.is_some() || open.iter().any(|&it| it > 0) {
                 class.returns.fade(faded);
-                class.densities = Some(density::densities(&class.returns.hazards(open, &above)));
+                class.densities = Some(density::densities(&class.returns.hazards(open, half_life, &above)));
             }
         }
+    }
+
+    /// Blocks that are followed.
+    pub fn samples(&self) -> u64 {
+        self.samples.len()
     }
 
     /// What a page of this class is worth at this age: hits a reference of memory.

@@ -6,9 +6,11 @@
 //!                    nor of one so long after the last that nothing was noted of it
 //! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
 //! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
-//! cost:              1 / length of the run in which it was read, where runs are read ahead, but from no arm; else 1
+//! cost:              1 / length of the run in which it was read, to a power of two and at most 32, where runs are read
+//!                    ahead and no device is an arm; else 1
 //!
-//! reference(b):      note of the sample: b was used at this age. b is of the class of that interval, and of age 0
+//! reference(b):      nothing more if b was read last: reading goes on inside of it. Else
+//!                    note of the sample: b was used at this age. b is of the class of that interval, and of age 0
 //! victim():          what follows in its file the page that went last, if worth * cost is at most `onward` times the least
 //!                    else the page of the least worth * cost, of those equal the one used longest ago
 //! ```
@@ -20,10 +22,10 @@
 //! - **Learned from a sample of all blocks, here or not** (`samples.rs`). From hits alone a loop
 //!   longer than the memory is never seen. What has not been used again yet counts for what it has
 //!   shown: that it was not used until now (`density.rs`).
-//! - **Before anything is seen, it is LRU.** A class that has shown little is taken to be as all
-//!   blocks are, and these as something that falls with age.
+//! - **Before anything is seen, old pages are worth less than young ones.** A class that has shown
+//!   little is taken to be as all blocks are, and these as something that falls with age.
 //! - **What a miss costs** (`runs.rs`). What is read in a run is read ahead, so that missing all of
-//!   it costs a few waits: what is read by itself stays in its place. Not on an arm, whose turns
+//!   it costs about one wait: what is read by itself stays in its place. Not on an arm, whose turns
 //!   are what costs there. For the same hits misses that lie together are cheaper: hence `onward`.
 //! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
 //! - Pages that are alike, and were used about the same time, are put in order together
@@ -71,8 +73,9 @@ pub(super) static SPEC: Spec = Spec {
     build: |values| {
         Box::new(Reuse {
             now: 0,
-            turns: 0,
-            learns: 0,
+            turned: 0,
+            learned_at: 0,
+            held: 0,
             learned: Learned::default(),
             runs: Runs::default(),
             bins: Bins::default(),
@@ -89,9 +92,10 @@ pub(super) static SPEC: Spec = Spec {
 
 /// Parts of a memory of references after which pages are put in order anew.
 const TURNS: u64 = 64;
-/// It is learned anew at a turn, but not sooner after the last time than this many references.
-const LEARNS_MIN: u64 = 64;
-/// Where pages are read ahead those used last are spared, this part of the memory.
+/// It is learned anew after this part of as many references as there are samples, and not between
+/// turns: all samples are looked at for that.
+const LEARNS_PART: u64 = 16;
+/// Where pages are read ahead those used last are spared, this part of them.
 const SPARED_PART: u64 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +107,13 @@ enum Place {
 }
 
 struct Reuse {
-    /// References so far.
+    /// References so far, but for those that go on inside of a block.
     now: u64,
-    /// When pages are put in order next, and when it is learned from the sample.
-    turns: u64,
-    learns: u64,
+    /// When pages were put in order last, and when it was learned from the sample.
+    turned: u64,
+    learned_at: u64,
+    /// Pages that were read.
+    held: u64,
     learned: Learned,
     runs: Runs,
     /// The pages that were read.
@@ -127,32 +133,47 @@ struct Reuse {
 }
 
 impl Reuse {
+    /// How much memory there is. Who has a part of it may see little of it for a moment, though the
+    /// pages are here yet.
+    fn memory(&self, context: &Context<'_>) -> u64 {
+        context.capacity.max(self.held)
+    }
+
     fn order(&self, context: &Context<'_>) -> Order {
-        let spared = if self.reads_ahead { context.capacity / SPARED_PART } else { 0 };
-        Order { counts_runs: self.reads_ahead && !context.dispatch.any_one_by_one(), spared }
+        let counts_runs = self.reads_ahead && !context.dispatch.any_one_by_one();
+        let spared = if self.reads_ahead { self.held / SPARED_PART } else { 0 };
+        Order { counts_runs, spared }
     }
 
     /// A page was read, `interval` references after its block was the last time.
-    fn put(&mut self, page: Page, interval: Option<u64>, context: &Context<'_>, access: &Access) {
+    fn put(&mut self, page: Page, interval: Option<u64>, context: &Context<'_>) {
         let block = context.table.block(page);
-        let turn = (context.capacity / TURNS).max(1);
-        let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(access.reader, block) };
+        let turn = (self.memory(context) / TURNS).max(1);
+        let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(block) };
         self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
-        if self.now >= self.turns {
-            self.turns = self.now + turn;
-            if self.now >= self.learns {
-                self.learns = self.now + turn.max(LEARNS_MIN);
-                self.learned.learn(self.now, context.capacity);
+        if self.now - self.turned >= turn {
+            self.turned = self.now;
+            if self.now - self.learned_at >= self.learned.samples() / LEARNS_PART {
+                self.learned_at = self.now;
+                self.learned.learn(self.now, self.memory(context));
             }
             self.bins.turn(self.now, order, &self.learned);
         }
+        self.places[page as usize] = Place::Read;
+        self.held += 1;
         self.bins.put(page, kind, self.now, order, &self.learned);
+    }
+
+    fn take(&mut self, page: Page) {
+        self.places[page as usize] = Place::Elsewhere;
+        self.held -= 1;
+        self.bins.take(page);
     }
 
     /// What follows the block that went last, if it may go in place of what is worth this.
     fn onward(&self, worth: f64, context: &Context<'_>) -> Option<Page> {
-        let went = self.went?;
+        let went = self.went.filter(|went| went.index + 1 < Block::INDEX_LIMIT)?;
         let page = context.table.find(Block { index: went.index + 1, ..went })?;
         let may_go = context.table.can_go(page) && self.places.get(page as usize) == Some(&Place::Read);
         let is_cheap = || self.bins.worth(page).is_some_and(|it| it <= self.onward * worth);
@@ -167,38 +188,43 @@ impl Reuse {
 
 impl Policy for Reuse {
     fn arrived(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
-        // Who holds what is not read yet by himself brings none of it here.
-        self.reads_ahead |= access.is_none() || context.ledger().unread > 0;
+        // Also where those who are told of reads hold what is not read yet.
+        self.reads_ahead |= context.ledger().unread > 0;
         by_page::reach(&mut self.places, page, Place::Elsewhere);
-        let Some(access) = access else {
+        if access.is_none() {
             self.places[page as usize] = Place::Unread;
             return self.unread.push(page, self.now);
-        };
-        self.places[page as usize] = Place::Read;
+        }
         self.now += 1;
         let last = self.ghosts.take(context.table.block(page));
-        self.put(page, last.map(|last| self.now - last), context, access);
+        self.put(page, last.map(|last| self.now - last), context);
     }
 
-    fn referenced(&mut self, page: Page, context: &Context<'_>, access: &Access) {
+    fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
+        let block = context.table.block(page);
+        let is_unread = self.places[page as usize] == Place::Unread;
+        if !is_unread && self.runs.is_at(block) {
+            return;
+        }
         self.now += 1;
-        let last = if std::mem::replace(&mut self.places[page as usize], Place::Read) == Place::Unread {
+        let last = if is_unread {
             self.unread.remove(page);
-            self.ghosts.take(context.table.block(page))
+            self.ghosts.take(block)
         } else {
-            self.bins.take(page);
+            self.take(page);
             Some(self.bins.note(page).last)
         };
-        self.put(page, last.map(|last| self.now - last), context, access);
+        self.put(page, last.map(|last| self.now - last), context);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
-        if std::mem::replace(&mut self.places[page as usize], Place::Elsewhere) == Place::Unread {
+        if self.places[page as usize] == Place::Unread {
+            self.places[page as usize] = Place::Elsewhere;
             return self.unread.remove(page);
         }
-        self.bins.take(page);
+        self.take(page);
         self.ghosts.push(context.table.block(page), self.bins.note(page).last);
-        let ghosts_max = (self.ghosts_share * context.capacity as f64) as u64;
+        let ghosts_max = (self.ghosts_share * self.memory(context) as f64) as u64;
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();
         }
@@ -228,7 +254,7 @@ impl Policy for Reuse {
         self.bins.check();
         let read: u64 = (0..CLASSES).map(|class| self.bins.len(class as u8)).sum();
         let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
-        assert_eq!(count(Place::Read), read, "I1: pages that were read");
+        assert_eq!((count(Place::Read), self.held), (read, read), "I1: pages that were read");
         assert_eq!(count(Place::Unread), self.unread.len(), "I1: pages not read yet");
         assert!(read + self.unread.len() <= context.table.used(), "I1: no page is here twice");
     }

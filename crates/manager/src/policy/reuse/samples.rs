@@ -21,11 +21,19 @@ pub struct Sample {
 }
 
 /// The sample.
-#[derive(Default)]
 pub struct Samples {
+    /// By the block's key. In what order they are gone through changes nothing (I8): they are counted.
     followed: HashMap<u64, Sample>,
     /// A block is followed if its hash has none of these bits.
     mask: u64,
+    /// How many times as many blocks are followed as when it was asked last.
+    times: f64,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Samples { followed: HashMap::new(), mask: 0, times: 1.0 }
+    }
 }
 
 fn hash(key: u64) -> u64 {
@@ -34,36 +42,43 @@ fn hash(key: u64) -> u64 {
 }
 
 impl Samples {
-    /// Whether a block is followed, or would be.
-    pub fn holds(&self, block: Block) -> bool {
+    /// Whether a block is followed from its next use on, if it is not already.
+    pub fn follows(&self, block: Block) -> bool {
         hash(block.key()) & self.mask == 0
     }
 
     /// A reference to a block that is followed from now on. What was known of it, if it was before.
     pub fn refer(&mut self, block: Block, now: u64, class: u8) -> Option<Sample> {
-        self.followed.insert(block.key(), Sample { last: now, class })
-    }
-
-    /// Ends with those that were used before this reference last. Tells the class of each.
-    pub fn expire(&mut self, before: u64, mut gone: impl FnMut(u8)) {
-        self.followed.retain(|_, it| {
-            let stays = it.last >= before;
-            if !stays {
-                gone(it.class);
-            }
-            stays
-        });
-    }
-
-    /// Where too many are followed, every other one is no longer. Whether that was so.
-    pub fn thin(&mut self) -> bool {
-        let is_full = self.followed.len() > SAMPLES_MAX;
-        if is_full {
+        let before = self.followed.insert(block.key(), Sample { last: now, class });
+        if self.followed.len() > SAMPLES_MAX {
+            // Every other one is followed no longer.
             self.mask = self.mask << 1 | 1;
+            self.times /= 2.0;
             let mask = self.mask;
             self.followed.retain(|&key, _| hash(key) & mask == 0);
         }
-        is_full
+        before
+    }
+
+    /// Ends with those that were used before this reference last.
+    pub fn expire(&mut self, before: u64) {
+        self.followed.retain(|_, it| it.last >= before);
+    }
+
+    /// Where few are followed of those that could be, twice as many will be. How many times more
+    /// blocks are followed than before: 1 at least, but for those thinned out meanwhile.
+    pub fn adapt(&mut self) -> f64 {
+        let mut times = std::mem::replace(&mut self.times, 1.0);
+        if self.followed.len() < SAMPLES_MAX / 4 && self.mask > 0 {
+            self.mask >>= 1;
+            times *= 2.0;
+        }
+        times
+    }
+
+    /// How many are followed.
+    pub fn len(&self) -> u64 {
+        self.followed.len() as u64
     }
 
     /// How many there are of each class, by the bucket of their age.
@@ -88,19 +103,38 @@ mod tests {
         for pass in 0..2 {
             for index in 0..200_000 {
                 let block = Block { file: FileId(1), index };
-                if samples.holds(block) {
+                if samples.follows(block) {
                     let before = samples.refer(block, pass * 200_000 + index, pass as u8);
                     followed += u64::from(before == Some(Sample { last: index, class: 0 }));
                 }
-                samples.thin();
                 assert!(samples.followed.len() <= SAMPLES_MAX);
             }
         }
         assert!(followed as usize == samples.followed.len() && followed > SAMPLES_MAX as u64 / 3, "{followed}");
         let open = samples.open(400_000, 2);
         assert_eq!(open[1].iter().map(|&it| u64::from(it)).sum::<u64>(), followed);
-        let mut gone = 0;
-        samples.expire(300_000, |class| gone += u64::from(class == 1));
-        assert!(gone > 0 && gone + samples.followed.len() as u64 == followed);
+        samples.expire(300_000);
+        assert!(samples.len() < followed && samples.followed.values().all(|it| it.last >= 300_000));
+    }
+
+    /// After blocks without number come a few: these are followed more and more closely.
+    #[test]
+    fn where_few_are_left_more_of_them_are_followed() {
+        let mut samples = Samples::default();
+        let mut refer = |samples: &mut Samples, index, now| {
+            let block = Block { file: FileId(1), index };
+            if samples.follows(block) {
+                samples.refer(block, now, 0);
+            }
+        };
+        (0..1_000_000).for_each(|index| refer(&mut samples, index, index));
+        assert!(samples.adapt() < 0.1);
+        for pass in 0..20 {
+            let now = 1_000_000 + pass * 1_000;
+            samples.expire(now - 2_000);
+            (0..1_000).for_each(|index| refer(&mut samples, index, now + index));
+            assert!([1.0, 2.0].contains(&samples.adapt()));
+        }
+        assert_eq!((samples.len(), samples.mask), (1_000, 0));
     }
 }
