@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn where_few_are_left_more_of_them_are_followed() {
         let mut samples = Samples::default();
-        let mut refer = |samples: &mut Samples, index, now| {
+        let refer = |samples: &mut Samples, index, now| {
             let block = Block { file: FileId(1), index };
             if samples.follows(block) {
                 samples.refer(block, now, 0);
