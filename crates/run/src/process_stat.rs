@@ -3,28 +3,34 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Where a field stands behind the program's name.
-const STATE: usize = 0;
-const PARENT: usize = 1;
+/// Where it stands in proc_pid_stat(5) behind the program's name.
 const MAJOR_FAULTS: usize = 9;
 
-/// Its fields behind the name, which is in parentheses and may hold anything; None if there is none
-/// such. `of` is its place below `/proc`: a number, or `self/task/` and one.
-fn field(of: impl Display, number: usize) -> Option<String> {
-    let stat = std::fs::read(format!("/proc/{of}/stat")).ok()?;
-    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-    let fields = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
-    fields.split_ascii_whitespace().nth(number).map(str::to_owned)
+/// What a line of proc_pid_status(5) says; None if there is no such process. `of` is its place below
+/// `/proc`: a number, or `self/task/` and one.
+///
+/// Who reads `stat` waits for a process that is about to be another program (Linux 6.18), so for the
+/// store of each file that it closes by that; who reads this does not.
+fn status(of: impl Display, name: &str) -> Option<String> {
+    let status = std::fs::read(format!("/proc/{of}/status")).ok()?;
+    // The program's name, in the first line, may hold anything but a line's end.
+    let mut lines = status.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|it| it.trim().to_owned())
 }
 
 /// The letter of its state: R if it runs, or would if it had a processor.
 pub(crate) fn state(of: impl Display) -> Option<u8> {
-    field(of, STATE)?.bytes().next()
+    status(of, "State")?.bytes().next()
 }
 
 /// The process that began it, or has taken it over.
 pub(crate) fn parent(of: impl Display) -> Option<u32> {
-    field(of, PARENT)?.parse().ok().filter(|&parent| parent > 0)
+    status(of, "PPid")?.parse().ok().filter(|&parent| parent > 0)
+}
+
+/// The process of a thread.
+pub(crate) fn process_of(thread: u32) -> Option<u32> {
+    status(thread, "Tgid")?.parse().ok()
 }
 
 /// Whether it stands still outside of a system call: it waits for a page of a file that it has
@@ -36,7 +42,11 @@ pub(crate) fn is_in_fault(process: u32) -> bool {
 
 /// How often it waited for a page of a file that it has mapped.
 pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
-    field(of, MAJOR_FAULTS)?.parse().ok()
+    let stat = std::fs::read(format!("/proc/{of}/stat")).ok()?;
+    // The name is in parentheses and may hold anything.
+    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    fields.split_ascii_whitespace().nth(MAJOR_FAULTS)?.parse().ok()
 }
 
 /// What a process, and those of its children that it has waited for, were given by reads of any
@@ -78,6 +88,16 @@ mod tests {
             "rchar: 6976\nwchar: 0\nsyscr: 10\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 0\ncancelled_write_bytes: 0\n";
         assert_eq!(Transfers::parse(text), Some(Transfers { given: 6976, from_devices: 4096 }));
         assert_eq!(Transfers::parse("rchar: 1\nread_bytes: x\n"), None);
-        assert_eq!(parent(u32::MAX), None);
+        assert_eq!((parent(u32::MAX), state(u32::MAX), process_of(u32::MAX)), (None, None, None));
+    }
+
+    #[test]
+    fn who_reads_this_is_known() {
+        // SAFETY: takes no arguments and cannot fail.
+        let thread = unsafe { libc::gettid() } as u32;
+        assert_eq!(process_of(thread), Some(std::process::id()));
+        assert_eq!(parent(std::process::id()), Some(std::os::unix::process::parent_id()));
+        assert_eq!(state(format_args!("self/task/{thread}")), Some(b'R'));
+        assert!(major_faults("self").is_some() && major_faults("none").is_none());
     }
 }

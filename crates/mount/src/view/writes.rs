@@ -151,7 +151,7 @@ impl Shown {
         let Descriptor { written, opener } = &*open;
         if let Some(thread) = by {
             let is_opener = opener.is_none() || process_of(thread) == *opener;
-            if is_killed(thread) && is_opener {
+            if is_opener && is_killed(thread) {
                 written.give_up(Failure::of(libc::EINTR));
                 return Ok(());
             }

@@ -264,6 +264,32 @@ fn who_is_killed_leaves_no_part_of_a_file() {
     }
 }
 
+/// The kernel closes what a program does not get while nobody may look at the process.
+#[test]
+fn who_starts_a_program_holds_nobody_up_by_what_is_closed_then() {
+    if !can_mount() || !have("python3") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let scripts = [
+        ("itself", "os.execvp('true', ['true'])"),
+        ("another", "subprocess.run(['true'], close_fds=False); os.write(f, b' more'); os.close(f)"),
+    ];
+    for (name, script) in scripts {
+        let script = format!(
+            "import os, subprocess\nf = os.open('{name}', os.O_WRONLY | os.O_CREAT)\nos.write(f, b'some')\n{script}"
+        );
+        let mut command = Command::new("python3");
+        let mut writer = command.args(["-c", &script]).current_dir(&mounted.at).spawn().unwrap();
+        wait_until("it ends", || writer.try_wait().unwrap().is_some());
+        assert!(writer.wait().unwrap().success());
+    }
+    assert_eq!((get(&server, "itself").unwrap(), get(&server, "another").unwrap()), {
+        (b"some".to_vec(), b"some more".to_vec())
+    });
+}
+
 #[test]
 fn who_closes_hears_that_it_could_not_be_written() {
     if !can_mount() || !have("dd") {

@@ -2,10 +2,9 @@
 //! ourselves.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 
 use super::connector::Change;
-use crate::process_stat::numbered;
+use crate::process_stat::{self, numbered};
 
 /// The threads whose reads are recorded.
 pub struct Family {
@@ -36,14 +35,14 @@ impl Family {
     fn gather(&mut self, ancestors: &[u32]) {
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
         for process in numbered("/proc") {
-            children.entry(parent_of(process).unwrap_or(0)).or_default().push(process);
+            children.entry(process_stat::parent(process).unwrap_or(0)).or_default().push(process);
         }
         let (mut met, mut next) = (HashSet::from([self.own]), ancestors.to_vec());
         while let Some(process) = next.pop() {
             if met.insert(process) {
                 next.extend(children.remove(&process).unwrap_or_default());
                 // Of one that has ended but was not waited for, no end will be told.
-                if parent_of(process).is_some() {
+                if !has_ended(process) {
                     numbered(&format!("/proc/{process}/task")).for_each(|thread| self.add(thread, process));
                 }
             }
@@ -104,7 +103,7 @@ impl Family {
         if !self.everybody {
             return None;
         }
-        let process = process_of(thread).filter(|&process| process != self.own)?;
+        let process = process_stat::process_of(thread).filter(|&process| process != self.own)?;
         self.add(thread, process);
         Some(process)
     }
@@ -120,19 +119,9 @@ impl Family {
     }
 }
 
-/// The process of a thread, if there is such a thread.
-pub fn process_of(thread: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
-}
-
-/// The parent of a process that has not ended.
-fn parent_of(process: u32) -> Option<u32> {
-    // The name, in parentheses, may hold anything.
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    let has_ended = matches!(fields.next()?, "Z" | "X");
-    fields.next()?.parse().ok().filter(|_| !has_ended)
+/// Whether a process has ended, be it that nobody has waited for it yet.
+fn has_ended(process: u32) -> bool {
+    matches!(process_stat::state(process), None | Some(b'Z' | b'X'))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ use super::ring::{Read, Seen};
 use super::{Sighting, Source};
 use crate::child::DescriptorLimit;
 use crate::names::Names;
-use crate::process_stat::numbered;
+use crate::process_stat::{self, numbered};
 use crate::programs::ProgramId;
 use access::Accesses;
 use answerer::Answerer;
@@ -227,7 +227,7 @@ fn unavailable(error: &io::Error) -> String {
 
 fn family_of(processes: &[u32]) -> Result<Family, String> {
     for &process in processes {
-        match family::process_of(process) {
+        match process_stat::process_of(process) {
             Some(whole) if whole == process => {}
             Some(whole) => return Err(format!("--pid {process}: is a thread of process {whole}; name that")),
             None => {
