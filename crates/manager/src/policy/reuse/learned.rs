@@ -17,7 +17,12 @@ const HORIZON_MEMORIES: u64 = 64;
 const HALF_LIFE_MEMORIES: u64 = 8;
 const HALF_LIFE_MIN: u64 = 4_000;
 
+/// It is learned anew after this part of as many references as there are samples: all of them are
+/// looked at for that.
+const LEARNS_PART: u64 = 16;
+
 /// One class.
+#[derive(Default)]
 struct Class {
     returns: Returns,
     /// By bucket of the age; none until it has samples, and what it is worth is what all are.
@@ -27,8 +32,10 @@ struct Class {
 /// All classes.
 pub struct Learned {
     samples: Samples,
-    all: Class,
     classes: Vec<Class>,
+    /// Of all classes together.
+    all: Returns,
+    densities: Vec<f64>,
     prior: Hazards,
     /// The number of references when it was learned from samples last.
     learned: u64,
@@ -37,10 +44,9 @@ pub struct Learned {
 impl Default for Learned {
     fn default() -> Self {
         let prior = density::prior();
-        let class = || Class { returns: Returns::default(), densities: None };
-        let all = Class { densities: Some(density::densities(&prior)), ..class() };
-        let classes = (0..CLASSES).map(|_| class()).collect();
-        Learned { samples: Samples::default(), all, classes, prior, learned: 0 }
+        let classes = (0..CLASSES).map(|_| Class::default()).collect();
+        let densities = density::densities(&prior);
+        Learned { samples: Samples::default(), classes, all: Returns::default(), densities, prior, learned: 0 }
     }
 }
 
@@ -56,14 +62,17 @@ impl Learned {
             return;
         }
         if let Some(before) = self.samples.refer(block, now, class) {
-            self.all.returns.note(now - before.last);
+            self.all.note(now - before.last);
             self.classes[usize::from(before.class)].returns.note(now - before.last);
         }
     }
 
-    /// Brings up to date what pages are worth.
+    /// Brings up to date what pages are worth, if there is enough that is new.
     pub fn learn(&mut self, now: u64, capacity: u64) {
-        let Learned { samples, all, classes, .. } = self;
+        let Learned { samples, classes, all, .. } = self;
+        if now - self.learned < samples.len() / LEARNS_PART {
+            return;
+        }
         samples.expire(now.saturating_sub(HORIZON_MEMORIES * capacity));
         let half_life = (HALF_LIFE_MEMORIES * capacity).max(HALF_LIFE_MIN) as f64;
         let faded = 0.5_f64.powf((now - self.learned) as f64 / half_life);
@@ -75,9 +84,9 @@ impl Learned {
         for of_class in &open {
             open_of_all.iter_mut().zip(of_class).for_each(|(sum, it)| *sum += it);
         }
-        all.returns.fade(faded);
-        let above = all.returns.hazards(&open_of_all, half_life, &self.prior);
-        all.densities = Some(density::densities(&above));
+        all.fade(faded);
+        let above = all.hazards(&open_of_all, half_life, &self.prior);
+        self.densities = density::densities(&above);
         for (class, open) in classes.iter_mut().zip(&open) {
             if class.densities.is_some() || open.iter().any(|&it| it > 0) {
                 class.returns.fade(faded);
@@ -86,14 +95,9 @@ impl Learned {
         }
     }
 
-    /// Blocks that are followed.
-    pub fn samples(&self) -> u64 {
-        self.samples.len()
-    }
-
     /// What a page of this class is worth at this age: hits a reference of memory.
     pub fn density(&self, class: u8, age: u64) -> f64 {
-        let densities = self.classes[usize::from(class)].densities.as_ref().or(self.all.densities.as_ref());
-        densities.map_or(0.0, |it| it[ages::bucket(age)])
+        let densities = self.classes[usize::from(class)].densities.as_ref().unwrap_or(&self.densities);
+        densities[ages::bucket(age)]
     }
 }

@@ -74,7 +74,6 @@ pub(super) static SPEC: Spec = Spec {
         Box::new(Reuse {
             now: 0,
             turned: 0,
-            learned_at: 0,
             held: 0,
             learned: Learned::default(),
             runs: Runs::default(),
@@ -90,11 +89,10 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
-/// Parts of a memory of references after which pages are put in order anew.
+/// Parts of a memory of references after which pages are put in order anew, and in a small memory
+/// this many references.
 const TURNS: u64 = 64;
-/// It is learned anew after this part of as many references as there are samples, and not between
-/// turns: all samples are looked at for that.
-const LEARNS_PART: u64 = 16;
+const TURN_MIN: u64 = 4;
 /// Where pages are read ahead those used last are spared, this part of them.
 const SPARED_PART: u64 = 16;
 
@@ -109,9 +107,8 @@ enum Place {
 struct Reuse {
     /// References so far, but for those that go on inside of a block.
     now: u64,
-    /// When pages were put in order last, and when it was learned from the sample.
+    /// When pages were put in order last.
     turned: u64,
-    learned_at: u64,
     /// Pages that were read.
     held: u64,
     learned: Learned,
@@ -148,16 +145,13 @@ impl Reuse {
     /// A page was read, `interval` references after its block was the last time.
     fn put(&mut self, page: Page, interval: Option<u64>, context: &Context<'_>) {
         let block = context.table.block(page);
-        let turn = (self.memory(context) / TURNS).max(1);
+        let turn = (self.memory(context) / TURNS).max(TURN_MIN);
         let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(block) };
         self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
         if self.now - self.turned >= turn {
             self.turned = self.now;
-            if self.now - self.learned_at >= self.learned.samples() / LEARNS_PART {
-                self.learned_at = self.now;
-                self.learned.learn(self.now, self.memory(context));
-            }
+            self.learned.learn(self.now, self.memory(context));
             self.bins.turn(self.now, order, &self.learned);
         }
         self.places[page as usize] = Place::Read;
