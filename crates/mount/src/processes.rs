@@ -9,9 +9,15 @@ const FLAGS_FIELD: usize = 9;
 const EXIT_CODE_FIELD: usize = 52;
 const PF_EXITING: u64 = 4;
 
+/// What such a file says of a thread. Its name may be cut in the middle of a character.
+fn read(thread: u32, name: &str) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{thread}/{name}")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// What a line of proc_pid_status(5) says of a thread.
 fn status(thread: u32, name: &str) -> Option<String> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let status = read(thread, "status")?;
     status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|it| it.trim().to_owned())
 }
 
@@ -22,12 +28,12 @@ pub fn process_of(thread: u32) -> Option<u32> {
 
 /// Whether a thread ends because its process was killed: what it closes then is not whole.
 pub fn is_killed(thread: u32) -> bool {
-    // Who reads the next file waits for a process that is about to be another program (Linux 6.18),
-    // and this one may wait for us, by what it closes then. One that ends has no memory any more.
+    // Who reads `stat` waits for a process that is about to be another program (Linux 6.18), and that
+    // one may wait for us, by what it closes then. One that ends has no memory any more.
     if status(thread, "VmSize").is_some() {
         return false;
     }
-    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    let stat = read(thread, "stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect();
     let field = |at: usize| fields.get(at).and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
     // As in proc_pid_stat(5), whose third field comes first here: it is exiting, by a signal.

@@ -3,14 +3,14 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Where it stands in proc_pid_stat(5) behind the program's name.
+/// Where this field stands in proc_pid_stat(5) behind the program's name.
 const MAJOR_FAULTS: usize = 9;
 
 /// What a line of proc_pid_status(5) says; None if there is no such process. `of` is its place below
 /// `/proc`: a number, or `self/task/` and one.
 ///
-/// Who reads `stat` waits for a process that is about to be another program (Linux 6.18), so for the
-/// store of each file that it closes by that; who reads this does not.
+/// Who reads `stat`, `syscall`, `io` or `maps` waits for a process that is about to be another program
+/// (Linux 6.18), so for the store of each file that it closes by that; who reads this does not.
 fn status(of: impl Display, name: &str) -> Option<String> {
     let status = std::fs::read(format!("/proc/{of}/status")).ok()?;
     // The program's name, in the first line, may hold anything but a line's end.
@@ -36,8 +36,8 @@ pub(crate) fn process_of(thread: u32) -> Option<u32> {
 /// Whether it stands still outside of a system call: it waits for a page of a file that it has
 /// mapped, unless somebody stopped it.
 pub(crate) fn is_in_fault(process: u32) -> bool {
-    std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
-        && state(process) == Some(b'D')
+    state(process) == Some(b'D')
+        && std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
 }
 
 /// How often it waited for a page of a file that it has mapped.
@@ -96,7 +96,7 @@ mod tests {
         // SAFETY: takes no arguments and cannot fail.
         let thread = unsafe { libc::gettid() } as u32;
         assert_eq!(process_of(thread), Some(std::process::id()));
-        assert_eq!(parent(std::process::id()), Some(std::os::unix::process::parent_id()));
+        assert_eq!(parent(std::process::id()).unwrap_or(0), std::os::unix::process::parent_id());
         assert_eq!(state(format_args!("self/task/{thread}")), Some(b'R'));
         assert!(major_faults("self").is_some() && major_faults("none").is_none());
     }

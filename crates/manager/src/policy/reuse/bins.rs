@@ -13,7 +13,7 @@ use crate::policy::list::{Chain, Links};
 const AGE_TO_TIME: u64 = 8;
 
 /// What pages have in common besides their age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kind {
     /// Class, by the last interval.
     pub class: u8,

@@ -6,6 +6,10 @@ use super::ages::{self, BUCKETS};
 
 /// What is believed before anything was seen counts for so many blocks that were.
 const PRIOR_BLOCKS: f64 = 2.0;
+/// What part comes true of what is believed is counted from so many returns, believed and seen.
+const PRIOR_RETURNS: f64 = 16.0;
+/// What was seen at younger ages counts by this for each bucket between: half at half the age.
+const YOUNGER_COUNT: f64 = 0.84;
 /// It is believed that of the blocks not used for some time `2^-PRIOR_POWER` are not used until
 /// twice that time has gone by: what was not used for longest is worth least, as under LRU.
 const PRIOR_POWER: f64 = 0.5;
@@ -43,18 +47,37 @@ impl Returns {
     }
 
     /// Kaplan and Meier's estimate. `open` are the blocks that may yet be used again, by the bucket of
-    /// their age: they count as far as they have come. Where little was seen, it is as `above` has it.
+    /// their age: they count as far as they have come. Where little was seen, it is `above`, times the
+    /// part that came true of it at younger ages. Without that, pages older than any sample would be worth
+    /// more than those of which it was seen that hardly one is used again.
     /// That a block came past some age counts half for each `half_life` that it has gone on since.
     pub fn hazards(&self, open: &[u32; BUCKETS], half_life: f64, above: &Hazards) -> Hazards {
-        let mut hazards = vec![0.0; BUCKETS];
+        let reached = self.reached(open, half_life);
+        let (mut seen, mut believed) = (0.0, 0.0);
+        let hazard = |bucket: usize| {
+            let (returned, reached, above) = (self.0[bucket], reached[bucket], above[bucket]);
+            let came_true = (seen + PRIOR_RETURNS) / (believed + PRIOR_RETURNS);
+            // Older than any sample, nothing more is known.
+            if reached > 0.0 {
+                seen = (seen + returned) * YOUNGER_COUNT;
+                believed = (believed + reached * above) * YOUNGER_COUNT;
+            }
+            (returned + PRIOR_BLOCKS * came_true.min(1.0) * above) / (reached + PRIOR_BLOCKS)
+        };
+        (0..BUCKETS).map(hazard).collect()
+    }
+
+    /// By bucket, the blocks that were seen at that age: half of those that are in it now, as some will
+    /// be used again there.
+    fn reached(&self, open: &[u32; BUCKETS], half_life: f64) -> Vec<f64> {
+        let mut reached = vec![0.0; BUCKETS];
         let mut older = 0.0;
         for bucket in (0..BUCKETS).rev() {
             let (returned, open) = (self.0[bucket], f64::from(open[bucket]));
-            let reached = older + returned + open / 2.0;
-            hazards[bucket] = (returned + PRIOR_BLOCKS * above[bucket]) / (reached + PRIOR_BLOCKS);
+            reached[bucket] = older + returned + open / 2.0;
             older = (older + returned + open) * 0.5_f64.powf(ages::width(bucket) as f64 / half_life);
         }
-        hazards
+        reached
     }
 }
 
@@ -131,6 +154,19 @@ mod tests {
         assert!(densities[2..].is_sorted_by(|younger, older| younger > older));
     }
 
+    /// One block in fifty is used again, soon; the others have come to all ages up to 50,000.
+    #[test]
+    fn where_hardly_anything_returns_what_is_older_than_any_sample_is_worth_least() {
+        let (mut returns, mut open) = (Returns::default(), [0; BUCKETS]);
+        (0..1_000).for_each(|age| returns.note(4 * age));
+        (0..50_000).for_each(|age| open[ages::bucket(age)] += 1);
+        let densities = densities(&returns.hazards(&open, 1e9, &prior()));
+        let (young, older, oldest) = (ages::bucket(1_000), ages::bucket(30_000), ages::bucket(100_000));
+        assert!(densities[young] > 10.0 * densities[oldest], "{} {}", densities[young], densities[oldest]);
+        assert!(densities[young] > 10.0 * densities[older], "{} {}", densities[young], densities[older]);
+        assert!(densities[ages::bucket(65_536)..].is_sorted_by(|younger, older| younger >= older));
+    }
+
     #[test]
     fn in_a_loop_the_page_used_last_is_worth_least() {
         let mut returns = Returns::default();
@@ -138,6 +174,8 @@ mod tests {
         let densities = densities(&returns.hazards(&[0; BUCKETS], 1e9, &prior()));
         let (young, old) = (ages::bucket(8), ages::bucket(1_000));
         assert!(densities[young..=old].is_sorted_by(|younger, older| younger < older));
+        // What missed its turn is worth least.
+        assert!(densities[old + 1..].iter().all(|it| *it < densities[young]));
     }
 
     /// Of ten blocks five returned at age 100, and five have come to age 50: nobody knows of those.

@@ -35,7 +35,7 @@ pub struct Learned {
     classes: Vec<Class>,
     /// Of all classes together.
     all: Returns,
-    densities: Vec<f64>,
+    densities_of_all: Vec<f64>,
     prior: Hazards,
     /// The number of references when it was learned from samples last.
     learned: u64,
@@ -45,8 +45,8 @@ impl Default for Learned {
     fn default() -> Self {
         let prior = density::prior();
         let classes = (0..CLASSES).map(|_| Class::default()).collect();
-        let densities = density::densities(&prior);
-        Learned { samples: Samples::default(), classes, all: Returns::default(), densities, prior, learned: 0 }
+        let densities_of_all = density::densities(&prior);
+        Learned { samples: Samples::default(), classes, all: Returns::default(), densities_of_all, prior, learned: 0 }
     }
 }
 
@@ -86,7 +86,7 @@ impl Learned {
         }
         all.fade(faded);
         let above = all.hazards(&open_of_all, half_life, &self.prior);
-        self.densities = density::densities(&above);
+        self.densities_of_all = density::densities(&above);
         for (class, open) in classes.iter_mut().zip(&open) {
             if class.densities.is_some() || open.iter().any(|&it| it > 0) {
                 class.returns.fade(faded);
@@ -97,7 +97,7 @@ impl Learned {
 
     /// What a page of this class is worth at this age: hits a reference of memory.
     pub fn density(&self, class: u8, age: u64) -> f64 {
-        let densities = self.classes[usize::from(class)].densities.as_ref().unwrap_or(&self.densities);
+        let densities = self.classes[usize::from(class)].densities.as_ref().unwrap_or(&self.densities_of_all);
         densities[ages::bucket(age)]
     }
 }

@@ -23,13 +23,14 @@
 //!   longer than the memory is never seen. What has not been used again yet counts for what it has
 //!   shown: that it was not used until now (`density.rs`).
 //! - **Before anything is seen, old pages are worth less than young ones.** A class that has shown
-//!   little is taken to be as all blocks are, and these as something that falls with age.
+//!   little is taken to be as all blocks are, and these as something that falls with age. Where less
+//!   of that came true at younger ages, less is believed of older ones.
 //! - **What a miss costs** (`runs.rs`). What is read in a run is read ahead, so that missing all of
 //!   it costs about one wait: what is read by itself stays in its place. Not on an arm, whose turns
 //!   are what costs there. For the same hits misses that lie together are cheaper: hence `onward`.
 //! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
 //! - Pages that are alike, and were used about the same time, are put in order together
-//!   (`bins.rs`), anew after each 64th of a memory of references.
+//!   (`bins.rs`), anew after each 64th of a memory of references, but not after fewer than four.
 //!
 //! # Where this differs from what others do
 //! LHD (Beckmann, Chen, Cidon: Maximizing Cache Hit Ratios by Hit Density, NSDI 2018) ranks by hits
@@ -89,9 +90,10 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
-/// Parts of a memory of references after which pages are put in order anew, and in a small memory
-/// this many references.
+/// Parts of a memory of references after which pages are put in order anew.
 const TURNS: u64 = 64;
+/// In a small memory after so many references. What is shorter is not told apart there, and what is
+/// spared is spared for so long.
 const TURN_MIN: u64 = 4;
 /// Where pages are read ahead those used last are spared, this part of them.
 const SPARED_PART: u64 = 16;

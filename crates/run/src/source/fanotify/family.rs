@@ -42,9 +42,8 @@ impl Family {
             if met.insert(process) {
                 next.extend(children.remove(&process).unwrap_or_default());
                 // Of one that has ended but was not waited for, no end will be told.
-                if !has_ended(process) {
-                    numbered(&format!("/proc/{process}/task")).for_each(|thread| self.add(thread, process));
-                }
+                let tasks = format!("/proc/{process}/task");
+                numbered(&tasks).filter(|&thread| !has_ended(thread)).for_each(|thread| self.add(thread, process));
             }
         }
     }
@@ -119,9 +118,9 @@ impl Family {
     }
 }
 
-/// Whether a process has ended, be it that nobody has waited for it yet.
-fn has_ended(process: u32) -> bool {
-    matches!(process_stat::state(process), None | Some(b'Z' | b'X'))
+/// Whether a thread has ended, be it that nobody has waited for it yet.
+fn has_ended(thread: u32) -> bool {
+    matches!(process_stat::state(thread), None | Some(b'Z' | b'X'))
 }
 
 #[cfg(test)]
