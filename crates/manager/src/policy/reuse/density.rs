@@ -17,6 +17,14 @@ const PRIOR_POWER: f64 = 0.5;
 /// By bucket, of the blocks that were not used until it begins, the part that is used in it.
 pub type Hazards = Vec<f64>;
 
+/// By bucket, what counts of a block after it has gone on for so long.
+pub type Fading = Vec<f64>;
+
+/// Half counts after each `half_life`.
+pub fn fading(half_life: f64) -> Fading {
+    (0..BUCKETS).map(|bucket| 0.5_f64.powf(ages::width(bucket) as f64 / half_life)).collect()
+}
+
 /// What is believed before anything was seen.
 pub fn prior() -> Hazards {
     let hazard = |bucket| {
@@ -50,9 +58,9 @@ impl Returns {
     /// their age: they count as far as they have come. Where little was seen, it is `above`, times the
     /// part that came true of it at younger ages. Without that, pages older than any sample would be worth
     /// more than those of which it was seen that hardly one is used again.
-    /// That a block came past some age counts half for each `half_life` that it has gone on since.
-    pub fn hazards(&self, open: &[u32; BUCKETS], half_life: f64, above: &Hazards) -> Hazards {
-        let reached = self.reached(open, half_life);
+    /// That a block came past some age counts less by how long it has gone on since: `fading`.
+    pub fn hazards(&self, open: &[u32; BUCKETS], fading: &Fading, above: &Hazards) -> Hazards {
+        let reached = self.reached(open, fading);
         let (mut seen, mut believed) = (0.0, 0.0);
         let hazard = |bucket: usize| {
             let (returned, reached, above) = (self.0[bucket], reached[bucket], above[bucket]);
@@ -69,13 +77,13 @@ impl Returns {
 
     /// By bucket, the blocks that were seen at that age: half of those that are in it now, as some will
     /// be used again there.
-    fn reached(&self, open: &[u32; BUCKETS], half_life: f64) -> Vec<f64> {
+    fn reached(&self, open: &[u32; BUCKETS], fading: &Fading) -> Vec<f64> {
         let mut reached = vec![0.0; BUCKETS];
         let mut older = 0.0;
         for bucket in (0..BUCKETS).rev() {
             let (returned, open) = (self.0[bucket], f64::from(open[bucket]));
             reached[bucket] = older + returned + open / 2.0;
-            older = (older + returned + open) * 0.5_f64.powf(ages::width(bucket) as f64 / half_life);
+            older = (older + returned + open) * fading[bucket];
         }
         reached
     }
@@ -160,7 +168,7 @@ mod tests {
         let (mut returns, mut open) = (Returns::default(), [0; BUCKETS]);
         (0..1_000).for_each(|age| returns.note(4 * age));
         (0..50_000).for_each(|age| open[ages::bucket(age)] += 1);
-        let densities = densities(&returns.hazards(&open, 1e9, &prior()));
+        let densities = densities(&returns.hazards(&open, &fading(1e9), &prior()));
         let (young, older, oldest) = (ages::bucket(1_000), ages::bucket(30_000), ages::bucket(100_000));
         assert!(densities[young] > 10.0 * densities[oldest], "{} {}", densities[young], densities[oldest]);
         assert!(densities[young] > 10.0 * densities[older], "{} {}", densities[young], densities[older]);
@@ -171,7 +179,7 @@ mod tests {
     fn in_a_loop_the_page_used_last_is_worth_least() {
         let mut returns = Returns::default();
         (0..1_000).for_each(|_| returns.note(1_000));
-        let densities = densities(&returns.hazards(&[0; BUCKETS], 1e9, &prior()));
+        let densities = densities(&returns.hazards(&[0; BUCKETS], &fading(1e9), &prior()));
         let (young, old) = (ages::bucket(8), ages::bucket(1_000));
         assert!(densities[young..=old].is_sorted_by(|younger, older| younger < older));
         // What missed its turn is worth least.
@@ -185,10 +193,10 @@ mod tests {
         (0..5_000).for_each(|_| returns.note(100));
         let mut open = [0; BUCKETS];
         open[ages::bucket(50)] = 5_000;
-        let hazards = returns.hazards(&open, 1e9, &prior());
+        let hazards = returns.hazards(&open, &fading(1e9), &prior());
         assert!(hazards[ages::bucket(100)] > 0.99 && hazards[ages::bucket(50)] < 0.01);
         open[ages::bucket(200)] = 5_000;
-        let hazards = returns.hazards(&open, 1e9, &prior());
+        let hazards = returns.hazards(&open, &fading(1e9), &prior());
         assert!((hazards[ages::bucket(100)] - 0.5).abs() < 0.01);
     }
 
@@ -202,7 +210,7 @@ mod tests {
             returns.fade(0.5_f64.powf(1.0 / HALF_LIFE));
             returns.note(100);
         }
-        let hazards = returns.hazards(&open, HALF_LIFE, &prior());
+        let hazards = returns.hazards(&open, &fading(HALF_LIFE), &prior());
         let hazard = hazards[ages::bucket(100)];
         assert!((0.45..0.55).contains(&hazard), "{hazard}");
     }

@@ -79,18 +79,19 @@ impl Learned {
         self.learned = now;
         // What was counted of twice as many blocks counts half beside those that are followed now.
         let faded = faded * samples.adapt();
+        let fading = density::fading(half_life);
         let open = samples.open(now, CLASSES);
         let mut open_of_all = [0; ages::BUCKETS];
         for of_class in &open {
             open_of_all.iter_mut().zip(of_class).for_each(|(sum, it)| *sum += it);
         }
         all.fade(faded);
-        let above = all.hazards(&open_of_all, half_life, &self.prior);
+        let above = all.hazards(&open_of_all, &fading, &self.prior);
         self.densities_of_all = density::densities(&above);
         for (class, open) in classes.iter_mut().zip(&open) {
             if class.densities.is_some() || open.iter().any(|&it| it > 0) {
                 class.returns.fade(faded);
-                class.densities = Some(density::densities(&class.returns.hazards(open, half_life, &above)));
+                class.densities = Some(density::densities(&class.returns.hazards(open, &fading, &above)));
             }
         }
     }
