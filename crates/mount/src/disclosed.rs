@@ -214,6 +214,19 @@ mod tests {
         (cache, file)
     }
 
+    /// What the log says once this many readers have ended: it is whole when the last thread of the
+    /// cache has let go of it, which may be one that tells what it fetched.
+    fn whole(log: &std::path::Path, readers: usize) -> String {
+        let begun = std::time::Instant::now();
+        loop {
+            let text = fs::read_to_string(log).unwrap();
+            if text.matches(" reader-exited ").count() >= readers || begun.elapsed().as_secs() > 20 {
+                return text;
+            }
+            thread::yield_now();
+        }
+    }
+
     fn log(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("foresee-disclosed-{name}-{}", std::process::id()))
     }
@@ -245,7 +258,7 @@ mod tests {
             thread::yield_now();
         }
         drop((file, disclosed));
-        let text = fs::read_to_string(&path).unwrap();
+        let text = whole(&path, 3);
         let lines = |word: &str| text.lines().filter(|it| it.contains(word)).count();
         assert_eq!((lines(" hint "), lines(" cancel "), lines(" reader-exited ")), (2, 2, 3), "{text}");
         let repeats: Vec<_> = text.lines().filter_map(|it| it.split_once("entries=")).map(|it| it.1).collect();
@@ -272,7 +285,7 @@ mod tests {
             thread::yield_now();
         }
         drop(disclosed);
-        let text = fs::read_to_string(&path).unwrap();
+        let text = whole(&path, 2);
         let readers: Vec<_> = text.lines().filter_map(|it| it.split_once(" reference reader=")).collect();
         let readers: Vec<_> = readers.iter().map(|it| &it.1[..1]).collect();
         assert_eq!(readers, ["1", "2", "2"], "{text}");
