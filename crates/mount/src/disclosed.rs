@@ -14,9 +14,10 @@ use std::thread;
 
 use foresee::{Cache, File, Plan};
 use foresee_run::pool::lock;
+use foresee_run::process_stat::process_of;
 
 use crate::failure::Failure;
-use crate::processes::{Process, process_of};
+use crate::processes::Process;
 
 /// Processes that have spoken and not ended, at most: a thread waits for the end of each.
 const PROCESSES_MAX: usize = 256;

@@ -4,27 +4,12 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use foresee_run::process_stat::status;
+
 /// Fields of proc_pid_stat(5), and a flag in one of them.
 const FLAGS_FIELD: usize = 9;
 const EXIT_CODE_FIELD: usize = 52;
 const PF_EXITING: u64 = 4;
-
-/// What such a file says of a thread. Its name may be cut in the middle of a character.
-fn read(thread: u32, name: &str) -> Option<String> {
-    let bytes = fs::read(format!("/proc/{thread}/{name}")).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// What a line of proc_pid_status(5) says of a thread.
-fn status(thread: u32, name: &str) -> Option<String> {
-    let status = read(thread, "status")?;
-    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|it| it.trim().to_owned())
-}
-
-/// The process that a thread is of.
-pub fn process_of(thread: u32) -> Option<u32> {
-    status(thread, "Tgid")?.parse().ok()
-}
 
 /// Whether a thread ends because its process was killed: what it closes then is not whole.
 pub fn is_killed(thread: u32) -> bool {
@@ -33,7 +18,9 @@ pub fn is_killed(thread: u32) -> bool {
     if status(thread, "VmSize").is_some() {
         return false;
     }
-    let stat = read(thread, "stat").unwrap_or_default();
+    let stat = fs::read(format!("/proc/{thread}/stat")).unwrap_or_default();
+    // The name may be cut in the middle of a character.
+    let stat = String::from_utf8_lossy(&stat);
     let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect();
     let field = |at: usize| fields.get(at).and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
     // As in proc_pid_stat(5), whose third field comes first here: it is exiting, by a signal.

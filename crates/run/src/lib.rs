@@ -20,7 +20,7 @@ pub mod launch;
 pub mod names;
 mod paths;
 pub mod pool;
-mod process_stat;
+pub mod process_stat;
 mod processors;
 pub mod profile;
 pub mod programs;

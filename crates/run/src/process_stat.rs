@@ -11,7 +11,7 @@ const MAJOR_FAULTS: usize = 9;
 ///
 /// Who reads `stat`, `syscall`, `io` or `maps` waits for a process that is about to be another program
 /// (Linux 6.18), so for the store of each file that it closes by that; who reads this does not.
-fn status(of: impl Display, name: &str) -> Option<String> {
+pub fn status(of: impl Display, name: &str) -> Option<String> {
     let status = std::fs::read(format!("/proc/{of}/status")).ok()?;
     // The program's name, in the first line, may hold anything but a line's end.
     let mut lines = status.split(|&byte| byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
@@ -29,7 +29,7 @@ pub(crate) fn parent(of: impl Display) -> Option<u32> {
 }
 
 /// The process of a thread.
-pub(crate) fn process_of(thread: u32) -> Option<u32> {
+pub fn process_of(thread: u32) -> Option<u32> {
     status(thread, "Tgid")?.parse().ok()
 }
 

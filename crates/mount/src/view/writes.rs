@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use foresee_run::process_stat::process_of;
 use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
 use super::written::Written;
 use super::{Shown, attributes};
 use crate::failure::Failure;
-use crate::processes::{is_killed, process_of};
+use crate::processes::is_killed;
 use crate::tree::{Entry, Writing};
 
 /// How long who opens a file waits for the one who is just closing it.
