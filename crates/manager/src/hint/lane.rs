@@ -16,7 +16,7 @@ use super::JUMP_ENTRIES_MAX;
 const RECENT: usize = 64;
 
 /// Of as many that came true near each other some reader is there.
-const NEAR: usize = 4;
+pub(super) const NEAR: usize = 4;
 
 /// The entries of a sequence that one cursor passes over.
 #[derive(Debug)]

@@ -514,7 +514,7 @@ impl Hints {
             }
             if let BTreeEntry::Occupied(mut outrun) = outrun.entry(id) {
                 if came_true {
-                    outrun.get_mut().clear();
+                    outrun.get_mut().came_true();
                 } else if sequence.is_outrun() && !outrun.get_mut().note(first, count) {
                     outrun.remove();
                 }
