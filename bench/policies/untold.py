@@ -13,7 +13,7 @@ Printed first: cells in which the default has more than a point of hits less tha
 Hits are those of what a policy keeps: of `informed`, what it goes by where nothing is disclosed. Time is that of a network device (64
 requests of 5 ms at once), without thought, where runs are read ahead: under `informed`, else `readahead:keep=POLICY`, at 20 and 50 %.
 
-Raw results go to bench/results/policies-untold.json. Ten minutes; `--table` only prints them.
+Raw results go to bench/results/policies-untold.json. A minute; `--table` only prints them.
 """
 
 import argparse

@@ -4,17 +4,7 @@ mod support;
 
 use foresee_manager::*;
 use proptest::prelude::*;
-
-/// Misses of these references, block by block.
-fn misses(policy: &str, pages: u64, blocks: &[u64]) -> u64 {
-    let mut manager = Manager::new(&Config::new(pages, policy.parse().expect("a policy")));
-    let (reader, site, file, demand) = (ReaderId(1), Site(0), FileId(0), Demand::Observed);
-    for &first in blocks {
-        manager.handle(Time(0), Event::Reference { reader, site, file, first, count: 1, demand }, &mut Vec::new());
-    }
-    manager.check();
-    manager.statistics().misses
-}
+use support::misses;
 
 /// Numbers by chance, the same ones at each call.
 fn random() -> impl FnMut(u64) -> u64 {

@@ -7,6 +7,7 @@
 
 pub mod agenda;
 pub mod cost;
+pub mod debt;
 pub mod ghosts;
 pub mod pace;
 pub mod rates;

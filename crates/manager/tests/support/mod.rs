@@ -654,3 +654,41 @@ pub fn fetches(actions: &[Action]) -> Vec<(Class, u32, u64, u64)> {
     };
     actions.iter().filter_map(of).collect()
 }
+
+/// Reads one block after the other, and counts misses; none is fetched ahead.
+pub struct Cache(pub Manager);
+
+impl Cache {
+    pub fn new(policy: &str, pages: u64) -> Self {
+        Cache(Manager::new(&Config::new(pages, policy.parse().expect("a policy"))))
+    }
+
+    pub fn read(&mut self, index: u64) {
+        let (reader, site, file, demand) = (ReaderId(1), Site(0), FileId(0), Demand::Observed);
+        let read = Event::Reference { reader, site, file, first: index, count: 1, demand };
+        self.0.handle(Time(0), read, &mut Vec::new());
+    }
+
+    pub fn holds(&self, index: u64) -> bool {
+        self.0.is_present(block(0, index))
+    }
+
+    pub fn misses(&self) -> u64 {
+        self.0.statistics().misses
+    }
+}
+
+/// Misses of these references, block by block.
+pub fn misses(policy: &str, pages: u64, blocks: &[u64]) -> u64 {
+    let mut cache = Cache::new(policy, pages);
+    blocks.iter().for_each(|&index| cache.read(index));
+    cache.0.check();
+    cache.misses()
+}
+
+/// Passes over so many blocks, forward or there and back again.
+pub fn passes_over(blocks: u64, returns: bool, references: usize) -> Vec<u64> {
+    let there = 0..blocks;
+    let back = (0..blocks).rev().filter(|_| returns);
+    there.chain(back).cycle().take(references).collect()
+}

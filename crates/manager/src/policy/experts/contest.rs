@@ -15,15 +15,9 @@
 //! time add up in both.
 //!
 //! # The bound
-//! All is forgiven but to cost more than LRU. The *debt* is what the memory itself paid, less what
-//! LRU would have paid and a hundredth of that. When it is more than a memory of requests, LRU is
-//! followed until half of that is left. Pages are handed over in the order of their last reference,
-//! so that LRU pays for each page that it would hold, and that is not here, once. So, where the
-//! sample is all there is, where the memory stays as large and nothing is fetched ahead:
-//!
-//! ```text
-//! misses <= 1.01 misses of LRU + 2 pages of the memory + 1
-//! ```
+//! All is forgiven but to cost more than LRU: `estimate/debt.rs` says when LRU is followed for that,
+//! how long, and what that bounds. Pages are handed over in the order of their last reference. The
+//! bound holds where the sample is all there is, and nothing is fetched ahead.
 //!
 //! # Samples
 //! Of a large memory a sample is looked at: stretches of files, by a hash, in shadows of memories
@@ -33,6 +27,7 @@
 
 use super::price::Pieces;
 use super::shadow::Shadow;
+use crate::estimate::debt::Debt;
 use crate::ids::Block;
 use crate::policy::{Access, Context, Lesson, Policy};
 
@@ -43,9 +38,6 @@ const SHADOW_PAGES_MAX: u64 = 1 << 10;
 const STRETCH_BITS: u32 = 4;
 /// Windows in a memory of references.
 const WINDOWS: u64 = 4;
-/// What LRU may be exceeded by, as a part of what it pays, and in memories.
-const SLACK: f64 = 0.01;
-const DEBT_MAX: f64 = 1.0;
 /// Less than this part of the memory is no lead.
 const LEAD_MIN: f64 = 0.02;
 
@@ -69,8 +61,7 @@ pub struct Contest {
     lru: usize,
     /// What the memory itself lacks.
     pieces: Pieces,
-    debt: f64,
-    in_debt: bool,
+    debt: Debt,
     /// One block of so many is in the sample, as a power of two.
     rate_bits: u32,
     /// References of this window.
@@ -98,8 +89,7 @@ impl Contest {
             followed: 0,
             lru,
             pieces: Pieces::default(),
-            debt: 0.0,
-            in_debt: false,
+            debt: Debt::default(),
             rate_bits: 0,
             referred: 0,
             fade: (-1.0 / (half_life * WINDOWS as f64)).exp2(),
@@ -121,28 +111,26 @@ impl Contest {
         self.rate_bits = context.capacity.div_ceil(SHADOW_PAGES_MAX).next_power_of_two().ilog2();
         let pages = (context.capacity >> self.rate_bits).max(1);
         let is_preceded = self.rate_bits == 0 || !block.index.is_multiple_of(1 << STRETCH_BITS);
+        let mut by_lru = 0.0;
         for (at, expert) in self.experts.iter_mut().enumerate() {
             expert.shadow.resize(pages, context);
             if !expert.shadow.refer(block, context, access) {
                 let cost = expert.pieces.cost(block, access, price, is_preceded);
                 expert.cost += cost;
                 if at == self.lru {
-                    self.debt -= cost * (1.0 + SLACK);
+                    by_lru = cost;
                 }
             }
         }
-        if missed {
-            self.debt += self.pieces.cost(block, access, price, is_preceded);
-        }
+        let paid = if missed { self.pieces.cost(block, access, price, is_preceded) } else { 0.0 };
+        self.debt.refer(paid, by_lru, pages as f64);
         self.referred += 1;
         let window_ends = self.referred * WINDOWS >= pages;
         if window_ends {
             self.referred = 0;
             self.close_window();
         }
-        let debt_max = DEBT_MAX * pages as f64;
-        self.in_debt = self.debt > if self.in_debt { debt_max / 2.0 } else { debt_max };
-        if self.in_debt {
+        if self.debt.is_due() {
             self.followed = self.lru;
         } else if window_ends && let Some(leader) = self.leader(pages) {
             self.followed = leader;

@@ -192,6 +192,14 @@ impl Bins {
         })
     }
 
+    /// The page used longest ago of those that can go.
+    pub fn oldest(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
+        let first = |bins: &Vec<Bin>| {
+            bins.iter().find_map(|bin| self.links.oldest_first(&bin.pages).find(|&page| can_go(page)))
+        };
+        self.kinds.iter().filter_map(first).min_by_key(|&page| self.links[page].last)
+    }
+
     /// What a page is worth; None if it is spared.
     pub fn worth(&self, page: Page) -> Option<f64> {
         let (kind, at) = self.find(page);

@@ -56,15 +56,17 @@ pub fn class(interval: Option<u64>, least: u64) -> u8 {
 }
 
 impl Learned {
-    /// A reference to a block, which is of this class from now on.
-    pub fn refer(&mut self, block: Block, now: u64, class: u8) {
+    /// A reference to a block, which is of this class from now on. If it is in the sample, which
+    /// part of all blocks that is.
+    pub fn refer(&mut self, block: Block, now: u64, class: u8) -> Option<f64> {
         if !self.samples.follows(block) {
-            return;
+            return None;
         }
         if let Some(before) = self.samples.refer(block, now, class) {
             self.all.note(now - before.last);
             self.classes[usize::from(before.class)].returns.note(now - before.last);
         }
+        Some(self.samples.part())
     }
 
     /// Brings up to date what pages are worth, if there is enough that is new.

@@ -11,7 +11,9 @@
 //!
 //! reference(b):      nothing more if b was read last: reading goes on inside of it. Else
 //!                    note of the sample: b was used at this age. b is of the class of that interval, and of age 0
-//! victim():          what follows in its file the page that went last, if worth * cost is at most `onward` times the least
+//!                    what was missed and LRU would have had adds to the debt     (lru.rs)
+//! victim():          while the debt is paid off, the page used longest ago. Else
+//!                    what follows in its file the page that went last, if worth * cost is at most `onward` times the least
 //!                    else the page of the least worth * cost, of those equal the one used longest ago
 //! ```
 //!
@@ -42,11 +44,13 @@ mod ages;
 mod bins;
 mod density;
 mod learned;
+mod lru;
 mod runs;
 mod samples;
 
 use self::bins::{Bins, Kind, Order};
 use self::learned::{CLASSES, Learned};
+use self::lru::Lru;
 use self::runs::Runs;
 use super::unread::Unread;
 use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec, by_page};
@@ -86,6 +90,7 @@ pub(super) static SPEC: Spec = Spec {
             onward: values.get("onward"),
             went: None,
             reads_ahead: false,
+            lru: Lru::default(),
         })
     },
 };
@@ -129,6 +134,7 @@ struct Reuse {
     went: Option<Block>,
     /// Pages were brought before anybody read them.
     reads_ahead: bool,
+    lru: Lru,
 }
 
 impl Reuse {
@@ -144,12 +150,13 @@ impl Reuse {
         Order { counts_runs, spared }
     }
 
-    /// A page was read, `interval` references after its block was the last time.
-    fn put(&mut self, page: Page, interval: Option<u64>, context: &Context<'_>) {
+    /// A page was read, `interval` references after its block was the last time; `is_missing` if
+    /// it was not here, or had been read ahead.
+    fn put(&mut self, page: Page, interval: Option<u64>, is_missing: bool, context: &Context<'_>) {
         let block = context.table.block(page);
         let turn = (self.memory(context) / TURNS).max(TURN_MIN);
         let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(block) };
-        self.learned.refer(block, self.now, kind.class);
+        let sampled = self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
         if self.now - self.turned >= turn {
             self.turned = self.now;
@@ -158,6 +165,10 @@ impl Reuse {
         }
         self.places[page as usize] = Place::Read;
         self.held += 1;
+        if let Some(part) = sampled {
+            let cost = if order.counts_runs { runs::cost(kind.grade) } else { 1.0 };
+            self.lru.refer(block, is_missing, cost, self.held as f64 * part);
+        }
         self.bins.put(page, kind, self.now, order, &self.learned);
     }
 
@@ -193,7 +204,7 @@ impl Policy for Reuse {
         }
         self.now += 1;
         let last = self.ghosts.take(context.table.block(page));
-        self.put(page, last.map(|last| self.now - last), context);
+        self.put(page, last.map(|last| self.now - last), true, context);
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
@@ -210,7 +221,7 @@ impl Policy for Reuse {
             self.take(page);
             Some(self.bins.note(page).last)
         };
-        self.put(page, last.map(|last| self.now - last), context);
+        self.put(page, last.map(|last| self.now - last), is_unread, context);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
@@ -229,6 +240,9 @@ impl Policy for Reuse {
     fn candidate(&self, context: &Context<'_>, _: Need) -> Option<Candidate> {
         let can_go = |page| context.table.can_go(page);
         let least = || {
+            if self.lru.decides() {
+                return self.bins.oldest(can_go);
+            }
             let (page, worth) = self.bins.first(can_go)?;
             self.onward(worth, context).or(Some(page))
         };

@@ -47,6 +47,11 @@ impl Samples {
         hash(block.key()) & self.mask == 0
     }
 
+    /// Which part of all blocks is followed.
+    pub fn part(&self) -> f64 {
+        1.0 / (self.mask + 1) as f64
+    }
+
     /// A reference to a block that is followed from now on. What was known of it, if it was before.
     pub fn refer(&mut self, block: Block, now: u64, class: u8) -> Option<Sample> {
         let before = self.followed.insert(block.key(), Sample { last: now, class });
