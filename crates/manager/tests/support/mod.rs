@@ -664,7 +664,11 @@ impl Cache {
     }
 
     pub fn read(&mut self, index: u64) {
-        let (reader, site, file, demand) = (ReaderId(1), Site(0), FileId(0), Demand::Observed);
+        self.read_of(FileId(0), index);
+    }
+
+    pub fn read_of(&mut self, file: FileId, index: u64) {
+        let (reader, site, demand) = (ReaderId(1), Site(0), Demand::Observed);
         let read = Event::Reference { reader, site, file, first: index, count: 1, demand };
         self.0.handle(Time(0), read, &mut Vec::new());
     }

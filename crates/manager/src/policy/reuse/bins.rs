@@ -3,8 +3,9 @@
 
 use std::mem;
 
-use super::learned::{CLASSES, Learned};
+use super::learned::{Class, INTERVALS, Learned};
 use super::runs::{self, GRADES};
+use super::sources::SOURCES;
 use crate::ids::Page;
 use crate::policy::list::{Chain, Links};
 
@@ -15,19 +16,18 @@ const AGE_TO_TIME: u64 = 8;
 /// What pages have in common besides their age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kind {
-    /// Class, by the last interval.
-    pub class: u8,
+    pub class: Class,
     /// Power of two of the run's length.
     pub grade: u8,
 }
 
 impl Kind {
     fn number(self) -> usize {
-        usize::from(self.class) * GRADES + usize::from(self.grade)
+        self.class.number() * GRADES + usize::from(self.grade)
     }
 
     fn of_number(number: usize) -> Self {
-        Kind { class: (number / GRADES) as u8, grade: (number % GRADES) as u8 }
+        Kind { class: Class::of_number(number / GRADES), grade: (number % GRADES) as u8 }
     }
 }
 
@@ -47,7 +47,7 @@ pub struct Note {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank(u128);
 
-const KIND_BITS: u32 = (CLASSES * GRADES).next_power_of_two().ilog2();
+const KIND_BITS: u32 = (SOURCES * INTERVALS * GRADES).next_power_of_two().ilog2();
 
 impl Rank {
     fn new(is_spared: bool, worth: f64, from: u64, kind: Kind) -> Self {
@@ -87,21 +87,18 @@ pub struct Order {
 }
 
 /// All pages that were read.
+#[derive(Default)]
 pub struct Bins {
     links: Links<Note>,
-    /// By number of the kind; of each, by the time when it was begun. None is empty.
+    /// By number of the kind, as far as there were any; of each, by the time when it was begun. No bin is
+    /// empty.
     kinds: Vec<Vec<Bin>>,
+    /// The numbers of those kinds that have bins, and of some that have none any more.
+    begun_kinds: Vec<u16>,
     /// The bins that are here, the one that goes first at the end.
     order: Vec<Rank>,
     /// When the youngest bins were begun.
     begun: u64,
-}
-
-impl Default for Bins {
-    fn default() -> Self {
-        let kinds = (0..CLASSES * GRADES).map(|_| Vec::new()).collect();
-        Bins { links: Links::default(), kinds, order: Vec::new(), begun: 0 }
-    }
 }
 
 impl Bins {
@@ -110,17 +107,24 @@ impl Bins {
         self.links[page]
     }
 
-    /// How many pages there are of a class.
-    pub fn len(&self, class: u8) -> u64 {
-        let first = Kind { class, grade: 0 }.number();
-        self.kinds[first..first + GRADES].iter().flatten().map(|bin| bin.pages.len()).sum()
+    /// How many pages there are, their last interval being known or not.
+    pub fn len(&self, is_known: bool) -> u64 {
+        let of_kind = |number: &usize| (Kind::of_number(*number).class.interval > 0) == is_known;
+        let kinds = (0..self.kinds.len()).filter(of_kind);
+        kinds.flat_map(|number| &self.kinds[number]).map(|bin| bin.pages.len()).sum()
     }
 
     /// A page that is in no bin was used now.
     pub fn put(&mut self, page: Page, kind: Kind, now: u64, order: Order, learned: &Learned) {
+        if kind.number() >= self.kinds.len() {
+            self.kinds.resize_with(kind.number() + 1, Vec::new);
+        }
         if self.kinds[kind.number()].last().is_none_or(|bin| bin.rank.from() < self.begun) {
             let rank = rank(kind, now, 0, now, order, learned);
             self.order.insert(self.place(rank), rank);
+            if self.kinds[kind.number()].is_empty() {
+                self.begun_kinds.push(kind.number() as u16);
+            }
             self.kinds[kind.number()].push(Bin { rank, pages: Chain::default() });
         }
         let bins = &mut self.kinds[kind.number()];
@@ -160,7 +164,11 @@ impl Bins {
         self.begun = now;
         self.order.clear();
         let mut before = Vec::new();
-        for (number, bins) in self.kinds.iter_mut().enumerate().filter(|(_, bins)| !bins.is_empty()) {
+        self.begun_kinds.sort_unstable();
+        self.begun_kinds.dedup();
+        self.begun_kinds.retain(|&kind| !self.kinds[usize::from(kind)].is_empty());
+        for number in self.begun_kinds.iter().copied().map(usize::from) {
+            let bins = &mut self.kinds[number];
             mem::swap(bins, &mut before);
             // From the youngest on; `end` is when the bin was begun that follows.
             let mut end = now;
@@ -197,7 +205,8 @@ impl Bins {
         let first = |bins: &Vec<Bin>| {
             bins.iter().find_map(|bin| self.links.oldest_first(&bin.pages).find(|&page| can_go(page)))
         };
-        self.kinds.iter().filter_map(first).min_by_key(|&page| self.links[page].last)
+        let kinds = self.begun_kinds.iter().map(|&kind| &self.kinds[usize::from(kind)]);
+        kinds.filter_map(first).min_by_key(|&page| self.links[page].last)
     }
 
     /// What a page is worth; None if it is spared.
@@ -212,6 +221,8 @@ impl Bins {
         let mut ranks: Vec<_> = self.kinds.iter().flatten().map(|bin| bin.rank).collect();
         ranks.sort_unstable();
         assert!(self.order.iter().rev().eq(&ranks), "I1: each bin is in the order");
+        let is_begun = |&(number, bins): &(usize, &Vec<Bin>)| bins.is_empty() || self.begun_kinds.contains(&(number as u16));
+        assert!(self.kinds.iter().enumerate().all(|it| is_begun(&it)), "I1: each kind that has bins is known");
         for bins in &self.kinds {
             assert!(bins.is_sorted_by(|older, younger| older.rank.from() < younger.rank.from()), "I1: bins are in order");
             for (at, bin) in bins.iter().enumerate() {
@@ -262,7 +273,8 @@ mod tests {
             if now % 7 == 0 {
                 bins.turn(now, ORDER, &learned);
             }
-            let kind = Kind { class: (random >> 33) as u8 % 3, grade: (random >> 35) as u8 % 3 };
+            let class = Class { source: (random >> 37) as u8 % 2, interval: (random >> 33) as u8 % 3 };
+            let kind = Kind { class, grade: (random >> 35) as u8 % 3 };
             bins.put(page, kind, now, ORDER, &learned);
             last_uses.insert(page, now);
             if now % 100 == 0 {
@@ -273,10 +285,10 @@ mod tests {
 
     #[test]
     fn a_rank_is_what_it_was_made_of_in_the_order_of_that() {
-        let kind = Kind { class: 33, grade: 5 };
+        let kind = Kind { class: Class { source: 32, interval: 33 }, grade: 5 };
         let rank = Rank::new(true, 0.25, 1 << 40, kind);
         assert!(rank.is_spared() && rank.worth() == 0.25 && rank.from() == 1 << 40 && rank.kind() == kind);
-        let other = Kind { class: 0, grade: 1 };
+        let other = Kind { class: Class::default(), grade: 1 };
         let ascending = [
             Rank::new(false, 0.0, 9, kind),
             Rank::new(false, 1e-9, 7, kind),

@@ -75,6 +75,18 @@ impl Returns {
         (0..BUCKETS).map(hazard).collect()
     }
 
+    /// The same of a part of the blocks that `of_all` is of: halfway between what was seen of it and
+    /// of all. What becomes of the blocks of one file does not happen to each by itself: of a file
+    /// that was read once, however long it is, little is known.
+    pub fn hazards_of_part(&self, open: &[u32; BUCKETS], fading: &Fading, of_all: &Hazards) -> Hazards {
+        let reached = self.reached(open, fading);
+        let hazard = |bucket: usize| {
+            let own = if reached[bucket] > 0.0 { self.0[bucket] / reached[bucket] } else { of_all[bucket] };
+            (own + of_all[bucket]) / 2.0
+        };
+        (0..BUCKETS).map(hazard).collect()
+    }
+
     /// By bucket, the blocks that were seen at that age: half of those that are in it now, as some will
     /// be used again there.
     fn reached(&self, open: &[u32; BUCKETS], fading: &Fading) -> Vec<f64> {
@@ -124,6 +136,20 @@ pub fn densities(hazards: &Hazards) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_seen_of_a_part_counts_as_much_as_what_was_seen_of_all() {
+        let (mut returns, mut open) = (Returns::default(), [0; BUCKETS]);
+        let lasting = fading(f64::INFINITY);
+        let of_all = vec![0.5; BUCKETS];
+        assert_eq!(returns.hazards_of_part(&open, &lasting, &of_all), of_all);
+        // Of ten, six were used again at the age of 2, and the others not by the age of 100.
+        (0..6).for_each(|_| returns.note(2));
+        open[ages::bucket(100)] = 4;
+        let hazards = returns.hazards_of_part(&open, &lasting, &of_all);
+        assert_eq!([0, 2, 3].map(|age| hazards[ages::bucket(age)]), [0.25, 0.55, 0.25]);
+        assert_eq!(hazards[ages::bucket(1_000)], 0.5);
+    }
 
     /// The same by trying each end.
     fn densities_by_trying(hazards: &Hazards) -> Vec<f64> {

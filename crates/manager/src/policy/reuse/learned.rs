@@ -1,13 +1,34 @@
 //! What was learned of each class of blocks: what a page of it is worth at each age.
 
-use super::ages;
+use super::ages::{self, BUCKETS};
 use super::density::{self, Hazards, Returns};
-use super::samples::Samples;
+use super::samples::{Sample, Samples};
+use super::sources::{Source, Sources};
 use crate::ids::Block;
 
-/// Classes by the power of two of a block's last interval, and first that of blocks whose last
-/// interval is not known.
-pub const CLASSES: usize = ages::AGE_MAX.ilog2() as usize + 2;
+/// Intervals are told apart by their power of two; and first that which is not known.
+pub const INTERVALS: usize = ages::AGE_MAX.ilog2() as usize + 2;
+
+/// Blocks that are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Class {
+    /// Their file, if it is told apart.
+    pub source: Source,
+    /// Their last interval.
+    pub interval: u8,
+}
+
+impl Class {
+    /// Where it stands among all of them.
+    pub fn number(self) -> usize {
+        usize::from(self.source) * INTERVALS + usize::from(self.interval)
+    }
+
+    /// The class that stands there.
+    pub fn of_number(number: usize) -> Self {
+        Class { source: (number / INTERVALS) as Source, interval: (number % INTERVALS) as u8 }
+    }
+}
 
 /// Memories of references for which a block is followed. A loop longer than that is not seen:
 /// 1.6 % of it would be kept.
@@ -21,19 +42,28 @@ const HALF_LIFE_MIN: u64 = 4_000;
 /// looked at for that.
 const LEARNS_PART: u64 = 16;
 
-/// One class.
-#[derive(Default)]
-struct Class {
+/// What was seen of a class, and what its pages are worth.
+struct Seen {
     returns: Returns,
     /// By bucket of the age; none until it has samples, and what it is worth is what all are.
     densities: Option<Vec<f64>>,
 }
 
+impl Default for Seen {
+    fn default() -> Self {
+        Seen { returns: Returns::default(), densities: None }
+    }
+}
+
 /// All classes.
 pub struct Learned {
     samples: Samples,
-    classes: Vec<Class>,
-    /// Of all classes together.
+    sources: Sources,
+    /// By the number of the class; of files that are told apart, those of which something was seen.
+    of_files: Vec<Option<Box<Seen>>>,
+    /// By the interval, of all files.
+    of_intervals: Vec<Seen>,
+    /// Of all.
     all: Returns,
     densities_of_all: Vec<f64>,
     prior: Hazards,
@@ -44,63 +74,134 @@ pub struct Learned {
 impl Default for Learned {
     fn default() -> Self {
         let prior = density::prior();
-        let classes = (0..CLASSES).map(|_| Class::default()).collect();
-        let densities_of_all = density::densities(&prior);
-        Learned { samples: Samples::default(), classes, all: Returns::default(), densities_of_all, prior, learned: 0 }
+        Learned {
+            samples: Samples::default(),
+            sources: Sources::default(),
+            of_files: Vec::new(),
+            of_intervals: (0..INTERVALS).map(|_| Seen::default()).collect(),
+            all: Returns::default(),
+            densities_of_all: density::densities(&prior),
+            prior,
+            learned: 0,
+        }
     }
 }
 
-/// The class of a block whose last interval is this, where shorter ones than `least` are alike.
-pub fn class(interval: Option<u64>, least: u64) -> u8 {
-    interval.map_or(0, |it| it.clamp(least, ages::AGE_MAX).ilog2() as u8 + 1)
-}
-
 impl Learned {
+    /// The class of a block that is referred to now, its last interval being this, where shorter
+    /// ones than `least` are alike. The memory has so many pages.
+    pub fn class(&mut self, block: Block, interval: Option<u64>, least: u64, now: u64, pages: u64) -> Class {
+        let (source, was_another) = self.sources.refer(block.file, now, horizon(now, pages));
+        if was_another {
+            let first = Class { source, interval: 0 }.number();
+            self.of_files[first..first + INTERVALS].fill_with(|| None);
+        }
+        let interval = interval.map_or(0, |it| it.clamp(least, ages::AGE_MAX).ilog2() as u8 + 1);
+        Class { source, interval }
+    }
+
+    fn of_file(&mut self, class: Class) -> Option<&mut Seen> {
+        if class.source == 0 {
+            return None;
+        }
+        if class.number() >= self.of_files.len() {
+            self.of_files.resize_with(self.sources.len() * INTERVALS, || None);
+        }
+        Some(self.of_files[class.number()].get_or_insert_default())
+    }
+
     /// A reference to a block, which is of this class from now on. If it is in the sample, which
     /// part of all blocks that is.
-    pub fn refer(&mut self, block: Block, now: u64, class: u8) -> Option<f64> {
+    pub fn refer(&mut self, block: Block, now: u64, class: Class) -> Option<f64> {
         if !self.samples.follows(block) {
             return None;
         }
         if let Some(before) = self.samples.refer(block, now, class) {
-            self.all.note(now - before.last);
-            self.classes[usize::from(before.class)].returns.note(now - before.last);
+            let age = now - before.last;
+            self.all.note(age);
+            self.of_intervals[usize::from(before.class.interval)].returns.note(age);
+            if let Some(of_file) = self.of_file(before.class) {
+                of_file.returns.note(age);
+            }
         }
         Some(self.samples.part())
     }
 
     /// Brings up to date what pages are worth, if there is enough that is new.
     pub fn learn(&mut self, now: u64, capacity: u64) {
-        let Learned { samples, classes, all, .. } = self;
-        if now - self.learned < samples.len() / LEARNS_PART {
+        if now - self.learned < self.samples.len() / LEARNS_PART {
             return;
         }
-        samples.expire(now.saturating_sub(HORIZON_MEMORIES * capacity));
+        self.samples.expire(horizon(now, capacity));
         let half_life = (HALF_LIFE_MEMORIES * capacity).max(HALF_LIFE_MIN) as f64;
         let faded = 0.5_f64.powf((now - self.learned) as f64 / half_life);
         self.learned = now;
         // What was counted of twice as many blocks counts half beside those that are followed now.
-        let faded = faded * samples.adapt();
+        let faded = faded * self.samples.adapt();
         let fading = density::fading(half_life);
-        let open = samples.open(now, CLASSES);
-        let mut open_of_all = [0; ages::BUCKETS];
-        for of_class in &open {
-            open_of_all.iter_mut().zip(of_class).for_each(|(sum, it)| *sum += it);
-        }
-        all.fade(faded);
-        let above = all.hazards(&open_of_all, &fading, &self.prior);
+        let open = self.open(now);
+        self.all.fade(faded);
+        let above = self.all.hazards(&open.all, &fading, &self.prior);
         self.densities_of_all = density::densities(&above);
-        for (class, open) in classes.iter_mut().zip(&open) {
-            if class.densities.is_some() || open.iter().any(|&it| it > 0) {
-                class.returns.fade(faded);
-                class.densities = Some(density::densities(&class.returns.hazards(open, &fading, &above)));
+        let mut hazards = Vec::with_capacity(INTERVALS);
+        for (seen, open) in self.of_intervals.iter_mut().zip(&open.of_intervals) {
+            let mut of_interval = None;
+            if seen.densities.is_some() || open.is_some() {
+                seen.returns.fade(faded);
+                let of_class = seen.returns.hazards(open.as_deref().unwrap_or(&NONE), &fading, &above);
+                seen.densities = Some(density::densities(&of_class));
+                of_interval = Some(of_class);
+            }
+            hazards.push(of_interval);
+        }
+        for (number, (seen, open)) in self.of_files.iter_mut().zip(&open.of_files).enumerate() {
+            let of_all = &hazards[usize::from(Class::of_number(number).interval)];
+            if let Some(seen) = seen
+                && let Some(of_all) = of_all
+            {
+                seen.returns.fade(faded);
+                let own = seen.returns.hazards_of_part(open.as_deref().unwrap_or(&NONE), &fading, of_all);
+                seen.densities = Some(density::densities(&own));
             }
         }
     }
 
-    /// What a page of this class is worth at this age: hits a reference of memory.
-    pub fn density(&self, class: u8, age: u64) -> f64 {
-        let densities = self.classes[usize::from(class)].densities.as_ref().unwrap_or(&self.densities_of_all);
-        densities[ages::bucket(age)]
+    /// The blocks that may yet be used again.
+    fn open(&mut self, now: u64) -> Open {
+        let mut open = Open { all: NONE, of_intervals: vec![None; INTERVALS], of_files: Vec::new() };
+        open.of_files.resize_with(self.of_files.len(), || None);
+        for Sample { last, class } in self.samples.all() {
+            let bucket = ages::bucket(now - last);
+            open.all[bucket] += 1;
+            open.of_intervals[usize::from(class.interval)].get_or_insert_with(|| Box::new(NONE))[bucket] += 1;
+            if class.source > 0 && let Some(of_file) = open.of_files.get_mut(class.number()) {
+                of_file.get_or_insert_with(|| Box::new(NONE))[bucket] += 1;
+                self.of_files[class.number()].get_or_insert_default();
+            }
+        }
+        open
     }
+
+    /// What a page of this class is worth at this age: hits a reference of memory.
+    pub fn density(&self, class: Class, age: u64) -> f64 {
+        let of_file = || if class.source > 0 { self.of_files.get(class.number())?.as_deref() } else { None };
+        let of_interval = &self.of_intervals[usize::from(class.interval)];
+        let densities = of_file().and_then(|it| it.densities.as_ref()).or(of_interval.densities.as_ref());
+        densities.unwrap_or(&self.densities_of_all)[ages::bucket(age)]
+    }
+}
+
+/// Blocks by the bucket of their age: none.
+const NONE: [u32; BUCKETS] = [0; BUCKETS];
+
+/// How many blocks that are followed are of each age: all, and of each class.
+struct Open {
+    all: [u32; BUCKETS],
+    of_intervals: Vec<Option<Box<[u32; BUCKETS]>>>,
+    of_files: Vec<Option<Box<[u32; BUCKETS]>>>,
+}
+
+/// What was not used since this reference is followed no longer.
+fn horizon(now: u64, pages: u64) -> u64 {
+    now.saturating_sub(HORIZON_MEMORIES * pages)
 }

@@ -47,9 +47,10 @@ mod learned;
 mod lru;
 mod runs;
 mod samples;
+mod sources;
 
 use self::bins::{Bins, Kind, Order};
-use self::learned::{CLASSES, Learned};
+use self::learned::Learned;
 use self::lru::Lru;
 use self::runs::Runs;
 use super::unread::Unread;
@@ -155,7 +156,8 @@ impl Reuse {
     fn put(&mut self, page: Page, interval: Option<u64>, is_missing: bool, context: &Context<'_>) {
         let block = context.table.block(page);
         let turn = (self.memory(context) / TURNS).max(TURN_MIN);
-        let kind = Kind { class: learned::class(interval, turn), grade: self.runs.refer(block) };
+        let class = self.learned.class(block, interval, turn, self.now, self.memory(context));
+        let kind = Kind { class, grade: self.runs.refer(block) };
         let sampled = self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
         if self.now - self.turned >= turn {
@@ -262,7 +264,7 @@ impl Policy for Reuse {
 
     fn check(&self, context: &Context<'_>) {
         self.bins.check();
-        let read: u64 = (0..CLASSES).map(|class| self.bins.len(class as u8)).sum();
+        let read: u64 = [false, true].map(|is_known| self.bins.len(is_known)).iter().sum();
         let count = |place| self.places.iter().filter(|&&it| it == place).count() as u64;
         assert_eq!((count(Place::Read), self.held), (read, read), "I1: pages that were read");
         assert_eq!(count(Place::Unread), self.unread.len(), "I1: pages not read yet");
@@ -272,10 +274,9 @@ impl Policy for Reuse {
 
 impl Reports for Reuse {
     fn partitions(&self) -> Vec<Partition> {
-        let again = (1..CLASSES).map(|class| self.bins.len(class as u8)).sum();
         vec![
-            Partition::new("used once", self.bins.len(0)),
-            Partition::new("used again", again),
+            Partition::new("used once", self.bins.len(false)),
+            Partition::new("used again", self.bins.len(true)),
             Partition::new("unread", self.unread.len()),
         ]
     }
@@ -283,7 +284,7 @@ impl Reports for Reuse {
     fn partition_of(&self, page: Page) -> Option<usize> {
         match self.places.get(page as usize)? {
             Place::Elsewhere => None,
-            Place::Read => Some(usize::from(self.bins.note(page).kind.class > 0)),
+            Place::Read => Some(usize::from(self.bins.note(page).kind.class.interval > 0)),
             Place::Unread => Some(2),
         }
     }

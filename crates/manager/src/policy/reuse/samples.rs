@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::ages::{self, BUCKETS};
+use super::learned::Class;
 use crate::ids::Block;
 
 /// Blocks followed at most; 32 bytes each. With all blocks followed, hits are within 0.1 points in
@@ -17,7 +17,7 @@ pub struct Sample {
     /// The reference that came last to it.
     pub last: u64,
     /// The class it has had since.
-    pub class: u8,
+    pub class: Class,
 }
 
 /// The sample.
@@ -53,7 +53,7 @@ impl Samples {
     }
 
     /// A reference to a block that is followed from now on. What was known of it, if it was before.
-    pub fn refer(&mut self, block: Block, now: u64, class: u8) -> Option<Sample> {
+    pub fn refer(&mut self, block: Block, now: u64, class: Class) -> Option<Sample> {
         let before = self.followed.insert(block.key(), Sample { last: now, class });
         if self.followed.len() > SAMPLES_MAX {
             // Every other one is followed no longer.
@@ -86,13 +86,9 @@ impl Samples {
         self.followed.len() as u64
     }
 
-    /// How many there are of each class, by the bucket of their age.
-    pub fn open(&self, now: u64, classes: usize) -> Vec<[u32; BUCKETS]> {
-        let mut open = vec![[0; BUCKETS]; classes];
-        for it in self.followed.values() {
-            open[usize::from(it.class)][ages::bucket(now - it.last)] += 1;
-        }
-        open
+    /// What is known of each.
+    pub fn all(&self) -> impl Iterator<Item = Sample> + '_ {
+        self.followed.values().copied()
     }
 }
 
@@ -109,15 +105,15 @@ mod tests {
             for index in 0..200_000 {
                 let block = Block { file: FileId(1), index };
                 if samples.follows(block) {
-                    let before = samples.refer(block, pass * 200_000 + index, pass as u8);
-                    followed += u64::from(before == Some(Sample { last: index, class: 0 }));
+                    let class = Class { source: 0, interval: pass as u8 };
+                    let before = samples.refer(block, pass * 200_000 + index, class);
+                    followed += u64::from(before == Some(Sample { last: index, class: Class::default() }));
                 }
                 assert!(samples.followed.len() <= SAMPLES_MAX);
             }
         }
         assert!(followed as usize == samples.followed.len() && followed > SAMPLES_MAX as u64 / 3, "{followed}");
-        let open = samples.open(400_000, 2);
-        assert_eq!(open[1].iter().map(|&it| u64::from(it)).sum::<u64>(), followed);
+        assert_eq!(samples.all().filter(|it| it.class.interval == 1).count() as u64, followed);
         samples.expire(300_000);
         assert!(samples.len() < followed && samples.followed.values().all(|it| it.last >= 300_000));
     }
@@ -129,7 +125,7 @@ mod tests {
         let refer = |samples: &mut Samples, index, now| {
             let block = Block { file: FileId(1), index };
             if samples.follows(block) {
-                samples.refer(block, now, 0);
+                samples.refer(block, now, Class::default());
             }
         };
         (0..1_000_000).for_each(|index| refer(&mut samples, index, index));
