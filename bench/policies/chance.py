@@ -1,9 +1,10 @@
-"""Policies that are told nothing on workloads that nobody chose: parts of a dozen kinds, put together by chance (workloads.py).
+"""Policies that are told nothing on workloads that nobody chose: parts of eleven kinds, put together by chance (workloads.py).
 
     make bench-policies
     python3 bench/policies/chance.py --seed 7
 
-A cell is a workload and a memory of 300, 1,000 or 3,000 pages; 60,000 references a workload. Printed: how many points of hits each policy
+A cell is a workload and a memory of 300, 1,000 or 3,000 pages; 60,000 references a workload, all
+in one file, so that nothing is learned of files apart. Printed: how many points of hits each policy
 is behind the best of them in the mean, how many it is behind LRU at most, and in how many cells that is more than one; then the cells in
 which `reuse`, by which the default keeps, has least beside LRU. No constant of a policy was chosen by these but one (`estimate/debt.rs`),
 which changes hits by 0.01 points; try other seeds.

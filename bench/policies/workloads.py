@@ -1,4 +1,4 @@
-"""Workloads by chance: references of programs that nobody wrote, from parts of a dozen kinds.
+"""Workloads by chance: references of programs that nobody wrote, from parts of eleven kinds.
 
 A workload has one to three phases, of one to three parts that take turns, each with blocks of its own. `SCALE` is what sizes are
 relative to: parts are from a twentieth of it to twenty times as large.

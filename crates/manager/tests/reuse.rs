@@ -101,6 +101,26 @@ fn files_of_which_nothing_is_read_again_give_way_to_those_of_which_it_is() {
     assert!(missed < again / 10, "{missed} of {again}");
 }
 
+/// More files than are told apart, one after the other and once more: those that nobody reads any more give
+/// their places to others, which are not taken for them.
+#[test]
+fn files_come_to_be_told_apart_when_others_are_read_no_more() {
+    let mut cache = Cache::new("reuse", 10);
+    for pass in 0..2 {
+        for file in 0..80 {
+            (0..250).for_each(|index| cache.read_of(FileId(file), index));
+        }
+        let read_again = (0..4_000).filter(|at| {
+            let before = cache.misses();
+            cache.read_of(FileId(pass), at % 5);
+            cache.misses() == before
+        });
+        let hits = read_again.count();
+        assert!(hits > 3_900, "{hits} of 4,000");
+    }
+    cache.0.check();
+}
+
 /// Where what was used last is used next, it is LRU's equal: a place that wanders through a file.
 #[test]
 fn where_recency_is_right_it_is_hardly_behind_lru() {

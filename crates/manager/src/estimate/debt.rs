@@ -27,10 +27,12 @@ const STAY_MIN: f64 = 4.0;
 /// The account of one memory.
 #[derive(Debug, Default)]
 pub struct Debt {
+    /// The memory for which `debt` and `left` are counted.
+    pages: f64,
     debt: f64,
     /// References, in memories, that LRU decides for the next time; nought stands for the least.
     stay: f64,
-    /// For which it still does.
+    /// References for which it still does.
     left: f64,
 }
 
@@ -38,6 +40,12 @@ impl Debt {
     /// One reference to what is in a memory of `pages`: what it paid, and what LRU would have
     /// paid, each 1 at most.
     pub fn refer(&mut self, paid: f64, by_lru: f64, pages: f64) {
+        if pages != self.pages && self.pages > 0.0 {
+            // Of another memory, or another sample of it, the same is a greater or lesser part.
+            self.debt *= pages / self.pages;
+            self.left *= pages / self.pages;
+        }
+        self.pages = pages;
         if self.left > 0.0 {
             self.left -= 1.0;
             return;
@@ -87,5 +95,16 @@ mod tests {
         (0..402).for_each(|_| debt.refer(0.0, 1.0, 100.0));
         assert!(!debt.is_due());
         assert_eq!([due(&mut debt, 1.0), due(&mut debt, 1.0)], [(100, 800), (100, 1600)]);
+    }
+
+    #[test]
+    fn what_is_owed_is_a_part_of_the_memory() {
+        let mut debt = Debt::default();
+        (0..60).for_each(|_| debt.refer(1.0, 0.0, 100.0));
+        // As 30 of 50.
+        (0..19).for_each(|_| debt.refer(1.0, 0.0, 50.0));
+        assert!(!debt.is_due());
+        debt.refer(1.0, 0.0, 50.0);
+        assert!(debt.is_due());
     }
 }

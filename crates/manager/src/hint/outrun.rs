@@ -17,9 +17,13 @@ use crate::ids::{Block, FileId};
 /// disclosed, is followed no more until there is more.
 const OUTRUN_MAX: usize = 1 << 16;
 
-/// What comes just before may be disclosed just after, if the program reads by several threads: so
-/// long after so many disclosures of what was read later.
+/// What comes just before may be disclosed just after, if the program reads by several threads: up to
+/// so many disclosures later,
 const PASSED_MAX: u32 = MATCH_SCAN_MAX as u32 / 2;
+/// and if so many reads are kept for that, up to the first eight. Few may be taken for reads of
+/// something else.
+const BEFORE_MAX: usize = MATCH_SCAN_MAX / 2;
+const PASSED_MIN: u32 = 8;
 
 /// A read, or what is left of it.
 struct Read {
@@ -79,7 +83,13 @@ impl Outrun {
             (Want::All, Known::Here { blocks, .. }) => (0, blocks),
             (Want::All, _) => (0, u64::MAX),
         };
-        let Some(at) = self.find(Block { file, index: from }) else { return false };
+        let Some(mut at) = self.find(Block { file, index: from }) else {
+            // Nothing that is looked at is of the plan, perhaps.
+            if self.reads.len() >= MATCH_SCAN_MAX {
+                self.pass(MATCH_SCAN_MAX);
+            }
+            return false;
+        };
         let mut left = end - from;
         while left > 0
             && let Some(read) = self.reads.get_mut(at)
@@ -100,11 +110,20 @@ impl Outrun {
         // Who has read nothing after it is in the midst of it; and programs read the heads of files first, and
         // all of them then.
         let was_read = left == 0 || at < self.reads.len() && left <= JUMP_BLOCKS_MAX;
-        self.reads.iter_mut().take(at).for_each(|read| read.passed += 1);
-        while self.reads.front().is_some_and(|read| read.passed >= PASSED_MAX) {
+        at -= self.pass(at);
+        while at > BEFORE_MAX && self.reads.front().is_some_and(|read| read.passed >= PASSED_MIN) {
             self.reads.pop_front();
+            at -= 1;
         }
         was_read
+    }
+
+    /// What is disclosed was read after the first so many. Returns how many of them are forgotten.
+    fn pass(&mut self, before: usize) -> usize {
+        self.reads.iter_mut().take(before).for_each(|read| read.passed += 1);
+        let kept = self.reads.iter().position(|read| read.passed < PASSED_MAX).unwrap_or(self.reads.len());
+        self.reads.drain(..kept);
+        kept
     }
 
     /// The first of the reads that may belong to what is disclosed now that begins with this block,
@@ -164,6 +183,31 @@ mod tests {
         let mut outrun = outrun(&reads);
         assert_eq!(were_read(&mut outrun, &[(50, 1), (0, 1)]), [false, true]);
         assert!(!outrun.was_read(FILE, Want::Name, Known::Unknown));
+        // One read, and as many others that are disclosed before it as it is remembered for, or one less.
+        for (others, is_remembered) in [(PASSED_MAX - 1, true), (PASSED_MAX, false)] {
+            let others: Vec<_> = (0..u64::from(others)).map(|index| (index, 1)).collect();
+            let mut outrun = Outrun::default();
+            [beside]
+                .iter()
+                .chain(&others)
+                .for_each(|&(index, count)| _ = outrun.note(Block { file: FILE, index }, count));
+            outrun.asked(true);
+            assert_eq!(were_read(&mut outrun, &others), vec![true; others.len()]);
+            assert_eq!(were_read(&mut outrun, &[beside]), [is_remembered]);
+        }
+    }
+
+    /// A program that reads something else beside, which no plan names, is followed all the same.
+    #[test]
+    fn what_is_in_no_plan_does_not_hide_what_is() {
+        let beside = |at: u64| [(10_000 + at, 1), (20_000 + at, 1), (at, 1)];
+        let reads: Vec<_> = (0..500).flat_map(beside).collect();
+        let records: Vec<_> = (0..500).map(|at| (at, 1)).collect();
+        assert_eq!(were_read(&mut outrun(&reads), &records), vec![true; 500]);
+        // Also if it read much of that before.
+        let reads: Vec<_> = (10_000..10_100).map(|at| (at, 1)).chain(records.clone()).collect();
+        let taken = were_read(&mut outrun(&reads), &records).iter().filter(|was_read| **was_read).count();
+        assert!(taken >= 400, "{taken}");
     }
 
     #[test]

@@ -107,6 +107,11 @@ impl Bins {
         self.links[page]
     }
 
+    /// How many bins there are.
+    pub fn count(&self) -> u64 {
+        self.order.len() as u64
+    }
+
     /// How many pages there are, their last interval being known or not.
     pub fn len(&self, is_known: bool) -> u64 {
         let of_kind = |number: &usize| (Kind::of_number(*number).class.interval > 0) == is_known;
@@ -202,11 +207,16 @@ impl Bins {
 
     /// The page used longest ago of those that can go.
     pub fn oldest(&self, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        let first = |bins: &Vec<Bin>| {
-            bins.iter().find_map(|bin| self.links.oldest_first(&bin.pages).find(|&page| can_go(page)))
-        };
-        let kinds = self.begun_kinds.iter().map(|&kind| &self.kinds[usize::from(kind)]);
-        kinds.filter_map(first).min_by_key(|&page| self.links[page].last)
+        let mut oldest: Option<(u64, Page)> = None;
+        for &kind in &self.begun_kinds {
+            // What lies in a bin was used after that was begun.
+            let may_be = |bin: &&Bin| oldest.is_none_or(|(last, _)| bin.rank.from() < last);
+            let bins = self.kinds[usize::from(kind)].iter().take_while(may_be);
+            let first = bins.flat_map(|bin| self.links.oldest_first(&bin.pages)).find(|&page| can_go(page));
+            let first = first.map(|page| (self.links[page].last, page));
+            oldest = oldest.into_iter().chain(first).min();
+        }
+        oldest.map(|(_, page)| page)
     }
 
     /// What a page is worth; None if it is spared.

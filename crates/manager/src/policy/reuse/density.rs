@@ -10,6 +10,8 @@ const PRIOR_BLOCKS: f64 = 2.0;
 const PRIOR_RETURNS: f64 = 16.0;
 /// What was seen at younger ages counts by this for each bucket between: half at half the age.
 const YOUNGER_COUNT: f64 = 0.84;
+/// Of less than so many returns that are left nothing is known.
+const FADED: f64 = 0.01;
 /// It is believed that of the blocks not used for some time `2^-PRIOR_POWER` are not used until
 /// twice that time has gone by: what was not used for longest is worth least, as under LRU.
 const PRIOR_POWER: f64 = 0.5;
@@ -75,16 +77,21 @@ impl Returns {
         (0..BUCKETS).map(hazard).collect()
     }
 
-    /// The same of a part of the blocks that `of_all` is of: halfway between what was seen of it and
-    /// of all. What becomes of the blocks of one file does not happen to each by itself: of a file
-    /// that was read once, however long it is, little is known.
+    /// The same of a part of the blocks that `of_all` is of: what was seen of it counts as much as what
+    /// was seen of all, and no more. The blocks of a file are read together, so that of one that was
+    /// read once little is known however long it is.
     pub fn hazards_of_part(&self, open: &[u32; BUCKETS], fading: &Fading, of_all: &Hazards) -> Hazards {
         let reached = self.reached(open, fading);
         let hazard = |bucket: usize| {
-            let own = if reached[bucket] > 0.0 { self.0[bucket] / reached[bucket] } else { of_all[bucket] };
-            (own + of_all[bucket]) / 2.0
+            let believed = reached[bucket] + PRIOR_BLOCKS;
+            (self.0[bucket] + believed * of_all[bucket]) / (reached[bucket] + believed)
         };
         (0..BUCKETS).map(hazard).collect()
+    }
+
+    /// Whether hardly anything is left of what was seen.
+    pub fn is_faded(&self) -> bool {
+        self.0.iter().sum::<f64>() < FADED
     }
 
     /// By bucket, the blocks that were seen at that age: half of those that are in it now, as some will
@@ -147,7 +154,8 @@ mod tests {
         (0..6).for_each(|_| returns.note(2));
         open[ages::bucket(100)] = 4;
         let hazards = returns.hazards_of_part(&open, &lasting, &of_all);
-        assert_eq!([0, 2, 3].map(|age| hazards[ages::bucket(age)]), [0.25, 0.55, 0.25]);
+        let expected = [(0.0 + 12.0 * 0.5) / 22.0, (6.0 + 12.0 * 0.5) / 22.0, (0.0 + 6.0 * 0.5) / 10.0];
+        assert_eq!([0, 2, 3].map(|age| hazards[ages::bucket(age)]), expected);
         assert_eq!(hazards[ages::bucket(1_000)], 0.5);
     }
 

@@ -39,20 +39,15 @@ const HALF_LIFE_MEMORIES: u64 = 8;
 const HALF_LIFE_MIN: u64 = 4_000;
 
 /// It is learned anew after this part of as many references as there are samples: all of them are
-/// looked at for that.
+/// looked at for that. But not sooner than after as many as there are classes.
 const LEARNS_PART: u64 = 16;
 
 /// What was seen of a class, and what its pages are worth.
+#[derive(Default)]
 struct Seen {
     returns: Returns,
     /// By bucket of the age; none until it has samples, and what it is worth is what all are.
     densities: Option<Vec<f64>>,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Seen { returns: Returns::default(), densities: None }
-    }
 }
 
 /// All classes.
@@ -69,6 +64,8 @@ pub struct Learned {
     prior: Hazards,
     /// The number of references when it was learned from samples last.
     learned: u64,
+    /// Classes of which something was known then.
+    seen: u64,
 }
 
 impl Default for Learned {
@@ -83,6 +80,7 @@ impl Default for Learned {
             densities_of_all: density::densities(&prior),
             prior,
             learned: 0,
+            seen: 0,
         }
     }
 }
@@ -92,22 +90,16 @@ impl Learned {
     /// ones than `least` are alike. The memory has so many pages.
     pub fn class(&mut self, block: Block, interval: Option<u64>, least: u64, now: u64, pages: u64) -> Class {
         let (source, was_another) = self.sources.refer(block.file, now, horizon(now, pages));
+        let classes = self.sources.len() * INTERVALS;
+        if classes > self.of_files.len() {
+            self.of_files.resize_with(classes, || None);
+        }
         if was_another {
             let first = Class { source, interval: 0 }.number();
             self.of_files[first..first + INTERVALS].fill_with(|| None);
         }
         let interval = interval.map_or(0, |it| it.clamp(least, ages::AGE_MAX).ilog2() as u8 + 1);
         Class { source, interval }
-    }
-
-    fn of_file(&mut self, class: Class) -> Option<&mut Seen> {
-        if class.source == 0 {
-            return None;
-        }
-        if class.number() >= self.of_files.len() {
-            self.of_files.resize_with(self.sources.len() * INTERVALS, || None);
-        }
-        Some(self.of_files[class.number()].get_or_insert_default())
     }
 
     /// A reference to a block, which is of this class from now on. If it is in the sample, which
@@ -120,8 +112,8 @@ impl Learned {
             let age = now - before.last;
             self.all.note(age);
             self.of_intervals[usize::from(before.class.interval)].returns.note(age);
-            if let Some(of_file) = self.of_file(before.class) {
-                of_file.returns.note(age);
+            if before.class.source > 0 {
+                self.of_files[before.class.number()].get_or_insert_default().returns.note(age);
             }
         }
         Some(self.samples.part())
@@ -129,7 +121,7 @@ impl Learned {
 
     /// Brings up to date what pages are worth, if there is enough that is new.
     pub fn learn(&mut self, now: u64, capacity: u64) {
-        if now - self.learned < self.samples.len() / LEARNS_PART {
+        if now - self.learned < (self.samples.len() / LEARNS_PART).max(self.seen) {
             return;
         }
         self.samples.expire(horizon(now, capacity));
@@ -143,25 +135,28 @@ impl Learned {
         self.all.fade(faded);
         let above = self.all.hazards(&open.all, &fading, &self.prior);
         self.densities_of_all = density::densities(&above);
-        let mut hazards = Vec::with_capacity(INTERVALS);
-        for (seen, open) in self.of_intervals.iter_mut().zip(&open.of_intervals) {
-            let mut of_interval = None;
-            if seen.densities.is_some() || open.is_some() {
-                seen.returns.fade(faded);
-                let of_class = seen.returns.hazards(open.as_deref().unwrap_or(&NONE), &fading, &above);
-                seen.densities = Some(density::densities(&of_class));
-                of_interval = Some(of_class);
-            }
-            hazards.push(of_interval);
+        let mut hazards = vec![None; INTERVALS];
+        let of_intervals = self.of_intervals.iter_mut().zip(&open.of_intervals).zip(&mut hazards);
+        for ((seen, open), hazards) in of_intervals.filter(|((seen, open), _)| seen.densities.is_some() || open.is_some())
+        {
+            seen.returns.fade(faded);
+            let of_interval = seen.returns.hazards(open.as_deref().unwrap_or(&NONE), &fading, &above);
+            seen.densities = Some(density::densities(&of_interval));
+            *hazards = Some(of_interval);
         }
-        for (number, (seen, open)) in self.of_files.iter_mut().zip(&open.of_files).enumerate() {
-            let of_all = &hazards[usize::from(Class::of_number(number).interval)];
-            if let Some(seen) = seen
-                && let Some(of_all) = of_all
+        self.seen = hazards.iter().flatten().count() as u64;
+        for (number, (of_file, open)) in self.of_files.iter_mut().zip(&open.of_files).enumerate() {
+            if let Some(seen) = of_file
+                && let Some(of_all) = &hazards[usize::from(Class::of_number(number).interval)]
             {
                 seen.returns.fade(faded);
+                if open.is_none() && seen.returns.is_faded() {
+                    *of_file = None;
+                    continue;
+                }
                 let own = seen.returns.hazards_of_part(open.as_deref().unwrap_or(&NONE), &fading, of_all);
                 seen.densities = Some(density::densities(&own));
+                self.seen += 1;
             }
         }
     }
@@ -174,8 +169,8 @@ impl Learned {
             let bucket = ages::bucket(now - last);
             open.all[bucket] += 1;
             open.of_intervals[usize::from(class.interval)].get_or_insert_with(|| Box::new(NONE))[bucket] += 1;
-            if class.source > 0 && let Some(of_file) = open.of_files.get_mut(class.number()) {
-                of_file.get_or_insert_with(|| Box::new(NONE))[bucket] += 1;
+            if class.source > 0 {
+                open.of_files[class.number()].get_or_insert_with(|| Box::new(NONE))[bucket] += 1;
                 self.of_files[class.number()].get_or_insert_default();
             }
         }

@@ -2,7 +2,8 @@
 //! it were used again.
 //!
 //! ```text
-//! class of a page:   the power of two of the references between its last two uses; that is not known of its first use,
+//! class of a page:   its file, if that is one of those that are read most                  (sources.rs), and
+//!                    the power of two of the references between its last two uses; that is not known of its first use,
 //!                    nor of one so long after the last that nothing was noted of it
 //! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
 //! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
@@ -24,6 +25,8 @@
 //! - **Learned from a sample of all blocks, here or not** (`samples.rs`). From hits alone a loop
 //!   longer than the memory is never seen. What has not been used again yet counts for what it has
 //!   shown: that it was not used until now (`density.rs`).
+//! - **A file is learned of by itself as far as it shows much** (`sources.rs`): what was seen of its
+//!   blocks counts as much as what was seen of all.
 //! - **Before anything is seen, old pages are worth less than young ones.** A class that has shown
 //!   little is taken to be as all blocks are, and these as something that falls with age. Where less
 //!   of that came true at younger ages, less is believed of older ones.
@@ -32,7 +35,8 @@
 //!   are what costs there. For the same hits misses that lie together are cheaper: hence `onward`.
 //! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
 //! - Pages that are alike, and were used about the same time, are put in order together
-//!   (`bins.rs`), anew after each 64th of a memory of references, but not after fewer than four.
+//!   (`bins.rs`), anew after each 64th of a memory of references, but not after fewer than four, nor
+//!   a 16th of the bins.
 //!
 //! # Where this differs from what others do
 //! LHD (Beckmann, Chen, Cidon: Maximizing Cache Hit Ratios by Hit Density, NSDI 2018) ranks by hits
@@ -101,6 +105,8 @@ const TURNS: u64 = 64;
 /// In a small memory after so many references. What is shorter is not told apart there, and what is
 /// spared is spared for so long.
 const TURN_MIN: u64 = 4;
+/// Nor after fewer than this part of the bins there are: all are ranked and sorted for that.
+const BINS_PART: u64 = 16;
 /// Where pages are read ahead those used last are spared, this part of them.
 const SPARED_PART: u64 = 16;
 
@@ -160,7 +166,7 @@ impl Reuse {
         let kind = Kind { class, grade: self.runs.refer(block) };
         let sampled = self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
-        if self.now - self.turned >= turn {
+        if self.now - self.turned >= turn.max(self.bins.count() / BINS_PART) {
             self.turned = self.now;
             self.learned.learn(self.now, self.memory(context));
             self.bins.turn(self.now, order, &self.learned);
@@ -169,7 +175,7 @@ impl Reuse {
         self.held += 1;
         if let Some(part) = sampled {
             let cost = if order.counts_runs { runs::cost(kind.grade) } else { 1.0 };
-            self.lru.refer(block, is_missing, cost, self.held as f64 * part);
+            self.lru.refer(block, part, is_missing, cost, self.held);
         }
         self.bins.put(page, kind, self.now, order, &self.learned);
     }
@@ -232,7 +238,11 @@ impl Policy for Reuse {
             return self.unread.remove(page);
         }
         self.take(page);
-        self.ghosts.push(context.table.block(page), self.bins.note(page).last);
+        let block = context.table.block(page);
+        if self.went != Some(block) {
+            self.lru.forget(block);
+        }
+        self.ghosts.push(block, self.bins.note(page).last);
         let ghosts_max = (self.ghosts_share * self.memory(context) as f64) as u64;
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();

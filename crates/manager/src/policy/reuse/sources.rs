@@ -45,8 +45,8 @@ impl Sources {
             return (source, false);
         }
         let count = self.counted.entry(file).or_default();
-        *count += 1;
-        // Of what is most of all references the same is learned as of all.
+        *count = count.saturating_add(1);
+        // Of what is most of all references so far the same is learned as of all.
         if *count < REFERENCES_MIN || u64::from(*count) * 2 > now {
             if self.counted.len() > COUNTED_MAX {
                 self.counted.clear();
