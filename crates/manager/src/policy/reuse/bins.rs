@@ -86,6 +86,13 @@ pub struct Order {
     pub spared: u64,
 }
 
+impl Order {
+    /// What missing a page costs, as a part of a wait.
+    pub fn cost(self, kind: Kind) -> f64 {
+        if self.counts_runs { runs::cost(kind.grade) } else { 1.0 }
+    }
+}
+
 /// All pages that were read.
 #[derive(Default)]
 pub struct Bins {
@@ -250,8 +257,7 @@ impl Bins {
 }
 
 fn rank(kind: Kind, from: u64, age: u64, now: u64, order: Order, learned: &Learned) -> Rank {
-    let cost = if order.counts_runs { runs::cost(kind.grade) } else { 1.0 };
-    let worth = learned.density(kind.class, age) * cost;
+    let worth = learned.density(kind.class, age) * order.cost(kind);
     Rank::new(now < from + order.spared, worth, from, kind)
 }
 

@@ -174,8 +174,7 @@ impl Reuse {
         self.places[page as usize] = Place::Read;
         self.held += 1;
         if let Some(part) = sampled {
-            let cost = if order.counts_runs { runs::cost(kind.grade) } else { 1.0 };
-            self.lru.refer(block, part, is_missing, cost, self.held);
+            self.lru.refer(block, part, is_missing, order.cost(kind), self.held);
         }
         self.bins.put(page, kind, self.now, order, &self.learned);
     }
