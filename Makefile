@@ -142,6 +142,7 @@ bench-walks: build
 # (python3 bench/policies/run.py --quick: minutes).
 bench-policies: build
 	python3 bench/policies/untold.py
+	python3 bench/policies/again.py
 	python3 bench/policies/chance.py
 	python3 bench/policies/run.py
 

@@ -169,7 +169,7 @@ impl Options {
         let policy = self.policy.clone();
         match self.device {
             None => {
-                run_watched(trace, &Cell { policy, cache_blocks }, &|_| {}, |at, actions, manager| {
+                run_watched(trace, &Cell::new(policy, cache_blocks), &|_| {}, |at, actions, manager| {
                     let (now, event) = trace.observed(at);
                     witness.see(now, event, actions, manager);
                 });

@@ -13,11 +13,12 @@ use foresee_sim::device::{self, disk};
 use foresee_sim::load::Trace;
 use foresee_sim::size::Size;
 use foresee_sim::timed::{self as clocked, Disclosure, Think};
-use foresee_sim::untimed::Cell;
+use foresee_sim::untimed::{Cell, sweep};
 use serde_json::{Value, json};
 
 use crate::advice::Advised;
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::report::{write_csv, write_json};
 use crate::running::default_policy;
 use crate::say::print;
@@ -48,6 +49,12 @@ pub struct Options {
 
     #[command(flatten)]
     source: Source,
+
+    /// What the policies learn when they run this trace first, without a clock, they are taught
+    /// before they run the others: as foresee run remembers it from one run of a program to the
+    /// next (informed, reuse, pcc and experts do)
+    #[arg(long, value_name = "TRACE")]
+    after: Option<PathBuf>,
 
     /// Let every program of the trace give the advice in this file: lines 'file PATTERN PRIORITY'
     /// (lowest priority goes first), 'once PATTERN' and 'level PRIORITY lru|mru'; for policies
@@ -181,6 +188,8 @@ pub fn main(options: Options) -> Result<u8, String> {
         Some(text) => policies(text)?,
         None => specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
+    let before = options.after.as_ref().map(|path| options.source.load(path, false)).transpose()?;
+    let before = before.as_ref();
     let (rows, text) = match (options.device, &options.traces[..]) {
         (Some(device), _) => {
             let choices = match &options.policy {
@@ -189,12 +198,13 @@ pub fn main(options: Options) -> Result<u8, String> {
             };
             let how =
                 clocked::Options { think: options.think, disclose: None, device, disks: options.disks, lookup_ns: 0 };
-            timed::run(&options.programs()?, &how, &choices, &options.cache, options.bound)?
+            let programs = options.programs()?;
+            timed::run(&programs, &how, &choices, &options.cache, before, options.bound)?
         }
         (None, [path]) => {
             let trace = options.advised(path, of_each(&options.advice, 0))?;
             let sizes: Vec<u64> = options.cache.iter().map(|size| size.blocks(&trace)).collect();
-            untimed::run(path, &trace, &choices, &sizes)?
+            untimed::run(path, &trace, &choices, &sizes, before)?
         }
         (None, _) => return Err("several traces are run side by side, which takes a clock: add --device".to_owned()),
     };
@@ -210,10 +220,15 @@ pub fn main(options: Options) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Each policy at each size, size by size.
-fn cells(choices: &[Choice], sizes: &[u64]) -> Vec<Cell> {
-    let cell = |cache_blocks| choices.iter().map(move |policy| Cell { policy: policy.clone(), cache_blocks });
-    sizes.iter().copied().flat_map(cell).collect()
+/// Each policy at each size, size by size, taught what it learns of the trace before.
+fn cells(choices: &[Choice], sizes: &[u64], before: Option<&Trace>) -> Vec<Cell> {
+    let cell = |cache_blocks| choices.iter().map(move |policy| Cell::new(policy.clone(), cache_blocks));
+    let cells: Vec<Cell> = sizes.iter().copied().flat_map(cell).collect();
+    let Some(before) = before else { return cells };
+    let progress = Progress::new();
+    let outcomes = sweep(before, &cells, &|done, total| progress.show(done, total));
+    progress.clear();
+    cells.into_iter().zip(outcomes).map(|(cell, outcome)| Cell { taught: outcome.learned, ..cell }).collect()
 }
 
 /// Results as objects, and as a table.

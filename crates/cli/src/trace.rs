@@ -31,6 +31,12 @@ pub enum Action {
         /// The format to read [default: as the file's beginning tells]
         #[arg(long, value_name = "NAME")]
         from: Option<&'static Format>,
+        /// Leave out so many of its first requests
+        #[arg(long, value_name = "REQUESTS", default_value = "0", hide_default_value = true)]
+        skip: u64,
+        /// Write no more than so many requests [default: all]
+        #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u64).range(1..))]
+        count: Option<u64>,
         #[command(flatten)]
         reading: Reading,
     },
@@ -54,14 +60,18 @@ pub enum Action {
 /// Does it; returns the exit status.
 pub fn main(action: Action) -> Result<u8, String> {
     match action {
-        Action::Convert { input, output, to, from, reading } => {
+        Action::Convert { input, output, to, from, skip, count: most, reading } => {
             let unfinished = Output::check("OUTPUT", &output, from_ref(&input))?.begin()?;
             let target = unfinished.target()?;
+            let part = skip..skip.saturating_add(most.unwrap_or(u64::MAX));
             let convert = || {
                 let requests = reading.open(&input, from)?;
-                convert(requests, target, to, reading.block_size).map_err(|error| error.to_string())
+                convert(requests, target, to, reading.block_size, part).map_err(|error| error.to_string())
             };
             let requests = damage::reading(&input, convert)?;
+            if requests == 0 && skip > 0 {
+                return Err(format!("--skip {skip}: {} has no more requests than that", input.display()));
+            }
             unfinished.finish()?;
             let done = format!("{} requests written to {}", count(requests), output.display());
             if output.as_os_str() == "-" { say(done) } else { print(|out| writeln!(out, "{done}"))? }

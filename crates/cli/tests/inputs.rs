@@ -56,6 +56,18 @@ fn a_trace_is_not_converted_onto_itself() {
 }
 
 #[test]
+fn a_part_of_a_trace_is_written() {
+    let place = Place::new();
+    place.write("t.trc", "1\n2\n3\n4\n");
+    let convert = |words: &str| foresee(&place, &format!("trace convert t.trc - --to blocks {words}"));
+    assert_eq!(convert("--count 2").with(0).out(), "1\n2\n");
+    assert_eq!(convert("--skip 1 --count 2").with(0).out(), "2\n3\n");
+    assert_eq!(convert("--skip 3").with(0).out(), "4\n");
+    assert!(convert("--skip 4").with(2).err().contains("--skip 4: t.trc has no more requests than that"));
+    assert!(convert("--count 0").with(2).err().contains("--count"));
+}
+
+#[test]
 fn no_output_takes_the_place_of_its_trace() {
     let place = Place::new();
     let text = "1\n2\n3\n";

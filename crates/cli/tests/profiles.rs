@@ -80,6 +80,23 @@ fn starts_with_what_was_learned(learns: &str) {
     }
 }
 
+/// So is how soon blocks were used again, by the default, where not all that was read fits.
+#[test]
+fn the_second_run_knows_how_soon_blocks_are_used_again() {
+    let place = place();
+    let learned = |options: &[&str]| {
+        let log = place.path("../log");
+        let common = ["--no-words", "--policy", "informed", "--log", log.to_str().unwrap()];
+        place.account(&[&common, options].concat(), &CAT);
+        let log = fs::read_to_string(log).unwrap();
+        log.lines().filter(|line| line.split(' ').nth(1) == Some("reuse-learned")).count()
+    };
+    assert_eq!(learned(&[]), 0);
+    assert_eq!(learned(&["--memory", "16KiB"]), 0, "all had room");
+    assert!(learned(&[]) > 0);
+    assert!(learned(&[]) > 0, "what is not learned anew is kept");
+}
+
 #[test]
 fn nothing_is_learned_unasked() {
     let place = place();

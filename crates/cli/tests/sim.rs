@@ -45,6 +45,35 @@ fn a_recording_tells_what_was_read() {
     assert!(foresee(&place, &["trace", "formats"]).with(0).out().lines().count() >= 3);
 }
 
+/// What is read once beside what is used again goes at once where that was learned; with a clock as
+/// well. Who learns nothing does the same as without.
+#[test]
+fn policies_are_taught_what_they_learned_of_the_trace_before() {
+    let place = Place::new();
+    let (mut state, random) = (7_u64, |state: &mut u64| {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 40) % 300
+    });
+    let mut trace = |count: u64| {
+        let block = |at| if at % 2 == 0 { random(&mut state) } else { 1_000 + at };
+        (0..count).map(block).map(|block| format!("{block}\n")).collect::<String>()
+    };
+    place.write("before.trc", trace(20_000));
+    place.write("t.trc", trace(4_000));
+    let misses = |policy: &str, more: &[&str]| {
+        let rows = json(foresee(&place, &[&["sim", "t.trc", "-p", policy, "-c", "400", "--json"], more].concat()));
+        rows[0]["misses"].as_u64().unwrap()
+    };
+    let (after, clock) = (["--after", "before.trc"], ["--device", "disk10k", "--think", "none"]);
+    for (with, without) in [(&after[..], &[][..]), (&[&clock[..], &after].concat(), &clock)] {
+        let (taught, untaught) = (misses("reuse", with), misses("reuse", without));
+        assert!(taught + 50 < untaught, "{taught} {untaught}");
+        assert_eq!(misses("lru", with), misses("lru", without));
+    }
+    let ended = foresee(&place, &["sim", "t.trc", "--after", "none.trc"]).with(2);
+    assert!(ended.err().contains("none.trc"), "{ended:?}");
+}
+
 #[test]
 fn a_recording_tells_what_was_written() {
     let place = Place::new();

@@ -162,6 +162,8 @@ messages! {
         Released = "released" { view: ViewId, file: FileId, index: u64 }
         /// What an earlier run learned of a call site (004 section 4.3), for policies that learn; before the first reference.
         SiteLearned = "site-learned" { site: Site, sequential: u64, looping: u64, period: u64, spread: u64 }
+        /// What an earlier run learned of how soon blocks are used again (`policy/reuse`); before the first reference.
+        ReuseLearned = "reuse-learned" { interval: u64, age: u64, used: u64, open: u64 }
         /// The memory there is for blocks, in pages of one block, changed.
         Capacity = "capacity" { pages: u64 }
     }
@@ -296,6 +298,12 @@ impl Event {
             }
             Event::SiteLearned { sequential, looping, period, spread, .. } => {
                 for number in [sequential, looping, period, spread] {
+                    *number = (*number).min(LEARNED_MAX);
+                }
+                true
+            }
+            Event::ReuseLearned { used, open, .. } => {
+                for number in [used, open] {
                     *number = (*number).min(LEARNED_MAX);
                 }
                 true

@@ -95,7 +95,6 @@ pub struct Manager {
     nature: Nature,
     follows_runs: bool,
     takes_advice: bool,
-    uses_sites: bool,
     future: Option<Arc<Future>>,
     table: Table,
     /// The page of the block that was read last.
@@ -143,7 +142,6 @@ impl Manager {
             nature: policy.nature(),
             follows_runs: policy.runs().is_some(),
             takes_advice: policy.takes_advice(),
-            uses_sites: policy.uses_sites(),
             policy,
             future: None,
             table: Table::default(),
@@ -278,8 +276,10 @@ impl Manager {
             Event::Released { view, file, index } => self.released(view, Block { file, index }),
             Event::Capacity { pages } => self.set_capacity(pages),
             Event::SiteLearned { site, sequential, looping, period, spread } => {
-                let lesson = Lesson { site, sequential, looping, period, spread };
-                self.policy.learning().into_iter().for_each(|learns| learns.taught(lesson));
+                self.teach(Lesson::Site { site, sequential, looping, period, spread });
+            }
+            Event::ReuseLearned { interval, age, used, open } => {
+                self.teach(Lesson::Reuse { interval, age, used, open });
             }
             Event::ManageCaching { .. }
             | Event::GiveUpControl { .. }
@@ -312,7 +312,7 @@ impl Manager {
     /// Whether the policy goes by where in a program reads come from; then what is read again
     /// matters as much as what is missed.
     pub fn uses_sites(&self) -> bool {
-        self.uses_sites
+        self.nature.uses_sites
     }
 
     /// The memory as it stands.
@@ -376,16 +376,19 @@ impl Manager {
         self.policy.reports()?.patterns()
     }
 
-    /// What the policy learned of call sites, as the events that tell the next run's manager.
+    /// What the policy learned, as the events that tell the next run's manager.
     pub fn learned(&self) -> Vec<Event> {
-        let event = |Lesson { site, sequential, looping, period, spread }| Event::SiteLearned {
-            site,
-            sequential,
-            looping,
-            period,
-            spread,
+        let event = |lesson| match lesson {
+            Lesson::Site { site, sequential, looping, period, spread } => {
+                Event::SiteLearned { site, sequential, looping, period, spread }
+            }
+            Lesson::Reuse { interval, age, used, open } => Event::ReuseLearned { interval, age, used, open },
         };
         self.policy.reports().map_or(Vec::new(), |it| it.lessons()).into_iter().map(event).collect()
+    }
+
+    fn teach(&mut self, lesson: Lesson) {
+        self.policy.learning().into_iter().for_each(|learns| learns.taught(lesson));
     }
 
     /// Disclosures that were neither read nor passed over yet.

@@ -95,6 +95,7 @@ fn event() -> impl Strategy<Value = Event> {
             period,
             spread
         }),
+        any::<[u64; 4]>().prop_map(|[interval, age, used, open]| Event::ReuseLearned { interval, age, used, open }),
         (reader(), advice()).prop_map(|(reader, advice)| advice.event(reader)),
     ]
 }

@@ -138,6 +138,29 @@ fn a_loop_is_forgotten_when_another_comes() {
     assert!(part > 0.8, "{part:.2}");
 }
 
+/// What is read once beside what is used again and again goes at once where an earlier run showed what
+/// becomes of it. Where nothing had to go, nothing is taught.
+#[test]
+fn a_second_run_knows_what_the_first_learned() {
+    let run = |pages, learned: &[Event], references: u64| {
+        let mut cache = Cache::new("reuse", pages);
+        for &event in learned {
+            cache.0.handle(Time(0), event, &mut Vec::new());
+        }
+        let mut random = random();
+        for at in 0..references {
+            cache.read(if at % 2 == 0 { random(300) } else { 1_000 + at });
+        }
+        (cache.misses(), cache.0.learned())
+    };
+    let (_, learned) = run(400, &[], 20_000);
+    assert!(learned.iter().all(|event| matches!(event, Event::ReuseLearned { .. })) && !learned.is_empty());
+    let [taught, untaught] = [&learned[..], &[]].map(|learned| run(400, learned, 4_000).0);
+    // 2,300 blocks are read for the first time.
+    assert!(taught < 2_500 && untaught > 2_550, "{taught} missed, {untaught} untaught");
+    assert_eq!(run(4_000, &[], 4_000).1, []);
+}
+
 /// A block read in pieces is as good as one that is read at once.
 #[test]
 fn pieces_of_a_block_are_one_use() {

@@ -116,7 +116,7 @@ impl Run<'_> {
         let clock = Clock::begin();
         check(&self.policy, self.advice.is_some())?;
         let shared = SharedRegion::new().map_err(|error| unable("shared memory for the programs", &error))?;
-        if self.trace.is_some() || self.policy.build().uses_sites() {
+        if self.trace.is_some() || self.policy.build().nature().uses_sites {
             shared.region().want_sites();
         }
         if self.trace.is_some() {

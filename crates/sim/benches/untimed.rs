@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let trace = Trace::load(&path, None, 4096)?;
     println!("loaded {} requests in {:.0?}", trace.len(), begun.elapsed());
     for size in sizes {
-        let cell = Cell { policy: policy.parse()?, cache_blocks: size.parse::<Size>()?.blocks(&trace) };
+        let cell = Cell::new(policy.parse()?, size.parse::<Size>()?.blocks(&trace));
         let mut best = Duration::MAX;
         let mut misses = 0;
         for _ in 0..ROUNDS {

@@ -547,7 +547,7 @@ mod tests {
     }
 
     fn witness_of(trace: &Trace, cache_blocks: u64, question: Question) -> (Vec<(u64, String)>, Sum) {
-        let cell = Cell { policy: "lru".parse().unwrap(), cache_blocks };
+        let cell = Cell::new("lru".parse().unwrap(), cache_blocks);
         let mut witness = Witness::new(question, "lru", Vec::new(), &[]);
         run_watched(trace, &cell, &|_| {}, |at, actions, manager| {
             let (now, event) = trace.observed(at);

@@ -19,7 +19,7 @@
 //!
 //! // Blocks 0 to 9, twice over, in a cache of 8: LRU never hits.
 //! let trace = Trace::of_blocks((0..10).chain(0..10), 4096);
-//! let cell = untimed::Cell { policy: "lru".parse()?, cache_blocks: 8 };
+//! let cell = untimed::Cell::new("lru".parse()?, 8);
 //! assert_eq!(untimed::sweep(&trace, &[cell], &|_, _| {})[0].misses, 20);
 //!
 //! // The same with a clock, on a store of 1 ms that takes any number of requests at once: 20 ms. Disclosed, and with half

@@ -11,7 +11,7 @@ mod disclosure;
 
 use std::collections::HashMap;
 
-use foresee_manager::{Config, DeviceId, ReaderId, Source, Stripe};
+use foresee_manager::{Config, DeviceId, ReaderId, Source, Stripe, Time};
 
 use crate::cells::{Progress, map};
 use crate::device::Choice;
@@ -61,7 +61,11 @@ pub fn sweep(
     cells: &[Cell],
     progress: &Progress<'_>,
 ) -> Vec<Result<Report, Fault>> {
-    map(cells, progress, |cell| host::run(&setup(Config::new(cell.cache_blocks, cell.policy.clone()))))
+    map(cells, progress, |cell| {
+        let mut setup = setup(Config::new(cell.cache_blocks, cell.policy.clone()));
+        setup.besides.extend(cell.taught.iter().map(|&event| (Time(0), event)));
+        host::run(&setup)
+    })
 }
 
 /// How many readers there will be of this trace: threads that follow one another are one.

@@ -24,6 +24,15 @@ pub struct Cell {
     pub policy: Choice,
     /// The cache's size.
     pub cache_blocks: u64,
+    /// What the policy is taught first: [`Outcome::learned`] of an earlier run.
+    pub taught: Vec<Event>,
+}
+
+impl Cell {
+    /// A run of a policy that was taught nothing.
+    pub fn new(policy: Choice, cache_blocks: u64) -> Self {
+        Cell { policy, cache_blocks, taught: Vec::new() }
+    }
 }
 
 /// What came of a run.
@@ -48,6 +57,8 @@ pub struct Outcome {
     pub untold: Option<&'static str>,
     /// How the policy classified references, if it does.
     pub patterns: Option<Patterns>,
+    /// What the policy learned that serves another run.
+    pub learned: Vec<Event>,
     /// All the manager counted; of a sampled trace, in the sample.
     pub statistics: Statistics,
     /// How long the run took, on the wall's clock.
@@ -108,6 +119,9 @@ pub fn run_watched(
         false => Manager::new(&config),
     };
     let mut actions = Vec::new();
+    for &event in &cell.taught {
+        manager.handle(Time(0), event, &mut actions);
+    }
     for file in 0..trace.files.len() {
         manager.handle(Time(0), known(trace, FileId(file as u32)), &mut actions);
     }
@@ -141,6 +155,7 @@ pub fn run_watched(
         misses_error: 0,
         untold: None,
         patterns: manager.patterns(),
+        learned: manager.learned(),
         statistics,
         took,
         cpu: begun_cpu.zip(cpu_time()).map_or(took, |(begun, ended)| ended.saturating_sub(begun)),

@@ -10,6 +10,8 @@ use foresee_sim::trace::recorded::{self, ROWS_PER_GROUP, RecordedWriter};
 use foresee_sim::trace::{Format, REGISTRY, Reader, Request, Span, Target, Writer, convert, create, info, open};
 use proptest::prelude::*;
 
+/// All requests of a trace.
+const ALL: std::ops::Range<u64> = 0..u64::MAX;
 const BLOCK_BYTES: u64 = 4096;
 
 fn scratch(name: &str) -> PathBuf {
@@ -108,7 +110,7 @@ fn what_lies_at_call_sites_comes_back_and_is_converted() {
     writer.name_sites(&sites);
     writer.finish().unwrap();
     let opened = |path: &Path| open(path, None, BLOCK_BYTES).unwrap();
-    convert(opened(&one), Target::create(&other).unwrap(), format("recorded"), BLOCK_BYTES).unwrap();
+    convert(opened(&one), Target::create(&other).unwrap(), format("recorded"), BLOCK_BYTES, ALL).unwrap();
     for path in [&one, &other] {
         assert_eq!(opened(path).sites(), [(7, "grep: fillbuf".to_owned()), (u64::MAX, "two lines".to_owned())]);
     }
@@ -147,22 +149,22 @@ fn converting_keeps_what_the_other_format_can_say() {
             open(&text, None, BLOCK_BYTES).unwrap(),
             Target::create(&parquet).unwrap(),
             format("recorded"),
-            BLOCK_BYTES
+            BLOCK_BYTES,
+            ALL
         ),
         Ok(3)
     );
     let spans: Vec<Span> = read(&parquet, None).unwrap().0.iter().map(|it| it.span).collect();
     assert_eq!(spans, [5, 6, 5].map(|at| Span::Range { offset: at * BLOCK_BYTES, length: BLOCK_BYTES }));
-    assert_eq!(
-        convert(
-            open(&parquet, None, BLOCK_BYTES).unwrap(),
-            Target::create(&back).unwrap(),
-            format("blocks"),
-            BLOCK_BYTES
-        ),
-        Ok(3)
-    );
+    let blocks_of = |part| {
+        let back = Target::create(&back).unwrap();
+        convert(open(&parquet, None, BLOCK_BYTES).unwrap(), back, format("blocks"), BLOCK_BYTES, part)
+    };
+    assert_eq!(blocks_of(ALL), Ok(3));
     assert_eq!(read(&back, None).unwrap().0, [5, 6, 5].map(object));
+    assert_eq!(blocks_of(1..2), Ok(1));
+    assert_eq!(read(&back, None).unwrap().0, [object(6)]);
+    assert_eq!(blocks_of(3..u64::MAX), Ok(0));
 }
 
 #[test]
@@ -199,8 +201,14 @@ fn what_was_written_is_kept_and_is_a_request_like_any_other() {
     assert_eq!((info.requests, info.writes, info.references, info.bytes), (3, 1, 3, 3 * BLOCK_BYTES));
     assert_eq!(Trace::load(&path, None, BLOCK_BYTES).unwrap().references, 3);
     for name in ["blocks", "oracleGeneral"] {
-        convert(open(&path, None, BLOCK_BYTES).unwrap(), Target::create(&text).unwrap(), format(name), BLOCK_BYTES)
-            .unwrap();
+        convert(
+            open(&path, None, BLOCK_BYTES).unwrap(),
+            Target::create(&text).unwrap(),
+            format(name),
+            BLOCK_BYTES,
+            ALL,
+        )
+        .unwrap();
         assert_eq!(read(&text, Some(format(name))).unwrap().0.len(), 3, "{name}");
     }
 }

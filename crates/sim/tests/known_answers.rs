@@ -31,8 +31,7 @@ fn load(name: &str) -> Option<Trace> {
 }
 
 fn misses(trace: &Trace, policy: &str, sizes: &[u64]) -> Vec<u64> {
-    let cells: Vec<Cell> =
-        sizes.iter().map(|&cache_blocks| Cell { policy: policy.parse().unwrap(), cache_blocks }).collect();
+    let cells: Vec<Cell> = sizes.iter().map(|&cache_blocks| Cell::new(policy.parse().unwrap(), cache_blocks)).collect();
     sweep(trace, &cells, &|_, _| {}).iter().map(|outcome| outcome.misses).collect()
 }
 

@@ -45,7 +45,7 @@ static NTH: Spec = Spec {
 /// Misses of a loop over 100 blocks, ten times, in 60 pages.
 fn misses(registry: &Registry, policy: &str) -> u64 {
     let trace = Trace::of_blocks((0..10).flat_map(|_| 0..100), 4096);
-    let cell = Cell { policy: registry.choose(policy).unwrap(), cache_blocks: 60 };
+    let cell = Cell::new(registry.choose(policy).unwrap(), 60);
     let outcome = sweep(&trace, &[cell], &|_, _| {}).remove(0);
     assert_eq!(outcome.policy, policy);
     outcome.misses

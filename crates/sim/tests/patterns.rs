@@ -20,7 +20,7 @@ fn load(name: &str) -> Option<Trace> {
 }
 
 fn misses(trace: &Trace, policy: &str, cache_blocks: u64) -> u64 {
-    sweep(trace, &[Cell { policy: policy.parse().unwrap(), cache_blocks }], &|_, _| {})[0].misses
+    sweep(trace, &[Cell::new(policy.parse().unwrap(), cache_blocks)], &|_, _| {})[0].misses
 }
 
 /// The loops of cscope, with one site for all of it: 4,257 misses are the least there can be, LRU

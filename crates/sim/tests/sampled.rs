@@ -17,7 +17,7 @@ fn load(share: f64) -> Option<Trace> {
 }
 
 fn cells(policies: &[&str], blocks: &[u64]) -> Vec<Cell> {
-    let cell = |policy: &str, cache_blocks| Cell { policy: policy.parse().unwrap(), cache_blocks };
+    let cell = |policy: &str, cache_blocks| Cell::new(policy.parse().unwrap(), cache_blocks);
     policies.iter().flat_map(|policy| blocks.iter().map(move |&blocks| cell(policy, blocks))).collect()
 }
 
@@ -67,7 +67,7 @@ fn no_policy_forgets_what_a_sample_does_not_tell() {
     let trace = Trace::of_blocks((0..4000).chain(0..4000), 4096);
     let registry = Registry::default();
     for spec in registry.specs() {
-        let cell = Cell { policy: spec.name.parse().unwrap(), cache_blocks: 1000 };
+        let cell = Cell::new(spec.name.parse().unwrap(), 1000);
         let read_ahead =
             sweep(&trace, std::slice::from_ref(&cell), &|_, _| {})[0].statistics.ahead[Source::Readahead as usize];
         assert!(read_ahead.fetched == 0 || cell.policy.unlike_a_part().is_some(), "{}", spec.name);
@@ -100,7 +100,7 @@ fn requests_of_many_blocks_are_sampled_by_block() {
         "{}",
         trace.distinct_blocks()
     );
-    let cell = |cache_blocks| Cell { policy: "lru".parse().unwrap(), cache_blocks };
+    let cell = |cache_blocks| Cell::new("lru".parse().unwrap(), cache_blocks);
     let outcomes = sweep(&trace, &[cell(2000), cell(5000)], &|_, _| {});
     assert_eq!((outcomes[0].misses, outcomes[0].hits), (outcomes[0].references, 0));
     assert_eq!(outcomes[1].misses, trace.distinct_blocks());

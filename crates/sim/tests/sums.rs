@@ -28,7 +28,7 @@ proptest! {
     fn explanations_add_up_to_the_misses(runs in runs(), cache_blocks in 1..12_u64, policy in 0..4_usize) {
         let name = ["lru", "arc", "null", "informed"][policy];
         let trace = Trace::of_runs(runs.iter().copied(), 4096);
-        let cell = Cell { policy: name.parse().unwrap(), cache_blocks };
+        let cell = Cell::new(name.parse().unwrap(), cache_blocks);
         let counted = run_watched(&trace, &cell, &|_| {}, |_, _, _| {});
         let blocks: BTreeSet<u64> = runs.iter().flat_map(|&(first, count)| first..first + u64::from(count)).collect();
         let (mut missed, mut met) = (0, 0);

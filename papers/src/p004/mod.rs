@@ -77,7 +77,7 @@ impl Application {
         let mut cells = Vec::new();
         for policy in policies {
             let policy: foresee_manager::policy::Choice = policy.parse()?;
-            let cell = |&percent| Cell { policy: policy.clone(), cache_blocks: self.blocks(percent) };
+            let cell = |&percent| Cell::new(policy.clone(), self.blocks(percent));
             cells.extend(percents.iter().map(cell));
         }
         Ok(sweep(&self.trace, &cells, &|_, _| {}))

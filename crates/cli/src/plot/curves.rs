@@ -22,7 +22,7 @@ pub fn miss_ratios(trace: &Trace, choices: &[Choice], progress: &Progress) -> Op
     sizes.dedup();
     let cells: Vec<Cell> = choices
         .iter()
-        .flat_map(|policy| sizes.iter().map(|&cache_blocks| Cell { policy: policy.clone(), cache_blocks }))
+        .flat_map(|policy| sizes.iter().map(|&cache_blocks| Cell::new(policy.clone(), cache_blocks)))
         .collect();
     let outcomes = sweep(trace, &cells, &|done, total| progress.show(done, total));
     let mut plot = Plot::new("Miss ratios", "cache (blocks)", "misses (% of references)");

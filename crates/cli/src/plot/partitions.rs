@@ -17,7 +17,7 @@ const SEEN_LEAST: f64 = 0.01;
 /// One picture for each of these policies that divides a cache of so many blocks.
 pub fn partitions(trace: &Trace, choices: &[Choice], cache_blocks: u64, progress: &Progress) -> Vec<Plot> {
     let pictures = cells::map(choices, &|done, total| progress.show(done, total), |policy| {
-        picture(trace, &Cell { policy: policy.clone(), cache_blocks })
+        picture(trace, &Cell::new(policy.clone(), cache_blocks))
     });
     pictures.into_iter().flatten().collect()
 }

@@ -28,7 +28,7 @@ impl Patterns {
     /// Runs the policy with memory for all: a pattern does not depend on what is kept.
     pub fn of(trace: &Trace) -> Result<Patterns, String> {
         let policy = policy(trace);
-        let cell = Cell { policy: policy.parse()?, cache_blocks: trace.references };
+        let cell = Cell::new(policy.parse()?, trace.references);
         let (mut names, mut of_reference, mut begins) = (Vec::new(), Vec::new(), Vec::new());
         run_watched(trace, &cell, &|_| {}, |at, _, manager| {
             let Entry { first, count, .. } = trace.entry(at);

@@ -8,7 +8,7 @@ use foresee_sim::timed::Think;
 pub fn notes<'a>(trace: &Trace, choices: impl Iterator<Item = &'a Choice>, think: Option<Think>) -> String {
     let mut lines = String::new();
     let mut learn_sites: Vec<&str> =
-        choices.filter(|choice| choice.build().uses_sites()).map(|choice| choice.as_str()).collect();
+        choices.filter(|choice| choice.build().nature().uses_sites).map(|choice| choice.as_str()).collect();
     learn_sites.dedup();
     if !learn_sites.is_empty() && !trace.knows_sites() {
         let policies = learn_sites.join(", ");

@@ -101,11 +101,12 @@ pub fn run(
     options: &Options,
     choices: &[Choice],
     sizes: &[Size],
+    before: Option<&Trace>,
     with_bound: bool,
 ) -> Results {
     refuse_offline(choices)?;
     let sizes: Vec<u64> = sizes.iter().map(|&size| blocks(size, programs)).collect();
-    let cells = cells(choices, &sizes);
+    let cells = cells(choices, &sizes, before);
     let progress = Progress::new();
     let setup = |config| side_by_side(programs, options, config);
     let reports = sweep(setup, &cells, &|done, total| progress.show(done, total));

@@ -14,9 +14,10 @@ use crate::progress::Progress;
 use crate::text::count;
 
 /// Runs each policy at each size.
-pub fn run(path: &Path, trace: &Trace, choices: &[Choice], sizes: &[u64]) -> Results {
+pub fn run(path: &Path, trace: &Trace, choices: &[Choice], sizes: &[u64], before: Option<&Trace>) -> Results {
+    let cells = cells(choices, sizes, before);
     let progress = Progress::new();
-    let outcomes = sweep(trace, &cells(choices, sizes), &|done, total| progress.show(done, total));
+    let outcomes = sweep(trace, &cells, &|done, total| progress.show(done, total));
     progress.clear();
     let unlimited = trace.counted_distinct_blocks().map(|misses| unlimited(trace, misses));
     let rows = outcomes.iter().map(row).chain(unlimited).collect();

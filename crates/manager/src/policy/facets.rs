@@ -15,22 +15,19 @@ pub struct Nature {
     /// It decides by what is still to come. Such a policy is of use where a whole trace is at hand
     /// ([`Manager::foreseeing`](crate::Manager::foreseeing)), and to no host of real programs.
     pub is_offline: bool,
+    /// It matters to it from where in a program a read comes.
+    pub uses_sites: bool,
 }
 
 impl Nature {
     /// What most policies are.
-    pub const ORDINARY: Nature = Nature { keeps: true, refetches: false, is_offline: false };
+    pub const ORDINARY: Nature = Nature { keeps: true, refetches: false, is_offline: false, uses_sites: false };
 }
 
 impl dyn Policy + '_ {
     /// Whether it takes advice, so that it matters which program's a page is.
     pub fn takes_advice(&mut self) -> bool {
         self.advice().is_some()
-    }
-
-    /// Whether it matters to it from where in a program a read comes.
-    pub fn uses_sites(&mut self) -> bool {
-        self.learning().is_some()
     }
 
     /// Whether it can decide about a part of the memory, as another policy's parameter: it needs to
@@ -86,7 +83,7 @@ pub trait Advised {
     fn reader_exited(&mut self, reader: ReaderId);
 }
 
-/// Learns of call sites what is worth remembering for the next run of the same programs.
+/// Learns what is worth remembering for the next run of the same programs.
 pub trait Learns {
     /// What an earlier run remembered; said before the first reference.
     fn taught(&mut self, lesson: Lesson);

@@ -138,7 +138,7 @@ pub trait Policy: Send + Sync {
         self.base_mut()?.advice()
     }
 
-    /// Its facet for what is learned of call sites.
+    /// Its facet for what is learned from run to run.
     fn learning(&mut self) -> Option<&mut dyn Learns> {
         self.base_mut()?.learning()
     }

@@ -168,17 +168,31 @@ impl Stretch {
     }
 }
 
-/// What was learned of a call site: its row of the PC table (004 sections 4.1, 4.3).
+/// What one run of a program learned that serves the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lesson {
-    /// The call site.
-    pub site: Site,
-    /// Blocks it read that were not read again.
-    pub sequential: u64,
-    /// Blocks that were.
-    pub looping: u64,
-    /// References from one read of a block to the next; 0 where none was read again.
-    pub period: u64,
-    /// How far from the period these lie in the mean.
-    pub spread: u64,
+pub enum Lesson {
+    /// Of a call site: its row of the PC table (004 sections 4.1, 4.3).
+    Site {
+        /// The call site.
+        site: Site,
+        /// Blocks it read that were not read again.
+        sequential: u64,
+        /// Blocks that were.
+        looping: u64,
+        /// References from one read of a block to the next; 0 where none was read again.
+        period: u64,
+        /// How far from the period these lie in the mean.
+        spread: u64,
+    },
+    /// How soon blocks were used again, of a sample of them.
+    Reuse {
+        /// Of blocks whose last two uses lay about so many references apart; 0: they were used once.
+        interval: u64,
+        /// How many references later, about.
+        age: u64,
+        /// Blocks that were used again then.
+        used: u64,
+        /// Blocks that had come to that age, and were not used again, when the run ended.
+        open: u64,
+    },
 }

@@ -13,7 +13,7 @@
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
 //! map FILE PROCESS FIRST+COUNT       the same, through a mapping
 //! ... RUNS                behind the last three, where it is not 1: which runs read it, a bit each, the last run's the lowest
-//! learned EVENT           what the policy learned of a call site, as the event that says so
+//! learned EVENT           what the policy learned that serves the next run, as the event that says so
 //! end
 //! ```
 //!
@@ -212,7 +212,8 @@ fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Opt
         "truncated" => profile.truncated = true,
         "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
         "learned" => {
-            let event = rest.parse().ok().filter(|event| matches!(event, Event::SiteLearned { .. }))?;
+            let is_lesson = |event: &Event| matches!(event, Event::SiteLearned { .. } | Event::ReuseLearned { .. });
+            let event = rest.parse().ok().filter(is_lesson)?;
             profile.learned.push(event);
         }
         "name" | "read" | "map" => {
@@ -250,7 +251,10 @@ mod tests {
             program: "/usr/bin/grep".into(),
             runs: 3,
             truncated: true,
-            learned: vec![Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 }],
+            learned: vec![
+                Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 },
+                Event::ReuseLearned { interval: 64, age: 80, used: 3, open: 5 },
+            ],
             in_vain: Some(1_700_000_000),
         }
     }

@@ -63,7 +63,7 @@ pub struct Profile {
     /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory
     /// and did not tell.
     pub truncated: bool,
-    /// What the policy learned of call sites: what tells the next run's manager (004 section 4.3).
+    /// What the policy learned: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
     /// When its runs found that reading ahead does not pay, in seconds since 1970. That
     /// is of one machine, and neither exported nor imported.

@@ -160,21 +160,23 @@ impl Contest {
         leaders.min_by(|&one, &other| self.experts[one].sum.total_cmp(&self.experts[other].sum))
     }
 
-    /// What an expert learned of call sites, in references of all blocks.
+    /// What an expert learned, in references of all blocks.
     pub fn lessons(&self, expert: usize) -> Vec<Lesson> {
         let whole = |sampled: u64| sampled << self.rate_bits;
         let lessons = self.experts[expert].shadow.policy().reports().map(|reports| reports.lessons());
-        let in_whole = |it: Lesson| Lesson {
-            sequential: whole(it.sequential),
-            looping: whole(it.looping),
-            period: whole(it.period),
-            spread: whole(it.spread),
-            ..it
+        let in_whole = |it: Lesson| match it {
+            Lesson::Site { site, sequential, looping, period, spread } => {
+                let [sequential, looping, period, spread] = [sequential, looping, period, spread].map(whole);
+                Lesson::Site { site, sequential, looping, period, spread }
+            }
+            Lesson::Reuse { interval, age, used, open } => {
+                Lesson::Reuse { interval: whole(interval), age: whole(age), used, open }
+            }
         };
         lessons.into_iter().flatten().map(in_whole).collect()
     }
 
-    /// Teaches those who learn of call sites.
+    /// Teaches those who learn.
     pub fn taught(&mut self, lesson: Lesson) {
         for learning in self.experts.iter_mut().filter_map(|expert| expert.shadow.policy_mut().learning()) {
             learning.taught(lesson);

@@ -26,7 +26,7 @@ mod shadow;
 
 use super::unread::Unread;
 use super::{
-    Access, Candidate, Choice, Context, Domain, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec,
+    Access, Candidate, Choice, Context, Domain, Learns, Lesson, Nature, Need, Parameter, Partition, Policy, Reports, Spec,
     by_page,
 };
 use crate::ids::Page;
@@ -211,6 +211,10 @@ impl Policy for Experts {
             let rest = self.rest(context);
             self.policy.evicting(page, &rest, need);
         }
+    }
+
+    fn nature(&self) -> Nature {
+        Nature { uses_sites: true, ..Nature::ORDINARY }
     }
 
     fn learning(&mut self) -> Option<&mut dyn Learns> {

@@ -46,8 +46,8 @@ use super::{
     Access, Candidate, Context, Domain, Learns, Need, Parameter, Partition, Patterns, Policy, Reports, Values, by_page,
 };
 use crate::ids::{Block, Page};
-use crate::policy::Lesson;
 use crate::policy::unread::Unread;
+use crate::policy::{Lesson, Nature};
 pub(super) use files::Files;
 use looping::Looping;
 use members::{Member, Members};
@@ -337,6 +337,10 @@ impl<C: Classify> Policy for Partitioned<C> {
             }
             _ => {}
         }
+    }
+
+    fn nature(&self) -> Nature {
+        Nature { uses_sites: self.classifier.uses_sites(), ..Nature::ORDINARY }
     }
 
     fn learning(&mut self) -> Option<&mut dyn Learns> {

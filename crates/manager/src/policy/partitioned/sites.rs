@@ -218,19 +218,20 @@ impl Classify for Sites {
     fn lessons(&self) -> Vec<Lesson> {
         let lesson = |(&(site, _), known): (&Group, &Known)| {
             let Known { sequential, looping, period, spread, .. } = *known;
-            Lesson { site: Site(site), sequential, looping, period, spread }
+            Lesson::Site { site: Site(site), sequential, looping, period, spread }
         };
-        let mut lessons: Vec<Lesson> = match self.rules.per_process {
-            true => Vec::new(),
-            false => self.sites.iter().filter(|(_, it)| it.sequential + it.looping > 0).map(lesson).collect(),
-        };
-        lessons.sort_unstable_by_key(|lesson| lesson.site);
-        lessons
+        if self.rules.per_process {
+            return Vec::new();
+        }
+        let mut known: Vec<_> = self.sites.iter().filter(|(_, it)| it.sequential + it.looping > 0).collect();
+        known.sort_unstable_by_key(|&(&(site, _), _)| site);
+        known.into_iter().map(lesson).collect()
     }
 
     fn taught(&mut self, lesson: Lesson) {
-        if !self.rules.per_process {
-            let Lesson { site, sequential, looping, period, spread } = lesson;
+        if let Lesson::Site { site, sequential, looping, period, spread } = lesson
+            && !self.rules.per_process
+        {
             self.know((site.0, 0), Known { sequential, looping, period, spread, ..Known::default() });
         }
     }

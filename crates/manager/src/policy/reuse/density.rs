@@ -37,23 +37,45 @@ pub fn prior() -> Hazards {
 }
 
 /// At which ages blocks were used again, by bucket. What lies back counts less.
-pub struct Returns(Vec<f64>);
+pub struct Returns {
+    used: Vec<f64>,
+    /// Blocks of an earlier run, by the age that they had come to when it ended; empty without such a run.
+    open: Vec<f64>,
+}
 
 impl Default for Returns {
     fn default() -> Self {
-        Returns(vec![0.0; BUCKETS])
+        Returns { used: vec![0.0; BUCKETS], open: Vec::new() }
     }
 }
 
 impl Returns {
     /// A block was used again at this age.
     pub fn note(&mut self, age: u64) {
-        self.0[ages::bucket(age)] += 1.0;
+        self.used[ages::bucket(age)] += 1.0;
+    }
+
+    /// In an earlier run so many blocks were used again at about this age, or had come to it.
+    pub fn add(&mut self, age: u64, used: u64, open: u64) {
+        let bucket = ages::bucket(age);
+        self.open.resize(BUCKETS, 0.0);
+        self.used[bucket] += used as f64;
+        self.open[bucket] += open as f64;
+    }
+
+    /// By bucket, in whole blocks: how many were used again, and how many had come to that age when
+    /// the run ended, now that `open` are of it.
+    pub fn sums(&self, open: &[u32; BUCKETS]) -> impl Iterator<Item = (u64, u64)> {
+        let sum = |bucket: usize| {
+            let open = self.open(bucket) + f64::from(open[bucket]);
+            (self.used[bucket].round() as u64, open.round() as u64)
+        };
+        (0..BUCKETS).map(sum)
     }
 
     /// All that was seen counts for this part of itself.
     pub fn fade(&mut self, part: f64) {
-        self.0.iter_mut().for_each(|it| *it *= part);
+        self.used.iter_mut().chain(&mut self.open).for_each(|it| *it *= part);
     }
 
     /// Kaplan and Meier's estimate. `open` are the blocks that may yet be used again, by the bucket of
@@ -65,7 +87,7 @@ impl Returns {
         let reached = self.reached(open, fading);
         let (mut seen, mut believed) = (0.0, 0.0);
         let hazard = |bucket: usize| {
-            let (returned, reached, above) = (self.0[bucket], reached[bucket], above[bucket]);
+            let (returned, reached, above) = (self.used[bucket], reached[bucket], above[bucket]);
             let came_true = (seen + PRIOR_RETURNS) / (believed + PRIOR_RETURNS);
             // Older than any sample, nothing more is known.
             if reached > 0.0 {
@@ -84,14 +106,18 @@ impl Returns {
         let reached = self.reached(open, fading);
         let hazard = |bucket: usize| {
             let believed = reached[bucket] + PRIOR_BLOCKS;
-            (self.0[bucket] + believed * of_all[bucket]) / (reached[bucket] + believed)
+            (self.used[bucket] + believed * of_all[bucket]) / (reached[bucket] + believed)
         };
         (0..BUCKETS).map(hazard).collect()
     }
 
+    fn open(&self, bucket: usize) -> f64 {
+        self.open.get(bucket).copied().unwrap_or(0.0)
+    }
+
     /// Whether hardly anything is left of what was seen.
     pub fn is_faded(&self) -> bool {
-        self.0.iter().sum::<f64>() < FADED
+        self.used.iter().sum::<f64>() < FADED
     }
 
     /// By bucket, the blocks that were seen at that age: half of those that are in it now, as some will
@@ -100,7 +126,7 @@ impl Returns {
         let mut reached = vec![0.0; BUCKETS];
         let mut older = 0.0;
         for bucket in (0..BUCKETS).rev() {
-            let (returned, open) = (self.0[bucket], f64::from(open[bucket]));
+            let (returned, open) = (self.used[bucket], f64::from(open[bucket]) + self.open(bucket));
             reached[bucket] = older + returned + open / 2.0;
             older = (older + returned + open) * fading[bucket];
         }

@@ -5,6 +5,7 @@ use super::density::{self, Hazards, Returns};
 use super::samples::{Sample, Samples};
 use super::sources::{Source, Sources};
 use crate::ids::Block;
+use crate::policy::Lesson;
 
 /// Intervals are told apart by their power of two; and first that which is not known.
 pub const INTERVALS: usize = ages::AGE_MAX.ilog2() as usize + 2;
@@ -19,6 +20,11 @@ pub struct Class {
 }
 
 impl Class {
+    /// The number of a last interval; the least of those that have it is `1 << (number - 1)`.
+    fn of_interval(interval: Option<u64>) -> u8 {
+        interval.map_or(0, |it| it.clamp(1, ages::AGE_MAX).ilog2() as u8 + 1)
+    }
+
     /// Where it stands among all of them.
     pub fn number(self) -> usize {
         usize::from(self.source) * INTERVALS + usize::from(self.interval)
@@ -66,6 +72,8 @@ pub struct Learned {
     learned: u64,
     /// Classes of which something was known then.
     seen: u64,
+    /// Since then it was taught what an earlier run learned.
+    is_taught: bool,
 }
 
 impl Default for Learned {
@@ -81,6 +89,7 @@ impl Default for Learned {
             prior,
             learned: 0,
             seen: 0,
+            is_taught: false,
         }
     }
 }
@@ -98,8 +107,7 @@ impl Learned {
             let first = Class { source, interval: 0 }.number();
             self.of_files[first..first + INTERVALS].fill_with(|| None);
         }
-        let interval = interval.map_or(0, |it| it.clamp(least, ages::AGE_MAX).ilog2() as u8 + 1);
-        Class { source, interval }
+        Class { source, interval: Class::of_interval(interval.map(|it| it.max(least))) }
     }
 
     /// A reference to a block, which is of this class from now on. If it is in the sample, which
@@ -121,9 +129,11 @@ impl Learned {
 
     /// Brings up to date what pages are worth, if there is enough that is new.
     pub fn learn(&mut self, now: u64, capacity: u64) {
-        if now - self.learned < (self.samples.len() / LEARNS_PART).max(self.seen) {
+        let is_soon = now - self.learned < (self.samples.len() / LEARNS_PART).max(self.seen);
+        if is_soon && !self.is_taught {
             return;
         }
+        self.is_taught = false;
         self.samples.expire(horizon(now, capacity));
         let half_life = (HALF_LIFE_MEMORIES * capacity).max(HALF_LIFE_MIN) as f64;
         let faded = 0.5_f64.powf((now - self.learned) as f64 / half_life);
@@ -159,6 +169,37 @@ impl Learned {
                 self.seen += 1;
             }
         }
+    }
+
+    /// What was learned of all files, for a later run.
+    pub fn lessons(&self, now: u64) -> Vec<Lesson> {
+        let mut open = vec![NONE; INTERVALS];
+        for Sample { last, class } in self.samples.all() {
+            open[usize::from(class.interval)][ages::bucket(now - last)] += 1;
+        }
+        let mut lessons = Vec::new();
+        for (number, (seen, open)) in self.of_intervals.iter().zip(&open).enumerate() {
+            let interval = if number == 0 { 0 } else { 1 << (number - 1) };
+            let sums = seen.returns.sums(open).enumerate().filter(|(_, (used, open))| used + open > 0);
+            lessons.extend(sums.map(|(bucket, (used, open))| Lesson::Reuse {
+                interval,
+                age: ages::begin(bucket),
+                used,
+                open,
+            }));
+        }
+        lessons
+    }
+
+    /// An earlier run saw this of blocks whose last interval was about as long; of none, where that is
+    /// not known. It counts as if it had been seen now: with at most 8,000 blocks of it, hits of runs
+    /// that are like it are 0.1 points fewer, and those of others 0.05 more.
+    pub fn taught(&mut self, interval: Option<u64>, age: u64, used: u64, open: u64) {
+        let seen = &mut self.of_intervals[usize::from(Class::of_interval(interval))];
+        seen.densities.get_or_insert_with(|| self.densities_of_all.clone());
+        seen.returns.add(age, used, open);
+        self.all.add(age, used, open);
+        self.is_taught = true;
     }
 
     /// The blocks that may yet be used again.

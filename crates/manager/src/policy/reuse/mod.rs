@@ -58,7 +58,9 @@ use self::learned::Learned;
 use self::lru::Lru;
 use self::runs::Runs;
 use super::unread::Unread;
-use super::{Access, Candidate, Context, Domain, Need, Parameter, Partition, Policy, Reports, Spec, by_page};
+use super::{
+    Access, Candidate, Context, Domain, Learns, Lesson, Need, Parameter, Partition, Policy, Reports, Spec, by_page,
+};
 use crate::estimate::ghosts::Ghosts;
 use crate::ids::{Block, Page};
 
@@ -267,6 +269,10 @@ impl Policy for Reuse {
         }
     }
 
+    fn learning(&mut self) -> Option<&mut dyn Learns> {
+        Some(self)
+    }
+
     fn reports(&self) -> Option<&dyn Reports> {
         Some(self)
     }
@@ -278,6 +284,14 @@ impl Policy for Reuse {
         assert_eq!((count(Place::Read), self.held), (read, read), "I1: pages that were read");
         assert_eq!(count(Place::Unread), self.unread.len(), "I1: pages not read yet");
         assert!(read + self.unread.len() <= context.table.used(), "I1: no page is here twice");
+    }
+}
+
+impl Learns for Reuse {
+    fn taught(&mut self, lesson: Lesson) {
+        if let Lesson::Reuse { interval, age, used, open } = lesson {
+            self.learned.taught((interval > 0).then_some(interval), age, used, open);
+        }
     }
 }
 
@@ -296,5 +310,10 @@ impl Reports for Reuse {
             Place::Read => Some(usize::from(self.bins.note(page).kind.class.interval > 0)),
             Place::Unread => Some(2),
         }
+    }
+
+    /// None where nothing had to go: there it makes no difference what is worth most.
+    fn lessons(&self) -> Vec<Lesson> {
+        if self.went.is_some() { self.learned.lessons(self.now) } else { Vec::new() }
     }
 }

@@ -159,7 +159,8 @@ impl Policy for TwoLevel {
 
     /// Not that of those who say nothing: what is kept of others is not for them to say.
     fn nature(&self) -> Nature {
-        Nature::ORDINARY
+        let uses_sites = self.base().is_some_and(|base| base.nature().uses_sites);
+        Nature { uses_sites, ..Nature::ORDINARY }
     }
 
     fn base(&self) -> Option<&dyn Policy> {
