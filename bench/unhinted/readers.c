@@ -3,8 +3,8 @@
  *     readers STREAMS PASSES RANDOM READS FILE...
  *
  * STREAMS threads read the FILEs whole, STREAM_BYTES at a time, each its share of them one after the other, and that PASSES times. If
- * RANDOM is not "-", one more thread reads READS records of it: nine in ten of a hot eighth that lies scattered, the others of all. Nobody
- * computes much.
+ * RANDOM is not "-", one more thread reads READS records of it: nine in ten of a hot eighth that lies scattered, the others of all; which
+ * ones, the number READERS_SEED says. Nobody computes much.
  * Prints one line of JSON: how long all took, the streams, the random reader; how many of its reads were answered at once; at the end of
  * each pass of the first stream the time, how many there were of both, and what the slow disk had read; and a sum of what was read, the
  * same whoever brought it. */
@@ -100,7 +100,8 @@ static void *reads_at_random(void *unused) {
     int fd = open_or_die(random_file);
     struct stat about;
     fstat(fd, &about);
-    uint64_t records = about.st_size / RECORD_BYTES, state = 1, sum = 0;
+    const char *seed = getenv("READERS_SEED");
+    uint64_t records = about.st_size / RECORD_BYTES, state = seed ? strtoull(seed, NULL, 10) : 1, sum = 0;
     for (long at = 0; at < read_count; at++) {
         int is_hot = draw(&state) % 10 < HOT_OF_TEN;
         uint64_t record = draw(&state) % records;

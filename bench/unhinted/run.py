@@ -2,9 +2,10 @@
 
 Mixed: 1, 8 and 64 sequential readers and one that reads records of a hot set; and that one alone; with the kernel's readahead at 128 KiB
 and at 8 MiB. Beside: one of these reads its file six times while the other reads its hot set, which together are 1.4 times the memory.
+Again: the same at 128 KiB, after a run was recorded that read other records of the hot set; with what foresee remembers of that.
 Repeated: rg over a tree, and a look-up in cscope's database, six times in a row in 1 / 1.4 of what they read.
-Each runs plain, and under `foresee run --no-words --no-learn`; in turn, each time on a cold cache, in a memory group; foresee's own
-memory comes on top where it runs, so that the cache is the same.
+Each runs plain, and under `foresee run --no-words`, with `--no-learn` but for what is recorded; in turn, each time on a cold cache,
+in a memory group; foresee's own memory comes on top where it runs, so that the cache is the same.
 
 Raw results go to bench/results/unhinted-DISK.json; the table is printed at the end. Needs root, a memory control group (v1 or v2),
 /dev/fuse, loop devices and gcc; for the repeated ones rg, cscope and Debian's sources of the kernel (papers/record fetches them).
@@ -76,24 +77,25 @@ def set_readahead(disk, kilobytes):
     (Path("/sys/block") / Path(disk.device).name / "queue/read_ahead_kb").write_text(f"{kilobytes}\n")
 
 
-def foreseen(arguments, command):
+def foreseen(arguments, command, learns):
     account = arguments.tools / "account.json"
-    options = ["--no-words", "--no-learn", "--quiet", "--json", str(account)]
+    options = ["--no-words", *([] if learns else ["--no-learn"]), "--quiet", "--json", str(account)]
     return account, [arguments.foresee, "run", *options, "--", *command]
 
 
-def run(arguments, disk, model, memory, command, arm, passes=1):
+def run(arguments, disk, model, memory, command, arm, passes=1, environment=None, learns=False):
     """Runs it so often within one run of foresee; what each pass took and read, and what it printed last."""
     disk.make_cold(model)
     mount = Path(disk.mount)
     marks = arguments.tools / "marks"
     marks.unlink(missing_ok=True)
     loop = f'for i in $(seq {passes}); do {shlex.join(command)}; echo "$(date +%s.%N) $(grep ^read_bytes {disk.control})" >> {marks}; done'
-    account, words = foreseen(arguments, ["sh", "-c", loop])
+    account, words = foreseen(arguments, ["sh", "-c", loop], learns)
 
     def act():
         begun = time.time()
-        done = subprocess.run(words if arm == "foreseen" else ["sh", "-c", loop], cwd=mount, capture_output=True, text=True)
+        words_of_arm = words if arm == "foreseen" else ["sh", "-c", loop]
+        done = subprocess.run(words_of_arm, cwd=mount, capture_output=True, text=True, env=os.environ | (environment or {}))
         return {"begun": begun, "elapsed_s": time.time() - begun, "status": done.returncode, "output": done.stdout}
     result = in_group(memory + (FORESEE_BYTES if arm == "foreseen" else 0), act)
     ends = [line.split() for line in marks.read_text().splitlines()]
@@ -113,13 +115,29 @@ def both(arguments, one):
     return runs
 
 
-def mixed(arguments, disk, model, streams, kilobytes):
+def mixed_words(disk, streams):
     mount = Path(disk.mount)
     files = sorted(str(path.relative_to(mount)) for path in (mount / "streams" / str(streams)).glob("*")) or ["random"]
+    return [streams, 1, "random", RANDOM_READS, *files]
+
+
+def mixed(arguments, disk, model, streams, kilobytes):
     set_readahead(disk, kilobytes)
-    runs = readers(arguments, disk, model, MIXED_BYTES, [streams, 1, "random", RANDOM_READS, *files])
+    runs = readers(arguments, disk, model, MIXED_BYTES, mixed_words(disk, streams))
     set_readahead(disk, READAHEADS_KB[0])
     return {"streams": streams, "read_ahead_kb": kilobytes, "runs": runs}
+
+
+def again(arguments, disk, model, streams):
+    """After one run by another seed, which is recorded anew each time."""
+    def one(command, arm):
+        profiles = {"XDG_CACHE_HOME": str(arguments.tools / "profiles")}
+        if arm == "foreseen":
+            shutil.rmtree(profiles["XDG_CACHE_HOME"], ignore_errors=True)
+            run(arguments, disk, model, MIXED_BYTES, command, arm, environment=profiles | {"READERS_SEED": "2"}, learns=True)
+        return run(arguments, disk, model, MIXED_BYTES, command, arm, environment=profiles, learns=True)
+    runs = readers(arguments, disk, model, MIXED_BYTES, mixed_words(disk, streams), one)
+    return {"streams": streams, "read_ahead_kb": READAHEADS_KB[0], "runs": runs}
 
 
 def beside(arguments, disk, model):
@@ -127,9 +145,10 @@ def beside(arguments, disk, model):
     return {"loop_bytes": LOOP_BYTES, "hot_bytes": RANDOM_BYTES // 8, "memory": BESIDE_BYTES, "reads": BESIDE_READS, "runs": runs}
 
 
-def readers(arguments, disk, model, memory, words):
+def readers(arguments, disk, model, memory, words, one=None):
+    one = one or (lambda command, arm: run(arguments, disk, model, memory, command, arm))
     command = [str(arguments.tools / "readers"), *map(str, words)]
-    runs = both(arguments, lambda arm: run(arguments, disk, model, memory, command, arm))
+    runs = both(arguments, lambda arm: one(command, arm))
     for result in (result for arm in runs.values() for result in arm):
         result.update(json.loads(result.pop("output")))
     return runs
@@ -157,6 +176,9 @@ def inside(arguments):
         for streams, kilobytes in cells if wants(arguments, "mixed") else []:
             print(f"{name}: {streams} streams, readahead of {kilobytes} KiB", file=sys.stderr, flush=True)
             raw["mixed"].append(mixed(arguments, disk, DISKS[name], streams, kilobytes))
+        for streams in (0, *STREAMS) if wants(arguments, "again") else []:
+            print(f"{name}: {streams} streams, after another run", file=sys.stderr, flush=True)
+            raw["again"].append(again(arguments, disk, DISKS[name], streams))
         if wants(arguments, "beside"):
             print(f"{name}: a loop beside a reader of a hot set", file=sys.stderr, flush=True)
             raw["beside"].append(beside(arguments, disk, DISKS[name]))
@@ -175,7 +197,7 @@ def not_wanted(arguments, name):
     """Earlier results of what is not measured now."""
     path = arguments.results / f"unhinted-{name}.json"
     earlier = json.loads(path.read_text()) if path.exists() else {}
-    rows = {part: [] if wants(arguments, part) else earlier.get(part, []) for part in ("mixed", "beside")}
+    rows = {part: [] if wants(arguments, part) else earlier.get(part, []) for part in ("mixed", "again", "beside")}
     return {**rows, "repeated": [row for row in earlier.get("repeated", []) if not wants(arguments, row["name"])]}
 
 
@@ -193,12 +215,13 @@ def table(results):
     for path in sorted(results.glob("unhinted-*.json")):
         raw = json.loads(path.read_text())
         print(f"\n{raw['disk']}; Linux {raw['machine']['kernel']}")
-        if raw["mixed"]:
-            print(f"\nMedians of {rounds(raw['mixed'])} runs each\n")
-            print("| streams, readahead | arm | all | streams | hits at random | read | in vain |")
-            print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-        for row in raw["mixed"]:
-            print("\n".join(mixed_lines(row)))
+        for part, title in (("mixed", "streams, readahead"), ("again", "the same, after another run was recorded")):
+            if raw.get(part):
+                print(f"\nMedians of {rounds(raw[part])} runs each\n")
+                print(f"| {title} | arm | all | streams | hits at random | read | in vain |")
+                print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+            for row in raw.get(part, []):
+                print("\n".join(mixed_lines(row)))
         if raw["beside"]:
             print(f"\nMedians of {rounds(raw['beside'])} runs each\n")
             print("| loop + hot set, memory | arm | all | hits at random | while it looped | each pass, s | read meanwhile, MiB |")
@@ -260,4 +283,4 @@ def digest(output):
 
 
 if __name__ == "__main__":
-    main(__doc__, "load", ["mixed", "beside", *REPEATED], [make_data, inside, table])
+    main(__doc__, "load", ["mixed", "again", "beside", *REPEATED], [make_data, inside, table])

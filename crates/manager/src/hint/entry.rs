@@ -25,6 +25,8 @@ pub(super) struct Entry {
     pub done: bool,
     /// The rest of it is left to the reader's own system.
     pub left: bool,
+    /// Several read together, and nothing was disclosed of its place before.
+    pub is_first: bool,
 }
 
 impl Entry {

@@ -26,6 +26,7 @@
 //! **What several read together** ([`Source::Profile`]: the processes and threads of a run) has the
 //! cursor where the hindmost of them is, and one for names, one for blocks (`lane`). What lies
 //! beyond the foremost is as near as he is to it: what is open behind him is left out, or others'.
+//! A far read of what is disclosed once, there alone, consumes that entry: some thread is ahead.
 //!
 //! **What is in no order** ([`Source::Related`], [`Source::Unordered`]) has no cursor that passes
 //! over anything: each read consumes its entry alone, wherever that is. The reader of what is

@@ -1,6 +1,6 @@
 //! What one source of one reader disclosed, and how far the reader has come in it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::mem;
 use std::ops::Bound;
 
@@ -73,6 +73,8 @@ pub(crate) struct Sequence {
     awaiting: usize,
     /// The positions of open entries by class and place.
     by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
+    /// Of what several read together: all places that were disclosed.
+    places_met: HashSet<(u8, u64)>,
     /// Where its readers are among the blocks, and among the names if they are read apart from
     /// them.
     lanes: Vec<Lane>,
@@ -118,6 +120,7 @@ impl Sequence {
             ready: BTreeMap::new(),
             awaiting: 0,
             by_place: BTreeMap::new(),
+            places_met: HashSet::new(),
             lanes: lanes(source),
             behind: Behind::default(),
             again: (0, 0),
@@ -266,6 +269,12 @@ impl Sequence {
             }
         }
         None
+    }
+
+    /// Whether what is disclosed at this position is about to be brought: nothing far before it is.
+    fn is_due(&self, position: u64) -> bool {
+        let first = self.ready.values().filter_map(BTreeSet::first).min();
+        first.is_none_or(|&first| position <= first + JUMP_ENTRIES_MAX)
     }
 
     fn unready(&mut self, device: DeviceId, position: u64) {
@@ -457,6 +466,12 @@ impl Sequence {
         found != Some(self.base) && self.behind.holds(self.base, block)
     }
 
+    /// Whether this block is disclosed here alone, of several who read together.
+    fn is_the_only_one(&self, position: u64, block: Block, known: Known) -> bool {
+        let Some(&Entry { order, is_first, .. }) = self.entry(position) else { return false };
+        is_first && self.find(block, |entry| entry.order > order && entry.holds(block.index, known)).is_none()
+    }
+
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
     /// Returns how many blocks that was.
     pub fn read(&mut self, id: u16, first: Block, count: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) -> u64 {
@@ -474,8 +489,9 @@ impl Sequence {
         let reader = self.reader_at(position);
         // What a recording left out is most often disclosed once more far ahead, of a later read of the same
         // block, and is still to come: to take it for that one leaves it out there as well, and so on. So it
-        // stays open, and shows in its turn.
-        if matches!(reader, Reader::Far) && !self.window.is_true() {
+        // stays open, and shows in its turn. But what is disclosed once of several who read together one of them
+        // reads there, ahead of the others: if it stayed open it would be brought again for nobody.
+        if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, first, known) {
             return 0;
         }
         let Some(entry) = self.entry_mut(position) else { return 0 };
@@ -522,9 +538,11 @@ impl Sequence {
             Source::Related => {
                 let beyond = self.walk.is_far_from(position);
                 // What is read before its name is looked up, as what the dynamic linker maps at each start of a
-                // program, is true whatever comes after, and earns nothing for that.
-                if self.entry(position).is_some_and(|entry| matches!(holdings.files.of(entry.file), Known::Here { .. }))
-                {
+                // program, is true whatever comes after, and earns nothing for that. Nor does what waits for its turn, far
+                // behind what is brought now: who reads one file here and there shall not have another one brought.
+                let is_known = |entry: &Entry| matches!(holdings.files.of(entry.file), Known::Here { .. });
+                let earns = |entry: &Entry| is_known(entry) && (beyond || entry.issued > 0 || self.is_due(position));
+                if self.entry(position).is_some_and(earns) {
                     self.window.came_true_anywhere(blocks, telling, beyond);
                 } else {
                     self.window.accuracy.came_true(blocks, telling);
@@ -571,6 +589,7 @@ impl Sequence {
         let (entries, by_place) = (mem::take(&mut self.entries), mem::take(&mut self.by_place));
         let cleared = Cleared { _entries: entries, _by_place: by_place, _repeat: self.repeat.take() };
         self.ready.clear();
+        self.places_met = HashSet::new();
         self.distance = Distance::default();
         self.window.clear();
         self.lanes = lanes(self.source);
@@ -636,7 +655,8 @@ impl Sequence {
     fn push(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
         let order = *orders;
         *orders += 1;
-        let mut entry = Entry { file, want, order, issued: 0, read: 0, ahead: 0, done: false, left: false };
+        let mut entry =
+            Entry { file, want, order, issued: 0, read: 0, ahead: 0, done: false, left: false, is_first: false };
         let ahead = match (want, known) {
             (Want::All, Known::Unknown | Known::LookingUp) => self.usual_blocks(),
             (Want::Range { count, .. }, Known::Unknown | Known::LookingUp) => count,
@@ -644,6 +664,7 @@ impl Sequence {
         };
         entry.ahead = ahead.min(u64::from(u32::MAX)) as u32;
         let (class, key) = entry.place();
+        entry.is_first = self.is_of_several() && self.places_met.insert((class, key));
         let position = self.end();
         self.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
         self.distance.change(position, 0, u64::from(entry.ahead));
@@ -755,46 +776,4 @@ impl Sequence {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::layout::Home;
-    use crate::table::Table;
-
-    const FILE: FileId = FileId(0);
-
-    /// 100 entries of two blocks each, of which every second one up to the 50th was read, the last
-    /// one to its half.
-    #[test]
-    fn what_the_foremost_left_out_is_not_before_what_he_reads_next() {
-        let mut files = Files::default();
-        files.set(FILE, Known::Here { home: Home::default(), blocks: 200 });
-        let (mut sequence, mut orders) = (Sequence::new(Source::Profile, Trust::Full), 0);
-        for first in (0..200).step_by(2) {
-            sequence.disclose(FILE, Want::Range { first, count: 2 }, &mut orders, files.of(FILE));
-        }
-        sequence.disclose(FileId(1), Want::Name, &mut orders, Known::Unknown);
-        let holdings = Holdings { files: &files, table: &Table::default() };
-        for index in (2..100).step_by(4) {
-            let count = if index == 98 { 1 } else { 2 };
-            sequence.read(0, Block { file: FILE, index }, count, holdings, &mut Vec::new());
-        }
-        let seen = |sequence: &Sequence| {
-            let until = |behind: bool, block: u64| {
-                let found = sequence.unissued(behind, &files).find(|(_, it)| it.index == block);
-                found.map(|(until, _)| until)
-            };
-            assert_eq!((until(true, 0), until(true, 97), until(true, 99)), (Some(1), Some(50), None));
-            assert_eq!((until(false, 0), until(false, 99), until(false, 100)), (None, Some(1), Some(2)));
-            assert_eq!(
-                (sequence.distance(48, 1), sequence.distance(49, 1), sequence.distance(50, 0)),
-                (Some(49), Some(0), Some(1))
-            );
-        };
-        seen(&sequence);
-        sequence.named(0, FileId(1), holdings, &mut Vec::new());
-        seen(&sequence);
-        // Of what is left out some can never be read.
-        sequence.close(0);
-        assert_eq!((sequence.distance(48, 1), sequence.distance(50, 0)), (Some(47), Some(1)));
-    }
-}
+mod tests;

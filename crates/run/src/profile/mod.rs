@@ -2,6 +2,7 @@
 //! time the same command is run in the same place. Where it never was, what the runs most like it
 //! read is disclosed ([`related`]).
 
+mod done;
 mod format;
 mod moves;
 mod recorder;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use foresee_manager::{Event, Want};
 
+pub use done::Done;
 pub use recorder::Recorder;
 pub use related::{is_alike, related, together};
 pub use store::{Store, Stored, export, import};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use foresee_manager::{FileId, Want};
 
-use super::{Paths, Profile, STEPS_MAX, Step};
+use super::{Done, Paths, Profile, STEPS_MAX, Step};
 use crate::host::{reopen, resident_runs};
 use crate::names::Names;
 
@@ -123,6 +123,17 @@ impl Recorder {
             Some(want @ Want::Name) => *want = Want::Range { first, count },
             _ => self.push(file, process, Want::Range { first, count }, false),
         }
+    }
+
+    /// What was read so far.
+    pub fn done(&self) -> Done {
+        let mut done = Done::default();
+        for step in &self.steps {
+            if let Want::Range { first, count } = step.want {
+                done.add(self.files[step.file as usize], first..first.saturating_add(count));
+            }
+        }
+        done
     }
 
     /// Ends the recording of this command in this directory, which executed this program.

@@ -18,7 +18,7 @@ use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::clock::since_1970;
-use crate::profile::{Earlier, Profile, Step};
+use crate::profile::{Done, Earlier, Profile, Step};
 
 /// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
 /// one jump passes over.
@@ -34,6 +34,8 @@ pub(super) struct Recorded {
     earlier: Earlier,
     /// Nothing comes in the order in which it was recorded.
     is_unordered: bool,
+    /// What had been read by then, and is not disclosed anew.
+    done: Done,
     /// Blocks that came true in that order, and that were passed over, when that was last judged.
     judged: (u64, u64),
     /// What of these files was read in the recorded run, in no order that is known: through
@@ -183,7 +185,9 @@ impl Supervisor<'_> {
             let file = self.names.of_path(&profile.files[step.file]);
             self.recorded.next += 1;
             let Some(file) = file else { continue };
-            self.tell(Event::Hint { reader: RUN, source, file, want: step.want });
+            for want in self.recorded.done.take(file, step.want) {
+                self.tell(Event::Hint { reader: RUN, source, file, want });
+            }
             if let (true, Want::Range { first, count }) = (step.mapped, step.want) {
                 self.recorded.mapped.entry(file).or_default().push((first, count));
             }
@@ -214,6 +218,7 @@ impl Supervisor<'_> {
         {
             self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
             self.recorded.next = 0;
+            self.recorded.done = self.recorder.done();
             self.follow_recorded();
         }
     }
