@@ -154,6 +154,20 @@ impl Options {
         Ok(())
     }
 
+    /// What is learned is learned of blocks of one size.
+    fn check_before(&self, before: Option<&Trace>, path: &Path, trace: &Trace) -> Result<(), String> {
+        match (&self.after, before) {
+            (Some(after), Some(before)) if before.block_bytes != trace.block_bytes => Err(format!(
+                "--after {}: it is in blocks of {} bytes, and {} of {}; nothing of the one holds of the other",
+                after.display(),
+                before.block_bytes,
+                path.display(),
+                trace.block_bytes
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The traces, and what is known of each.
     fn programs(&self) -> Result<Vec<Program<'_>>, String> {
         let known = self.known();
@@ -181,14 +195,16 @@ pub fn main(options: Options) -> Result<u8, String> {
         return Ok(0);
     }
     options.check_numbers()?;
-    let json = Output::check_any("--json", options.json.as_deref(), &options.traces)?;
-    let csv = Output::check_any("--csv", options.csv.as_deref(), &options.traces)?;
+    let read: Vec<PathBuf> = options.traces.iter().chain(&options.after).cloned().collect();
+    let json = Output::check_any("--json", options.json.as_deref(), &read)?;
+    let csv = Output::check_any("--csv", options.csv.as_deref(), &read)?;
     Output::check_both(json.as_ref(), csv.as_ref())?;
     let choices: Vec<Choice> = match &options.policy {
         Some(text) => policies(text)?,
         None => specs().iter().map(|spec| spec.name.parse()).collect::<Result<_, _>>()?,
     };
-    let before = options.after.as_ref().map(|path| options.source.load(path, false)).transpose()?;
+    let load = |path| options.source.load(path, options.device.is_some());
+    let before = options.after.as_deref().map(load).transpose()?;
     let before = before.as_ref();
     let (rows, text) = match (options.device, &options.traces[..]) {
         (Some(device), _) => {
@@ -199,10 +215,12 @@ pub fn main(options: Options) -> Result<u8, String> {
             let how =
                 clocked::Options { think: options.think, disclose: None, device, disks: options.disks, lookup_ns: 0 };
             let programs = options.programs()?;
+            options.check_before(before, programs[0].path, &programs[0].trace)?;
             timed::run(&programs, &how, &choices, &options.cache, before, options.bound)?
         }
         (None, [path]) => {
             let trace = options.advised(path, of_each(&options.advice, 0))?;
+            options.check_before(before, path, &trace)?;
             let sizes: Vec<u64> = options.cache.iter().map(|size| size.blocks(&trace)).collect();
             untimed::run(path, &trace, &choices, &sizes, before)?
         }

@@ -84,6 +84,7 @@ fn no_output_takes_the_place_of_its_trace() {
         "plot t.trc -o page.html --png link",
         "sim /dev/stdin -p lru -c 1 --csv t.trc",
         "sim - -p lru -c 1 --csv t.trc",
+        "sim other.trc --after t.trc -p lru -c 1 --csv link",
     ] {
         let script = format!("exec FORESEE {words} <t.trc");
         let ended = within(&place, 4_000_000, &script).with(2);

@@ -242,6 +242,8 @@ const PLACE_LIMIT: u64 = 1 << 62;
 
 /// Numbers of what was learned lie below this, so that no sum of them overflows.
 const LEARNED_MAX: u64 = 1 << 48;
+/// Blocks that an earlier run may have seen: 16 TiB. What is said of more is soon outweighed as well.
+const LEARNED_BLOCKS_MAX: u64 = 1 << 32;
 
 /// Whether a read is not empty and lies within the limits.
 #[inline]
@@ -304,7 +306,7 @@ impl Event {
             }
             Event::ReuseLearned { used, open, .. } => {
                 for number in [used, open] {
-                    *number = (*number).min(LEARNED_MAX);
+                    *number = (*number).min(LEARNED_BLOCKS_MAX);
                 }
                 true
             }

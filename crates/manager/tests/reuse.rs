@@ -159,6 +159,12 @@ fn a_second_run_knows_what_the_first_learned() {
     // 2,300 blocks are read for the first time.
     assert!(taught < 2_500 && untaught > 2_550, "{taught} missed, {untaught} untaught");
     assert_eq!(run(4_000, &[], 4_000).1, []);
+    // Nonsense costs what LRU's account allows.
+    let nonsense = [0, 1, u64::MAX].map(|interval| {
+        let [age, used, open] = [u64::MAX; 3];
+        Event::ReuseLearned { interval, age, used, open }
+    });
+    assert!(run(400, &nonsense, 20_000).0 < run(400, &[], 20_000).0 + 1_000);
 }
 
 /// A block read in pieces is as good as one that is read at once.

@@ -25,7 +25,7 @@ pub(super) struct Entry {
     pub done: bool,
     /// The rest of it is left to the reader's own system.
     pub left: bool,
-    /// Several read together, and nothing was disclosed of its place before.
+    /// Several read together, and nothing was disclosed before that begins where it does.
     pub is_first: bool,
 }
 

@@ -1,6 +1,6 @@
 //! What one source of one reader disclosed, and how far the reader has come in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
 use std::ops::Bound;
 
@@ -12,7 +12,7 @@ use super::lane::Lane;
 use super::repeat::{Later, Repeat};
 use super::walk::Walk;
 use super::window::Window;
-use super::{JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
+use super::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
@@ -73,8 +73,8 @@ pub(crate) struct Sequence {
     awaiting: usize,
     /// The positions of open entries by class and place.
     by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
-    /// Of what several read together: all places that were disclosed.
-    places_met: HashSet<(u8, u64)>,
+    /// Of what several read together: where all that was disclosed begins.
+    begins_met: FastMap<u64, ()>,
     /// Where its readers are among the blocks, and among the names if they are read apart from
     /// them.
     lanes: Vec<Lane>,
@@ -120,7 +120,7 @@ impl Sequence {
             ready: BTreeMap::new(),
             awaiting: 0,
             by_place: BTreeMap::new(),
-            places_met: HashSet::new(),
+            begins_met: FastMap::default(),
             lanes: lanes(source),
             behind: Behind::default(),
             again: (0, 0),
@@ -271,9 +271,11 @@ impl Sequence {
         None
     }
 
-    /// Whether what is disclosed at this position is about to be brought: nothing far before it is.
-    fn is_due(&self, position: u64) -> bool {
-        let first = self.ready.values().filter_map(BTreeSet::first).min();
+    /// Whether what is disclosed at this position is about to be brought from its device: nothing far
+    /// before it is.
+    fn is_due(&self, position: u64, device: DeviceId) -> bool {
+        let is_open = |at: &&u64| self.entry(**at).is_some_and(|entry| !entry.done);
+        let first = self.ready.get(&device).and_then(|ready| ready.iter().find(is_open));
         first.is_none_or(|&first| position <= first + JUMP_ENTRIES_MAX)
     }
 
@@ -466,10 +468,12 @@ impl Sequence {
         found != Some(self.base) && self.behind.holds(self.base, block)
     }
 
-    /// Whether this block is disclosed here alone, of several who read together.
-    fn is_the_only_one(&self, position: u64, block: Block, known: Known) -> bool {
+    /// Whether several read together, and nothing that begins where this entry does was disclosed before,
+    /// nor any of these blocks behind it.
+    fn is_the_only_one(&self, position: u64, blocks: [Block; 2], known: Known) -> bool {
         let Some(&Entry { order, is_first, .. }) = self.entry(position) else { return false };
-        is_first && self.find(block, |entry| entry.order > order && entry.holds(block.index, known)).is_none()
+        let later = |block: Block| self.find(block, |entry| entry.order > order && entry.holds(block.index, known));
+        is_first && blocks.into_iter().all(|block| later(block).is_none())
     }
 
     /// Consumes what a read of up to `count` blocks from `first` makes true at one position.
@@ -486,17 +490,18 @@ impl Sequence {
         if self.is_read_again(first, position, known) {
             return 0;
         }
+        let Some((from, len)) = self.entry(position).and_then(|entry| entry.span(known)) else { return 0 };
+        let blocks = count.min(from + len - first.index);
+        let ends = [first, Block { index: first.index + blocks.max(1) - 1, ..first }];
         let reader = self.reader_at(position);
         // What a recording left out is most often disclosed once more far ahead, of a later read of the same
         // block, and is still to come: to take it for that one leaves it out there as well, and so on. So it
         // stays open, and shows in its turn. But what is disclosed once of several who read together one of them
         // reads there, ahead of the others: if it stayed open it would be brought again for nobody.
-        if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, first, known) {
+        if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, ends, known) {
             return 0;
         }
         let Some(entry) = self.entry_mut(position) else { return 0 };
-        let Some((from, len)) = entry.span(known) else { return 0 };
-        let blocks = count.min(from + len - first.index);
         // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
         entry.read = (first.index + blocks - from) as u32;
         let ahead = len.saturating_sub(u64::from(entry.read)) as u32;
@@ -540,8 +545,10 @@ impl Sequence {
                 // What is read before its name is looked up, as what the dynamic linker maps at each start of a
                 // program, is true whatever comes after, and earns nothing for that. Nor does what waits for its turn, far
                 // behind what is brought now: who reads one file here and there shall not have another one brought.
-                let is_known = |entry: &Entry| matches!(holdings.files.of(entry.file), Known::Here { .. });
-                let earns = |entry: &Entry| is_known(entry) && (beyond || entry.issued > 0 || self.is_due(position));
+                let earns = |entry: &Entry| match holdings.files.of(entry.file) {
+                    Known::Here { home, .. } => beyond || entry.issued > 0 || self.is_due(position, home.device),
+                    _ => false,
+                };
                 if self.entry(position).is_some_and(earns) {
                     self.window.came_true_anywhere(blocks, telling, beyond);
                 } else {
@@ -555,6 +562,10 @@ impl Sequence {
                 }
             }
             _ if self.entry(position).is_some_and(|entry| entry.want == Want::Name) => self.window.name_came_true(),
+            // By who is far ahead nothing is earned for what is brought where the others are.
+            _ if matches!(reader, Reader::Far) && self.entry(position).is_some_and(|entry| entry.issued == 0) => {
+                self.window.accuracy.came_true(blocks, telling);
+            }
             _ => self.window.came_true(blocks, telling),
         }
         if let Reader::At { lane, cursor } = reader {
@@ -589,7 +600,7 @@ impl Sequence {
         let (entries, by_place) = (mem::take(&mut self.entries), mem::take(&mut self.by_place));
         let cleared = Cleared { _entries: entries, _by_place: by_place, _repeat: self.repeat.take() };
         self.ready.clear();
-        self.places_met = HashSet::new();
+        self.begins_met = FastMap::default();
         self.distance = Distance::default();
         self.window.clear();
         self.lanes = lanes(self.source);
@@ -664,7 +675,12 @@ impl Sequence {
         };
         entry.ahead = ahead.min(u64::from(u32::MAX)) as u32;
         let (class, key) = entry.place();
-        entry.is_first = self.is_of_several() && self.places_met.insert((class, key));
+        if let Want::Range { first, .. } = want
+            && self.source.is_read_together()
+            && self.begins_met.len() < HINT_ENTRIES_MAX
+        {
+            entry.is_first = self.begins_met.insert(place_key(file, first), ()).is_none();
+        }
         let position = self.end();
         self.by_place.entry(class).or_default().entry(key).or_default().push_back(position);
         self.distance.change(position, 0, u64::from(entry.ahead));

@@ -75,7 +75,10 @@ impl Finished {
             Some(before) if self.was_quiet_at_first => (before, false),
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
             Some(before) if is_sample => (before, false),
-            Some(before) if before.learned == run.learned && run.says_the_same_as(&before) => (before, false),
+            Some(before) if run.says_the_same_as(&before) => {
+                let is_new = before.learned != run.learned;
+                (Profile { learned: run.learned, ..before }, is_new)
+            }
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),
         }

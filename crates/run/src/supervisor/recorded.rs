@@ -216,7 +216,7 @@ impl Supervisor<'_> {
             && !self.recorded.is_withdrawn
             && self.recorded.leaves_order(self.driver.manager().accuracy(Source::Profile))
         {
-            self.tell(Event::Cancel { reader: RUN, source: Source::Profile });
+            self.cancel_recorded();
             self.recorded.next = 0;
             self.recorded.done = self.recorder.done();
             self.follow_recorded();
@@ -227,10 +227,15 @@ impl Supervisor<'_> {
     pub(super) fn withdraw_recorded(&mut self) {
         if self.recorded.profile().is_some() && !self.recorded.is_withdrawn {
             self.recorded.is_withdrawn = true;
-            self.recorded.mapped.clear();
-            for source in [Source::Profile, Source::Related] {
-                self.tell(Event::Cancel { reader: RUN, source });
-            }
+            self.recorded.done = Done::default();
+            self.cancel_recorded();
+        }
+    }
+
+    fn cancel_recorded(&mut self) {
+        self.recorded.mapped.clear();
+        for source in [Source::Profile, Source::Related] {
+            self.tell(Event::Cancel { reader: RUN, source });
         }
     }
 

@@ -169,9 +169,7 @@ impl Contest {
                 let [sequential, looping, period, spread] = [sequential, looping, period, spread].map(whole);
                 Lesson::Site { site, sequential, looping, period, spread }
             }
-            Lesson::Reuse { interval, age, used, open } => {
-                Lesson::Reuse { interval: whole(interval), age: whole(age), used, open }
-            }
+            Lesson::Reuse { .. } => it,
         };
         lessons.into_iter().flatten().map(in_whole).collect()
     }

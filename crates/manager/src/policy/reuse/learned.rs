@@ -171,7 +171,9 @@ impl Learned {
         }
     }
 
-    /// What was learned of all files, for a later run.
+    /// What was learned of all files, for a later run: of the blocks in the sample. So it weighs no more
+    /// than a sample, however long the run was: of all blocks (as many times as many as there are to
+    /// one of the sample) a wrong lesson costs 0.3 points of hits for 0.1, and a right one gains 0.7 for 0.6.
     pub fn lessons(&self, now: u64) -> Vec<Lesson> {
         let mut open = vec![NONE; INTERVALS];
         for Sample { last, class } in self.samples.all() {
