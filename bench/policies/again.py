@@ -15,7 +15,6 @@ by being taught, in the mean, and the cells in which most is gained or lost.
 Raw results go to bench/results/policies-again.json. Two minutes; `--table` only prints them.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -86,13 +85,7 @@ def show(cells):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(common.ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--traces", type=common.folder, default=common.ROOT.parent / "shared/traces",
-                        help="a folder of block traces")
-    parser.add_argument("--results", type=common.folder, default=common.BENCH / "results", help="where raw results go")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
-    arguments = parser.parse_args()
+    arguments = traced.options(__doc__).parse_args()
     if not arguments.table:
         common.keep(arguments, NAME, {"cells": measure(arguments)})
     show(json.loads((arguments.results / f"{NAME}.json").read_text())["cells"])

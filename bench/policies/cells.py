@@ -1,5 +1,6 @@
 """The cells of the tables: traces, devices, sizes of memory, time to think; and how they are simulated."""
 
+import argparse
 import gzip
 import itertools
 import json
@@ -8,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import ROOT
+from common import BENCH, ROOT, folder
 
 RECORDINGS = ("papers/src/p002/traces", "papers/src/p004/traces")
 # Of a longer block trace, so many requests from its begin: what is told of them takes 240 bytes each.
@@ -59,6 +60,16 @@ class Cells:
                                  for at, row in enumerate(found)]
             print(f"{name}: simulated", file=sys.stderr, flush=True)
             yield rows
+
+
+def options(text):
+    """A parser with the options of tables that need no rounds and no slow disk."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
+    parser.add_argument("--traces", type=folder, default=ROOT.parent / "shared/traces", help="a folder of block traces")
+    parser.add_argument("--results", type=folder, default=BENCH / "results", help="where raw results go")
+    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    return parser
 
 
 def traces(folder):

@@ -16,7 +16,6 @@ requests of 5 ms at once), without thought, where runs are read ahead: under `in
 Raw results go to bench/results/policies-untold.json. A minute; `--table` only prints them.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -114,13 +113,7 @@ def show_times(places):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(common.ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--traces", type=common.folder, default=common.ROOT.parent / "shared/traces",
-                        help="a folder of block traces")
-    parser.add_argument("--results", type=common.folder, default=common.BENCH / "results", help="where raw results go")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
-    arguments = parser.parse_args()
+    arguments = traced.options(__doc__).parse_args()
     if not arguments.table:
         common.keep(arguments, NAME, {"device": DEVICE[1], "cells": measure(arguments)})
     cells = json.loads((arguments.results / f"{NAME}.json").read_text())["cells"]
