@@ -211,9 +211,14 @@ fn each_pass_is_read_ahead() {
     assert_told(&account);
     let log = events(&log);
     let reads: Vec<usize> = (0..log.len()).filter(|&at| log[at].starts_with("reference reader=1 ")).collect();
-    for pass in reads.chunks(1000) {
-        let ahead = log[pass[0]..*pass.last().unwrap()].iter().filter(|it| it.ends_with("class=hinted")).count();
-        assert!(ahead > 0, "nothing from read {} on: {account:#}", pass[0]);
+    for (number, pass) in reads.chunks(1000).enumerate() {
+        let (before, during) = (&log[..pass[0]], &log[pass[0]..*pass.last().unwrap()]);
+        let ahead = during.iter().filter(|it| it.ends_with("class=hinted")).count();
+        // Where other programs want all processors it may step back, but not before it was tried.
+        let says = |it: &&String| it.starts_with("suspend ");
+        let suspended =
+            before.iter().rfind(says).is_some_and(|it| it.ends_with("true")) || during.iter().any(|it| says(&it));
+        assert!(ahead > 0 || number > 0 && suspended, "nothing from read {} on: {account:#}", pass[0]);
     }
 }
 
