@@ -77,10 +77,14 @@ struct Pending {
     outcome: Outcome,
 }
 
-/// Whether an unread page that is never read cost a fetch.
+/// Why an unread page is never read.
 #[derive(Clone, Copy, PartialEq)]
 enum Unread {
+    /// It was given up: to bring it cost a fetch.
     Wasted,
+    /// The same, because what it was brought for was withdrawn: whether fetches are of use that does not say.
+    Withdrawn,
+    /// It was never brought.
     Cancelled,
 }
 

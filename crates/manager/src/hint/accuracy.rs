@@ -62,6 +62,12 @@ impl Accuracy {
         }
     }
 
+    /// So many blocks later what was found counts for less.
+    pub fn fade(&mut self, blocks: u64) {
+        let kept = 0.5_f64.powf(blocks as f64 / MEMORY_BLOCKS);
+        self.recent = (self.recent.0 * kept, self.recent.1 * kept);
+    }
+
     /// How likely the next disclosed block is to be read, from 0 to 1.
     pub fn confidence(&self) -> f64 {
         (self.recent.0 + PRIOR_BLOCKS * self.prior) / (self.recent.1 + PRIOR_BLOCKS)

@@ -53,12 +53,23 @@
 //! how true the source is, which was fetched for it, or is to be: a program that keeps pages of its
 //! own, as SQLite does, says that it needs them and does not ask for them again. Nothing is lost by
 //! such a hint as long as the block is here.
+//!
+//! **Usefulness** (`evidence`): what came true on one device says nothing of another, and earns nothing
+//! there: of each as many blocks are fetched as a window of its own would have had. What is read in
+//! order is judged by what it passes over. Of the rest, as much will be read as is disclosed of what
+//! is read of the same files, if this run reads about as much as was recorded; and as much is read in
+//! time as was of what was fetched before. Where a fetch keeps its device busy for as long as it
+//! saves, as on an arm, nothing is fetched of which too little is of use. Worked example: 2,500
+//! look-ups in a database, after a run with as many others: half of the first 500 blocks were
+//! recorded, the upper pages of the index, and later 7 of 100; of those recorded and not read yet as
+//! many come true.
 
 mod accuracy;
 mod awake;
 mod behind;
 mod distance;
 mod entry;
+mod evidence;
 mod holdings;
 mod lane;
 mod outrun;
@@ -522,6 +533,9 @@ impl Hints {
             }
         });
         self.outrun = outrun;
+        if true_first.is_none() {
+            self.read_undisclosed(reader, first, count, holdings);
+        }
         Moved { passed, first: true_first, rest }
     }
 

@@ -166,7 +166,7 @@ impl Sequence {
         self.base + self.entries.len() as u64
     }
 
-    fn entry(&self, position: u64) -> Option<&Entry> {
+    pub(super) fn entry(&self, position: u64) -> Option<&Entry> {
         self.entries.get(position.checked_sub(self.base)? as usize)
     }
 
@@ -185,8 +185,9 @@ impl Sequence {
                     self.window.name_out();
                 }
             }
-            Step::Block { position, .. } => {
+            Step::Block { position, home, .. } => {
                 if unread {
+                    self.window.evidence.issued(home.device);
                     self.window.page_out();
                 }
                 if let Some(entry) = self.entry_mut(position) {
@@ -236,7 +237,9 @@ impl Sequence {
         let lookup = self.walk(id, lookups_max, files);
         let mut next = self.ready.keys().next().copied().filter(|_| !self.window.is_full());
         while let Some(device) = next {
-            while let Some(&position) = self.ready.get(&device).and_then(BTreeSet::first) {
+            while self.window.has_room(device)
+                && let Some(&position) = self.ready.get(&device).and_then(BTreeSet::first)
+            {
                 if let Some(step) = self.step_at(id, position, files) {
                     found.push(step);
                     break;
@@ -407,7 +410,7 @@ impl Sequence {
     }
 
     /// The first open entry that has this block still to be read, as `belongs` tells.
-    fn find(&self, block: Block, belongs: impl Fn(&Entry) -> bool) -> Option<u64> {
+    pub(super) fn find(&self, block: Block, belongs: impl Fn(&Entry) -> bool) -> Option<u64> {
         self.find_in(0, block, belongs)
     }
 
@@ -539,6 +542,7 @@ impl Sequence {
         holdings: Holdings<'_>,
         passed: &mut Vec<Passed>,
     ) {
+        self.take_evidence(position, blocks, telling, matches!(reader, Reader::Far), holdings);
         match self.source {
             Source::Related => {
                 let beyond = self.walk.is_far_from(position);

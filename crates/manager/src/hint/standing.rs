@@ -56,16 +56,16 @@ impl fmt::Display for Standing {
 impl Sequence {
     fn standing(&self, block: Block, known: Known) -> Standing {
         let source = self.source;
-        match known {
+        let device = match known {
             Known::Missing => return Standing::Missing,
             Known::Unknown | Known::LookingUp => return Standing::NameUnknown(source),
-            Known::Here { .. } => {}
-        }
+            Known::Here { home, .. } => home.device,
+        };
         match self.entry_of(block, known) {
             None => Standing::Passed(source),
             Some((into, entry)) if into < u64::from(entry.issued) => Standing::Issued(source),
             Some((_, entry)) if entry.left => Standing::Left(source),
-            Some(_) if self.window.is_full() => Standing::WindowFull(source),
+            Some(_) if !self.window.has_room(device) => Standing::WindowFull(source),
             Some(_) => Standing::Waiting(source),
         }
     }

@@ -3,7 +3,9 @@
 
 use super::Trust;
 use super::accuracy::Accuracy;
+use super::evidence::Evidence;
 use crate::event::Source;
+use crate::ids::DeviceId;
 
 /// Blocks that a window grows by for each that came true.
 pub const WINDOW_GROWTH: u64 = 4;
@@ -71,6 +73,8 @@ impl Allowance {
 pub(crate) struct Window {
     blocks: Allowance,
     names: Allowance,
+    /// What it began with.
+    first: u64,
     /// Of what is in no order: blocks that came true of those looked at, and what those beyond
     /// earned.
     near: u64,
@@ -78,6 +82,8 @@ pub(crate) struct Window {
     /// Blocks that are likely to be passed over, while it is not known how many are.
     left_out: u64,
     pub accuracy: Accuracy,
+    /// What speaks for it, and against it, of each device.
+    pub evidence: Evidence,
 }
 
 impl Window {
@@ -90,10 +96,12 @@ impl Window {
         Window {
             blocks: allowance(),
             names: allowance(),
+            first: size,
             near: 0,
             beyond: 0,
             left_out: 0,
             accuracy: Accuracy::default(),
+            evidence: Evidence::default(),
         }
     }
 
@@ -105,6 +113,11 @@ impl Window {
     /// Whether no more blocks may be out.
     pub fn is_full(&self) -> bool {
         self.blocks.unread >= self.blocks.size.saturating_add(self.beyond())
+    }
+
+    /// Whether one more block of a device may be out.
+    pub fn has_room(&self, device: DeviceId) -> bool {
+        !self.is_full() && (self.blocks.is_unbounded() || self.evidence.allows(device, self.first))
     }
 
     /// Whether one more name may be looked up, where so many that lead to blocks are on their way.
@@ -124,10 +137,15 @@ impl Window {
         (passed_over + self.left_out).saturating_mul(FLAWLESS_ODDS) <= came_true
     }
 
+    /// Whether it is fully trusted.
+    pub fn is_unbounded(&self) -> bool {
+        self.blocks.is_unbounded()
+    }
+
     /// Whether hardly anything disclosed is passed over: of what is fully trusted, and of what came
-    /// true so often that a flaw would have shown.
-    pub fn is_flawless(&self) -> bool {
-        let is_known = self.blocks.is_unbounded() || self.accuracy.telling.0 >= FLAWLESS_MIN;
+    /// true on a device so often that a flaw would have shown.
+    pub fn is_flawless(&self, device: DeviceId) -> bool {
+        let is_known = self.blocks.is_unbounded() || self.evidence.came_true_of(device) >= FLAWLESS_MIN;
         is_known && self.is_hardly_wrong()
     }
 

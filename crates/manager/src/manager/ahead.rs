@@ -69,9 +69,9 @@ impl Manager {
         for page in pages {
             match self.table.frame(page).phase {
                 Phase::Queued => self.withdraw(self.table.block(page)),
-                Phase::InFlight => self.settle_unread(page, Unread::Wasted),
+                Phase::InFlight => self.settle_unread(page, Unread::Withdrawn),
                 Phase::Present => {
-                    self.settle_unread(page, Unread::Wasted);
+                    self.settle_unread(page, Unread::Withdrawn);
                     self.table.set_state(page, State::Cached);
                 }
             }

@@ -76,6 +76,8 @@ impl Manager {
             outcome(self.outcomes_of(frame.sequence));
         }
         if frame.sequence != NO_SEQUENCE {
+            let was_fetched = frame.ahead && frame.phase != Phase::Queued;
+            self.fetch_ended(page, was_fetched.then_some(true));
             self.hints.page_read(frame.sequence, frame.passed);
         }
         self.clear_hint(page);
@@ -90,14 +92,24 @@ impl Manager {
         if frame.ahead {
             let outcomes = self.outcomes_of(frame.sequence);
             match how {
-                Unread::Wasted => outcomes.wasted += 1,
+                Unread::Wasted | Unread::Withdrawn => outcomes.wasted += 1,
                 Unread::Cancelled => outcomes.cancelled += 1,
             }
         }
         if frame.sequence != NO_SEQUENCE {
-            self.hints.page_gone(frame.sequence, frame.passed, how == Unread::Wasted);
+            let was_wasted = frame.ahead && how == Unread::Wasted;
+            self.fetch_ended(page, was_wasted.then_some(false));
+            self.hints.page_gone(frame.sequence, frame.passed, how != Unread::Cancelled);
         }
         self.clear_hint(page);
+    }
+
+    /// What was fetched for a sequence was of use or not, if that is known.
+    fn fetch_ended(&mut self, page: Page, of_use: Option<bool>) {
+        if let Some(of_use) = of_use {
+            let (sequence, device) = (self.table.frame(page).sequence, context!(self).device_of(page));
+            self.hints.fetch_ended(sequence, device, of_use);
+        }
     }
 
     pub(super) fn clear_hint(&mut self, page: Page) {

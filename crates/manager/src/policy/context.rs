@@ -52,9 +52,14 @@ impl Context<'_> {
         self.hints.sequence(sequence).map_or(0.0, |it| it.window.confidence())
     }
 
-    /// Whether hardly anything that this sequence disclosed was passed over.
-    pub(super) fn is_flawless(&self, sequence: u16) -> bool {
-        self.hints.sequence(sequence).is_some_and(|it| it.window.is_flawless())
+    /// How likely what is fetched for it from a device is to be of use, from 0 to 1.
+    pub(super) fn usefulness(&self, sequence: u16, device: DeviceId) -> f64 {
+        self.hints.sequence(sequence).map_or(0.0, |it| it.usefulness(device))
+    }
+
+    /// Whether hardly anything that this sequence disclosed of a device was passed over, or left out.
+    pub(super) fn is_flawless(&self, sequence: u16, device: DeviceId) -> bool {
+        self.hints.sequence(sequence).is_some_and(|it| it.is_flawless(device))
     }
 
     /// The same as far as it is known by now, which may be of too little to say.

@@ -68,18 +68,19 @@ impl Prices {
     }
 
     /// Whether it pays to fetch what this sequence disclosed before it is read: whether more
-    /// waiting is saved, if it comes true and no run would have brought it, than the device is
+    /// waiting is saved, if it comes true in time and no run would have brought it, than the device is
     /// kept busy for it. None as long as it is not known how that serves requests.
     fn pays(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> Option<bool> {
         let in_runs = self.in_runs.get(usize::from(sequence)).map_or(0.0, Accuracy::confidence);
-        let saved_ns = context.confidence(sequence) * (1.0 - in_runs) * self.latency_ns(device, context);
+        let believed = context.confidence(sequence).min(context.usefulness(sequence, device));
+        let saved_ns = believed * (1.0 - in_runs) * self.latency_ns(device, context);
         context.request_ns(device).map(|request_ns| saved_ns > request_ns)
     }
 
     /// Whether it is fetched. Where nothing is known, a few show it.
     pub fn is_fetched(&self, sequence: u16, device: DeviceId, context: &Context<'_>) -> bool {
         let pays = || self.pays(sequence, device, context).unwrap_or_else(|| context.tries_request(device));
-        context.is_flawless(sequence) || pays()
+        context.is_flawless(sequence, device) || pays()
     }
 
     /// The share of the references that read what this sequence disclosed, or would if nobody

@@ -21,18 +21,18 @@ impl Followed {
     }
 
     /// Whether hints of this sequence see to what comes after a read.
-    fn leaves(&self, sequence: u16, context: &Context<'_>) -> bool {
-        self.leaves_disclosed && context.is_flawless(sequence)
+    fn leaves(&self, sequence: u16, page: Page, context: &Context<'_>) -> bool {
+        self.leaves_disclosed && context.is_flawless(sequence, context.device_of(page))
     }
 
     /// Whether hints see to what comes after this read.
-    fn leaves_read(&self, access: &Access, context: &Context<'_>) -> bool {
-        access.hinted.is_some_and(|sequence| self.leaves(sequence, context))
+    fn leaves_read(&self, page: Page, access: &Access, context: &Context<'_>) -> bool {
+        access.hinted.is_some_and(|sequence| self.leaves(sequence, page, context))
     }
 
     /// Whether hints see to what comes after a page that is brought ahead.
     fn leaves_page(&self, page: Page, context: &Context<'_>) -> bool {
-        context.uses(page).any(|next| self.leaves(next.sequence, context))
+        context.uses(page).any(|next| self.leaves(next.sequence, page, context))
     }
 
     /// What is wanted and here already, or on its way, is of the stretch too.
@@ -46,7 +46,7 @@ impl Followed {
 
     /// A read found the page here, or on its way.
     pub fn found(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if self.leaves_read(access, context) {
+        if self.leaves_read(page, access, context) {
             return self.detector.read(page, context);
         }
         let wanted = self.detector.found(page, context);
@@ -86,7 +86,7 @@ impl Runs for Followed {
         match access {
             None if self.leaves_page(page, context) => self.detector.taken_disclosed(page),
             None => self.detector.taken_ahead(page, block),
-            Some(access) if self.leaves_read(access, context) => {
+            Some(access) if self.leaves_read(page, access, context) => {
                 self.detector.taken_disclosed(page);
                 self.detector.read(page, context);
             }
@@ -98,7 +98,7 @@ impl Runs for Followed {
     }
 
     fn awaited(&mut self, page: Page, context: &Context<'_>, access: &Access) {
-        if !self.leaves_read(access, context) {
+        if !self.leaves_read(page, access, context) {
             self.detector.late(page, context.table.block(page), context);
         }
         self.found(page, context, access);
