@@ -81,7 +81,7 @@ impl Evidence {
     /// earned nothing here: a program whose libraries are read as ever may read other data.
     pub fn allows(&self, device: DeviceId, first: u64) -> bool {
         let (came_true, issued) = self.find(device).map_or((0, 0), |of| (of.came_true, of.issued));
-        issued < first.saturating_add(WINDOW_GROWTH_FLAWLESS.saturating_mul(came_true))
+        issued.saturating_sub(came_true) < first.saturating_add(WINDOW_GROWTH_FLAWLESS.saturating_mul(came_true))
     }
 
     /// How likely what is fetched of a device is to be of use, from 0 to 1.
@@ -244,7 +244,7 @@ mod tests {
         }
         assert!(!world.sequence.window.has_room(SLOW));
         world.read(SLOW, recorded().take(2));
-        (0..32).for_each(|_| issue(&mut world));
+        (0..34).for_each(|_| issue(&mut world));
         assert_eq!([QUICK, SLOW].map(|device| world.sequence.window.has_room(device)), [true, false]);
     }
 
