@@ -16,10 +16,10 @@ const IN_PLACE: f64 = 0.75;
 /// Where so much is of use, hardly anything is wrong of what is never passed over: it pays to fetch it where a fetch takes its
 /// device as long as it saves, or nearly. In a sweep an arm brings each block in less time than a lone one.
 const FLAWLESS_USEFUL: f64 = 0.75;
-/// Of a read so many blocks are looked at.
+/// Of a long read so many blocks are looked at, as many as the longest request brings.
 const LOOKED_AT_MAX: u64 = 256;
 
-/// The same of one device.
+/// What is known of one device.
 #[derive(Debug)]
 struct OfDevice {
     device: DeviceId,
