@@ -13,8 +13,8 @@ export PROPTEST_RNG_SEED ?= 1
 
 .DELETE_ON_ERROR:
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits bench-tier \
-	bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
+	bench-varied bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits \
+	bench-tier bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
@@ -121,6 +121,10 @@ bench-advice: build
 # Programs that disclose nothing: mixed sequential and random readers, and the same reads again and again; as bench-apps, and rg, cscope.
 bench-unhinted: build
 	python3 bench/unhinted/run.py
+
+# Programs that run again with other words, or by another seed, with what is remembered of their earlier runs; as bench-unhinted, and git.
+bench-varied: build
+	python3 bench/varied/run.py
 
 # One file striped over several slow disks; as bench.
 bench-stripe: build

@@ -450,6 +450,12 @@ impl Manager {
         self.hints.accuracy(source)
     }
 
+    /// Blocks disclosed through this source that were read far from where any of its readers was, in another order than
+    /// they were disclosed in: all readers', as far as something of theirs is still to come.
+    pub fn read_far(&self, source: Source) -> u64 {
+        self.hints.read_far(source)
+    }
+
     fn home_of(&self, file: FileId) -> Home {
         match self.files.of(file) {
             Known::Here { home, .. } => home,

@@ -3,7 +3,7 @@
 
 use super::Hints;
 use super::accuracy::Accuracy;
-use super::holdings::Holdings;
+use super::holdings::{Holdings, LOOKED_AT_MAX};
 use super::sequence::Sequence;
 use super::window::WINDOW_GROWTH_FLAWLESS;
 use crate::event::{Source, Want};
@@ -16,21 +16,27 @@ const IN_PLACE: f64 = 0.75;
 /// Where so much is of use, hardly anything is wrong of what is never passed over: it pays to fetch it where a fetch takes its
 /// device as long as it saves, or nearly. In a sweep an arm brings each block in less time than a lone one.
 const FLAWLESS_USEFUL: f64 = 0.75;
-/// Of a long read so many blocks are looked at, as many as the longest request brings.
-const LOOKED_AT_MAX: u64 = 256;
+
+/// Of what is in no order so many times the part of all that came true, for each block of it, may be out: a tenth of them,
+/// if a tenth was read, and all, if a quarter was.
+const OUT_BY_PART: f64 = 8.0;
+
+/// So many blocks are the beginning of a file: 256 KiB.
+const BEGINNING_BLOCKS: u64 = 64;
 
 /// What is known of one device.
 #[derive(Debug)]
 struct OfDevice {
     device: DeviceId,
-    /// Blocks that were disclosed and read; and, of files of which reads were recorded, those that were read and not
-    /// disclosed.
+    /// Blocks that were disclosed and read; and, where something was recorded, those that were read and not disclosed.
     disclosed: Accuracy,
     /// What was fetched and read, and what was fetched and given up before that.
     fetched: Accuracy,
     /// Blocks that came true, and that were looked at for fetching.
     came_true: u64,
     issued: u64,
+    /// Of what is in no order, blocks that may be out for how great a part of all was read.
+    by_part: u64,
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +54,7 @@ impl Evidence {
     fn entry(&mut self, device: DeviceId) -> &mut OfDevice {
         let at = self.of_devices.iter().position(|of| of.device == device).unwrap_or_else(|| {
             let (disclosed, fetched) = (Accuracy::default(), Accuracy::default());
-            self.of_devices.push(OfDevice { device, disclosed, fetched, came_true: 0, issued: 0 });
+            self.of_devices.push(OfDevice { device, disclosed, fetched, came_true: 0, issued: 0, by_part: 0 });
             self.of_devices.len() - 1
         });
         &mut self.of_devices[at]
@@ -70,6 +76,25 @@ impl Evidence {
             true => self.in_place.proved_wrong(telling, telling),
             false => self.in_place.came_true(telling, telling),
         }
+    }
+
+    /// So much is still to come of what is in no order, of all devices. Who reads 1 % of a large set here and there shall
+    /// not have the set brought; who has read much of it, all of it once, will read the rest, as far as that is what he
+    /// reads.
+    fn leaves(&mut self, device: DeviceId, left: u64) {
+        let of = self.entry(device);
+        let part = of.came_true as f64 / (of.came_true + left).max(1) as f64;
+        of.by_part = (OUT_BY_PART * part * of.came_true as f64 * of.disclosed.confidence()) as u64;
+    }
+
+    /// Blocks that were read far from where any reader was.
+    pub fn read_far(&self) -> u64 {
+        self.in_place.skipped
+    }
+
+    /// Of what is in no order, blocks that may be out for how great a part of all was read.
+    pub fn by_part(&self) -> u64 {
+        self.of_devices.iter().map(|of| of.by_part).max().unwrap_or(0)
     }
 
     /// A block of a device was looked at for fetching.
@@ -123,6 +148,10 @@ impl Sequence {
             && let Known::Here { home, .. } = holdings.files.of(entry.file)
         {
             self.window.evidence.came_true(home.device, blocks, telling, far);
+            if self.source == Source::Related {
+                let left = self.distance.before_chunk(u64::MAX);
+                self.window.evidence.leaves(home.device, left);
+            }
         }
     }
 
@@ -132,21 +161,24 @@ impl Sequence {
         if of_use { fetched.came_true(1, 1) } else { fetched.proved_wrong(1, 1) }
     }
 
-    /// Blocks were read of which nobody disclosed a read. As far as they wait for their device, and reads of the same
-    /// file were recorded that are still to come, those will not come either.
+    /// Blocks were read of which nobody disclosed a read. As far as they wait for their device, and reads of it were
+    /// recorded that are still to come, those may not come either: of a file that was recorded, all blocks say so; of
+    /// another one its beginning, for runs are read ahead in any case.
     fn read_undisclosed(&mut self, first: Block, count: u64, holdings: Holdings<'_>) {
         let known = holdings.files.of(first.file);
         let Known::Here { home, .. } = known else { return };
-        let is_recorded = matches!(self.source, Source::Profile | Source::Related);
-        if !is_recorded || self.files.get(&first.file).is_none_or(|&open| open == 0) {
+        let is_recorded = self.files.get(&first.file).is_some_and(|&open| open > 0);
+        let looked_at = if is_recorded { LOOKED_AT_MAX } else { BEGINNING_BLOCKS.saturating_sub(first.index) };
+        if !matches!(self.source, Source::Profile | Source::Related) || !self.is_followed() {
             return;
         }
         let waits = |&block: &Block| {
             let found = holdings.table.find(block).map(|page| holdings.table.frame(page));
             found.is_none_or(|frame| frame.state.is_unread() && frame.sequence == NO_SEQUENCE)
         };
-        let is_undisclosed = |block: &Block| self.find(*block, |entry| entry.holds(block.index, known)).is_none();
-        let blocks = (first.index..first.index + count.min(LOOKED_AT_MAX)).map(|index| Block { index, ..first });
+        let is_undisclosed =
+            |block: &Block| !is_recorded || self.find(*block, |entry| entry.holds(block.index, known)).is_none();
+        let blocks = (first.index..first.index + count.min(looked_at)).map(|index| Block { index, ..first });
         let wrong = blocks.filter(waits).filter(is_undisclosed).count() as u64;
         self.window.evidence.entry(home.device).disclosed.proved_wrong(wrong, wrong);
     }

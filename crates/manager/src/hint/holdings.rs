@@ -4,8 +4,8 @@ use crate::files::Files;
 use crate::ids::Block;
 use crate::table::Table;
 
-/// Of a run, so many blocks are looked at: as many as the longest request brings.
-const LOOKED_AT_MAX: u64 = 256;
+/// Of a run or a long read, so many blocks are looked at: as many as the longest request brings.
+pub(super) const LOOKED_AT_MAX: u64 = 256;
 
 /// The files and the pages.
 #[derive(Clone, Copy)]

@@ -73,6 +73,7 @@ mod evidence;
 mod holdings;
 mod lane;
 mod outrun;
+mod ready;
 mod repeat;
 mod sequence;
 mod standing;
@@ -280,6 +281,12 @@ impl Hints {
         of_source.fold(self.ended[source as usize], |(consumed, skipped), it| {
             (consumed + it.window.accuracy.consumed, skipped + it.window.accuracy.skipped)
         })
+    }
+
+    /// Blocks disclosed through a source that were read far from where any of its readers was.
+    pub fn read_far(&self, source: Source) -> u64 {
+        let of_source = self.sequences.iter().flatten().filter(|sequence| sequence.source == source);
+        of_source.map(|it| it.window.evidence.read_far()).sum()
     }
 
     fn sequence_of(&mut self, reader: ReaderId, source: Source, trust: Trust) -> Option<u16> {

@@ -1,14 +1,14 @@
 //! What one source of one reader disclosed, and how far the reader has come in it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
-use std::ops::Bound;
 
 use super::behind::Behind;
 use super::distance::{CHUNK, Distance};
 use super::entry::{Entry, LONG, NAME, WHOLE, place_key};
 use super::holdings::Holdings;
 use super::lane::Lane;
+use super::ready::Ready;
 use super::repeat::{Later, Repeat};
 use super::walk::Walk;
 use super::window::Window;
@@ -16,6 +16,7 @@ use super::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, Passed, Step, Tr
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
+use crate::layout::Home;
 use crate::table::FastMap;
 
 /// Reads in a row after which the reader of what is in no order is taken to go on in it from there:
@@ -69,7 +70,7 @@ pub(crate) struct Sequence {
     /// Entries that were walked over whose names are known and whose blocks are not all issued, by
     /// device: what is wanted of a far device does not wait behind what is wanted of a near one
     /// (000 section 4.9).
-    ready: BTreeMap<DeviceId, BTreeSet<u64>>,
+    ready: Ready,
     awaiting: usize,
     /// The positions of open entries by class and place.
     by_place: BTreeMap<u8, FastMap<u64, VecDeque<u64>>>,
@@ -94,7 +95,7 @@ pub(crate) struct Sequence {
     /// lies beyond is nearer by no more than those.
     pub gone_by: u64,
     /// Blocks between the cursor and each entry.
-    distance: Distance,
+    pub(super) distance: Distance,
     /// Entries of whole files whose sizes were learned, and their blocks: what the others are taken
     /// to have.
     sized: (u64, u64),
@@ -117,7 +118,7 @@ impl Sequence {
             entries: VecDeque::new(),
             base: 0,
             walk: Walk::new(0),
-            ready: BTreeMap::new(),
+            ready: Ready::new(source.is_ordered()),
             awaiting: 0,
             by_place: BTreeMap::new(),
             begins_met: FastMap::default(),
@@ -190,6 +191,7 @@ impl Sequence {
                     self.window.evidence.issued(home.device);
                     self.window.page_out();
                 }
+                self.ready.taken(position);
                 if let Some(entry) = self.entry_mut(position) {
                     entry.issued = entry.issued.max(entry.read) + 1;
                 }
@@ -208,11 +210,11 @@ impl Sequence {
     pub fn arrived(&mut self, position: u64, known: Known) {
         self.awaiting = self.awaiting.saturating_sub(1);
         if position >= self.base {
-            let device = match known {
-                Known::Here { home, .. } => home.device,
-                _ => DeviceId(0),
+            let home = match known {
+                Known::Here { home, .. } => home,
+                _ => Home::default(),
             };
-            self.ready.entry(device).or_default().insert(position);
+            self.make_ready(position, home, known);
         }
     }
 
@@ -235,19 +237,19 @@ impl Sequence {
     pub fn peek(&mut self, id: u16, lookups_max: usize, files: &Files, found: &mut Vec<(u64, Step)>) -> bool {
         let base = self.base;
         let lookup = self.walk(id, lookups_max, files);
-        let mut next = self.ready.keys().next().copied().filter(|_| !self.window.is_full());
+        let mut next = self.ready.next_device(None).filter(|_| !self.window.is_full());
         while let Some(device) = next {
             while self.window.has_room(device)
-                && let Some(&position) = self.ready.get(&device).and_then(BTreeSet::first)
+                && let Some(position) = self.ready.next(device)
             {
                 if let Some(step) = self.step_at(id, position, files) {
                     found.push(step);
                     break;
                 }
-                self.unready(device, position);
+                self.ready.remove(position);
                 self.close_void(position, files);
             }
-            next = self.ready.range((Bound::Excluded(device), Bound::Unbounded)).next().map(|(&device, _)| device);
+            next = self.ready.next_device(Some(device));
         }
         found.extend(lookup);
         self.base != base
@@ -261,9 +263,7 @@ impl Sequence {
             let step = self.step_at(id, position, files);
             match step {
                 Some((_, Step::Lookup { .. })) => return step,
-                Some((_, Step::Block { home, .. })) => {
-                    self.ready.entry(home.device).or_default().insert(position);
-                }
+                Some((_, Step::Block { home, block, .. })) => self.make_ready(position, home, files.of(block.file)),
                 None => {}
             }
             self.walk.pass(position);
@@ -274,26 +274,24 @@ impl Sequence {
         None
     }
 
-    /// Whether what is disclosed at this position is about to be brought from its device: nothing far
-    /// before it is.
+    /// Whether what is disclosed at this position is about to be brought from its device: not far more is before that.
     fn is_due(&self, position: u64, device: DeviceId) -> bool {
-        let is_open = |at: &&u64| self.entry(**at).is_some_and(|entry| !entry.done);
-        let first = self.ready.get(&device).and_then(|ready| ready.iter().find(is_open));
-        first.is_none_or(|&first| position <= first + JUMP_ENTRIES_MAX)
+        let soon = JUMP_ENTRIES_MAX as usize + 1;
+        self.ready.of(device).take(soon).take_while(|&at| at != position).count() < soon
     }
 
-    fn unready(&mut self, device: DeviceId, position: u64) {
-        if let Some(ready) = self.ready.get_mut(&device) {
-            ready.remove(&position);
-            if ready.is_empty() {
-                self.ready.remove(&device);
-            }
+    /// An entry waits to be fetched.
+    fn make_ready(&mut self, position: u64, home: Home, known: Known) {
+        if let Some(entry) = self.entry(position) {
+            let index = entry.span(known).map_or(0, |(first, _)| first);
+            let first = Block { file: entry.file, index };
+            self.ready.insert(position, home, first);
         }
     }
 
     /// Entries that wait for their names, or to be fetched, are as many as there may be blocks.
     fn may_look_up(&self, lookups_max: usize) -> bool {
-        let waiting = self.awaiting + self.ready.values().map(BTreeSet::len).sum::<usize>();
+        let waiting = self.awaiting + self.ready.len();
         waiting < lookups_max && self.window.admits(waiting as u64)
     }
 
@@ -381,17 +379,14 @@ impl Sequence {
         {
             *entries -= 1;
         }
-        let base = self.base;
-        self.ready.retain(|_, ready| {
-            ready.remove(&base);
-            !ready.is_empty()
-        });
+        self.ready.remove(self.base);
         self.base += 1;
     }
 
     /// Nothing more will be read here.
     fn close(&mut self, position: u64) {
         self.set_ahead(position, 0);
+        self.ready.remove(position);
         let Some(entry) = self.entry_mut(position) else { return };
         entry.done = true;
         let (class, key) = entry.place();
@@ -560,8 +555,8 @@ impl Sequence {
                 }
                 if beyond && self.goes_on_at(position) {
                     // What waits to be fetched from where the walk was waits until that comes up again.
-                    let waiting = std::mem::take(&mut self.ready);
-                    self.walk.go_back_to(waiting.values().filter_map(BTreeSet::first).min().copied());
+                    let waiting = mem::replace(&mut self.ready, Ready::new(self.source.is_ordered()));
+                    self.walk.go_back_to(waiting.earliest());
                     self.walk.go_to(position + 1);
                 }
             }
@@ -603,7 +598,7 @@ impl Sequence {
         self.walk = Walk::new(self.base);
         let (entries, by_place) = (mem::take(&mut self.entries), mem::take(&mut self.by_place));
         let cleared = Cleared { _entries: entries, _by_place: by_place, _repeat: self.repeat.take() };
-        self.ready.clear();
+        self.ready = Ready::new(self.source.is_ordered());
         self.begins_met = FastMap::default();
         self.distance = Distance::default();
         self.window.clear();
@@ -784,7 +779,7 @@ impl Sequence {
         let into = entry.span(known).map_or(0, |(from, _)| block.index - from) as u32;
         if entry.issued > into {
             entry.issued = into;
-            self.ready.entry(home.device).or_default().insert(position);
+            self.make_ready(position, home, known);
         }
     }
 

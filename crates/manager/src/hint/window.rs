@@ -107,7 +107,7 @@ impl Window {
 
     /// What what is in no order earned beside.
     fn beyond(&self) -> u64 {
-        self.beyond.min(BEYOND_FOR_EACH * self.near)
+        self.beyond.min(BEYOND_FOR_EACH * self.near).max(self.evidence.by_part())
     }
 
     /// Whether no more blocks may be out.

@@ -164,6 +164,7 @@ impl Model {
             sequence.hints.clear();
             sequence.lanes = Default::default();
             sequence.behind.clear();
+            sequence.head = (0, 0);
         }
     }
 }

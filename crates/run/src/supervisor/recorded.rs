@@ -36,7 +36,7 @@ pub(super) struct Recorded {
     is_unordered: bool,
     /// What had been read by then, and is not disclosed anew.
     done: Done,
-    /// Blocks that came true in that order, and that were passed over, when that was last judged.
+    /// Blocks that came true in that order, and that did not, when that was last judged.
     judged: (u64, u64),
     /// What of these files was read in the recorded run, in no order that is known: through
     /// mappings, or seen from outside.
@@ -146,14 +146,16 @@ impl Recorded {
     }
 
     /// Whether the run proves to go another way than was recorded, by the blocks that have come
-    /// true by now and were passed over.
-    fn leaves_order(&mut self, (consumed, skipped): (u64, u64)) -> bool {
-        let (came_true, passed) = (consumed - self.judged.0, skipped.saturating_sub(self.judged.1));
-        if came_true + passed < JUDGED_BLOCKS {
+    /// true by now, that were passed over, and that came true far from where the others did.
+    fn leaves_order(&mut self, (consumed, skipped): (u64, u64), far: u64) -> bool {
+        let (in_order, in_none) = (consumed.saturating_sub(far), skipped + far);
+        let came_true = in_order.saturating_sub(self.judged.0);
+        let others = in_none.saturating_sub(self.judged.1);
+        if came_true + others < JUDGED_BLOCKS {
             return false;
         }
-        self.judged = (consumed, skipped);
-        passed > came_true && !std::mem::replace(&mut self.is_unordered, true)
+        self.judged = (in_order, in_none);
+        others > came_true && !std::mem::replace(&mut self.is_unordered, true)
     }
 }
 
@@ -212,9 +214,9 @@ impl Supervisor<'_> {
     /// Looks whether the run goes in the recorded order. If not, what is left of it is disclosed
     /// anew, as in none.
     pub(super) fn judge_recorded(&mut self) {
-        if self.recorded.profile().is_some()
-            && !self.recorded.is_withdrawn
-            && self.recorded.leaves_order(self.driver.manager().accuracy(Source::Profile))
+        let manager = self.driver.manager();
+        let (accuracy, far) = (manager.accuracy(Source::Profile), manager.read_far(Source::Profile));
+        if self.recorded.profile().is_some() && !self.recorded.is_withdrawn && self.recorded.leaves_order(accuracy, far)
         {
             self.cancel_recorded();
             self.recorded.next = 0;
@@ -286,9 +288,16 @@ mod tests {
     #[test]
     fn a_run_leaves_its_order_where_more_is_passed_over_than_comes_true() {
         let mut recorded = Recorded::default();
-        assert!(!recorded.leaves_order((1000, 10)), "most comes true");
-        assert!(!recorded.leaves_order((1020, 117)), "of too few it does not show");
-        assert!(recorded.leaves_order((1040, 130)));
-        assert!(!recorded.leaves_order((1040, 330)), "it has left already");
+        assert!(!recorded.leaves_order((1000, 10), 0), "most comes true");
+        assert!(!recorded.leaves_order((1020, 117), 0), "of too few it does not show");
+        assert!(recorded.leaves_order((1040, 130), 0));
+        assert!(!recorded.leaves_order((1040, 330), 0), "it has left already");
+    }
+
+    #[test]
+    fn a_run_leaves_its_order_where_more_comes_true_elsewhere() {
+        let mut recorded = Recorded::default();
+        assert!(!recorded.leaves_order((1000, 0), 400), "most comes true in order");
+        assert!(recorded.leaves_order((1200, 0), 550));
     }
 }
