@@ -6,7 +6,7 @@ foresee runs it remembers what it may of the runs before, and nothing of those o
 What the programs of reads.py read is made from a seed; the others read Debian's sources of the kernel (papers/record fetches them).
 
 Raw results go to bench/results/varied-DISK.json; the table is printed at the end: seconds of each run in turn. Needs root, a memory
-control group (v1 or v2), /dev/fuse, loop devices, git; cscope and rg for what is theirs.
+control group (v1 or v2), /dev/fuse, loop devices, git and cscope; rg for what is its.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ COMMITS, COMMITTED_FILES = 40, 60
 
 def some_folders(rng):
     """A fifth of the folders of the sources."""
-    folders = sorted(str(path.relative_to("source")) for path in Path("source").glob("*/*") if path.is_dir())
+    folders = sorted(str(path.relative_to("source")) for path in Path("source").glob("[!.]*/*") if path.is_dir())
     return rng.sample(folders, len(folders) // 5)
 
 
@@ -50,19 +50,26 @@ JOBS = {name.replace("_", " "): (SMALL, lambda rng, name=name: [sys.executable, 
         for name in reads.PROGRAMS} | {
     "grep in folders": (LARGE, lambda rng: ["sh", "-c", f"cd source && grep -rc {words(rng)[0]} {' '.join(some_folders(rng))} | sort"]),
     "tar of folders": (LARGE, lambda rng: ["sh", "-c", f"cd source && tar c {' '.join(some_folders(rng))} | md5sum"]),
-    "rg for words": (SMALL, lambda rng: ["sh", "-c", f"cd source && rg --sort path -c -e {' -e '.join(words(rng)[:2])}"]),
+    "rg for words": (SMALL, lambda rng: ["sh", "-c", f"cd source && rg --sort path -c -e {' -e '.join(words(rng)[:2])} ."]),
     "cscope, two symbols": (SMALL, lambda rng: ["sh", "-c", "cd source; " + "; ".join(f"cscope -d -L -0 {it}" for it in words(rng)[:2])]),
     "git log of a folder": (LARGE, lambda rng: ["sh", "-c", f"cd source && git log -p -- {some_folders(rng)[0]} | md5sum"]),
     "git grep": (LARGE, lambda rng: ["sh", "-c", f"cd source && git grep -c {words(rng)[0]} HEAD -- {' '.join(some_folders(rng))}; true"]),
     "sort of a list": (SMALL, lambda rng: ["sh", "-c", f"sort --parallel=1 -S 16M lists/{rng.randrange(6)} | md5sum"]),
 }
-NEEDED = {"rg for words": "rg", "cscope, two symbols": "cscope"}
+NEEDED = {"rg for words": "rg"}
 
 
 def make_data(work, mount):
     """What they read, as far as it is not there. `work` keeps the packages."""
+    for needed in ("git", "cscope"):
+        if not shutil.which(needed):
+            sys.exit(f"skipped: this needs {needed}")
     if (mount / "made").exists():
         return
+    for path in mount.iterdir():
+        # What an earlier time began, and did not end.
+        if path.name != "lost+found":
+            subprocess.run(["rm", "-rf", path], check=True)
     reads.make(mount)
     sources.make(work, mount / "source")
     make_repository(mount / "source")
@@ -74,7 +81,8 @@ def make_repository(folder):
     """The sources, and commits that each change some of their files."""
     def git(*words):
         author = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0"]
-        subprocess.run(["git", *author, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        alone = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        subprocess.run(["git", *author, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, env=os.environ | alone)
     rng = random.Random(6)
     git("init", "--quiet")
     (folder / ".git/info/exclude").write_text("cscope.*\n")
@@ -112,7 +120,7 @@ def run(arguments, disk, model, name, seed, arm):
 
     def act():
         begun = time.perf_counter()
-        done = subprocess.run(command, cwd=disk.mount, capture_output=True, env=os.environ | profiles)
+        done = subprocess.run(command, cwd=disk.mount, stdin=subprocess.DEVNULL, capture_output=True, env=os.environ | profiles)
         output = hashlib.sha256(done.stdout).hexdigest()
         failed = done.stderr.decode() if done.returncode else None
         return {"elapsed_s": time.perf_counter() - begun, "output": output, "failed": failed}
@@ -152,7 +160,7 @@ def inside(arguments):
                 continue
             jobs[name] = job(arguments, disk, DISKS[model], name)
             print("\n".join(lines(jobs[name])), file=sys.stderr, flush=True)
-        common.keep(arguments, f"varied-{model}", {"disk": DISKS[model], "machine": common.machine(disk.device), "jobs": jobs})
+            common.keep(arguments, f"varied-{model}", {"disk": DISKS[model], "machine": common.machine(disk.device), "jobs": jobs})
     disk.control.write_text("off\n")
 
 

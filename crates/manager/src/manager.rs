@@ -450,10 +450,10 @@ impl Manager {
         self.hints.accuracy(source)
     }
 
-    /// Blocks disclosed through this source that were read far from where any of its readers was, in another order than
-    /// they were disclosed in: all readers', as far as something of theirs is still to come.
-    pub fn read_far(&self, source: Source) -> u64 {
-        self.hints.read_far(source)
+    /// How much of what this source disclosed and was read lately, some 1,000 blocks, was read where one of its readers
+    /// was, or a little further, and not in another order: from 0 to 1; of several readers, of the one who reads least so.
+    pub fn in_place(&self, source: Source) -> f64 {
+        self.hints.in_place(source)
     }
 
     fn home_of(&self, file: FileId) -> Home {

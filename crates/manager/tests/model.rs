@@ -72,8 +72,6 @@ struct Sequence {
     lanes: [Lane; 2],
     /// What was passed over of late: its place, and which blocks of which file.
     behind: Vec<(u64, FileId, u64, u64)>,
-    /// Of what is in no order: where it was fetched last, by its first block and its order.
-    head: (u64, u64),
     gone: u64,
     consumed: u64,
     skipped: u64,
@@ -468,73 +466,41 @@ impl Model {
                 self.queue.push((rank, batch, block));
                 self.queued_ever += 1;
             }
-            let sequence = &mut self.sequences[at].1;
-            sequence.hints[hint].looked_at = next + 1;
-            if matches!(key.1, Source::Related | Source::Unordered) {
-                sequence.head = (first, hint_now.order);
-            }
+            self.sequences[at].1.hints[hint].looked_at = next + 1;
         }
-    }
-
-    /// Whether anything is left to be done for a hint.
-    fn is_todo(hint: &Hint, names: &BTreeMap<FileId, Name>) -> bool {
-        match (names.get(&hint.file), Self::span(hint, names)) {
-            (None, _) => true,
-            (Some(Name::Asked), _) => hint.want != Want::Name,
-            (_, Some((_, len))) => hint.looked_at.max(hint.read) < len,
-            (_, None) => unreachable!("a resolved name has a span"),
-        }
-    }
-
-    /// Of what is in no order, and whose names are known, what is fetched next, in sweeps.
-    fn next_in_sweep(sequence: &mut Sequence, names: &BTreeMap<FileId, Name>) -> Option<(u64, usize)> {
-        loop {
-            let turn = |hint: &Hint| (Self::span(hint, names).map_or(0, |(first, _)| first), hint.order);
-            let waits = |(_, hint): &(usize, &Hint)| hint.walked && !hint.done && !hint.behind && !hint.asked;
-            let waiting = sequence.hints.iter().enumerate().filter(waits);
-            let (_, place) = waiting.map(|(place, hint)| ((turn(hint) < sequence.head, turn(hint)), place)).min()?;
-            let hint = &mut sequence.hints[place];
-            if Self::is_todo(hint, names) {
-                return Some((hint.order, place));
-            }
-            Self::leave_behind(hint, names);
-        }
-    }
-
-    /// Nothing is left to be done. What can never be read does not hold the cursor up.
-    fn leave_behind(hint: &mut Hint, names: &BTreeMap<FileId, Name>) {
-        hint.behind = true;
-        hint.done = hint.want != Want::Name && Self::span(hint, names).is_some_and(|(_, len)| len == 0);
     }
 
     /// The oldest hint for which something can be done: (sequence, place in it).
     fn next_hint(&mut self, full: bool) -> Option<(usize, usize)> {
         let names = &self.names;
         let mut found = Vec::new();
-        for (at, (key, sequence)) in self.sequences.iter_mut().enumerate() {
-            let sweeps = matches!(key.1, Source::Related | Source::Unordered);
+        for (at, (_, sequence)) in self.sequences.iter_mut().enumerate() {
             let mut has_blocks = false;
             for (place, hint) in sequence.hints.iter_mut().enumerate() {
-                if hint.done || hint.behind || hint.asked || (has_blocks || sweeps) && hint.walked {
+                if hint.done || hint.behind || hint.asked || has_blocks && hint.walked {
                     continue;
                 }
-                let todo = Self::is_todo(hint, names);
+                let todo = match (names.get(&hint.file), Self::span(hint, names)) {
+                    (None, _) => true,
+                    (Some(Name::Asked), _) => hint.want != Want::Name,
+                    (_, Some((_, len))) => hint.looked_at.max(hint.read) < len,
+                    (_, None) => unreachable!("a resolved name has a span"),
+                };
                 if todo && !matches!(names.get(&hint.file), Some(Name::Here(_))) {
                     found.push((hint.order, at, place));
                     break;
                 }
                 hint.walked = true;
                 if todo {
-                    if !has_blocks && !full && !sweeps {
+                    if !has_blocks && !full {
                         found.push((hint.order, at, place));
                     }
                     has_blocks = true;
                     continue;
                 }
-                Self::leave_behind(hint, names);
-            }
-            if sweeps && let Some((order, place)) = Self::next_in_sweep(sequence, names).filter(|_| !full) {
-                found.push((order, at, place));
+                hint.behind = true;
+                // What can never be read does not hold the cursor up.
+                hint.done = hint.want != Want::Name && Self::span(hint, names).is_some_and(|(_, len)| len == 0);
             }
         }
         let best = found.into_iter().min().map(|(order, at, _)| (order, at));

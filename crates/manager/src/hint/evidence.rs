@@ -35,7 +35,9 @@ struct OfDevice {
     /// Blocks that came true, and that were looked at for fetching.
     came_true: u64,
     issued: u64,
-    /// Of what is in no order, blocks that may be out for how great a part of all was read.
+    /// Of what is in no order: blocks that came true of what is disclosed now, and that may be out for how great a part of
+    /// it they are.
+    of_all: u64,
     by_part: u64,
 }
 
@@ -54,7 +56,15 @@ impl Evidence {
     fn entry(&mut self, device: DeviceId) -> &mut OfDevice {
         let at = self.of_devices.iter().position(|of| of.device == device).unwrap_or_else(|| {
             let (disclosed, fetched) = (Accuracy::default(), Accuracy::default());
-            self.of_devices.push(OfDevice { device, disclosed, fetched, came_true: 0, issued: 0, by_part: 0 });
+            self.of_devices.push(OfDevice {
+                device,
+                disclosed,
+                fetched,
+                came_true: 0,
+                issued: 0,
+                of_all: 0,
+                by_part: 0,
+            });
             self.of_devices.len() - 1
         });
         &mut self.of_devices[at]
@@ -78,18 +88,25 @@ impl Evidence {
         }
     }
 
-    /// So much is still to come of what is in no order, of all devices. Who reads 1 % of a large set here and there shall
-    /// not have the set brought; who has read much of it, all of it once, will read the rest, as far as that is what he
-    /// reads.
-    fn leaves(&mut self, device: DeviceId, left: u64) {
+    /// Blocks came true of what is in no order, of which so much is still to come, from all devices. Who reads 1 % of a large
+    /// set here and there shall not have the set brought; who has read much of it, each block once, will read the rest, as
+    /// far as that is what he reads.
+    fn leaves(&mut self, device: DeviceId, blocks: u64, left: u64) {
+        let useful = self.usefulness(device);
         let of = self.entry(device);
-        let part = of.came_true as f64 / (of.came_true + left).max(1) as f64;
-        of.by_part = (OUT_BY_PART * part * of.came_true as f64 * of.disclosed.confidence()) as u64;
+        of.of_all += blocks;
+        let part = of.of_all as f64 / (of.of_all + left) as f64;
+        of.by_part = (OUT_BY_PART * part * of.of_all as f64 * useful) as u64;
     }
 
-    /// Blocks that were read far from where any reader was.
-    pub fn read_far(&self) -> u64 {
-        self.in_place.skipped
+    /// What was disclosed is no more; what came true of it says nothing of how much is read of what is disclosed next.
+    pub fn clear(&mut self) {
+        self.of_devices.iter_mut().for_each(|of| (of.of_all, of.by_part) = (0, 0));
+    }
+
+    /// How much of what was read lately was read where a reader was, from 0 to 1.
+    pub fn in_place(&self) -> f64 {
+        self.in_place.confidence()
     }
 
     /// Of what is in no order, blocks that may be out for how great a part of all was read.
@@ -118,7 +135,7 @@ impl Evidence {
 impl Sequence {
     /// Whether it is read in the order in which it is disclosed, more or less.
     fn is_in_order(&self) -> bool {
-        self.source.is_ordered() && self.window.evidence.in_place.confidence() >= IN_PLACE
+        self.source.is_ordered() && self.window.evidence.in_place() >= IN_PLACE
     }
 
     /// How likely what is fetched of a device is to be of use, from 0 to 1, as far as that shows by more than what is
@@ -150,7 +167,7 @@ impl Sequence {
             self.window.evidence.came_true(home.device, blocks, telling, far);
             if self.source == Source::Related {
                 let left = self.distance.before_chunk(u64::MAX);
-                self.window.evidence.leaves(home.device, left);
+                self.window.evidence.leaves(home.device, blocks.max(1), left);
             }
         }
     }
@@ -162,16 +179,19 @@ impl Sequence {
     }
 
     /// Blocks were read of which nobody disclosed a read. As far as they wait for their device, and reads of it were
-    /// recorded that are still to come, those may not come either: of a file that was recorded, all blocks say so; of
-    /// another one its beginning, for runs are read ahead in any case.
+    /// recorded that are still to come, those may not come either: of a file of which some are, all blocks say so; of one
+    /// that was not recorded its beginning, for runs are read ahead in any case; of one that was read nothing does.
     fn read_undisclosed(&mut self, first: Block, count: u64, holdings: Holdings<'_>) {
         let known = holdings.files.of(first.file);
         let Known::Here { home, .. } = known else { return };
-        let is_recorded = self.files.get(&first.file).is_some_and(|&open| open > 0);
-        let looked_at = if is_recorded { LOOKED_AT_MAX } else { BEGINNING_BLOCKS.saturating_sub(first.index) };
         if !matches!(self.source, Source::Profile | Source::Related) || !self.is_followed() {
             return;
         }
+        let (is_recorded, looked_at) = match self.files.get(&first.file) {
+            Some(0) => return,
+            Some(_) => (true, LOOKED_AT_MAX),
+            None => (false, BEGINNING_BLOCKS.saturating_sub(first.index)),
+        };
         let waits = |&block: &Block| {
             let found = holdings.table.find(block).map(|page| holdings.table.frame(page));
             found.is_none_or(|frame| frame.state.is_unread() && frame.sequence == NO_SEQUENCE)

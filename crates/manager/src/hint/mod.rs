@@ -283,10 +283,11 @@ impl Hints {
         })
     }
 
-    /// Blocks disclosed through a source that were read far from where any of its readers was.
-    pub fn read_far(&self, source: Source) -> u64 {
+    /// How much of what a source disclosed and was read lately was read where one of its readers was, from 0 to 1; of
+    /// several, of who reads least so.
+    pub fn in_place(&self, source: Source) -> f64 {
         let of_source = self.sequences.iter().flatten().filter(|sequence| sequence.source == source);
-        of_source.map(|it| it.window.evidence.read_far()).sum()
+        of_source.map(|it| it.window.evidence.in_place()).fold(1.0, f64::min)
     }
 
     fn sequence_of(&mut self, reader: ReaderId, source: Source, trust: Trust) -> Option<u16> {

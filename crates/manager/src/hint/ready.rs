@@ -1,9 +1,8 @@
 //! Entries whose names are known, and that wait to be fetched from their devices: in the order in which they were
-//! disclosed; or, of what is in no order, as they lie there, one sweep after the other. What is read next of it nobody
-//! knows, and an arm turns least so; nor need it be known whether a device has one, which shows late or not at all where
-//! programs read beside us.
+//! disclosed; or, of what is in no order, as they lie there, if that is known, one sweep after the other. What is read next
+//! of it nobody knows, and an arm turns least so; nor need it be known whether a device has one, which shows late or not at
+//! all where programs read beside us.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -11,8 +10,11 @@ use crate::ids::{Block, DeviceId};
 use crate::layout::Home;
 use crate::table::FastMap;
 
-/// Where an entry begins: the place of its file and the block there; nought for all that come in order.
+/// Where an entry begins: the place of its file and the block there; nought for all that come in order, as for those of
+/// which it is not known.
 type Place = (u64, u64);
+
+const NO_PLACE: Place = (0, 0);
 
 /// What waits for one device.
 #[derive(Default)]
@@ -44,9 +46,11 @@ impl Ready {
 
     /// The entry at this position waits, if it did not yet; this is its first block.
     pub fn insert(&mut self, position: u64, home: Home, first: Block) {
-        let place = if self.is_ordered { (0, 0) } else { (home.place, first.index) };
-        if let Entry::Vacant(vacant) = self.places.entry(position) {
-            vacant.insert((home.device, place));
+        let has_place = !self.is_ordered && home.place != 0;
+        let place = if has_place { (home.place, first.index) } else { NO_PLACE };
+        if self.places.get(&position) != Some(&(home.device, place)) {
+            self.remove(position);
+            self.places.insert(position, (home.device, place));
             self.queues.entry(home.device).or_default().waiting.insert((place, position));
         }
     }
@@ -61,8 +65,8 @@ impl Ready {
 
     /// Some of it is fetched.
     pub fn taken(&mut self, position: u64) {
-        if !self.is_ordered
-            && let Some(&(device, place)) = self.places.get(&position)
+        if let Some(&(device, place)) = self.places.get(&position)
+            && place != NO_PLACE
             && let Some(queue) = self.queues.get_mut(&device)
         {
             queue.head = (place, position);
@@ -126,7 +130,7 @@ mod tests {
         std::iter::from_fn(&mut fetch).collect()
     }
 
-    const PLACES: [(u64, u64); 6] = [(900, 0), (0, 0), (100, 7), (50, 3), (100, 2), (0, 1)];
+    const PLACES: [(u64, u64); 6] = [(900, 0), (10, 0), (100, 7), (50, 3), (100, 2), (10, 1)];
 
     #[test]
     fn what_comes_in_order_is_fetched_in_order() {
@@ -156,12 +160,17 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_twice_waits_once() {
+    fn what_waits_twice_waits_once_where_it_is_now() {
         let mut ready = of(false, &PLACES);
-        ready.insert(0, Home { device: DEVICES[1], place: 1 }, FIRST);
+        ready.insert(0, Home { device: DEVICES[1], place: 5 }, FIRST);
         assert_eq!((ready.len(), ready.earliest()), (6, Some(0)));
-        ready.remove(0);
-        assert_eq!((ready.len(), ready.earliest()), (5, Some(1)));
-        assert_eq!(fetched(&mut ready, DEVICES[1]), [1, 5, 3]);
+        assert_eq!(DEVICES.map(|device| fetched(&mut ready, device)), [vec![4, 2], vec![0, 1, 5, 3]]);
+        assert_eq!((ready.len(), ready.earliest()), (0, None));
+    }
+
+    #[test]
+    fn what_has_no_place_is_fetched_in_order() {
+        let mut ready = of(false, &[(0, 9), (0, 1), (0, 3), (0, 2), (0, 3), (0, 0)]);
+        assert_eq!(DEVICES.map(|device| fetched(&mut ready, device)), [vec![0, 2, 4], vec![1, 3, 5]]);
     }
 }

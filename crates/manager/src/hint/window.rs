@@ -244,6 +244,7 @@ impl Window {
     /// All that was disclosed is forgotten; what was earned stays.
     pub fn clear(&mut self) {
         (self.blocks.unread, self.names.unread) = (0, 0);
+        self.evidence.clear();
     }
 
     /// Checks that the account agrees with the pages, of which these are passed over or not, and

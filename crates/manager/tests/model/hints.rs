@@ -164,7 +164,6 @@ impl Model {
             sequence.hints.clear();
             sequence.lanes = Default::default();
             sequence.behind.clear();
-            sequence.head = (0, 0);
         }
     }
 }
