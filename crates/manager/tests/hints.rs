@@ -507,14 +507,16 @@ fn what_is_in_no_order_earns_by_what_lies_beyond() {
     assert_eq!(fetched(&driver), 10);
     (0..10).for_each(|index| drop(driver.read(1, 0, index, 1)));
     driver.arrive();
-    assert_eq!(fetched(&driver), 30, "those ten are read, and one more may be out for each");
+    assert_eq!(fetched(&driver), 10 + 8 + 10, "one more may be out for each that is read, in sweeps of half of all");
     driver.read(1, 0, 5000, 1);
     driver.arrive();
-    assert_eq!(fetched(&driver), 30 + WINDOW_GROWTH_BEYOND);
+    assert_eq!(fetched(&driver), 28, "that earns no sweep");
     // Each too far from the one before to say that the reader goes on from there.
     (51..99).for_each(|part| drop(driver.read(1, 0, part * 100, 1)));
     driver.arrive();
-    assert_eq!(fetched(&driver), 30 + 16 * 10, "of what was looked at, no more than ten came true");
+    let (may_be_out, out) = (20 + 16 * 10, fetched(&driver) - 10);
+    assert!(out <= may_be_out, "of what was looked at, no more than ten came true: {out}");
+    assert!(out > may_be_out / 2, "{out}");
     driver.manager.check();
 }
 

@@ -73,6 +73,10 @@ impl Allowance {
 pub(crate) struct Window {
     blocks: Allowance,
     names: Allowance,
+    /// What is in no order is fetched in sweeps: once it is full it rests until less than half of what may be out is. Of a sweep an
+    /// arm brings each block the sooner the more there are; of two at a time each takes as long as the read that it saves.
+    in_sweeps: bool,
+    rests: bool,
     /// What it began with.
     first: u64,
     /// Of what is in no order: blocks that came true of those looked at, and what those beyond
@@ -96,6 +100,8 @@ impl Window {
         Window {
             blocks: allowance(),
             names: allowance(),
+            in_sweeps: !source.is_ordered(),
+            rests: false,
             first: size,
             near: 0,
             beyond: 0,
@@ -112,7 +118,12 @@ impl Window {
 
     /// Whether no more blocks may be out.
     pub fn is_full(&self) -> bool {
-        self.blocks.unread >= self.blocks.size.saturating_add(self.beyond())
+        let size = self.size();
+        self.blocks.unread >= if self.rests { size.div_ceil(2) } else { size }
+    }
+
+    fn size(&self) -> u64 {
+        self.blocks.size.saturating_add(self.beyond())
     }
 
     /// Whether one more block of a device may be out.
@@ -216,6 +227,7 @@ impl Window {
     /// A page speaks of the sequence from now on, unread.
     pub fn page_out(&mut self) {
         self.blocks.unread += 1;
+        self.rests = self.in_sweeps && self.blocks.unread >= self.size();
     }
 
     /// An unread page was read; `passed` says that the cursor had given it up before.
@@ -252,5 +264,42 @@ impl Window {
     pub fn check(&self, passed: &[bool], names: u64) {
         let unread = passed.iter().filter(|passed| !**passed).count() as u64;
         assert_eq!((self.blocks.unread, self.names.unread), (unread, names), "the window's account");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that are fetched until it is full.
+    fn fill(window: &mut Window) -> u64 {
+        std::iter::from_fn(|| (!window.is_full()).then(|| window.page_out())).count() as u64
+    }
+
+    /// So many of those that are out are read.
+    fn read(window: &mut Window, blocks: u64) {
+        (0..blocks).for_each(|_| window.page_read(false));
+    }
+
+    #[test]
+    fn what_is_in_no_order_is_fetched_in_sweeps() {
+        let mut window = Window::new(Source::Related, Trust::Earned { initial_blocks: 64 });
+        assert_eq!(fill(&mut window), 64);
+        read(&mut window, 32);
+        assert_eq!(fill(&mut window), 0, "it rests");
+        read(&mut window, 1);
+        assert_eq!(fill(&mut window), 33);
+        window.came_true_anywhere(64, 64, false);
+        assert_eq!(fill(&mut window), 0, "what is earned is kept for a sweep");
+        window.came_true_anywhere(1, 1, false);
+        assert_eq!(fill(&mut window), 65);
+    }
+
+    #[test]
+    fn what_comes_in_order_is_fetched_block_by_block() {
+        let mut window = Window::new(Source::Profile, Trust::Earned { initial_blocks: 64 });
+        let first = fill(&mut window);
+        read(&mut window, 1);
+        assert_eq!((first, fill(&mut window)), (Source::Profile.first_window(64), 1));
     }
 }
