@@ -180,6 +180,9 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     if profile.is_in_vain() {
         writeln!(out, "in vain    reading ahead did not pay: for a day, runs begin without, until they wait")?;
     }
+    if profile.is_unordered {
+        writeln!(out, "order      another in each run")?;
+    }
     for step in &profile.steps {
         let file = profile.files[step.file].display();
         let what = match step.want {

@@ -7,6 +7,7 @@
 //! program PATH            the file that was executed, if that is known
 //! runs COUNT              how many runs it is of, if it is more than one
 //! truncated               only if steps were left out
+//! unordered               only if its runs read the same in another order each
 //! in-vain SECONDS         when reading ahead was found not to pay, since 1970, if it was
 //! file SHARED REST        numbers files from 0: begins as the one before, for so many bytes of it
 //! name FILE PROCESS       its name was looked up
@@ -126,6 +127,9 @@ fn head(profile: &Profile) -> Vec<u8> {
     if profile.truncated {
         text.extend_from_slice(b"truncated\n");
     }
+    if profile.is_unordered {
+        text.extend_from_slice(b"unordered\n");
+    }
     if let Some(found) = profile.in_vain {
         text.extend_from_slice(format!("in-vain {found}\n").as_bytes());
     }
@@ -210,6 +214,7 @@ fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Opt
             profile.files.push_sharing(shared, |bytes| unescape(rest, bytes))?;
         }
         "truncated" => profile.truncated = true,
+        "unordered" => profile.is_unordered = true,
         "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
         "learned" => {
             let is_lesson = |event: &Event| matches!(event, Event::SiteLearned { .. } | Event::ReuseLearned { .. });
@@ -251,6 +256,7 @@ mod tests {
             program: "/usr/bin/grep".into(),
             runs: 3,
             truncated: true,
+            is_unordered: true,
             learned: vec![
                 Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 },
                 Event::ReuseLearned { interval: 64, age: 80, used: 3, open: 5 },

@@ -5,6 +5,7 @@
 mod done;
 mod format;
 mod moves;
+mod order;
 mod recorder;
 mod related;
 mod store;
@@ -28,6 +29,10 @@ pub use crate::paths::Paths;
 /// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4
 /// KiB pieces needs.
 pub const STEPS_MAX: usize = 1 << 20;
+
+/// How much of what a run reads comes where one of its readers is, if it goes in a recorded order: where several read, one of
+/// them may be far ahead for the length of a file.
+pub const IN_PLACE_MIN: f64 = 0.4;
 
 /// One thing that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +70,8 @@ pub struct Profile {
     /// More was read: there were more than [`STEPS_MAX`] steps, or programs read what was in memory
     /// and did not tell.
     pub truncated: bool,
+    /// Its runs read the same in another order each.
+    pub is_unordered: bool,
     /// What the policy learned: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
     /// When its runs found that reading ahead does not pay, in seconds since 1970. That
@@ -124,12 +131,13 @@ impl Profile {
     pub fn after(self, before: &Profile) -> Profile {
         let mut union = Union::of(&self);
         union.add(before, |runs| runs << 1, |path, add| add(path));
+        let is_unordered = union.is_unordered();
         let (files, mut steps) = union.into_steps();
         steps.retain(|step| step.runs & 1 != 0 || step.runs.count_ones() > 1);
         let runs = (before.runs + 1).min(RUNS_MAX);
         let truncated = self.truncated || steps.len() > STEPS_MAX;
         steps.truncate(STEPS_MAX);
-        Profile { files, steps, runs, truncated, ..self }
+        Profile { files, steps, runs, truncated, is_unordered, ..self }
     }
 
     /// Whether both say that the same was read in the same order.

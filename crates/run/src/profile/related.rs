@@ -57,12 +57,14 @@ fn united<N: Fn(&Path, &mut dyn FnMut(&Path))>(profiles: &[Profile], names: impl
     for (profile, run) in profiles.iter().zip(0..RUNS_MAX) {
         union.add(profile, |_| 1 << run, names(profile));
     }
+    let is_unordered = union.is_unordered();
     let (files, mut steps) = union.into_steps();
     let truncated = steps.len() > STEPS_MAX;
     steps.truncate(STEPS_MAX);
     let runs = profiles.len().min(RUNS_MAX as usize) as u32;
     let Profile { command, directory, program, learned, .. } = first.clone();
-    Some(Profile { command, directory, program, learned, runs, files, steps, truncated, in_vain: None })
+    let in_vain = None;
+    Some(Profile { command, directory, program, learned, runs, files, steps, truncated, is_unordered, in_vain })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use foresee_manager::Want;
 
+use super::order::Order;
 use super::{Paths, Profile, Step};
 use crate::paths::PathTable;
 
@@ -29,6 +30,8 @@ pub(super) struct Union {
     /// Steps of the first run of which an earlier one held the first block: a run may read what it
     /// had to give up.
     again: Vec<(usize, usize)>,
+    /// Of what several runs read.
+    order: Order,
 }
 
 impl Union {
@@ -65,6 +68,7 @@ impl Union {
             begins.push(numbers.len());
         }
         let mut shared = Vec::new();
+        self.order.begin_run();
         for step in &profile.steps {
             let file = step.file as usize;
             for &file in &numbers[begins[file]..begins[file + 1]] {
@@ -112,7 +116,10 @@ impl Union {
         let held = &mut file.held[usize::from(step.mapped)];
         for (blocks, holder) in parts(held, first, count) {
             match holder {
-                Some(at) => share(at, blocks.end - blocks.start),
+                Some(at) => {
+                    share(at, blocks.end - blocks.start);
+                    self.order.read(at);
+                }
                 None => {
                     held.insert(blocks.start, (blocks.end, self.steps.len()));
                     file.named.get_or_insert(self.steps.len());
@@ -121,6 +128,11 @@ impl Union {
                 }
             }
         }
+    }
+
+    /// Whether each run read what others did in another order.
+    pub fn is_unordered(&self) -> bool {
+        self.order.is_left()
     }
 
     /// The files, and the steps.
@@ -212,6 +224,18 @@ mod tests {
         let union = run.clone().after(&run);
         assert_eq!(said(&union), all(&[("a", "0+4", 3), ("b", "0+4", 3), ("a", "0+4", 3)]));
         assert!(union.says_the_same_as(&run));
+    }
+
+    #[test]
+    fn runs_that_read_the_same_in_other_orders_are_known_by_that() {
+        let run = |order: &mut dyn FnMut(u64) -> u64| {
+            profile(&(0..1_201).map(|at| ("a", 2 * order(at), 1)).collect::<Vec<_>>())
+        };
+        let (same, other) = (run(&mut |at| at), run(&mut |at| at * 743 % 1_201));
+        assert!(!same.clone().after(&same).is_unordered);
+        let unordered = other.clone().after(&same);
+        assert!(unordered.is_unordered);
+        assert!(!other.after(&unordered).is_unordered, "it goes as the last run did");
     }
 
     proptest::proptest! {

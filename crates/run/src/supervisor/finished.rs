@@ -76,8 +76,8 @@ impl Finished {
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
             Some(before) if is_sample => (before, false),
             Some(before) if run.says_the_same_as(&before) => {
-                let is_new = before.learned != run.learned;
-                (Profile { learned: run.learned, ..before }, is_new)
+                let is_new = before.learned != run.learned || before.is_unordered;
+                (Profile { learned: run.learned, is_unordered: false, ..before }, is_new)
             }
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),

@@ -18,14 +18,11 @@ use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::clock::since_1970;
-use crate::profile::{Done, Earlier, Profile, Step};
+use crate::profile::{Done, Earlier, IN_PLACE_MIN, Profile, Step};
 
 /// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
 /// one jump passes over.
 const JUDGED_BLOCKS: u64 = 128;
-/// Where several read in the recorded order, one of them may be far ahead for the length of a file; so
-/// much is read where a reader is even so.
-const IN_PLACE_MIN: f64 = 0.4;
 /// Of what does not come soon so much is disclosed in one turn of the supervisor, which is at most
 /// every half a millisecond: programs must not get ahead of us meanwhile, and where reading ahead
 /// does not pay, it need not be known at all. 60,000 steps take half a second so.
@@ -78,7 +75,8 @@ impl Places {
 
 impl Recorded {
     pub fn new(earlier: Earlier) -> Self {
-        Recorded { earlier, ..Recorded::default() }
+        let is_unordered = earlier.profile().is_some_and(|profile| profile.is_unordered);
+        Recorded { earlier, is_unordered, ..Recorded::default() }
     }
 
     /// What is gone by.
@@ -288,6 +286,17 @@ mod tests {
         assert_eq!([None, Some(true), Some(false)].map(|it| kept(lately, it)), [lately, lately, None]);
         assert_eq!([None, Some(false)].map(|it| kept(long_ago, it)), [long_ago, None]);
         assert!([long_ago, None].iter().all(|&before| kept(before, Some(true)) >= Some(now)));
+    }
+
+    #[test]
+    fn what_runs_read_in_other_orders_is_disclosed_in_none() {
+        let want = Want::Range { first: 0, count: 1 };
+        let step = Step { file: 0, process: 1, want, mapped: false, runs: 3 };
+        let source = |is_unordered| {
+            let profile = Profile { is_unordered, runs: 2, ..Profile::default() };
+            Recorded::new(Earlier::Own(profile.clone())).source(&profile, &step)
+        };
+        assert_eq!([false, true].map(source), [Source::Profile, Source::Related]);
     }
 
     #[test]
