@@ -144,6 +144,10 @@ fn a_run_that_leaves_its_order_is_followed() {
         // What came before the order was left is withdrawn by that, and is here when it is read.
         let brought = outcome(&account, "related", "fetched") + outcome(&account, "profile", "fetched");
         assert!(brought > 600, "{account:#}");
+        // Two runs that read the same in other orders say of the third that it will do so too.
+        let (third, account) = run();
+        assert!(third < first * 2 / 3, "waited {third} times, before {first}; {account:#}");
+        assert_eq!(outcome(&account, "profile", "fetched"), 0, "{account:#}");
     });
 }
 
