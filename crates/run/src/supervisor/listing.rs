@@ -16,7 +16,7 @@ const BEGINNING: Want = Want::Range { first: 0, count: BEGINNING_BLOCKS };
 
 impl Supervisor<'_> {
     /// A program began to read this file, or opened it if it is empty. Where somebody else knew
-    /// that, there is nothing to guess.
+    /// when that comes, there is nothing to guess.
     pub(super) fn notice_visit(&mut self, file: FileId, waited: bool) {
         self.guess_from(file, |listings, path| listings.visited(path, waited));
     }
@@ -31,7 +31,8 @@ impl Supervisor<'_> {
             return;
         }
         let Some(listings) = &mut self.listings else { return };
-        if self.driver.manager().sources_of(file).all(|source| matches!(source, Source::Listing | Source::Unordered)) {
+        let says_when = |source| !matches!(source, Source::Listing | Source::Unordered | Source::Related);
+        if !self.driver.manager().sources_of(file).any(says_when) {
             told(listings, self.names.path(file));
             self.follow_listings();
         }
