@@ -48,7 +48,10 @@ impl Union {
                 let held = &mut file.held[usize::from(step.mapped)];
                 for (blocks, holder) in parts(held, first, count) {
                     match holder {
-                        None => drop(held.insert(blocks.start, (blocks.end, at))),
+                        None => {
+                            held.insert(blocks.start, (blocks.end, at));
+                            union.order.add(at);
+                        }
                         Some(before) if blocks.start == first => union.again.push((at, before)),
                         Some(_) => {}
                     }
@@ -122,6 +125,7 @@ impl Union {
                 }
                 None => {
                     held.insert(blocks.start, (blocks.end, self.steps.len()));
+                    self.order.add(self.steps.len());
                     file.named.get_or_insert(self.steps.len());
                     let want = Want::Range { first: blocks.start, count: blocks.end - blocks.start };
                     self.steps.push(Step { want, ..step });
