@@ -482,18 +482,20 @@ fn in_no_order_nothing_is_passed_over() {
 /// Who begins elsewhere in what is in no order is followed there.
 #[test]
 fn what_is_in_no_order_is_looked_at_where_its_reader_is() {
-    let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks: 10 });
-    driver.known(0, 100_000);
-    (0..10_000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
-    driver.arrive();
-    driver.read(1, 0, 0, 1);
-    (5000..5020).for_each(|index| {
-        driver.read(1, 0, index, 1);
+    for initial_blocks in [10, 256] {
+        let mut driver = Driver::simple("tip1:unread_share=1", 100_000, Trust::Earned { initial_blocks });
+        driver.known(0, 100_000);
+        (0..10_000).for_each(|index| drop(driver.hint_from(1, Source::Related, 0, range(index, 1))));
         driver.arrive();
-    });
-    let is_here = |index| driver.manager.is_present(block(0, index));
-    assert!(is_here(5021) && !is_here(100), "it reads on there");
-    driver.manager.check();
+        driver.read(1, 0, 0, 1);
+        (5000..5020).for_each(|index| {
+            driver.read(1, 0, index, 1);
+            driver.arrive();
+        });
+        let is_here = |index| driver.manager.is_present(block(0, index));
+        assert!(is_here(5021) && !is_here(initial_blocks + 90), "it reads on there");
+        driver.manager.check();
+    }
 }
 
 #[test]

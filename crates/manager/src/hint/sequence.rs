@@ -554,6 +554,7 @@ impl Sequence {
                     self.window.accuracy.came_true(blocks, telling);
                 }
                 if beyond && self.goes_on_at(position) {
+                    self.window.follow();
                     // What waits to be fetched from where the walk was waits until that comes up again.
                     let waiting = mem::replace(&mut self.ready, Ready::new(self.source.is_ordered()));
                     self.walk.go_back_to(waiting.earliest());

@@ -73,8 +73,9 @@ impl Allowance {
 pub(crate) struct Window {
     blocks: Allowance,
     names: Allowance,
-    /// What is in no order is fetched in sweeps: once it is full it rests until less than half of what may be out is. Of a sweep an
-    /// arm brings each block the sooner the more there are; of two at a time each takes as long as the read that it saves.
+    /// What is in no order is fetched in sweeps: once it is full it rests until less than half of what may be out is. Of a
+    /// sweep an arm brings each block the sooner the more there are; of two at a time each takes as long as the read that it
+    /// saves.
     in_sweeps: bool,
     rests: bool,
     /// What it began with.
@@ -120,6 +121,11 @@ impl Window {
     pub fn is_full(&self) -> bool {
         let size = self.size();
         self.blocks.unread >= if self.rests { size.div_ceil(2) } else { size }
+    }
+
+    /// Its reader goes on in order from some place: what is out elsewhere, and may never be read, does not hold that up.
+    pub fn follow(&mut self) {
+        (self.in_sweeps, self.rests) = (false, false);
     }
 
     fn size(&self) -> u64 {
@@ -293,6 +299,9 @@ mod tests {
         assert_eq!(fill(&mut window), 0, "what is earned is kept for a sweep");
         window.came_true_anywhere(1, 1, false);
         assert_eq!(fill(&mut window), 65);
+        window.came_true_anywhere(1, 1, false);
+        window.follow();
+        assert_eq!(fill(&mut window), 1, "whatever else is out");
     }
 
     #[test]

@@ -30,10 +30,6 @@ pub use crate::paths::Paths;
 /// KiB pieces needs.
 pub const STEPS_MAX: usize = 1 << 20;
 
-/// How much of what a run reads comes where one of its readers is, if it goes in a recorded order: where several read, one of
-/// them may be far ahead for the length of a file.
-pub const IN_PLACE_MIN: f64 = 0.4;
-
 /// One thing that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
@@ -131,8 +127,8 @@ impl Profile {
     pub fn after(self, before: &Profile) -> Profile {
         let mut union = Union::of(&self);
         union.add(before, |runs| runs << 1, |path, add| add(path));
-        let is_unordered = union.is_unordered();
-        let (files, mut steps) = union.into_steps();
+        let (files, mut steps, is_another_order) = union.into_steps();
+        let is_unordered = is_another_order.unwrap_or(before.is_unordered);
         steps.retain(|step| step.runs & 1 != 0 || step.runs.count_ones() > 1);
         let runs = (before.runs + 1).min(RUNS_MAX);
         let truncated = self.truncated || steps.len() > STEPS_MAX;

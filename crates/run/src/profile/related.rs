@@ -57,8 +57,8 @@ fn united<N: Fn(&Path, &mut dyn FnMut(&Path))>(profiles: &[Profile], names: impl
     for (profile, run) in profiles.iter().zip(0..RUNS_MAX) {
         union.add(profile, |_| 1 << run, names(profile));
     }
-    let is_unordered = union.is_unordered();
-    let (files, mut steps) = union.into_steps();
+    let (files, mut steps, is_another_order) = union.into_steps();
+    let is_unordered = is_another_order.unwrap_or(first.is_unordered);
     let truncated = steps.len() > STEPS_MAX;
     steps.truncate(STEPS_MAX);
     let runs = profiles.len().min(RUNS_MAX as usize) as u32;
@@ -97,6 +97,12 @@ mod tests {
             related.steps.iter().map(|step| (related.files[step.file].to_str().unwrap(), step.runs)).collect();
         assert_eq!(told, [("/lib/os.py", 3), ("/d/c.py", 1), ("/lib/re.py", 2)]);
         assert_eq!(related.steps.iter().map(|step| related.is_common(step)).collect::<Vec<_>>(), [true, false, false]);
+    }
+
+    #[test]
+    fn what_has_no_order_has_none_elsewhere() {
+        let unordered = Profile { is_unordered: true, ..profile("python3 a.py", &["/d/a.py"]) };
+        assert!(related(&[unordered], &["python3".into()], Path::new("/d")).unwrap().is_unordered);
     }
 
     #[test]

@@ -48,10 +48,7 @@ impl Union {
                 let held = &mut file.held[usize::from(step.mapped)];
                 for (blocks, holder) in parts(held, first, count) {
                     match holder {
-                        None => {
-                            held.insert(blocks.start, (blocks.end, at));
-                            union.order.add(at);
-                        }
+                        None => drop(held.insert(blocks.start, (blocks.end, at))),
                         Some(before) if blocks.start == first => union.again.push((at, before)),
                         Some(_) => {}
                     }
@@ -71,7 +68,7 @@ impl Union {
             begins.push(numbers.len());
         }
         let mut shared = Vec::new();
-        self.order.begin_run();
+        self.order.begin_run(self.steps.len());
         for step in &profile.steps {
             let file = step.file as usize;
             for &file in &numbers[begins[file]..begins[file + 1]] {
@@ -125,7 +122,6 @@ impl Union {
                 }
                 None => {
                     held.insert(blocks.start, (blocks.end, self.steps.len()));
-                    self.order.add(self.steps.len());
                     file.named.get_or_insert(self.steps.len());
                     let want = Want::Range { first: blocks.start, count: blocks.end - blocks.start };
                     self.steps.push(Step { want, ..step });
@@ -134,17 +130,12 @@ impl Union {
         }
     }
 
-    /// Whether each run read what others did in another order.
-    pub fn is_unordered(&self) -> bool {
-        self.order.is_left()
-    }
-
-    /// The files, and the steps.
-    pub fn into_steps(mut self) -> (Paths, Vec<Step>) {
+    /// The files, the steps, and whether each run read what others did in another order, if they share enough to say.
+    pub fn into_steps(mut self) -> (Paths, Vec<Step>, Option<bool>) {
         for (at, before) in self.again {
             self.steps[at].runs |= self.steps[before].runs;
         }
-        (self.files.into_paths(), self.steps)
+        (self.files.into_paths(), self.steps, self.order.is_another())
     }
 }
 

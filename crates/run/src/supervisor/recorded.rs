@@ -18,11 +18,14 @@ use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
 use crate::clock::since_1970;
-use crate::profile::{Done, Earlier, IN_PLACE_MIN, Profile, Step};
+use crate::profile::{Done, Earlier, Profile, Step};
 
 /// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
 /// one jump passes over.
 const JUDGED_BLOCKS: u64 = 128;
+/// Where several read in the recorded order, one of them may be far ahead for the length of a file; so
+/// much is read where a reader is even so.
+const IN_PLACE_MIN: f64 = 0.4;
 /// Of what does not come soon so much is disclosed in one turn of the supervisor, which is at most
 /// every half a millisecond: programs must not get ahead of us meanwhile, and where reading ahead
 /// does not pay, it need not be known at all. 60,000 steps take half a second so.
