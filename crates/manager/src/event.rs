@@ -471,7 +471,7 @@ impl Source {
 
     /// Whether what it discloses is read in that order, more or less: then what a reader has passed
     /// over will not be read.
-    pub(crate) fn is_ordered(self) -> bool {
+    pub fn is_ordered(self) -> bool {
         !matches!(self, Source::Related | Source::Unordered)
     }
 

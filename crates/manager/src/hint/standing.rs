@@ -21,7 +21,7 @@ pub enum Standing {
     NameUnknown(Source),
     /// The rest of its run is left to the reader's own system.
     Left(Source),
-    /// As much is out and unread as its source has earned.
+    /// As much is out and unread as its source has earned; or was, and what is in no order rests until less than half is.
     WindowFull(Source),
     /// It waits for its turn: for others that are wanted sooner, for memory, or for its device.
     Waiting(Source),
@@ -45,7 +45,9 @@ impl fmt::Display for Standing {
             Standing::Passed(source) => (source, "its reader had passed it over"),
             Standing::NameUnknown(source) => (source, "its file's name was not resolved yet"),
             Standing::Left(source) => (source, "it was left to the system's own readahead, the device being quick"),
-            Standing::WindowFull(source) => (source, "as much was out and unread as that has earned"),
+            Standing::WindowFull(source) => {
+                (source, "as much was out and unread as that has earned, or had been and half of it still was")
+            }
             Standing::Waiting(source) => (source, "its turn had not come"),
             Standing::Issued(source) => (source, "it had been looked at for fetching"),
         };

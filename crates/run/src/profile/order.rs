@@ -49,7 +49,7 @@ impl Order {
     }
 
     /// Whether they went another way; None if they share too little to say.
-    pub fn is_another(mut self) -> Option<bool> {
+    pub fn into_verdict(mut self) -> Option<bool> {
         self.end_run();
         (self.apart_min > 0.0).then_some(self.apart > self.apart_min)
     }
@@ -67,7 +67,7 @@ mod tests {
             order.begin_run(STEPS);
             run.iter().for_each(|&at| order.read(at));
         }
-        order.is_another()
+        order.into_verdict()
     }
 
     /// Any order of so many steps, a prime number, or of the first of them.

@@ -135,7 +135,7 @@ impl Union {
         for (at, before) in self.again {
             self.steps[at].runs |= self.steps[before].runs;
         }
-        (self.files.into_paths(), self.steps, self.order.is_another())
+        (self.files.into_paths(), self.steps, self.order.into_verdict())
     }
 }
 

@@ -75,9 +75,10 @@ impl Finished {
             Some(before) if self.was_quiet_at_first => (before, false),
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
             Some(before) if is_sample => (before, false),
-            Some(before) if run.says_the_same_as(&before) => {
-                let is_new = before.learned != run.learned || before.is_unordered;
-                (Profile { learned: run.learned, is_unordered: false, ..before }, is_new)
+            // Whether a run in the same order is long enough to say that there is one shows as they are united.
+            Some(before) if !before.is_unordered && run.says_the_same_as(&before) => {
+                let is_new = before.learned != run.learned;
+                (Profile { learned: run.learned, ..before }, is_new)
             }
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),

@@ -31,7 +31,7 @@ impl Supervisor<'_> {
             return;
         }
         let Some(listings) = &mut self.listings else { return };
-        let says_when = |source| !matches!(source, Source::Listing | Source::Unordered | Source::Related);
+        let says_when = |source: Source| source.is_ordered() && source != Source::Listing;
         if !self.driver.manager().sources_of(file).any(says_when) {
             told(listings, self.names.path(file));
             self.follow_listings();
