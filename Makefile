@@ -81,8 +81,8 @@ test: check
 FRESH_CASES ?= 20
 test-fresh:
 	@echo "PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) PROPTEST_CASES=$(FRESH_CASES): again with make test-fresh PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED)"
-	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-manager --test conformance --test model --test advice \
-		--test sequential --test partitioned --test windows --test messages
+	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-manager --test all -- conformance:: model:: advice:: sequential:: \
+		partitioned:: windows:: messages::
 	PROPTEST_CASES=$(FRESH_CASES) $(CARGO) test --quiet -p foresee-fuzz --test targets
 
 # The ring's algorithm in the orders in which its steps can happen, as far as loom tries them; with its compile less than a minute.

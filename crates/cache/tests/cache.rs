@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use bytes::{byte, bytes};
+use bytes::{bytes, bytes_at};
 use foresee::store::{Error as StoreError, Listed, Memory, Object, Store, Version};
 use foresee::{Cache, Error, File, LevelOrder, Plan, Refusal, View};
 use foresee_manager::{Action, Event, Header, LogLine, Manager};
@@ -86,9 +86,9 @@ fn files_of_this_machine_are_read_wherever_they_begin_and_end() {
             for count in [0, 1, BLOCK as usize, 30 * BLOCK as usize] {
                 let came = read(&file, offset, count).unwrap();
                 assert_eq!(came.len() as u64, (count as u64).min(size.saturating_sub(offset)));
-                assert!((offset..).zip(&came).all(|(at, &it)| it == byte("x", 0, at)), "{size}: {count} at {offset}");
+                assert!(came == bytes_at("x", 0, offset, came.len()), "{size}: {count} at {offset}");
                 let view = file.view(offset, count).unwrap();
-                assert!((offset..).zip(&view[..]).all(|(at, &it)| it == byte("x", 0, at)));
+                assert!(view[..] == bytes_at("x", 0, offset, view.len()));
                 let rest = BLOCK - offset % BLOCK;
                 assert_eq!(view.len() as u64, (count as u64).min(size.saturating_sub(offset)).min(rest));
             }
@@ -165,7 +165,7 @@ fn an_error_reaches_who_reads_that_block_and_nobody_else() {
     assert_eq!(cache.statistics().failed_requests, 2);
     for block in [0, 1, 3, 4] {
         let came = read(&file, block * BLOCK, BLOCK as usize).unwrap();
-        assert!((block * BLOCK..).zip(came).all(|(at, it)| it == byte("a", 0, at)));
+        assert!(came == bytes_at("a", 0, block * BLOCK, BLOCK as usize));
     }
     assert!(file.view(2 * BLOCK, 1).is_err());
     assert_eq!(cache.statistics().failed_requests, 3);
@@ -180,13 +180,13 @@ fn who_has_a_version_open_never_gets_bytes_of_another() {
     let view = before.view(BLOCK, 100).unwrap();
     store.put("a", bytes("a", 1, 6 * BLOCK));
     // What is in memory is whole; the rest is gone.
-    assert!((0..).zip(read(&before, 0, 2 * BLOCK as usize).unwrap()).all(|(at, it)| it == byte("a", 0, at)));
+    assert!(read(&before, 0, 2 * BLOCK as usize).unwrap() == bytes("a", 0, 2 * BLOCK));
     let error = read(&before, 2 * BLOCK, 1).unwrap_err();
     assert!(matches!(error, Error::Store { error: StoreError::Changed, .. }), "{error}");
     let after = cache.open("test://a").unwrap();
     assert!(after.version() != before.version() && after.len() == 6 * BLOCK);
     assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 6 * BLOCK));
-    assert!((BLOCK..).zip(&view[..]).all(|(at, &it)| it == byte("a", 0, at)));
+    assert!(view[..] == bytes_at("a", 0, BLOCK, view.len()));
     drop(view);
     drop(before);
     assert_eq!(read(&after, 0, 8 * BLOCK as usize).unwrap(), bytes("a", 1, 6 * BLOCK));
@@ -223,12 +223,10 @@ fn what_is_viewed_keeps_its_bytes_and_stays() {
     let file = cache.open("test://a").unwrap();
     let views: Vec<View> = (0..3).map(|block| file.view(block * BLOCK, BLOCK as usize).unwrap()).collect();
     for block in 3..100 {
-        assert!(
-            (block * BLOCK..).zip(read(&file, block * BLOCK, 4096).unwrap()).all(|(at, it)| it == byte("a", 0, at))
-        );
+        assert!(read(&file, block * BLOCK, 4096).unwrap() == bytes_at("a", 0, block * BLOCK, 4096));
     }
     for (block, view) in (0..).zip(&views) {
-        assert!((block * BLOCK..).zip(&view[..]).all(|(at, &it)| it == byte("a", 0, at)));
+        assert!(view[..] == bytes_at("a", 0, block * BLOCK, BLOCK as usize));
     }
     let misses = cache.statistics().misses;
     read(&file, 0, 3 * BLOCK as usize).unwrap();
@@ -255,7 +253,7 @@ fn what_is_planned_is_read_ahead_and_what_is_withdrawn_is_not() {
         plan.range(&a, block * BLOCK..block * BLOCK + 1);
     }
     for &block in &order {
-        assert_eq!(read(&a, block * BLOCK, 1).unwrap(), [byte("a", 0, block * BLOCK)]);
+        assert_eq!(read(&a, block * BLOCK, 1).unwrap(), bytes_at("a", 0, block * BLOCK, 1));
     }
     let planned = cache.statistics().planned;
     assert!(planned.fetched > 150 && planned.wasted == 0, "{planned:?}");
@@ -366,7 +364,7 @@ fn a_generator_may_read() {
         sender.send(place).unwrap();
         (file.clone(), place..place + 1)
     }));
-    assert_eq!(receiver.recv().unwrap(), u64::from(byte("a", 0, 0)) % 100 * BLOCK);
+    assert_eq!(receiver.recv().unwrap(), u64::from(bytes("a", 0, 1)[0]) % 100 * BLOCK);
 }
 
 #[test]
@@ -401,7 +399,7 @@ fn who_waits_for_a_store_holds_up_no_other() {
         while cache.statistics().misses < 8 {
             thread::yield_now();
         }
-        assert_eq!(read(&cache.open("a").unwrap(), 0, 1).unwrap(), [byte("a", 0, 0)]);
+        assert_eq!(read(&cache.open("a").unwrap(), 0, 1).unwrap(), bytes("a", 0, 1));
         gate.open();
         waiting.into_iter().for_each(|it| drop(it.join().unwrap()));
     });
@@ -445,7 +443,7 @@ fn who_waits_for_a_place_holds_up_no_other_of_its_store() {
         while cache.statistics().misses < 1 {
             thread::yield_now();
         }
-        assert_eq!(read(&near, 0, 1).unwrap(), [byte("a", 0, 0)]);
+        assert_eq!(read(&near, 0, 1).unwrap(), bytes("a", 0, 1));
         gate.open();
         waiting.join().unwrap();
     });

@@ -59,6 +59,21 @@ fn every_rust_file_says_what_it_is() {
     }
 }
 
+/// What is in no list is in no program, and would never be run.
+#[test]
+fn every_test_file_is_in_its_crates_list() {
+    for folder in ["crates/manager", "crates/sim", "papers"].map(|name| root().join(name).join("tests")) {
+        let list = fs::read_to_string(folder.join("all.rs")).unwrap();
+        let mut files = Vec::new();
+        sources(&folder, &mut files);
+        let own = files.iter().filter(|file| file.parent() == Some(&folder) && !file.ends_with("all.rs"));
+        for file in own {
+            let name = file.file_stem().unwrap().to_string_lossy();
+            assert!(list.lines().any(|line| line == format!("mod {name};")), "{}: not in all.rs", file.display());
+        }
+    }
+}
+
 #[test]
 fn the_documents_name_all_there_is() {
     let counters: Vec<_> = Statistics::default().counters().iter().map(|(name, _)| *name).collect();

@@ -4,12 +4,12 @@
 //! The model is lists searched from end to end, nothing clever. The criteria are stated for the
 //! same references in the same order, each program reading files of its own, as in the paper.
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use foresee_manager::*;
 use proptest::prelude::*;
+
+use crate::support::config;
 
 /// The programs of the small world. The first never advises.
 const OBLIVIOUS: u32 = 0;
@@ -425,7 +425,7 @@ fn turns() -> impl Strategy<Value = Vec<(u32, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(support::config(300))]
+    #![proptest_config(config(300))]
 
     #[test]
     fn policies_are_as_modelled(ops in proptest::collection::vec(op(true), 1..300), capacity in 1..24u64) {

@@ -1,9 +1,7 @@
 //! Policies that go by what they learned: never worse than LRU beyond a bound, whatever is read.
 
-mod support;
-
+use crate::support::{self, Cache, misses, passes_over};
 use proptest::prelude::*;
-use support::{Cache, misses, passes_over};
 
 /// Those that are held to it.
 const BOUND: [&str; 2] = ["experts", "reuse"];

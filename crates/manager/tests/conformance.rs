@@ -1,11 +1,9 @@
 //! What every policy must pass. Plain functions over the registry: a new policy needs no line here.
 
-mod support;
-
+use crate::support::{self, BLOCKS, Driver, FILES, Op, choices, config, fetched, ops};
 use foresee_manager::policy::Choice;
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, FILES, Op, choices, config, fetched, ops};
 
 /// Limits at their least, and such that queues fill now and then.
 fn limits() -> [DeviceLimits; 3] {

@@ -1,9 +1,7 @@
 //! What cost and benefit lead to without anybody asking for it (000 sections 4.8, 4.9 and 6).
 
-mod support;
-
+use crate::support::{Driver, block};
 use foresee_manager::*;
-use support::{Driver, block};
 
 const TOLD: Source = Source::Library;
 

@@ -1,9 +1,7 @@
 //! Each counter counts something: one scenario, at whose end none is left at nought.
 
-mod support;
-
+use crate::support::Driver;
 use foresee_manager::*;
-use support::Driver;
 
 #[test]
 fn every_counter_moves() {

@@ -1,11 +1,9 @@
 //! Which fetch goes when: order, merging, batches, limits, and what becomes of a waiting fetch
 //! ahead.
 
-mod support;
-
+use crate::support::{self, Driver, block, fetches};
 use foresee_manager::Class::{Demand as Demanded, Guessed, Hinted};
 use foresee_manager::*;
-use support::{Driver, block, fetches};
 
 fn driver(device: DeviceLimits) -> Driver {
     let policy = "tip1:unread_share=1".parse().expect("a policy");

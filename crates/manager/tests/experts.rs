@@ -1,9 +1,7 @@
 //! `experts`: near the best of its experts where one of them is right.
 
-mod support;
-
+use crate::support::{self, Cache, misses, passes_over};
 use foresee_manager::*;
-use support::{Cache, misses, passes_over};
 
 /// Of a loop that does not fit a part is kept; passes there and back again are LRU's; a memory of
 /// thousands of pages looks at a sample, and does as well.

@@ -1,9 +1,7 @@
 //! Reads far from where the readers of a sequence are.
 
-mod support;
-
+use crate::support::Driver;
 use foresee_manager::*;
-use support::Driver;
 
 fn range(first: u64, count: u64) -> Want {
     Want::Range { first, count }

@@ -1,9 +1,7 @@
 //! A file's number is another's once nothing of the file is left.
 
-mod support;
-
+use crate::support::{Driver, fetched, fetches};
 use foresee_manager::*;
-use support::{Driver, fetched, fetches};
 
 const FILE: FileId = FileId(3);
 

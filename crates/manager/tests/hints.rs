@@ -1,9 +1,7 @@
 //! Which read belongs to which hint, how far a cursor moves, and what a sequence may hold.
 
-mod support;
-
+use crate::support::{Driver, block, fetched};
 use foresee_manager::*;
-use support::{Driver, block, fetched};
 
 const TOLD: Source = Source::Library;
 

@@ -1,16 +1,14 @@
 //! A reference model of `lru` and `tip1`: lists searched from end to end, compared with the manager
 //! step by step. It has one device and believes all hints (`Trust::Full`); windows.rs tests windows.
 
-#[path = "model/hints.rs"]
 mod hints;
-mod support;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{BLOCKS, Driver, Op, block, config, every_block, fetched, fetches, op};
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, Op, block, config, every_block, fetched, fetches, op};
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 enum Phase {

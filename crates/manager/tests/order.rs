@@ -1,11 +1,9 @@
 //! Reads that are not quite in the order of what was disclosed: a generator is slower than its reader at
 //! times, and several threads read side by side.
 
-mod support;
-
+use crate::support::{Driver, config};
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{Driver, config};
 
 const TOLD: Source = Source::Library;
 const READER: ReaderId = ReaderId(1);

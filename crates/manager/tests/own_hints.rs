@@ -1,10 +1,8 @@
 //! What programs disclose themselves: they keep a part of it, read heads of files twice, and the
 //! system gives up what was brought for them.
 
-mod support;
-
+use crate::support::{Driver, block, fetched};
 use foresee_manager::*;
-use support::{Driver, block, fetched};
 
 const TOLD: Source = Source::Library;
 

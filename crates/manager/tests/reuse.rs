@@ -1,10 +1,8 @@
 //! `reuse`: near the best policy where that is known, whatever kind of references there are.
 
-mod support;
-
+use crate::support::{self, Cache, misses};
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{Cache, misses};
 
 /// Numbers by chance, the same ones at each call.
 fn random() -> impl FnMut(u64) -> u64 {

@@ -1,10 +1,8 @@
 //! Runs under cost and benefit: an estimator of their own beside those of hints and of the LRU
 //! queue.
 
-mod support;
-
+use crate::support::{Driver, fetched};
 use foresee_manager::*;
-use support::{Driver, fetched};
 
 const POLICIES: [&str; 2] = ["tip2-sarc", "tip2-amp"];
 const LONG: u64 = 1 << 30;

@@ -1,11 +1,9 @@
 //! Sequential reads: the known answers of 003, and `sarc` against Figure 4 written down naively.
 
-mod support;
-
+use crate::support::{Driver, block, config};
 use foresee_manager::policy::Choice;
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{Driver, block, config};
 
 const STREAM: u64 = 3000;
 const LONG: u64 = 1 << 30;

@@ -1,16 +1,14 @@
 //! Requests that go by what was measured of their device: gaps that are read over, runs that are
 //! split, limits of each device's own.
 
-mod support;
-
 use std::cell::Cell;
 
+use crate::support::{BLOCKS_MAX, Driver, FILES, block, fetches};
 use foresee_manager::Class::Hinted;
 use foresee_manager::*;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use proptest::{collection, sample};
-use support::{BLOCKS_MAX, Driver, FILES, block, fetches};
 
 fn hint_blocks(driver: &mut Driver, blocks: &[u64]) {
     for &first in blocks {

@@ -1,11 +1,9 @@
 //! What a disclosed sequence may cost: the window of blocks that may be out, unread, as properties
 //! of what is fetched.
 
-mod support;
-
+use crate::support::{BLOCKS, Driver, block, config};
 use foresee_manager::*;
 use proptest::prelude::*;
-use support::{BLOCKS, Driver, block, config};
 
 /// Reads some of the disclosed blocks, in order, with others' reads between that age the unread
 /// ones out.

@@ -1,7 +1,6 @@
 //! What the tests share: random events over a small world, and a driver that stands for the host.
 //! The driver carries the actions out, and checks on the way what must hold of any policy, citing
 //! the invariants' numbers.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

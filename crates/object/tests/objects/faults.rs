@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::bytes::{byte, bytes};
+use crate::bytes::{bytes, bytes_at};
 use crate::random::Random;
 use foresee::store::{Error as StoreError, Version};
 use foresee::{Cache, Error};
@@ -58,9 +58,8 @@ fn run(seed: u64) {
                         match file.read_at(&mut buffer, offset) {
                             Ok(came) => {
                                 assert_eq!(came as u64, len.min(file.len() - offset));
-                                for (at, it) in (offset..).zip(&buffer[..came]) {
-                                    assert_eq!(*it, byte(name, generation, at), "seed {seed}: {name} at {at}");
-                                }
+                                let expected = bytes_at(name, generation, offset, came);
+                                assert!(buffer[..came] == expected, "seed {seed}: {name}, {came} at {offset}");
                             }
                             Err(Error::Store { error: StoreError::Changed, .. }) => break,
                             // A whole answer without a byte of what was asked for: that reader's, and passing.

@@ -1,0 +1,21 @@
+//! All of this crate's integration tests as one program, which is compiled and linked once, and
+//! whose tests share the processors.
+
+mod bound;
+mod conformance;
+mod devices;
+mod formats;
+mod host;
+mod informed;
+mod known_answers;
+mod lying;
+mod machine;
+mod outside;
+mod patterns;
+mod readers;
+mod replay;
+mod sampled;
+mod sums;
+mod told;
+mod validation;
+mod wrong;
