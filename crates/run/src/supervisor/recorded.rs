@@ -8,7 +8,8 @@
 //!
 //! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are
 //! in the recorded run is not known. Then what is left of it is withdrawn, and disclosed again from
-//! the file on with which they are heard of again. So it is where reading ahead is suspended.
+//! the file on with which they are heard of again; what comes in no order, as far as it was not
+//! read by then. So it is where reading ahead is suspended.
 
 use std::ffi::OsStr;
 use std::hash::BuildHasher;
@@ -139,14 +140,19 @@ impl Recorded {
         if is_known && !self.is_unordered && profile.is_common(step) { Source::Profile } else { Source::Related }
     }
 
-    /// It is to be disclosed from this file on, if it holds it.
-    fn go_on_from(&mut self, path: &OsStr) {
+    /// It is to be disclosed from this file on, if it holds it; what comes in no order from its
+    /// beginning, without what `done` says was read.
+    fn go_on_from(&mut self, path: &OsStr, done: impl FnOnce() -> Done) {
         let Some(profile) = self.earlier.profile() else { return };
         let places = self.places.get_or_insert_with(|| Places::of(profile));
-        if let Some(place) = places.find(profile, path) {
-            self.is_withdrawn = false;
-            self.next = place;
-        }
+        let Some(place) = places.find(profile, path) else { return };
+        self.is_withdrawn = false;
+        if self.is_unordered { self.begin_again(done()) } else { self.next = place }
+    }
+
+    /// It is to be disclosed from its beginning, without what was read by now.
+    fn begin_again(&mut self, done: Done) {
+        (self.next, self.done) = (0, done);
     }
 
     /// Whether the run proves to go another way than was recorded, by the blocks that have come
@@ -225,8 +231,7 @@ impl Supervisor<'_> {
             && self.recorded.leaves_order(accuracy, in_place)
         {
             self.cancel_recorded();
-            self.recorded.next = 0;
-            self.recorded.done = self.recorder.done();
+            self.recorded.begin_again(self.recorder.done());
             self.follow_recorded();
         }
     }
@@ -255,7 +260,7 @@ impl Supervisor<'_> {
         }
         self.recorded.brought = self.driver.host.brought();
         match self.recorded.last {
-            Some(file) => self.recorded.go_on_from(self.names.path(file).as_os_str()),
+            Some(file) => self.go_on_from(file),
             None => self.recorded.is_withdrawn = false,
         }
     }
@@ -269,13 +274,19 @@ impl Supervisor<'_> {
         let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
         if self.recorded.is_withdrawn && is_asked && (waited || !is_met()) {
             self.recorded.brought = self.driver.host.brought();
-            self.recorded.go_on_from(self.names.path(file).as_os_str());
+            self.go_on_from(file);
         }
+    }
+
+    fn go_on_from(&mut self, file: FileId) {
+        self.recorded.go_on_from(self.names.path(file).as_os_str(), || self.recorder.done());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -300,6 +311,31 @@ mod tests {
             Recorded::new(Earlier::Own(profile.clone())).source(&profile, &step)
         };
         assert_eq!([false, true].map(source), [Source::Profile, Source::Related]);
+    }
+
+    #[test]
+    fn what_comes_in_no_order_goes_on_from_the_beginning_without_what_was_read() {
+        let steps = (0..3).map(|file| {
+            let want = Want::Range { first: 0, count: 1 };
+            Step { file, process: 1, want, mapped: false, runs: 1 }
+        });
+        let profile = Profile {
+            files: ["/a", "/b", "/c"].into_iter().map(PathBuf::from).collect(),
+            steps: steps.collect(),
+            ..Profile::default()
+        };
+        let goes_on = |is_unordered, path| {
+            let profile = Profile { is_unordered, ..profile.clone() };
+            let mut recorded = Recorded { is_withdrawn: true, next: 1, ..Recorded::new(Earlier::Own(profile)) };
+            let mut read = Done::default();
+            read.add(FileId(1), 0..1);
+            recorded.go_on_from(OsStr::new(path), || read);
+            let left = [1, 2].map(|file| recorded.done.take(FileId(file), Want::Range { first: 0, count: 1 }).len());
+            (recorded.is_withdrawn, recorded.next, left)
+        };
+        assert_eq!(goes_on(false, "/c"), (false, 2, [1, 1]));
+        assert_eq!(goes_on(true, "/c"), (false, 0, [0, 1]));
+        assert_eq!(goes_on(true, "/d"), (true, 1, [1, 1]), "it does not hold that");
     }
 
     #[test]
