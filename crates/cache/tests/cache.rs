@@ -68,6 +68,15 @@ impl Drop for Folder {
 }
 
 #[test]
+fn what_the_tests_read_tells_whose_it_is() {
+    let names = ["a", "b", "c", "ab", "ba", "d/a", "e/a"];
+    let all: Vec<_> = names.iter().flat_map(|name| (0..8).map(|generation| bytes(name, generation, 4096))).collect();
+    let words: std::collections::HashSet<&[u8]> = all.iter().flat_map(|bytes| bytes.chunks(8)).collect();
+    assert_eq!(words.len(), names.len() * 8 * 512);
+    assert!((0..64).all(|at| bytes_at("a", 1, at, 100) == bytes("a", 1, 164)[at as usize..at as usize + 100]));
+}
+
+#[test]
 fn handles_go_between_threads() {
     fn are<T: Send + Sync>() {}
     are::<(Cache, File, View, Plan)>();

@@ -427,8 +427,8 @@ words! {
         Arguments = "arguments",
         /// A recorded run of the same command. Nobody said it: somebody watched, so it is a guess.
         Profile = "profile",
-        /// What was read by runs that were much alike: of the same program with other words, or of the same command where not all of
-        /// its runs read it. A guess, and in no order.
+        /// What was read by runs that were much alike: of the same program with other words, or of the same command where not most of
+        /// its runs read it, or they read it in other orders. A guess, and in no order.
         Related = "related",
         /// The order of a directory's files, which its readers have followed so far: a guess as well.
         Listing = "listing",

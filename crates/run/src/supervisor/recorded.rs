@@ -8,8 +8,8 @@
 //!
 //! Programs that do not wait for a device tell nothing (see [`super::quiet`]), and where they are
 //! in the recorded run is not known. Then what is left of it is withdrawn, and disclosed again from
-//! the file on with which they are heard of again; what comes in no order, as far as it was not
-//! read by then. So it is where reading ahead is suspended.
+//! the file on with which they are heard of again; of a recording in no order what lies before that
+//! file comes last. So it is where reading ahead is suspended.
 
 use std::ffi::OsStr;
 use std::hash::BuildHasher;
@@ -45,8 +45,9 @@ pub(super) struct Recorded {
     /// What of these files was read in the recorded run, in no order that is known: through
     /// mappings, or seen from outside.
     mapped: HashMap<FileId, Vec<(u64, u64)>>,
-    /// The step to be disclosed next.
-    next: usize,
+    /// The step that was disclosed first, and how many were since.
+    begun: usize,
+    disclosed: usize,
     /// What had been brought from devices when disclosing last began.
     brought: u64,
     /// What was disclosed is withdrawn, and it is not known yet where programs are.
@@ -140,19 +141,28 @@ impl Recorded {
         if is_known && !self.is_unordered && profile.is_common(step) { Source::Profile } else { Source::Related }
     }
 
-    /// It is to be disclosed from this file on, if it holds it; what comes in no order from its
-    /// beginning, without what `done` says was read.
-    fn go_on_from(&mut self, path: &OsStr, done: impl FnOnce() -> Done) {
-        let Some(profile) = self.earlier.profile() else { return };
-        let places = self.places.get_or_insert_with(|| Places::of(profile));
-        let Some(place) = places.find(profile, path) else { return };
-        self.is_withdrawn = false;
-        if self.is_unordered { self.begin_again(done()) } else { self.next = place }
+    /// The step to be disclosed next. In no order what lies before the first one comes after all
+    /// others.
+    fn next<'p>(&self, profile: &'p Profile) -> Option<&'p Step> {
+        let (steps, at) = (&profile.steps, self.begun + self.disclosed);
+        match steps.get(at) {
+            None if self.is_unordered && self.disclosed < steps.len() => steps.get(at - steps.len()),
+            step => step,
+        }
     }
 
-    /// It is to be disclosed from its beginning, without what was read by now.
-    fn begin_again(&mut self, done: Done) {
-        (self.next, self.done) = (0, done);
+    fn begin_at(&mut self, step: usize) {
+        (self.begun, self.disclosed) = (step, 0);
+    }
+
+    /// It is to be disclosed from this file on, if it holds it.
+    fn go_on_from(&mut self, path: &OsStr) {
+        let Some(profile) = self.earlier.profile() else { return };
+        let places = self.places.get_or_insert_with(|| Places::of(profile));
+        if let Some(place) = places.find(profile, path) {
+            self.is_withdrawn = false;
+            self.begin_at(place);
+        }
     }
 
     /// Whether the run proves to go another way than was recorded, by the blocks that have come
@@ -187,7 +197,7 @@ impl Supervisor<'_> {
         let is_all_due = self.driver.host.brought() != self.recorded.brought;
         let mut far = if is_all_due { FAR_A_TURN } else { 0 };
         while let Some(profile) = self.recorded.profile()
-            && let Some(&step) = profile.steps.get(self.recorded.next)
+            && let Some(&step) = self.recorded.next(profile)
         {
             if self.driver.manager().open_hints() >= WALK_AHEAD_MAX {
                 let Some(left) = far.checked_sub(1) else { return is_all_due };
@@ -195,7 +205,7 @@ impl Supervisor<'_> {
             }
             let source = self.recorded.source(profile, &step);
             let file = self.names.of_path(&profile.files[step.file]);
-            self.recorded.next += 1;
+            self.recorded.disclosed += 1;
             let Some(file) = file else { continue };
             for want in self.recorded.done.take(file, step.want) {
                 self.tell(Event::Hint { reader: RUN, source, file, want });
@@ -231,7 +241,8 @@ impl Supervisor<'_> {
             && self.recorded.leaves_order(accuracy, in_place)
         {
             self.cancel_recorded();
-            self.recorded.begin_again(self.recorder.done());
+            self.recorded.begin_at(0);
+            self.recorded.done = self.recorder.done();
             self.follow_recorded();
         }
     }
@@ -260,7 +271,7 @@ impl Supervisor<'_> {
         }
         self.recorded.brought = self.driver.host.brought();
         match self.recorded.last {
-            Some(file) => self.go_on_from(file),
+            Some(file) => self.recorded.go_on_from(self.names.path(file).as_os_str()),
             None => self.recorded.is_withdrawn = false,
         }
     }
@@ -274,12 +285,8 @@ impl Supervisor<'_> {
         let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
         if self.recorded.is_withdrawn && is_asked && (waited || !is_met()) {
             self.recorded.brought = self.driver.host.brought();
-            self.go_on_from(file);
+            self.recorded.go_on_from(self.names.path(file).as_os_str());
         }
-    }
-
-    fn go_on_from(&mut self, file: FileId) {
-        self.recorded.go_on_from(self.names.path(file).as_os_str(), || self.recorder.done());
     }
 }
 
@@ -314,28 +321,28 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_no_order_goes_on_from_the_beginning_without_what_was_read() {
-        let steps = (0..3).map(|file| {
-            let want = Want::Range { first: 0, count: 1 };
-            Step { file, process: 1, want, mapped: false, runs: 1 }
-        });
+    fn after_a_pause_it_goes_on_from_a_file_and_in_no_order_with_what_lies_before_it_as_well() {
+        let want = Want::Range { first: 0, count: 1 };
         let profile = Profile {
             files: ["/a", "/b", "/c"].into_iter().map(PathBuf::from).collect(),
-            steps: steps.collect(),
+            steps: (0..3).map(|file| Step { file, process: 1, want, mapped: false, runs: 1 }).collect(),
             ..Profile::default()
         };
-        let goes_on = |is_unordered, path| {
-            let profile = Profile { is_unordered, ..profile.clone() };
-            let mut recorded = Recorded { is_withdrawn: true, next: 1, ..Recorded::new(Earlier::Own(profile)) };
-            let mut read = Done::default();
-            read.add(FileId(1), 0..1);
-            recorded.go_on_from(OsStr::new(path), || read);
-            let left = [1, 2].map(|file| recorded.done.take(FileId(file), Want::Range { first: 0, count: 1 }).len());
-            (recorded.is_withdrawn, recorded.next, left)
+        let go_on = |is_unordered, path| {
+            let earlier = Earlier::Own(Profile { is_unordered, ..profile.clone() });
+            let mut recorded = Recorded { is_withdrawn: true, disclosed: 3, ..Recorded::new(earlier) };
+            recorded.go_on_from(OsStr::new(path));
+            let files = std::iter::from_fn(|| {
+                let step = recorded.next(&profile)?;
+                recorded.disclosed += 1;
+                Some(step.file)
+            });
+            let files: Vec<_> = files.collect();
+            (recorded.is_withdrawn, files)
         };
-        assert_eq!(goes_on(false, "/c"), (false, 2, [1, 1]));
-        assert_eq!(goes_on(true, "/c"), (false, 0, [0, 1]));
-        assert_eq!(goes_on(true, "/d"), (true, 1, [1, 1]), "it does not hold that");
+        assert_eq!(go_on(false, "/b"), (false, vec![1, 2]));
+        assert_eq!(go_on(true, "/b"), (false, vec![1, 2, 0]));
+        assert_eq!(go_on(true, "/d"), (true, vec![]), "it does not hold that");
     }
 
     #[test]
