@@ -6,6 +6,10 @@
 //! and what was used last matters when a page is given up, so that after each of those a thread
 //! tells one batch, and else one in [`SPARED`].
 //!
+//! Who must tell what it left, and finds that another speaks with the manager, reads on for some
+//! blocks: the other tells it in the end. What is read ahead is not later for that, as nothing is
+//! asked of the manager meanwhile by anybody else either.
+//!
 //! A long read may go on a run of which a part stayed here: what is missing behind that part is
 //! read ahead when it is told, and else when somebody waits for it. To tell it takes a small part
 //! of what it takes to copy it.
@@ -18,8 +22,8 @@
 use std::array;
 use std::cell::Cell;
 use std::num::NonZeroU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence};
 
 use foresee_manager::{Block, FileId, ReaderId};
 use thread_local::ThreadLocal;
@@ -47,6 +51,8 @@ impl Drop for Ending {
 const MUST_WEIGHT: u64 = 8;
 /// A read of so many blocks is long, and fills a batch.
 const LONG: u64 = ROOM as u64 / MUST_WEIGHT;
+/// So far, in blocks that must be told, a thread reads on while another speaks with the manager.
+const LAG_MAX: u64 = ROOM as u64;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
 const SPARED: u64 = 128;
@@ -119,7 +125,7 @@ struct Batch {
     places: AtomicUsize,
     /// Views that may be taken; whoever has none left takes it from others.
     allowance: AtomicUsize,
-    /// Where the last hit ended that must be told, and the weight of those since `weighed`.
+    /// Where the last hit ended that must be told, and what those since `weighed` weigh beyond one each.
     must_end: AtomicU64,
     weight: AtomicU64,
     weighed: AtomicU64,
@@ -202,7 +208,14 @@ pub struct Posts {
     given_up: Alone,
     /// Hits so far that must be told.
     numbers: Alone,
+    /// Whether a batch is due that its thread could not hand over.
+    due: Due,
 }
+
+/// Written when a thread finds that another speaks with the manager, and read after each time.
+#[repr(align(128))]
+#[derive(Default)]
+struct Due(AtomicBool);
 
 /// What a post led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +224,8 @@ pub enum Posted {
     Waits,
     /// The batch is to be handed over, if that is possible at once.
     Full,
+    /// The batch is to be handed over, by who speaks with the manager if somebody does.
+    Due,
     /// The batch is to be handed over.
     Must,
     /// Nothing waits, and the manager is to look at the views of this frame.
@@ -254,7 +269,7 @@ impl Batch {
                 self.weight.store(0, Relaxed);
                 self.weighed.store(begin, Relaxed);
             }
-            add(&self.weight, MUST_WEIGHT * hit.count.min(LONG) - 1);
+            add(&self.weight, MUST_WEIGHT * hit.count - 1);
             self.must_end.store(end, Relaxed);
         }
         self.posted(&posts.given_up)
@@ -268,9 +283,12 @@ impl Batch {
     fn posted(&self, given_up: &Alone) -> Posted {
         let (hits, views) = (self.hits.len(), self.views.len());
         let must = self.must();
-        let weight = if must { self.weight.load(Relaxed) } else { 0 };
-        if views >= ROOM || must && hits as u64 + weight >= ROOM as u64 {
+        let weight = if must { hits as u64 + self.weight.load(Relaxed) } else { 0 };
+        if views >= ROOM || must && (hits >= ROOM || weight >= MUST_WEIGHT * LAG_MAX) {
             return Posted::Must;
+        }
+        if weight >= ROOM as u64 {
+            return Posted::Due;
         }
         if hits < ROOM { Posted::Waits } else { self.full(given_up.0.load(Relaxed)) }
     }
@@ -321,6 +339,7 @@ impl Posts {
             portion: (counted_max / (4 * THREADS)).clamp(1, ROOM),
             given_up: Alone::default(),
             numbers: Alone::default(),
+            due: Due::default(),
         }
     }
 
@@ -464,10 +483,28 @@ impl Posts {
         self.own().into_iter().for_each(Batch::forget);
     }
 
+    /// This thread's batch is due, and another speaks with the manager. Whether that is new: then the
+    /// other may be about to end, and not to see it. Either it sees it, or this thread finds that it
+    /// has ended.
+    pub fn make_due(&self) -> bool {
+        let is_new = !self.due.0.swap(true, AcqRel);
+        fence(SeqCst);
+        is_new
+    }
+
+    /// Whether a batch became due meanwhile. By who has just spoken with the manager.
+    pub fn is_due(&self) -> bool {
+        fence(SeqCst);
+        self.due.0.load(Acquire)
+    }
+
     /// Takes all that waits to be told, and puts it in order: a reader may read by one thread and then by
     /// another, and what it disclosed is followed by what it reads. What is left meanwhile comes next
     /// time, though it may be of before. By one at a time.
     pub fn collect(&self, into: &mut Told) {
+        if self.due.0.load(Relaxed) {
+            self.due.0.swap(false, AcqRel);
+        }
         let mut batches = 0;
         for batch in &self.batches {
             let before = into.hits.len();
@@ -564,8 +601,12 @@ mod tests {
     fn a_long_read_is_told_at_once() {
         let posts = Posts::new(8);
         let long = |count| posts.hit(Hit { count, ..hit(false) });
-        assert_eq!([LONG - 1, LONG].map(long), [Posted::Waits, Posted::Must]);
+        assert_eq!([LONG - 1, LONG].map(long), [Posted::Waits, Posted::Due]);
         assert_eq!(collected(&posts).0, 2);
+        // While nobody takes it.
+        assert_eq!([LONG, LAG_MAX - LONG - 1].map(long), [Posted::Due; 2]);
+        assert_eq!((posts.hit(hit(true)), collected(&posts).0), (Posted::Must, 3));
+        assert_eq!(long(LAG_MAX), Posted::Must);
     }
 
     #[test]

@@ -94,6 +94,11 @@ impl Pool {
                 }
             }
             // To begin a session is to tell what waits.
+            Posted::Due => {
+                if self.session_at_once().is_none() && self.posts.make_due() {
+                    drop(self.session_at_once());
+                }
+            }
             Posted::Must => drop(self.session()),
             Posted::Look(frame) => self.session().tell_views(frame),
         }

@@ -19,14 +19,16 @@ use super::{Pool, State};
 /// How often those who ask are looked for before it ends, and how many of them are answered then.
 const ROUNDS: usize = 2;
 const ANSWERS: usize = 16;
+/// How often who has spoken tells what others could not tell meanwhile.
+const DUE_ROUNDS: usize = 2;
 
 /// A conversation with the manager: whoever else wants one waits.
 pub struct Session<'p> {
     pool: &'p Pool,
     state: MutexGuard<'p, State>,
-    /// What goes after the lock: what plans withdrew, and what is left.
+    /// What goes after the lock: what plans withdrew, and what is left to do.
     withdrawn: Option<Withdrawn>,
-    left: Taking<'p>,
+    after: After<'p>,
 }
 
 /// What is a program's code to take and to let go, when nobody waits for it: what came for futures, and
@@ -37,12 +39,19 @@ pub struct Left {
     gone: Gone,
 }
 
-/// Takes it when it goes itself.
-struct Taking<'p>(&'p Pool, Left);
+/// What follows a session, when its lock is no longer held.
+struct After<'p> {
+    pool: &'p Pool,
+    left: Left,
+    due_rounds: usize,
+}
 
-impl Drop for Taking<'_> {
+impl Drop for After<'_> {
     fn drop(&mut self) {
-        self.0.take_left(std::mem::take(&mut self.1));
+        if !thread::panicking() {
+            self.pool.tell_due(self.due_rounds);
+        }
+        self.pool.take_left(std::mem::take(&mut self.left));
     }
 }
 
@@ -50,14 +59,18 @@ impl Pool {
     /// Begins one, when all others are over.
     pub fn session(&self) -> Session<'_> {
         // Nobody panics in one, unless the manager does: then what it knows is still what it was told.
-        Session::begin(self, self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        Session::begin(self, self.state.lock().unwrap_or_else(PoisonError::into_inner), DUE_ROUNDS)
     }
 
     /// Begins one, if there is none.
     pub fn session_at_once(&self) -> Option<Session<'_>> {
+        self.try_session(DUE_ROUNDS)
+    }
+
+    fn try_session(&self, due_rounds: usize) -> Option<Session<'_>> {
         match self.state.try_lock() {
-            Ok(state) => Some(Session::begin(self, state)),
-            Err(TryLockError::Poisoned(state)) => Some(Session::begin(self, state.into_inner())),
+            Ok(state) => Some(Session::begin(self, state, due_rounds)),
+            Err(TryLockError::Poisoned(state)) => Some(Session::begin(self, state.into_inner(), due_rounds)),
             Err(TryLockError::WouldBlock) => None,
         }
     }
@@ -65,7 +78,22 @@ impl Pool {
     /// Begins one, when all others are over, unless there is no need for it by then.
     pub fn session_unless(&self, is_needless: impl FnOnce() -> bool) -> Option<Session<'_>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (!is_needless()).then(|| Session::begin(self, state))
+        if is_needless() {
+            drop(state);
+            self.tell_due(DUE_ROUNDS);
+            return None;
+        }
+        Some(Session::begin(self, state, DUE_ROUNDS))
+    }
+
+    /// Tells what became due while the lock was held, unless somebody else has it by now, who looks
+    /// for that as well. To be called by who had the lock, without it.
+    fn tell_due(&self, rounds: usize) {
+        if let Some(left) = rounds.checked_sub(1)
+            && self.posts.is_due()
+        {
+            drop(self.try_session(left));
+        }
     }
 
     /// Takes what came for futures, and lets objects go. To be called without any lock.
@@ -75,9 +103,10 @@ impl Pool {
 }
 
 impl<'p> Session<'p> {
-    fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>) -> Self {
+    fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>, due_rounds: usize) -> Self {
         state.driver.host.tick();
-        let mut session = Session { pool, state, withdrawn: None, left: Taking(pool, Left::default()) };
+        let after = After { pool, left: Left::default(), due_rounds };
+        let mut session = Session { pool, state, withdrawn: None, after };
         session.tell_posts();
         session
     }
@@ -119,8 +148,8 @@ impl<'p> Session<'p> {
     /// Keeps what is left until the session is over.
     fn keep_left(&mut self) {
         let Left { came, gone } = self.take_left();
-        self.left.1.came.extend(came);
-        self.left.1.gone.join(gone);
+        self.after.left.came.extend(came);
+        self.after.left.gone.join(gone);
     }
 
     /// Answers those who asked meanwhile; some of them may ask again.
@@ -257,7 +286,9 @@ impl Drop for Session<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Barrier};
+    use std::time::Duration;
 
     use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Memory as Bytes, Store};
@@ -266,8 +297,28 @@ mod tests {
     use super::super::{Memory, Opened, StoreId};
     use super::*;
 
+    const WHO: Who = Who { reader: ReaderId(0), disclosed: true };
+
     fn over(bytes: Bytes) -> Vec<(String, Arc<dyn Store>)> {
         vec![("test".to_owned(), Arc::new(bytes))]
+    }
+
+    /// A pool with a file of so many blocks, all of them here.
+    fn pool_with(blocks: u64) -> (Arc<Pool>, FileId) {
+        let (memory, config) = (Memory::new(1024, 4096).unwrap(), Config::new(1024, "lru".parse().unwrap()));
+        let bytes = Bytes::default();
+        bytes.put("a", vec![1; blocks as usize * 4096]);
+        let pool = Pool::new(memory, &config, over(bytes), None, None).unwrap();
+        let opened = Opened::open(pool.store(StoreId(0)), "a").unwrap();
+        let file = pool.opened(StoreId(0), "a", &opened).unwrap();
+        pool.read(WHO, file, 0, &mut vec![0; blocks as usize * 4096]).unwrap();
+        drop(pool.session());
+        (pool, file)
+    }
+
+    /// References that the manager was told. No session: that would tell it.
+    fn references(pool: &Pool) -> u64 {
+        pool.state.lock().unwrap().driver.manager().statistics().references
     }
 
     #[test]
@@ -303,5 +354,54 @@ mod tests {
         pool.posts.hit(Hit { reader: ReaderId(0), first, count: 2, must: true });
         let session = pool.session();
         assert_eq!((session.manager().is_present(first), session.manager().statistics().references), (false, 0));
+    }
+
+    #[test]
+    fn who_finds_the_manager_busy_reads_on_for_some_blocks_and_is_told_after_that() {
+        let (pool, file) = pool_with(200);
+        let before = references(&pool);
+        thread::scope(|scope| {
+            let session = pool.session();
+            let (sender, receiver) = channel();
+            let pool = &*pool;
+            scope.spawn(move || {
+                for count in [9, 54, 20] {
+                    pool.read(WHO, file, 0, &mut vec![0; count * 4096]).unwrap();
+                    sender.send(count).unwrap();
+                }
+            });
+            let read = || receiver.recv_timeout(Duration::from_secs(60));
+            let both = [read(), read()];
+            // Too far: this one waits.
+            assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err());
+            drop(session);
+            assert_eq!((both, read()), ([Ok(9), Ok(54)], Ok(20)));
+        });
+        assert_eq!(references(&pool) - before, 9 + 54 + 20);
+    }
+
+    #[test]
+    fn what_is_due_is_told_when_it_became_that_as_another_ended() {
+        const ROUNDS: usize = 20_000;
+        let (pool, file) = pool_with(9);
+        let before = references(&pool);
+        let (both, mut late) = (Barrier::new(2), 0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut buffer = [0; 9 * 4096];
+                for _ in 0..ROUNDS {
+                    both.wait();
+                    pool.read(WHO, file, 0, &mut buffer).unwrap();
+                    both.wait();
+                }
+            });
+            for round in 1..=ROUNDS {
+                both.wait();
+                drop(pool.session());
+                both.wait();
+                late += usize::from(references(&pool) - before != round as u64 * 9);
+            }
+        });
+        assert_eq!(late, 0, "of {ROUNDS}");
     }
 }
