@@ -63,17 +63,17 @@ libforesee:
 demo: build
 	./bench/demo
 
-# The preload library as it ships, which is built otherwise (no std, optimised as a whole), and the end-to-end tests that load it.
+# The preload library as it ships, which is built otherwise (no std, optimised as a whole), and the tests that load it. Of the whole
+# workspace: a package by itself would be compiled again, as its dependencies have other features then.
 SHIPPED = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/libforesee_preload.so
-LIVE = hints join odd_programs status
+LIVE = elsewhere harmless hints join odd_programs records sites status
 
 # Everything: formatting, lints, tests of all kinds, documentation, the README's commands.
 test: check
 	$(CARGO) build --workspace --exclude foresee-python --lib --bins --tests
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) build --release --package foresee-preload
-	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-preload
-	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --package foresee-cli $(LIVE:%=--test %)
+	FORESEE_TEST_LIBRARY=$(SHIPPED) $(CARGO) test --workspace $(LIVE:%=--test %)
 	bindings/python/test
 
 # The manager's property tests and the fuzz targets with fewer cases of another seed: CI draws one each time. What fails here fails
