@@ -70,7 +70,11 @@ pub fn main(options: Options) -> Result<u8, String> {
     }
     let shown = options.report || (!options.quiet && std::io::stderr().is_terminal());
     let asked_for = shown || json.is_some() || log.is_some();
-    let streams = Streams { output: json.is_some_and(Output::is_standard), error: asked_for && !options.quiet };
+    let streams = Streams {
+        output: json.is_some_and(Output::is_standard),
+        error: asked_for && !options.quiet,
+        file: json.is_some() || log.is_some(),
+    };
     if let Some(name) = &options.join {
         let joined = join::main(&options.running, name, streams, shown, json)?;
         return Ok(joined.unwrap_or_else(|failure| without(&options, json, failure)));

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use support::process::kill;
-use support::processes::{program_of, state_of};
+use support::processes::{program_of, state_of, supervisor_of};
 use support::{Place, Same, Under, end, have, lines_of, wait_until};
 
 fn is_gone(pid: i32) -> bool {
@@ -39,6 +39,44 @@ fn the_program_survives_foresee() {
         wait_until("the program has ended", || is_gone(program));
         place.assert_nothing_left();
     }
+}
+
+/// How a run of `SLOWLY` ended and what it said, whose supervisor got this signal.
+fn without_its_supervisor(place: &Place, options: &[&str], signal: i32) -> (String, String) {
+    let said = place.aside("said");
+    let mut command = place.run(options, &["sh", "-c", SLOWLY]);
+    command.stderr(fs::File::create(&said).unwrap());
+    let under = Under::way(command);
+    kill(supervisor_of(under.pid()), signal);
+    let (output, how) = under.finish();
+    assert!(output == end(place.plain(&["sh", "-c", SLOWLY]), b"").with(0).out(), "the output differs");
+    place.assert_nothing_left();
+    (how, fs::read_to_string(&said).unwrap())
+}
+
+#[test]
+fn what_was_asked_for_and_is_not_written_is_no_success() {
+    let place = Place::new();
+    place.write_lines(12, 100);
+    let [json, log] = ["account", "log"].map(|name| place.aside(name).display().to_string());
+    for option in [["--json", &json], ["--log", &log]] {
+        let (how, said) = without_its_supervisor(&place, &option, libc::SIGKILL);
+        assert_eq!(how, "status 125");
+        assert!(said.contains("was killed (signal 9)") && said.contains("not written"), "{said}");
+    }
+    for (options, says) in [(&["--report"][..], true), (&[], false)] {
+        let (how, said) = without_its_supervisor(&place, options, libc::SIGKILL);
+        assert_eq!((how.as_str(), said.contains("was killed")), ("status 0", says), "{said}");
+    }
+}
+
+#[test]
+fn a_supervisor_that_stands_still_holds_nobody_up_for_long() {
+    let place = Place::new();
+    place.write_lines(12, 100);
+    let (how, said) = without_its_supervisor(&place, &["--report"], libc::SIGSTOP);
+    assert_eq!(how, "status 0");
+    assert!(said.contains("did not come to an end"), "{said}");
 }
 
 #[test]

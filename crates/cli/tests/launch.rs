@@ -3,10 +3,11 @@
 
 mod support;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -322,6 +323,35 @@ fn under_limits_that_are_too_low_for_us_the_command_runs() {
     let ended = end(place.plain(&["bash", "-c", &script]), b"").with(127);
     assert_eq!(ended.err().lines().count(), 1, "{ended:?}");
     place.assert_nothing_left();
+}
+
+/// A control group with so much memory, where one can be made.
+fn group_of(bytes: u64) -> Option<PathBuf> {
+    [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")].into_iter().find_map(
+        |(root, limit)| {
+            let group = Path::new(root).join(format!("foresee-test-{}", std::process::id()));
+            fs::create_dir(&group).ok()?;
+            let limited = File::options().write(true).open(group.join(limit));
+            if limited.and_then(|mut file| file.write_all(bytes.to_string().as_bytes())).is_err() {
+                fs::remove_dir(&group).unwrap();
+                return None;
+            }
+            Some(group)
+        },
+    )
+}
+
+#[test]
+fn in_a_group_of_too_little_memory_for_us_the_command_runs() {
+    let Some(group) = group_of(16 << 20) else { return eprintln!("skipped: no control group of memory can be made") };
+    let place = Place::new();
+    let run = format!("exec {} sh -c 'echo ran; exit 3'", place.foresee_word());
+    let script = format!("echo $$ >{}/cgroup.procs; {run}", group.display());
+    let ended = end(place.plain(&["sh", "-c", &script]), b"").with(3);
+    assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{ended:?}");
+    assert!(ended.err().contains("runs without foresee: 16777216 bytes of memory"), "{ended:?}");
+    place.wait_for_all();
+    wait_until("the group is empty", || fs::remove_dir(&group).is_ok());
 }
 
 #[test]

@@ -177,11 +177,15 @@ impl Run<'_> {
                 });
             }
             if let Some(end) = companion.attend() {
-                break end;
+                break Some(end);
+            }
+            if supervisor.is_too_large() {
+                break None;
             }
             supervisor.rest(worked, &companion.fds());
         };
         let finished = supervisor.finish();
+        let end = end.unwrap_or_else(|| companion.wait());
         let mut account = account(&companion, end, finished.tally.clone())?;
         account.warnings.splice(0..0, warning);
         let (in_vain, steps_before) = (finished.in_vain, finished.steps_before());

@@ -16,7 +16,7 @@ pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String>
     let output = RefCell::new(Output::create(trace)?);
     // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
     // What the recording ends with is to be told.
-    let mut run = running.run(None, Streams { output: false, error: true });
+    let mut run = running.run(None, Streams { output: false, error: true, file: true });
     run.policy = "lru".parse()?;
     run.words = false;
     run.listings = false;

@@ -44,6 +44,11 @@ impl Memory {
         Memory { root: root.to_owned(), group }
     }
 
+    /// What its control group may use at most, page cache included, if one limits it.
+    pub fn limit(&self) -> Option<u64> {
+        self.group.as_ref().and_then(Group::limit)
+    }
+
     /// Bytes there may be of page cache now, of which we hold so many. None if the system does not
     /// say.
     pub fn cache_bytes(&self, held: u64) -> Option<u64> {

@@ -9,14 +9,13 @@ use std::path::PathBuf;
 /// The least that the kernel calls a core: a page.
 const CORE_BYTES_MAX: u64 = 64 << 10;
 
-/// Ends this process as a child of this status ended; or with the companion's status, if that
+/// Ends this process as a child of this status ended; or with the companion's exit status, if that
 /// failed and the program did not. What else there is to be done at an end is the companion's.
-pub fn end_as(status: i32, companion: i32) -> ! {
+pub fn end_as(status: i32, of_companion: i32) -> ! {
     if libc::WIFSIGNALED(status) {
         die_by(libc::WTERMSIG(status), libc::WCOREDUMP(status));
     }
     let of_program = libc::WEXITSTATUS(status);
-    let of_companion = if libc::WIFEXITED(companion) { libc::WEXITSTATUS(companion) } else { 0 };
     // SAFETY: ends the process.
     unsafe { libc::_exit(if of_program == 0 { of_companion } else { of_program }) }
 }

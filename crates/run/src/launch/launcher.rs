@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::ending::end_as;
 use super::line::Silence;
-use super::{Line, Message};
+use super::{Line, Message, Streams};
 use crate::child::Signals;
 use crate::inherited;
 use crate::processors;
+use crate::run::OWN_FAILURE;
+use crate::say::say;
 use crate::shared::SharedRegion;
 
 /// Who signals us and the group, as `timeout` does, means one signal: the program, sent both at
@@ -22,6 +24,9 @@ const QUEUED: i32 = 32;
 const IN_ORDER: [i32; 4] = [libc::SIGCONT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 /// A companion that does not answer for so long is stopped, and no witness.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// From the program's end, the longest that the companion may take to be done with what it watched:
+/// a thousand times what it takes most often. It may be stopped, or have too little memory.
+const DONE_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct Launcher<'a> {
     /// None once it has ended.
@@ -35,8 +40,17 @@ pub(super) struct Launcher<'a> {
     /// Sent to us alone, and held back until then: one of each kind.
     held: Vec<(i32, Instant)>,
     region: Option<&'a SharedRegion>,
+    streams: Streams,
     /// What the companion ended with: 0 if all went well.
     companion_status: i32,
+}
+
+/// The program has ended.
+struct Ended {
+    status: i32,
+    at: Instant,
+    /// The companion is done with what it watched, and writes what it was asked for.
+    is_done: bool,
 }
 
 /// What a child's change of state was.
@@ -47,9 +61,15 @@ enum Change {
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn new(companion: i32, line: Line, signals: Signals, region: Option<&'a SharedRegion>) -> Self {
+    pub(super) fn new(
+        companion: i32,
+        line: Line,
+        signals: Signals,
+        region: Option<&'a SharedRegion>,
+        streams: Streams,
+    ) -> Self {
         let (taken, held) = (VecDeque::new(), Vec::new());
-        Launcher { companion: Some(companion), line, signals, taken, held, region, companion_status: 0 }
+        Launcher { companion: Some(companion), line, signals, taken, held, region, streams, companion_status: 0 }
     }
 
     /// There is no program: nor shall there be a companion.
@@ -65,11 +85,18 @@ impl<'a> Launcher<'a> {
     /// Stands for the program until it has ended, and then ends as it did.
     pub(super) fn accompany(mut self, program: i32, started: Instant, start_up: Duration) -> ! {
         self.line.say(Message::Started { program, start_up });
-        inherited::let_go([false; 3]);
-        let mut ended = None;
+        // The companion's, if it is killed, is ours to say.
+        inherited::let_go([false, false, self.streams.error]);
+        let mut ended: Option<Ended> = None;
         loop {
-            let due = self.held.iter().map(|(_, due)| due.saturating_duration_since(Instant::now())).min();
-            wait_for([self.signals.fd(), self.region.map_or(-1, SharedRegion::fd)], due);
+            let watched = ended.as_ref().filter(|it| self.companion.is_some() && !it.is_done);
+            let held = self.held.iter().map(|(_, due)| *due);
+            let due = held.chain(watched.map(|it| it.at + DONE_WITHIN)).min();
+            let line = if watched.is_some() { self.line.fd() } else { -1 };
+            wait_for(
+                [self.signals.fd(), self.region.map_or(-1, SharedRegion::fd), line],
+                due.map(|due| due.saturating_duration_since(Instant::now())),
+            );
             // Here, as the companion may be busy for longer than a program may wait that asks.
             if let Some(shared) = self.region {
                 shared.answer();
@@ -86,22 +113,62 @@ impl<'a> Launcher<'a> {
                     Change::Continued => {}
                     Change::Ended(status) => {
                         self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: processors::own() });
-                        ended = Some(status);
+                        ended = Some(Ended { status, at: Instant::now(), is_done: false });
                         self.held.clear();
                     }
                 }
             }
+            if let Some(ended) = &mut ended {
+                self.hurry(ended);
+            }
             if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
-                (self.companion, self.companion_status) = (None, status);
+                self.companion = None;
+                self.companion_status = self.exit_status(status);
                 // Programs that post, or wait for an answer, do so in vain.
                 if let Some(shared) = self.region {
                     shared.region().close();
                 }
             }
-            if let (Some(status), None) = (ended, self.companion) {
-                end_as(status, self.companion_status);
+            if let (Some(Ended { status, .. }), None) = (&ended, self.companion) {
+                end_as(*status, self.companion_status);
             }
         }
+    }
+
+    /// Hears whether the companion is done, and does without it if that takes too long.
+    fn hurry(&mut self, ended: &mut Ended) {
+        while let Some(companion) = self.companion.filter(|_| !ended.is_done) {
+            match self.line.hear(Some(Duration::ZERO)) {
+                // An answer that came too late.
+                Ok(_) => {}
+                Err(Silence::Gone) => ended.is_done = true,
+                Err(Silence::Yet) if ended.at.elapsed() < DONE_WITHIN => return,
+                Err(Silence::Yet) => {
+                    // Not waited for: it may wait for a disk.
+                    send(companion, libc::SIGKILL);
+                    self.companion = None;
+                    self.companion_status = self.without("did not come to an end after the program");
+                }
+            }
+        }
+    }
+
+    /// The exit status that says how the companion ended.
+    fn exit_status(&self, status: i32) -> i32 {
+        if libc::WIFEXITED(status) {
+            return libc::WEXITSTATUS(status);
+        }
+        self.without(&format!("was killed (signal {})", libc::WTERMSIG(status)))
+    }
+
+    /// The companion can say no more: what it was asked for, nobody is to take for told.
+    fn without(&self, why: &str) -> i32 {
+        let Streams { output, error, file } = self.streams;
+        if error {
+            let lost = if file || output { ", and what was asked for is not written" } else { "" };
+            say(format!("the supervisor {why}: nothing is known of this run{lost}"));
+        }
+        if file || output { i32::from(OWN_FAILURE) } else { 0 }
     }
 
     fn take(&mut self) {

@@ -18,7 +18,8 @@
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
 //! the program and its status are as they would be. It tells the account, and the launcher ends
-//! after it.
+//! after it; but not for one that was killed, or that lives on after the program and does not come
+//! to an end.
 //!
 //! The alternative is to let the program take the launcher's place, as `strace -D` does: then there
 //! is nothing to send on. But then nobody is left to wait for the account, or for the profile that
@@ -38,6 +39,7 @@ use std::time::Instant;
 use foresee_ring::Unseen;
 
 use crate::child::{Meant, Signals, command};
+use crate::host::Memory;
 use crate::run::Failure;
 use crate::shared::SharedRegion;
 use crate::unseen::executed;
@@ -54,6 +56,10 @@ pub(crate) const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
 const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =
     [(libc::RLIMIT_AS, 256 << 20, "address space (ulimit -v)"), (libc::RLIMIT_STACK, 256 << 10, "stack (ulimit -s)")];
 
+/// In a control group with less memory the program lacks what the supervisor takes, 10 MiB and more
+/// with its code, or it is the supervisor's code that is read again and again.
+const GROUP_MIN: u64 = 32 << 20;
+
 /// Standard streams that the companion still has something to say on. What it does not hold is
 /// closed when the program closes it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,6 +68,8 @@ pub struct Streams {
     pub output: bool,
     /// Standard error.
     pub error: bool,
+    /// No stream: a file that the run is to leave.
+    pub file: bool,
 }
 
 /// A program to be started, whose reads are posted.
@@ -100,7 +108,7 @@ impl Launch<'_> {
             }
             companion => {
                 drop(theirs);
-                let launcher = Launcher::new(companion, ours, signals, self.region);
+                let launcher = Launcher::new(companion, ours, signals, self.region, self.streams);
                 let mut variables = vec![(OsStr::new("FORESEE_RING"), self.region_name)];
                 // The dynamic linker of another word size would complain.
                 if self.command.first().and_then(|it| executed(it)?.why_unseen) != Some(Unseen::Foreign) {
@@ -145,7 +153,13 @@ fn check_limits() -> Result<(), Failure> {
             return Err(Failure::Unable(format!("{few} bytes of {what} are too few for the program and us")));
         }
     }
-    Ok(())
+    match Memory::find().limit() {
+        Some(few) if few < GROUP_MIN => {
+            let what = format!("memory (its control group's limit) are too few for the program and us: {GROUP_MIN} do");
+            Err(Failure::Unable(format!("{few} bytes of {what}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to

@@ -133,8 +133,8 @@ impl Supervisor<'_> {
         }
         let tally = self.tally(FIRST_RUN);
         let was_quiet_at_first = self.quiet.was_quiet_at_first();
-        let (recorder, names, was_quiet) =
-            (self.recorder, self.names, self.quiet.was_quiet() || self.outside.has_rested());
+        let was_quiet = self.quiet.was_quiet() || self.outside.has_rested() || self.is_too_large();
+        let (recorder, names) = (self.recorder, self.names);
         let host = &self.driver.host;
         let was_brought = host.brought() + host.names_brought() >= BROUGHT_MIN;
         let found = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);

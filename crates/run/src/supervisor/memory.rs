@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use foresee_manager::Event;
 
-use super::Supervisor;
+use super::{FIRST_RUN, Supervisor};
 use crate::host::{BLOCK_BYTES, Memory, Share};
 
 /// What is reckoned with where nothing can be found out.
@@ -15,6 +15,10 @@ const UNKNOWN_BYTES: u64 = 1 << 30;
 const LOOKED_AT_TIMES: u64 = 64;
 const LOOKED_AFTER: Duration = Duration::from_millis(5);
 
+/// The part of a control group's memory that may be our own data: with more, programs lack it, and
+/// the pages of our code are given up and read again and again.
+const OWN_PART: u64 = 2;
+
 /// What the manager reckons with.
 pub(super) struct Reckoned {
     /// None if a fixed amount is to be reckoned with.
@@ -24,12 +28,16 @@ pub(super) struct Reckoned {
     /// How much had been brought when it was looked at last.
     brought_bytes: u64,
     looked: Instant,
+    /// The most that we may have of a control group's memory.
+    own_max: Option<u64>,
+    is_too_large: bool,
 }
 
 impl Reckoned {
     /// So many bytes, or what the system has.
     pub fn new(fixed_bytes: Option<u64>) -> Self {
         let memory = Memory::find();
+        let own_max = memory.limit().map(|limit| limit / OWN_PART);
         let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
         let memory = fixed_bytes.is_none().then_some(memory);
         Reckoned {
@@ -38,6 +46,8 @@ impl Reckoned {
             pages: (bytes / BLOCK_BYTES).max(1),
             brought_bytes: 0,
             looked: Instant::now(),
+            own_max,
+            is_too_large: false,
         }
     }
 
@@ -47,10 +57,36 @@ impl Reckoned {
     }
 }
 
+/// Bytes of this process in memory that are no file's: proc(5), statm, in pages.
+fn own_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split(' ').skip(1).map(|it| it.parse::<u64>());
+    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    // SAFETY: takes no pointers.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    Some(resident.saturating_sub(shared) * page_bytes)
+}
+
 impl Supervisor<'_> {
+    /// Whether we take too much of a control group's memory: programs are better off without us then.
+    pub fn is_too_large(&self) -> bool {
+        self.reckoned.is_too_large
+    }
+
+    pub(super) fn look_at_own_memory(&mut self) {
+        let Some(own_max) = self.reckoned.own_max else { return };
+        let own = own_bytes().unwrap_or(0);
+        if own > own_max {
+            self.reckoned.is_too_large = true;
+            let limit = own_max * OWN_PART;
+            let had = format!("it had {own} bytes of the {limit} that its control group may use");
+            self.warn(FIRST_RUN, format!("foresee ended before the program: {had}"));
+        }
+    }
+
     pub(super) fn look_at_memory(&mut self) {
         let held = self.driver.manager().pages_here() * BLOCK_BYTES;
-        let Reckoned { memory, share, pages: before, brought_bytes, looked } = &mut self.reckoned;
+        let Reckoned { memory, share, pages: before, brought_bytes, looked, .. } = &mut self.reckoned;
         (*brought_bytes, *looked) = (self.driver.host.bytes_fetched(), Instant::now());
         let Some(bytes) = memory.as_ref().and_then(|memory| memory.cache_bytes(held)) else { return };
         let pages = (share.of(bytes) / BLOCK_BYTES).max(1);

@@ -371,6 +371,7 @@ impl<'a> Supervisor<'a> {
             self.rounds.looked_around = Instant::now();
             self.rounds.look_around_after = (self.rounds.look_around_after * 5 / 4).min(LOOK_AROUND_MAX);
             self.look_at_memory();
+            self.look_at_own_memory();
             self.retire_dead();
             self.find_urings();
             self.check_residency();
