@@ -155,6 +155,7 @@ impl Pool {
         match (slot.take(), session) {
             (Inside::Answered(Answer { own, left }), session) => {
                 drop(session);
+                self.tell_due();
                 self.take_left(left);
                 (own, None)
             }

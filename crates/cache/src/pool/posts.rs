@@ -7,8 +7,8 @@
 //! tells one batch, and else one in [`SPARED`].
 //!
 //! Who must tell what it left, and finds that another speaks with the manager, reads on for some
-//! blocks: the other tells it in the end. What is read ahead is not later for that, as nothing is
-//! asked of the manager meanwhile by anybody else either.
+//! blocks: the other tells it in the end. What is read ahead is hardly later for that, as the other
+//! has the lock in any case.
 //!
 //! A long read may go on a run of which a part stayed here: what is missing behind that part is
 //! read ahead when it is told, and else when somebody waits for it. To tell it takes a small part
@@ -51,7 +51,7 @@ impl Drop for Ending {
 const MUST_WEIGHT: u64 = 8;
 /// A read of so many blocks is long, and fills a batch.
 const LONG: u64 = ROOM as u64 / MUST_WEIGHT;
-/// So far, in blocks that must be told, a thread reads on while another speaks with the manager.
+/// About how many blocks that must be told a thread may read while another speaks with the manager.
 const LAG_MAX: u64 = ROOM as u64;
 /// Of so many batches that need not be told, one is: to tell a hit takes ten times as long as to
 /// have it.
@@ -129,6 +129,8 @@ struct Batch {
     must_end: AtomicU64,
     weight: AtomicU64,
     weighed: AtomicU64,
+    /// Where the batch ended of which was said that it is due.
+    announced: AtomicU64,
     /// Blocks of hits but for their first ones.
     further: AtomicU64,
     /// Batches that were spared since one was told, and what had been given up by then.
@@ -212,7 +214,7 @@ pub struct Posts {
     due: Due,
 }
 
-/// Written when a thread finds that another speaks with the manager, and read after each time.
+/// Written when a thread finds that another speaks with the manager, and read after each session.
 #[repr(align(128))]
 #[derive(Default)]
 struct Due(AtomicBool);
@@ -287,10 +289,19 @@ impl Batch {
         if views >= ROOM || must && (hits >= ROOM || weight >= MUST_WEIGHT * LAG_MAX) {
             return Posted::Must;
         }
-        if weight >= ROOM as u64 {
+        if weight >= ROOM as u64 && !self.is_announced() {
             return Posted::Due;
         }
         if hits < ROOM { Posted::Waits } else { self.full(given_up.0.load(Relaxed)) }
+    }
+
+    /// That it is due was said, and nobody took it since.
+    fn is_announced(&self) -> bool {
+        self.announced.load(Relaxed) > self.hits.entries().begin
+    }
+
+    fn announce(&self) {
+        self.announced.store(self.hits.entries().end, Relaxed);
     }
 
     fn full(&self, given_up: u64) -> Posted {
@@ -483,10 +494,12 @@ impl Posts {
         self.own().into_iter().for_each(Batch::forget);
     }
 
-    /// This thread's batch is due, and another speaks with the manager. Whether that is new: then the
-    /// other may be about to end, and not to see it. Either it sees it, or this thread finds that it
-    /// has ended.
+    /// This thread's batch is due, and another speaks with the manager. Returns whether nothing was due
+    /// before: then this thread must try once more to speak, as the other may have looked already.
+    /// Else whoever made it due has seen to it that somebody looks. Until the batch is taken, nothing
+    /// more is done for it.
     pub fn make_due(&self) -> bool {
+        self.own().into_iter().for_each(Batch::announce);
         let is_new = !self.due.0.swap(true, AcqRel);
         fence(SeqCst);
         is_new
@@ -598,14 +611,18 @@ mod tests {
     }
 
     #[test]
-    fn a_long_read_is_told_at_once() {
+    fn a_long_read_is_told_at_once_or_when_another_has_spoken() {
         let posts = Posts::new(8);
         let long = |count| posts.hit(Hit { count, ..hit(false) });
         assert_eq!([LONG - 1, LONG].map(long), [Posted::Waits, Posted::Due]);
         assert_eq!(collected(&posts).0, 2);
         // While nobody takes it.
-        assert_eq!([LONG, LAG_MAX - LONG - 1].map(long), [Posted::Due; 2]);
-        assert_eq!((posts.hit(hit(true)), collected(&posts).0), (Posted::Must, 3));
+        assert_eq!([long(LONG), long(1)], [Posted::Due; 2]);
+        assert_eq!([posts.make_due(), posts.make_due()], [true, false]);
+        assert_eq!(long(LAG_MAX - LONG - 1), Posted::Waits, "it was said");
+        assert_eq!((posts.hit(hit(true)), collected(&posts).0), (Posted::Must, 4));
+        assert!(!posts.is_due() && long(LONG) == Posted::Due, "it was taken");
+        assert_eq!(collected(&posts).0, 1);
         assert_eq!(long(LAG_MAX), Posted::Must);
     }
 

@@ -19,16 +19,16 @@ use super::{Pool, State};
 /// How often those who ask are looked for before it ends, and how many of them are answered then.
 const ROUNDS: usize = 2;
 const ANSWERS: usize = 16;
-/// How often who has spoken tells what others could not tell meanwhile.
-const DUE_ROUNDS: usize = 2;
 
 /// A conversation with the manager: whoever else wants one waits.
 pub struct Session<'p> {
     pool: &'p Pool,
     state: MutexGuard<'p, State>,
-    /// What goes after the lock: what plans withdrew, and what is left to do.
+    /// What goes after the lock, in this order: what others could not tell meanwhile is told, then goes
+    /// what plans withdrew, and what is left.
+    _due: Option<Due<'p>>,
     withdrawn: Option<Withdrawn>,
-    after: After<'p>,
+    left: Taking<'p>,
 }
 
 /// What is a program's code to take and to let go, when nobody waits for it: what came for futures, and
@@ -39,19 +39,23 @@ pub struct Left {
     gone: Gone,
 }
 
-/// What follows a session, when its lock is no longer held.
-struct After<'p> {
-    pool: &'p Pool,
-    left: Left,
-    due_rounds: usize,
-}
+/// Tells what is due when it goes itself.
+struct Due<'p>(&'p Pool);
 
-impl Drop for After<'_> {
+impl Drop for Due<'_> {
     fn drop(&mut self) {
         if !thread::panicking() {
-            self.pool.tell_due(self.due_rounds);
+            self.0.tell_due();
         }
-        self.pool.take_left(std::mem::take(&mut self.left));
+    }
+}
+
+/// Takes it when it goes itself.
+struct Taking<'p>(&'p Pool, Left);
+
+impl Drop for Taking<'_> {
+    fn drop(&mut self) {
+        self.0.take_left(std::mem::take(&mut self.1));
     }
 }
 
@@ -59,40 +63,36 @@ impl Pool {
     /// Begins one, when all others are over.
     pub fn session(&self) -> Session<'_> {
         // Nobody panics in one, unless the manager does: then what it knows is still what it was told.
-        Session::begin(self, self.state.lock().unwrap_or_else(PoisonError::into_inner), DUE_ROUNDS)
+        Session::begin(self, self.state.lock().unwrap_or_else(PoisonError::into_inner), Some(Due(self)))
     }
 
     /// Begins one, if there is none.
     pub fn session_at_once(&self) -> Option<Session<'_>> {
-        self.try_session(DUE_ROUNDS)
+        self.try_state().map(|state| Session::begin(self, state, Some(Due(self))))
     }
 
-    fn try_session(&self, due_rounds: usize) -> Option<Session<'_>> {
+    fn try_state(&self) -> Option<MutexGuard<'_, State>> {
         match self.state.try_lock() {
-            Ok(state) => Some(Session::begin(self, state, due_rounds)),
-            Err(TryLockError::Poisoned(state)) => Some(Session::begin(self, state.into_inner(), due_rounds)),
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Begins one, when all others are over, unless there is no need for it by then.
+    /// Begins one, when all others are over, unless there is no need for it by then: then it is for the
+    /// caller to tell what is due.
     pub fn session_unless(&self, is_needless: impl FnOnce() -> bool) -> Option<Session<'_>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_needless() {
-            drop(state);
-            self.tell_due(DUE_ROUNDS);
-            return None;
-        }
-        Some(Session::begin(self, state, DUE_ROUNDS))
+        (!is_needless()).then(|| Session::begin(self, state, Some(Due(self))))
     }
 
     /// Tells what became due while the lock was held, unless somebody else has it by now, who looks
     /// for that as well. To be called by who had the lock, without it.
-    fn tell_due(&self, rounds: usize) {
-        if let Some(left) = rounds.checked_sub(1)
-            && self.posts.is_due()
+    pub(super) fn tell_due(&self) {
+        while self.posts.is_due()
+            && let Some(state) = self.try_state()
         {
-            drop(self.try_session(left));
+            drop(Session::begin(self, state, None));
         }
     }
 
@@ -103,10 +103,10 @@ impl Pool {
 }
 
 impl<'p> Session<'p> {
-    fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>, due_rounds: usize) -> Self {
+    fn begin(pool: &'p Pool, mut state: MutexGuard<'p, State>, due: Option<Due<'p>>) -> Self {
         state.driver.host.tick();
-        let after = After { pool, left: Left::default(), due_rounds };
-        let mut session = Session { pool, state, withdrawn: None, after };
+        let left = Taking(pool, Left::default());
+        let mut session = Session { pool, state, _due: due, withdrawn: None, left };
         session.tell_posts();
         session
     }
@@ -148,16 +148,16 @@ impl<'p> Session<'p> {
     /// Keeps what is left until the session is over.
     fn keep_left(&mut self) {
         let Left { came, gone } = self.take_left();
-        self.after.left.came.extend(came);
-        self.after.left.gone.join(gone);
+        self.left.1.came.extend(came);
+        self.left.1.gone.join(gone);
     }
 
-    /// Answers those who asked meanwhile; some of them may ask again.
+    /// Answers those who asked meanwhile, and tells what is due; some of them may ask again.
     pub(super) fn answer_others(&mut self) {
         for _ in 0..ROUNDS {
             let mut asked = [None; ANSWERS];
             asked.iter_mut().zip(self.pool.posts.asked()).for_each(|(it, slot)| *it = Some(slot));
-            if asked[0].is_none() {
+            if asked[0].is_none() && !self.pool.posts.is_due() {
                 return;
             }
             self.keep_left();
@@ -286,9 +286,11 @@ impl Drop for Session<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering::{Acquire, Release};
+    use std::sync::atomic::{AtomicBool, AtomicU64};
     use std::sync::mpsc::channel;
-    use std::sync::{Arc, Barrier};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use foresee_manager::{Config, FileId, ReaderId};
     use foresee_store::{Memory as Bytes, Store};
@@ -318,7 +320,7 @@ mod tests {
 
     /// References that the manager was told. No session: that would tell it.
     fn references(pool: &Pool) -> u64 {
-        pool.state.lock().unwrap().driver.manager().statistics().references
+        pool.state.lock().unwrap_or_else(PoisonError::into_inner).driver.manager().statistics().references
     }
 
     #[test]
@@ -382,26 +384,31 @@ mod tests {
 
     #[test]
     fn what_is_due_is_told_when_it_became_that_as_another_ended() {
-        const ROUNDS: usize = 20_000;
         let (pool, file) = pool_with(9);
         let before = references(&pool);
-        let (both, mut late) = (Barrier::new(2), 0);
-        thread::scope(|scope| {
+        let (rounds, read, over) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+        let late = thread::scope(|scope| {
             scope.spawn(|| {
                 let mut buffer = [0; 9 * 4096];
-                for _ in 0..ROUNDS {
-                    both.wait();
-                    pool.read(WHO, file, 0, &mut buffer).unwrap();
-                    both.wait();
+                while !over.load(Acquire) {
+                    if rounds.load(Acquire) > read.load(Relaxed) {
+                        pool.read(WHO, file, 0, &mut buffer).unwrap();
+                        read.fetch_add(1, Release);
+                    }
                 }
             });
-            for round in 1..=ROUNDS {
-                both.wait();
+            let begun = Instant::now();
+            let mut late = 0;
+            // Both at the same time, as often as there is time for.
+            while begun.elapsed() < Duration::from_secs(1) {
+                let round = rounds.fetch_add(1, Release) + 1;
                 drop(pool.session());
-                both.wait();
-                late += usize::from(references(&pool) - before != round as u64 * 9);
+                while read.load(Acquire) < round && begun.elapsed() < Duration::from_secs(60) {}
+                late += u64::from(references(&pool) - before != round * 9);
             }
+            over.store(true, Release);
+            late
         });
-        assert_eq!(late, 0, "of {ROUNDS}");
+        assert_eq!(late, 0, "of {rounds:?}");
     }
 }

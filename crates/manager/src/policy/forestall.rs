@@ -21,8 +21,9 @@
 //!   requests vary.
 //! - A device may serve several requests at once (`servers`), which nothing tells: taken for one
 //!   that serves one, it is asked earlier than it had to be, up to as early as by `aggressive`.
-//! - Once a stall is ahead, it is not looked for again until a tenth of the fetches that it takes are
-//!   asked for: where thousands are missing, to look each time would take longer than all else.
+//! - Once a stall is ahead, it is not looked for again until a tenth of the fetches up to the block
+//!   that is late are asked for: where thousands are missing, to look each time would take longer
+//!   than all else.
 //! - It looks as many references ahead as there are pages, and 16,384 at least.
 //! - Until both times are measured it is `aggressive`.
 

@@ -14,8 +14,9 @@ use crate::ids::{DeviceId, Page, ReaderId};
 /// So many references are looked ahead at least.
 const AHEAD_MIN: u64 = 16_384;
 
-/// What was found with times that differ by less than this part is not looked for again, nor what
-/// would be found with such times: the estimators' margin for times that vary.
+/// What was found with times that differ by less than this part is not looked for again, and a stall
+/// that was found is taken to be ahead as long as it would be if a fetch took longer by that: the
+/// estimators' margin for times that vary.
 const LIKE_PART: f64 = 0.1;
 
 /// What it takes until the i-th block that is missing has come: `first_ns`, and `each_ns` for each
@@ -33,13 +34,13 @@ impl Arrivals {
         references as f64 - (self.first_ns + (blocks as f64 / self.at_once).ceil() * self.each_ns) / between_ns
     }
 
-    /// A stall is ahead for so many fetches at least, if one is at the last of so many missing blocks
-    /// with so much left: until that one would come in time, or a tenth of the fetches are asked for
-    /// by which it comes. That stall is ahead then still if times are as much longer.
+    /// How many fetches are asked for before it is looked again, where the last of so many missing
+    /// blocks is late with so much left: as many as bring it in time, or a tenth of those up to it,
+    /// whichever is more. If a fetch took longer by a ninth, the stall would still be ahead then.
     fn held(self, left: f64, blocks: u64, between_ns: f64) -> u64 {
-        let caught_up = (1.0 - left) / self.each(between_ns);
-        let turns = (blocks as f64 / self.at_once).ceil();
-        (caught_up.max((turns * LIKE_PART).floor() * self.at_once) as u64).min(blocks)
+        let caught_up = (1.0 - left) * between_ns / self.each_ns;
+        let part = (blocks as f64 / self.at_once).ceil() * LIKE_PART;
+        ((caught_up.max(part).floor() * self.at_once) as u64).min(blocks)
     }
 
     /// Whether these are nearly the same times.
@@ -83,8 +84,9 @@ enum Found {
     /// No stall is ahead until so many blocks have gone by, unless there is news of what is disclosed,
     /// or times are others.
     Safe { until: u64, news: News, missing: u64, arrivals: Arrivals, between_ns: f64 },
-    /// A stall is ahead until so many blocks more are fetched, or so many have gone by.
-    Late { fetches: u64, until: u64 },
+    /// A stall is taken to be ahead until so many blocks more are fetched, or so many have gone by, or
+    /// times are others.
+    Late { fetches: u64, until: u64, arrivals: Arrivals, between_ns: f64 },
 }
 
 impl Reader {
@@ -201,7 +203,11 @@ impl Patience {
             {
                 return false;
             }
-            Some(&Found::Late { fetches, until }) if fetches > 0 && gone_by < until => return true,
+            Some(&Found::Late { fetches, until, arrivals: then, between_ns })
+                if fetches > 0 && gone_by < until && then.is_like(arrivals) && is_like(between_ns, between) =>
+            {
+                return true;
+            }
             _ => {}
         }
         // So many references from now on, the next fetch may begin in time.
@@ -214,7 +220,8 @@ impl Patience {
                 // At the next reference it would be too late.
                 if left < 1.0 {
                     let fetches = arrivals.held(left, number, between);
-                    found.insert(device, Found::Late { fetches, until: gone_by.saturating_add(references) });
+                    let until = gone_by.saturating_add(references);
+                    found.insert(device, Found::Late { fetches, until, arrivals, between_ns: between });
                     return true;
                 }
                 spare = spare.min(left as u64);
@@ -413,10 +420,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whoever remembers what was found finds what is found anew, or a stall that were ahead if fetches
-        /// took a tenth longer, whatever one reader reads and passes over, and whatever is fetched in
-        /// order, given up and disclosed meanwhile. Of several who read together it is near that: the
-        /// hindmost passes over what was missing for the others.
+        /// Whoever remembers what was found finds what is found anew, or a stall that would be ahead if a
+        /// fetch took longer by a ninth, whatever one reader reads and passes over, and whatever is fetched
+        /// in order, given up and disclosed meanwhile, and when times change. Of several who read together
+        /// it is near that: the hindmost passes over what was missing for the others.
         #[test]
         fn what_was_found_holds_until_it_is_looked_for_again(
             ops in ops(),
@@ -424,11 +431,16 @@ mod tests {
             each_ns in prop_oneof![0.1..2.0f64, 2.0..100.0f64],
             at_once in 1..4u8,
             entry in 1..40u64,
+            (change, times) in (0..300usize, 0.1..10.0f64),
         ) {
-            let arrivals = Arrivals { first_ns, each_ns, at_once: f64::from(at_once) };
+            let mut arrivals = Arrivals { first_ns, each_ns, at_once: f64::from(at_once) };
             let mut world = World::new(Source::Library, entry, 1);
-            for op in ops {
+            for (number, op) in ops.into_iter().enumerate() {
                 world.go_on(op);
+                // By more than is allowed for.
+                if number == change && !(0.8..1.3).contains(&times) {
+                    arrivals.each_ns *= times;
+                }
                 if world.hints.sequence(SEQUENCE).is_some_and(|it| it.is_of_several()) {
                     break;
                 }
@@ -437,7 +449,7 @@ mod tests {
                 };
                 let remembered = world.is_stall_ahead(&world.patience, arrivals);
                 prop_assert!(remembered || !anew(arrivals), "a stall is slept through");
-                let longer = Arrivals { each_ns: each_ns / (1.0 - LIKE_PART) + 1e-6, ..arrivals };
+                let longer = Arrivals { each_ns: arrivals.each_ns / (1.0 - LIKE_PART) + 1e-6, ..arrivals };
                 prop_assert!(anew(longer) || !remembered, "no stall is ahead any more");
             }
         }

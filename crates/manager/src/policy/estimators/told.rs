@@ -14,7 +14,8 @@
 //!
 //! fetching is pressing:  a page is free, or the block joins a request;
 //!                        or fewer than L B + 1 blocks are under way,
-//!                        and for some i the i-th missing block is used in no more than 1.1 (L + i / B) / tau references
+//!                        and for some i the i-th missing block is used in no more than 1.1 (L + i / B) / tau references,
+//!                        or was, and not yet a tenth of the fetches up to it are asked for                              (patience.rs)
 //! what does not press, and what is disclosed by who read nothing of it yet:
 //!                        goes where no page that is of use makes room for it
 //! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs);
