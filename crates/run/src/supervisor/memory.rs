@@ -15,8 +15,9 @@ const UNKNOWN_BYTES: u64 = 1 << 30;
 const LOOKED_AT_TIMES: u64 = 64;
 const LOOKED_AFTER: Duration = Duration::from_millis(5);
 
-/// The part of a control group's memory that may be our own data: with more, programs lack it, and
-/// the pages of our code are given up and read again and again.
+/// What our code takes of a control group's memory, and the part of the rest that our data may have:
+/// with more, programs lack it, and the pages of our code are given up and read again and again.
+const CODE_BYTES: u64 = 10 << 20;
 const OWN_PART: u64 = 2;
 
 /// What the manager reckons with.
@@ -37,7 +38,7 @@ impl Reckoned {
     /// So many bytes, or what the system has.
     pub fn new(fixed_bytes: Option<u64>) -> Self {
         let memory = Memory::find();
-        let own_max = memory.limit().map(|limit| limit / OWN_PART);
+        let own_max = memory.limit().map(|limit| limit.saturating_sub(CODE_BYTES) / OWN_PART);
         let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
         let memory = fixed_bytes.is_none().then_some(memory);
         Reckoned {
@@ -78,9 +79,8 @@ impl Supervisor<'_> {
         let own = own_bytes().unwrap_or(0);
         if own > own_max {
             self.reckoned.is_too_large = true;
-            let limit = own_max * OWN_PART;
-            let had = format!("it had {own} bytes of the {limit} that its control group may use");
-            self.warn(FIRST_RUN, format!("foresee ended before the program: {had}"));
+            let had = format!("{own} bytes of its own, and its control group has room for {own_max}");
+            self.warn(FIRST_RUN, format!("foresee ended before the program: it had {had}"));
         }
     }
 
