@@ -124,6 +124,8 @@ fn input() -> Stdio {
 fn run_foreseen(running: &Running, workshop: &Workshop, learn: bool) -> Result<Measured, String> {
     let own = std::env::current_exe().map_err(|error| format!("cannot find foresee's own executable: {error}"))?;
     let account = workshop.0.join("account.json");
+    // An earlier run's would be taken for this one's, if foresee were lost.
+    let _ = std::fs::remove_file(&account);
     let mut foresee = Command::new(own);
     foresee.args(["run", "--quiet", "--json"]).arg(&account);
     if let Some(policy) = &running.policy {
@@ -159,7 +161,8 @@ fn measure(mut command: Command, account: Option<&Path>) -> Result<Measured, Str
     let account = match account {
         Some(path) => {
             // Without an account, foresee has said why on standard error.
-            let text = std::fs::read_to_string(path).map_err(|_| "the command was not run".to_owned())?;
+            let text = std::fs::read_to_string(path)
+                .map_err(|_| "the command was not run, or not watched to its end".to_owned())?;
             Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
         }
         None => None,

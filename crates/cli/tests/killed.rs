@@ -47,7 +47,9 @@ fn without_its_supervisor(place: &Place, options: &[&str], signal: i32) -> (Stri
     let mut command = place.run(options, &["sh", "-c", SLOWLY]);
     command.stderr(fs::File::create(&said).unwrap());
     let under = Under::way(command);
-    kill(supervisor_of(under.pid()), signal);
+    // It takes that name when it has begun.
+    wait_until("there is a supervisor", || supervisor_of(under.pid()).is_some());
+    kill(supervisor_of(under.pid()).unwrap(), signal);
     let (output, how) = under.finish();
     assert!(output == end(place.plain(&["sh", "-c", SLOWLY]), b"").with(0).out(), "the output differs");
     place.assert_nothing_left();

@@ -325,8 +325,22 @@ fn under_limits_that_are_too_low_for_us_the_command_runs() {
     place.assert_nothing_left();
 }
 
-/// A control group with so much memory, where one can be made.
-fn group_of(bytes: u64) -> Option<PathBuf> {
+/// A control group of its own, which goes when it is empty.
+struct Group(PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        wait_until("the group is empty", || fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+/// A control group with so much memory, where one can be made, and is where processes are told it is.
+fn group_of(bytes: u64) -> Option<Group> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let memory = own.lines().find_map(|line| line.split_once(":memory:")).map_or("/", |(_, path)| path);
+    if Path::new("/sys/fs/cgroup/memory").exists() && !Path::new("/sys/fs/cgroup/memory").join(&memory[1..]).exists() {
+        return None;
+    }
     [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")].into_iter().find_map(
         |(root, limit)| {
             let group = Path::new(root).join(format!("foresee-test-{}", std::process::id()));
@@ -336,7 +350,7 @@ fn group_of(bytes: u64) -> Option<PathBuf> {
                 fs::remove_dir(&group).unwrap();
                 return None;
             }
-            Some(group)
+            Some(Group(group))
         },
     )
 }
@@ -346,12 +360,11 @@ fn in_a_group_of_too_little_memory_for_us_the_command_runs() {
     let Some(group) = group_of(16 << 20) else { return eprintln!("skipped: no control group of memory can be made") };
     let place = Place::new();
     let run = format!("exec {} sh -c 'echo ran; exit 3'", place.foresee_word());
-    let script = format!("echo $$ >{}/cgroup.procs; {run}", group.display());
+    let script = format!("echo $$ >{}/cgroup.procs; {run}", group.0.display());
     let ended = end(place.plain(&["sh", "-c", &script]), b"").with(3);
     assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{ended:?}");
     assert!(ended.err().contains("runs without foresee: 16777216 bytes of memory"), "{ended:?}");
     place.wait_for_all();
-    wait_until("the group is empty", || fs::remove_dir(&group).is_ok());
 }
 
 #[test]

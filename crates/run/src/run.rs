@@ -167,6 +167,7 @@ impl Run<'_> {
         let mut supervisor = Supervisor::new(shared.region(), setup, clock);
         let unseen = executed.as_ref().filter(|(_, executed)| executed.why_unseen.is_some());
         supervisor.follow(companion.program(), unseen.map(|(word, _)| word.as_bytes()));
+        supervisor.watch_own_memory();
         let mut state = self.state.and_then(|text| Some((Status::begin()?, text)));
         let end = loop {
             let worked = supervisor.turn();
@@ -184,6 +185,8 @@ impl Run<'_> {
             }
             supervisor.rest(worked, &companion.fds());
         };
+        // Nobody would be answered from here on.
+        drop(state);
         let finished = supervisor.finish();
         let end = end.unwrap_or_else(|| companion.wait());
         let mut account = account(&companion, end, finished.tally.clone())?;

@@ -497,7 +497,7 @@ impl Posts {
     /// This thread's batch is due, and another speaks with the manager. Returns whether nothing was due
     /// before: then this thread must try once more to speak, as the other may have looked already.
     /// Else whoever made it due has seen to it that somebody looks. Until the batch is taken, nothing
-    /// more is done for it.
+    /// more is done for it before it holds [`LAG_MAX`] blocks.
     pub fn make_due(&self) -> bool {
         self.own().into_iter().for_each(Batch::announce);
         let is_new = !self.due.0.swap(true, AcqRel);

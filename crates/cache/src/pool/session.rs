@@ -20,6 +20,10 @@ use super::{Pool, State};
 const ROUNDS: usize = 2;
 const ANSWERS: usize = 16;
 
+/// How often who has spoken tells what became due meanwhile. Who makes more of it due all the time
+/// tells that itself, a batch's weight later.
+const DUE_ROUNDS: usize = 2;
+
 /// A conversation with the manager: whoever else wants one waits.
 pub struct Session<'p> {
     pool: &'p Pool,
@@ -89,9 +93,9 @@ impl Pool {
     /// Tells what became due while the lock was held, unless somebody else has it by now, who looks
     /// for that as well. To be called by who had the lock, without it.
     pub(super) fn tell_due(&self) {
-        while self.posts.is_due()
-            && let Some(state) = self.try_state()
-        {
+        for _ in 0..DUE_ROUNDS {
+            let state = if self.posts.is_due() { self.try_state() } else { None };
+            let Some(state) = state else { return };
             drop(Session::begin(self, state, None));
         }
     }

@@ -33,20 +33,20 @@ pub fn has_pending_signals(pid: i32) -> bool {
 
 /// The program that this foresee runs: its child beside the supervisor, or the one of joined runs.
 pub fn program_of(foresee: i32) -> i32 {
-    child_of(foresee, |name| !["supervisor", "foresee"].contains(&name))
+    let programs = children_of(foresee, |name| !["supervisor", "foresee"].contains(&name));
+    assert_eq!(programs.len(), 1, "{programs:?}");
+    programs[0]
 }
 
-/// The supervisor of this foresee's run alone.
-pub fn supervisor_of(foresee: i32) -> i32 {
-    child_of(foresee, |name| name == "supervisor")
+/// The supervisor of this foresee's run alone, once it goes by that name.
+pub fn supervisor_of(foresee: i32) -> Option<i32> {
+    children_of(foresee, |name| name == "supervisor").first().copied()
 }
 
-fn child_of(foresee: i32, is_named: impl Fn(&str) -> bool) -> i32 {
+fn children_of(foresee: i32, is_named: impl Fn(&str) -> bool) -> Vec<i32> {
     let is_it = |&pid: &i32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         is_named(name.trim_end()) && state_of(pid).is_some_and(|(_, above)| above == foresee)
     };
-    let found: Vec<i32> = pids().filter(is_it).collect();
-    assert_eq!(found.len(), 1, "{found:?}");
-    found[0]
+    pids().filter(is_it).collect()
 }

@@ -25,7 +25,8 @@ const IN_ORDER: [i32; 4] = [libc::SIGCONT, libc::SIGTSTP, libc::SIGTTIN, libc::S
 /// A companion that does not answer for so long is stopped, and no witness.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// From the program's end, the longest that the companion may take to be done with what it watched:
-/// a thousand times what it takes most often. It may be stopped, or have too little memory.
+/// a thousand times what it takes most often. It may be stopped, or have too little memory. One that
+/// is to write something may take as long as whoever takes that.
 const DONE_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct Launcher<'a> {
@@ -43,6 +44,8 @@ pub(super) struct Launcher<'a> {
     streams: Streams,
     /// What the companion ended with: 0 if all went well.
     companion_status: i32,
+    /// Why it can say nothing, if that is so.
+    lost: Option<String>,
 }
 
 /// The program has ended.
@@ -69,7 +72,8 @@ impl<'a> Launcher<'a> {
         streams: Streams,
     ) -> Self {
         let (taken, held) = (VecDeque::new(), Vec::new());
-        Launcher { companion: Some(companion), line, signals, taken, held, region, streams, companion_status: 0 }
+        let (companion, companion_status, lost) = (Some(companion), 0, None);
+        Launcher { companion, line, signals, taken, held, region, streams, companion_status, lost }
     }
 
     /// There is no program: nor shall there be a companion.
@@ -89,7 +93,7 @@ impl<'a> Launcher<'a> {
         inherited::let_go([false, false, self.streams.error]);
         let mut ended: Option<Ended> = None;
         loop {
-            let watched = ended.as_ref().filter(|it| self.companion.is_some() && !it.is_done);
+            let watched = ended.as_ref().filter(|it| self.is_hurried() && !it.is_done);
             let held = self.held.iter().map(|(_, due)| *due);
             let due = held.chain(watched.map(|it| it.at + DONE_WITHIN)).min();
             let line = if watched.is_some() { self.line.fd() } else { -1 };
@@ -122,22 +126,40 @@ impl<'a> Launcher<'a> {
                 self.hurry(ended);
             }
             if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
-                self.companion = None;
-                self.companion_status = self.exit_status(status);
-                // Programs that post, or wait for an answer, do so in vain.
-                if let Some(shared) = self.region {
-                    shared.region().close();
+                match libc::WIFEXITED(status) {
+                    true => self.companion_status = libc::WEXITSTATUS(status),
+                    false => self.lose(format!("was killed (signal {})", libc::WTERMSIG(status))),
                 }
+                self.part();
             }
             if let (Some(Ended { status, .. }), None) = (&ended, self.companion) {
+                self.say_what_is_lost();
                 end_as(*status, self.companion_status);
             }
         }
     }
 
+    /// There is no companion any more. Programs that post, or wait for an answer, do so in vain.
+    fn part(&mut self) {
+        self.companion = None;
+        if let Some(shared) = self.region {
+            shared.region().close();
+        }
+    }
+
+    /// Whether the companion is there, and has nothing to write that the program's end waits for.
+    fn is_hurried(&self) -> bool {
+        self.companion.is_some() && !self.is_awaited()
+    }
+
+    /// Whether the companion is to leave something that somebody will look for.
+    fn is_awaited(&self) -> bool {
+        self.streams.file || self.streams.output
+    }
+
     /// Hears whether the companion is done, and does without it if that takes too long.
     fn hurry(&mut self, ended: &mut Ended) {
-        while let Some(companion) = self.companion.filter(|_| !ended.is_done) {
+        while let Some(companion) = self.companion.filter(|_| self.is_hurried() && !ended.is_done) {
             match self.line.hear(Some(Duration::ZERO)) {
                 // An answer that came too late.
                 Ok(_) => {}
@@ -146,29 +168,24 @@ impl<'a> Launcher<'a> {
                 Err(Silence::Yet) => {
                     // Not waited for: it may wait for a disk.
                     send(companion, libc::SIGKILL);
-                    self.companion = None;
-                    self.companion_status = self.without("did not come to an end after the program");
+                    self.lose("did not come to an end after the program".to_owned());
+                    self.part();
                 }
             }
         }
     }
 
-    /// The exit status that says how the companion ended.
-    fn exit_status(&self, status: i32) -> i32 {
-        if libc::WIFEXITED(status) {
-            return libc::WEXITSTATUS(status);
-        }
-        self.without(&format!("was killed (signal {})", libc::WTERMSIG(status)))
+    /// The companion can say no more: what it was asked for, nobody is to take for told.
+    fn lose(&mut self, why: String) {
+        self.companion_status = if self.is_awaited() { i32::from(OWN_FAILURE) } else { 0 };
+        self.lost = Some(why);
     }
 
-    /// The companion can say no more: what it was asked for, nobody is to take for told.
-    fn without(&self, why: &str) -> i32 {
-        let Streams { output, error, file } = self.streams;
-        if error {
-            let lost = if file || output { ", and what was asked for is not written" } else { "" };
-            say(format!("the supervisor {why}: nothing is known of this run{lost}"));
-        }
-        if file || output { i32::from(OWN_FAILURE) } else { 0 }
+    /// At the end: until then nothing may hold us up.
+    fn say_what_is_lost(&self) {
+        let Some(why) = self.lost.as_ref().filter(|_| self.streams.error) else { return };
+        let lost = if self.is_awaited() { ", and what was asked for is not written" } else { "" };
+        say(format!("the supervisor {why}: nothing is known of this run{lost}"));
     }
 
     fn take(&mut self) {

@@ -29,7 +29,8 @@ pub(super) struct Reckoned {
     /// How much had been brought when it was looked at last.
     brought_bytes: u64,
     looked: Instant,
-    /// The most that we may have of a control group's memory.
+    /// The most that we may have of a control group's memory, if it is limited, and if there is an end
+    /// to it before the program's.
     own_max: Option<u64>,
     is_too_large: bool,
 }
@@ -38,7 +39,6 @@ impl Reckoned {
     /// So many bytes, or what the system has.
     pub fn new(fixed_bytes: Option<u64>) -> Self {
         let memory = Memory::find();
-        let own_max = memory.limit().map(|limit| limit.saturating_sub(CODE_BYTES) / OWN_PART);
         let bytes = fixed_bytes.or_else(|| memory.cache_bytes(0)).unwrap_or(UNKNOWN_BYTES);
         let memory = fixed_bytes.is_none().then_some(memory);
         Reckoned {
@@ -47,7 +47,7 @@ impl Reckoned {
             pages: (bytes / BLOCK_BYTES).max(1),
             brought_bytes: 0,
             looked: Instant::now(),
-            own_max,
+            own_max: None,
             is_too_large: false,
         }
     }
@@ -74,13 +74,23 @@ impl Supervisor<'_> {
         self.reckoned.is_too_large
     }
 
+    /// From now on is looked whether that is so. What a log or a trace would lack is not told in part:
+    /// with one it never is.
+    pub fn watch_own_memory(&mut self) {
+        if self.log.is_none() && self.trace.is_none() {
+            let limit = Memory::find().limit();
+            self.reckoned.own_max = limit.map(|limit| limit.saturating_sub(CODE_BYTES) / OWN_PART);
+        }
+    }
+
     pub(super) fn look_at_own_memory(&mut self) {
         let Some(own_max) = self.reckoned.own_max else { return };
         let own = own_bytes().unwrap_or(0);
         if own > own_max {
             self.reckoned.is_too_large = true;
+            self.reckoned.own_max = None;
             let had = format!("{own} bytes of its own, and its control group has room for {own_max}");
-            self.warn(FIRST_RUN, format!("foresee ended before the program: it had {had}"));
+            self.warn(FIRST_RUN, format!("foresee stopped before the program ended: it had {had}"));
         }
     }
 
