@@ -90,7 +90,7 @@ impl Supervisor<'_> {
             self.reckoned.is_too_large = true;
             self.reckoned.own_max = None;
             let had = format!("{own} bytes of its own, and its control group has room for {own_max}");
-            self.warn(FIRST_RUN, format!("foresee stopped before the program ended: it had {had}"));
+            self.warn(FIRST_RUN, format!("stopped before the program ended: foresee had {had}"));
         }
     }
 
