@@ -160,7 +160,7 @@ fn measure(mut command: Command, account: Option<&Path>) -> Result<Measured, Str
     }
     let account = match account {
         Some(path) => {
-            // Without an account, foresee has said why on standard error.
+            // Without an account, foresee has said why on standard error, unless it was killed.
             let text = std::fs::read_to_string(path)
                 .map_err(|_| "the command was not run, or not watched to its end".to_owned())?;
             Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)

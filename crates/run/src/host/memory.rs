@@ -30,7 +30,19 @@ impl Memory {
         Memory::find_in(Path::new("/"))
     }
 
+    /// What the memory control group of this process may use at most, page cache included, if one limits
+    /// it.
+    pub fn group_limit() -> Option<u64> {
+        Memory::groups(Path::new("/")).find_map(|group| group.limit())
+    }
+
     fn find_in(root: &Path) -> Self {
+        let group = Memory::groups(root).find(|group| group.limit().is_some());
+        Memory { root: root.to_owned(), group }
+    }
+
+    /// Where this process is in the memory control groups of either version.
+    fn groups(root: &Path) -> impl Iterator<Item = Group> + use<> {
         let own = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
         let path_of = |controller: &str| {
             own.lines().find_map(|line| {
@@ -40,13 +52,7 @@ impl Memory {
         };
         let v1 = path_of("memory").map(|path| Group::V1(root.join("sys/fs/cgroup/memory").join(path)));
         let v2 = path_of("").map(|path| Group::V2(root.join("sys/fs/cgroup").join(path)));
-        let group = [v1, v2].into_iter().flatten().find(|group| group.limit().is_some());
-        Memory { root: root.to_owned(), group }
-    }
-
-    /// What its control group may use at most, page cache included, if one limits it.
-    pub fn limit(&self) -> Option<u64> {
-        self.group.as_ref().and_then(Group::limit)
+        [v1, v2].into_iter().flatten()
     }
 
     /// Bytes there may be of page cache now, of which we hold so many. None if the system does not

@@ -153,7 +153,7 @@ fn check_limits() -> Result<(), Failure> {
             return Err(Failure::Unable(format!("{few} bytes of {what} are too few for the program and us")));
         }
     }
-    match Memory::find().limit() {
+    match Memory::group_limit() {
         Some(few) if few < GROUP_MIN => {
             let what = format!("memory (its control group's limit) are too few for the program and us: {GROUP_MIN} do");
             Err(Failure::Unable(format!("{few} bytes of {what}")))

@@ -78,7 +78,7 @@ impl Supervisor<'_> {
     /// with one it never is.
     pub fn watch_own_memory(&mut self) {
         if self.log.is_none() && self.trace.is_none() {
-            let limit = Memory::find().limit();
+            let limit = Memory::group_limit();
             self.reckoned.own_max = limit.map(|limit| limit.saturating_sub(CODE_BYTES) / OWN_PART);
         }
     }
