@@ -18,7 +18,8 @@ pub(crate) fn read(fd: c_int, offset: u64, asked: usize, call: impl FnOnce() -> 
 #[inline(always)]
 pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) -> isize {
     let Some(region) = state::region() else { return call().0 };
-    let untold = if region.is_quiet() { fds::untold(fd) } else { None };
+    let is_quiet = region.is_quiet();
+    let untold = if is_quiet { fds::untold(fd) } else { None };
     let Some(mut file) = untold.or_else(|| fds::regular(fd)) else { return call().0 };
     let process = state::process();
     let count = |got: isize| process.map_or((), |process| process.count_read(counter(), got.max(0) as u64));
@@ -34,7 +35,9 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     let now = ticks();
     let took = waited(region, now.wrapping_sub(began), got);
     count(got);
-    if untold.is_some() && !(is_far(region, took, got) && fds::is_of_storage(fd)) {
+    // One that may be written is told of in any case, but not what is read of it where that says itself from where.
+    let is_spared = untold.is_some() || is_quiet && offset != OFFSET_CURRENT;
+    if is_spared && !(is_far(region, took, got) && (untold.is_none() || fds::is_of_storage(fd))) {
         return got;
     }
     if took >= region.stall_ticks_min()
@@ -42,10 +45,10 @@ pub(crate) fn read_found(fd: c_int, call: impl FnOnce() -> (isize, u64, usize)) 
     {
         process.count_stall(counter(), took);
     }
+    if is_spared && !region.ends_quiet(now, took) {
+        return got;
+    }
     if untold.is_some() {
-        if !region.ends_quiet(now, took) {
-            return got;
-        }
         match fds::regular(fd) {
             Some(adopted) => file = adopted,
             None => return got,

@@ -416,8 +416,8 @@ fn what_was_told_of_before_is_read_quietly_as_well() {
 /// Runs a program that waits for a sign, beside a supervisor that needs not know what is read before
 /// one waits after that time, and has it wait for a device from the sign on if it is to. Returns the
 /// ring, and what was said before and after.
-fn quietly(directory: &Path, until: u64, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
-    let program = compile("quiet", directory, &[]);
+fn quietly(program: &str, directory: &Path, until: u64, waits: bool) -> (Ring, Vec<Said>, Vec<Said>, Counters) {
+    let program = compile(program, directory, &[]);
     let mut ring = Ring::new();
     ring.region.set_quiet(until);
     let mut command = ring.command(program);
@@ -463,7 +463,7 @@ fn is_of_descriptor(said: &Said) -> bool {
 
 #[test]
 fn what_is_read_quietly_is_counted_and_not_told() {
-    let (ring, before, after, counters) = quietly(&prepared(), 1, false);
+    let (ring, before, after, counters) = quietly("quiet", &prepared(), 1, false);
     let told: Vec<_> = before.iter().chain(&after).filter(|said| is_of_descriptor(said)).collect();
     let opened = |said: &Said| matches!(said.record, Record::Opened { .. }).then(|| said.path.clone());
     // What is not only to be read.
@@ -471,14 +471,26 @@ fn what_is_read_quietly_is_counted_and_not_told() {
     assert_eq!(paths, [Path::new("data")], "{told:#?}");
     let kinds = told.iter().filter(|said| matches!(said.record, Record::Read { got, .. } if got == 9)).count();
     assert_eq!((told.len(), kinds), (3, 1), "opened, read, closed: {told:#?}");
-    assert_eq!((counters.reads, counters.bytes), (16, 10 + 10 + 10 + 3 + 9 + 10 + 7 + 20 + 5));
+    assert_eq!((counters.reads, counters.bytes), (17, 10 + 10 + 10 + 3 + 9 + 8 + 10 + 7 + 20 + 5));
     assert!(ring.region.is_quiet());
+}
+
+#[test]
+fn of_what_may_be_written_reads_at_a_place_are_not_told_until_one_waits() {
+    for (waits, told) in [(false, vec![]), (true, vec![(50, 20, 20), (50, 30, 30)])] {
+        let (ring, before, after, counters) = quietly("updates", &prepared(), 1, waits);
+        assert_eq!(reads_of(&before, "data"), [(-1, 9, 9)], "by its position");
+        let is_written = |said: &Said| matches!(said.record, Record::Wrote { offset: 50, len: 7, .. });
+        assert!(before.iter().any(is_written), "{before:#?}");
+        assert_eq!((reads_of(&[before, after].concat(), "data")[1..].to_vec(), counters.reads), (told, 103));
+        assert_eq!(ring.region.is_quiet(), !waits);
+    }
 }
 
 #[test]
 fn before_its_time_nothing_ends_the_quiet_and_what_was_waited_is_counted_if_that_never_comes() {
     for (until, is_counted) in [(u64::MAX - 1, false), (u64::MAX, true)] {
-        let (ring, _, after, _) = quietly(&prepared(), until, true);
+        let (ring, _, after, _) = quietly("quiet", &prepared(), until, true);
         assert!(ring.region.is_quiet() && !after.iter().any(is_of_descriptor), "{until}: {after:#?}");
         assert_eq!(ring.region.take_waited_ticks() > 0, is_counted, "{until}");
         assert_eq!(ring.region.take_waited_ticks(), 0);
@@ -516,7 +528,7 @@ fn who_waits_for_another_program_does_not_wait_for_storage() {
 #[test]
 fn one_of_the_next_reads_that_wait_is_told_and_ends_the_quiet() {
     let directory = prepared();
-    let (ring, before, after, _) = quietly(&directory, 1, true);
+    let (ring, before, after, _) = quietly("quiet", &directory, 1, true);
     assert!(!ring.region.is_quiet());
     assert!(reads_of(&before, "data").iter().all(|&(_, _, got)| got == 9));
     let all = [vec![(-1, 1, 1); 7], vec![(-1, 20, 20), (50, 5, 5)]].concat();

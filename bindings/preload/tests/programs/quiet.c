@@ -22,7 +22,7 @@ int main(void) {
     CHECK(open("nowhere", O_RDONLY) == -1);
     // What is more than to be read.
     fd = open("data", O_RDWR);
-    CHECK(read(fd, buffer, 9) == 9 && close(fd) == 0);
+    CHECK(read(fd, buffer, 9) == 9 && pread(fd, buffer, 8, 50) == 8 && close(fd) == 0);
     int directory = open("dir", O_RDONLY | O_DIRECTORY);
     fd = openat(directory, "sub", O_RDONLY);
     CHECK(fd >= 0 && close(directory) == 0 && close(fd) == 0);
