@@ -177,8 +177,14 @@ fn show(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "program    {}", profile.program.display())?;
     }
     writeln!(out, "runs       {}", profile.runs)?;
-    if profile.is_in_vain() {
+    if profile.findings.is_in_vain() {
         writeln!(out, "in vain    reading ahead did not pay: for a day, runs begin without, until they wait")?;
+    }
+    if profile.findings.is_in_memory() {
+        writeln!(
+            out,
+            "in memory  all was there: for a day, runs begin without telling what they read, until they wait"
+        )?;
     }
     if profile.is_unordered {
         writeln!(out, "order      another in each run")?;

@@ -137,7 +137,7 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
 
 /// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by
 /// lost records, or, where an earlier run read more, by whatever made the command fail. What it found
-/// of whether reading ahead pays is kept in any case, where there is a profile.
+/// of itself is kept in any case, where there is a profile.
 fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let Some(store) = store else { return Ok(()) };
     let profile = &ran.profile;
@@ -145,8 +145,8 @@ fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
     let kept = if ran.is_new && !profile.steps.is_empty() && !(cut_short || failed && ran.had_more) {
         store.save(profile)
-    } else if ran.is_new || profile.in_vain != ran.in_vain {
-        store.note_in_vain(profile, ran.in_vain)
+    } else if ran.is_new || profile.findings != ran.findings {
+        store.note(profile, ran.findings)
     } else {
         Ok(())
     };

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use foresee_run::profile::{Profile, Store};
+use foresee_run::profile::{Findings, Profile, Store};
 use support::{Device, Place, have, in_time};
 
 const FOLDERS: usize = 30;
@@ -77,12 +77,17 @@ fn waits(populate: &dyn Fn(&Place), what: &str, command: &[&str], reads: usize, 
     let file = device.place.stored().pop().unwrap();
     let store = Store::at(file.parent().unwrap().to_owned());
     let kept = || store.list().unwrap().pop().unwrap().read().unwrap();
-    assert_eq!(kept().in_vain, None);
+    assert_eq!(kept().findings, Findings::default());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    store.save(&Profile { in_vain: Some(now), ..kept() }).unwrap();
-    assert_eq!(kept().in_vain, Some(now));
-
-    let (was_suspended, waited) = run();
-    assert!(was_suspended && waited < reads / 3, "{was_suspended}, {waited}");
-    assert_eq!(kept().in_vain, None, "it was not in vain after all");
+    let nothing = Findings::default();
+    for (findings, suspends) in
+        [(Findings { in_vain: Some(now), ..nothing }, true), (Findings { in_memory: Some(now), ..nothing }, false)]
+    {
+        store.save(&Profile { findings, ..kept() }).unwrap();
+        assert_eq!(kept().findings, findings);
+        let (was_suspended, waited) = run();
+        assert_eq!(was_suspended, suspends);
+        assert!(waited < reads / 3, "{findings:?}: {waited}");
+        assert_eq!(kept().findings, nothing, "it was neither in vain nor in memory");
+    }
 }

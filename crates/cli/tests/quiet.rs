@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use foresee_run::profile::Store;
 use serde_json::Value;
 use support::{Device, Place, end, have, in_time};
 
@@ -132,6 +133,32 @@ fn a_warm_run() {
     assert!(steps.unwrap() >= all as u64 && steps_after == steps, "{steps:?}, {steps_after:?}");
     let (told, reads, _) = run(&["--no-learn"]);
     assert!(is_part(told, reads), "{told} of {reads}");
+}
+
+/// Far less than what makes a run quiet, of which all is in memory.
+#[test]
+fn where_all_was_in_memory_the_next_run_begins_quietly() {
+    let _alone = alone();
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    write(&place, 3);
+    let log = place.aside("log");
+    let words = words(&place, 0, "tree");
+    let run = || {
+        place.account(&["--log", log.to_str().unwrap()], &words).0.with(0);
+        let file = place.stored().pop().unwrap();
+        let store = Store::at(file.parent().unwrap().to_owned());
+        let profile = store.list().unwrap().pop().unwrap().read().unwrap();
+        (told(&log), profile.findings.is_in_memory(), profile.steps.len())
+    };
+    let (told_first, _, steps) = run();
+    assert!(told_first >= 3 * FILES && steps >= 3 * FILES, "{told_first}, {steps}");
+    // Where much else runs, a run may seem to wait.
+    assert!((0..10).any(|_| run().1), "it was never found");
+    let (told, found, steps_after) = run();
+    assert!(told < FILES && found && steps_after == steps, "{told}, {found}, {steps_after} of {steps}");
 }
 
 #[test]

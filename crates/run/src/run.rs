@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::hints::read_words;
 use crate::host::PageCache;
 use crate::launch::{Companion, End, Launch, Streams};
-use crate::profile::{Earlier, Profile, Store, is_alike, related};
+use crate::profile::{Earlier, Findings, Profile, Store, is_alike, related};
 use crate::shared::SharedRegion;
 use crate::status::Status;
 use crate::supervisor::{LogSink, Setup, Supervisor, Tally, TraceSink};
@@ -101,8 +101,8 @@ pub struct Ran {
     pub is_new: bool,
     /// An earlier run read more than this one.
     pub had_more: bool,
-    /// When reading ahead was found not to pay, if it was: the profile's, also where that is not new.
-    pub in_vain: Option<u64>,
+    /// What it found of itself: the profile's, also where that is not new.
+    pub findings: Findings,
 }
 
 impl Run<'_> {
@@ -191,11 +191,11 @@ impl Run<'_> {
         let end = end.unwrap_or_else(|| companion.wait());
         let mut account = account(&companion, end, finished.tally.clone())?;
         account.warnings.splice(0..0, warning);
-        let (in_vain, steps_before) = (finished.in_vain, finished.steps_before());
+        let (findings, steps_before) = (finished.findings(&account), finished.steps_before());
         let (profile, is_new) =
-            directory.map(|it| finished.into_profile(self.command, it, program)).unwrap_or_default();
+            directory.map(|it| finished.into_profile(self.command, it, program, findings)).unwrap_or_default();
         let had_more = steps_before > profile.steps.len();
-        Ok(Ran { account, profile, is_new, had_more, in_vain })
+        Ok(Ran { account, profile, is_new, had_more, findings })
     }
 }
 
@@ -259,7 +259,7 @@ fn unforeseen(companion: &mut Companion, error: &io::Error) -> Result<Ran, Failu
     let warnings = vec![format!("ran without foresee: the page-cache host: {error}")];
     let end = companion.wait();
     let account = account(companion, end, Tally { warnings, ..Tally::default() })?;
-    Ok(Ran { account, profile: Profile::default(), is_new: false, had_more: false, in_vain: None })
+    Ok(Ran { account, profile: Profile::default(), is_new: false, had_more: false, findings: Findings::default() })
 }
 
 fn account(companion: &Companion, end: End, tally: Tally) -> Result<Account, Failure> {

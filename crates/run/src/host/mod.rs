@@ -22,6 +22,7 @@ mod workers;
 pub use memory::Memory;
 pub use mounts::MountAccount;
 pub use open::{Descriptor, open_to_read, reopen};
+pub(crate) use pagecache::HEAD_START;
 pub use pagecache::{Files, PageCache, Report};
 pub use residency::{BLOCK_BYTES, blocks, drop_pages, resident_runs};
 pub use share::Share;

@@ -38,7 +38,7 @@ use crate::pool::lock;
 /// Nothing is looked up or opened for so long from the beginning of a run: what is over by then
 /// gains nothing, and its end would have to wait for what is under way (to be told of leases takes
 /// some milliseconds). 5 ms storage is asked 2 ms later.
-const HEAD_START: Duration = Duration::from_millis(2);
+pub(crate) const HEAD_START: Duration = Duration::from_millis(2);
 /// Files of which what is here is checked now and then: those fetched from last.
 const CHECKED_FILES_MAX: usize = 256;
 /// Files of which it is known when they were fetched from.

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! What stands before the first file is compressed by itself: that a run paid or did not is kept
-//! without a look at the rest ([`with_in_vain`]).
+//! without a look at the rest ([`with_findings`]).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use foresee_manager::{Event, Want};
 
-use super::{Profile, RUNS_MAX, STEPS_MAX, Step};
+use super::{Findings, Profile, RUNS_MAX, STEPS_MAX, Step};
 
 const FIRST_LINE: &str = "foresee-profile 3";
 /// The same with each path whole, and, first of all, without programs and runs.
@@ -87,18 +87,17 @@ pub fn encode(profile: &Profile) -> io::Result<Vec<u8>> {
     Ok([compress(&head)?, compress(&rest)?].concat())
 }
 
-/// The contents of a profile's file with the time when its runs found that reading ahead does not
-/// pay set to this; None if it is set to that already, or `is_it` does not know the profile by what
-/// stands before its files, or they are no profile's.
-pub fn with_in_vain(bytes: &[u8], in_vain: Option<u64>, is_it: impl Fn(&Profile) -> bool) -> Option<Vec<u8>> {
+/// The contents of a profile's file with these findings of its runs; None if it has them already, or
+/// `is_it` does not know the profile by what stands before its files, or they are no profile's.
+pub fn with_findings(bytes: &[u8], findings: Findings, is_it: impl Fn(&Profile) -> bool) -> Option<Vec<u8>> {
     let (head_bytes, rest) = bytes.split_at_checked(zstd::zstd_safe::find_frame_compressed_size(bytes).ok()?)?;
     // Before, all was compressed together.
     let is_whole = rest.is_empty();
     let profile = read_lines(head_bytes, TEXT_BYTES_MAX, |_| false, !is_whole).ok()?;
-    if profile.in_vain == in_vain || !is_it(&profile) {
+    if profile.findings == findings || !is_it(&profile) {
         return None;
     }
-    let profile = Profile { in_vain, ..profile };
+    let profile = Profile { findings, ..profile };
     if is_whole {
         return encode(&profile).ok();
     }
@@ -130,8 +129,11 @@ fn head(profile: &Profile) -> Vec<u8> {
     if profile.is_unordered {
         text.extend_from_slice(b"unordered\n");
     }
-    if let Some(found) = profile.in_vain {
-        text.extend_from_slice(format!("in-vain {found}\n").as_bytes());
+    let Findings { in_vain, in_memory } = profile.findings;
+    for (word, found) in [("in-vain", in_vain), ("in-memory", in_memory)] {
+        if let Some(found) = found {
+            text.extend_from_slice(format!("{word} {found}\n").as_bytes());
+        }
     }
     text
 }
@@ -215,7 +217,8 @@ fn read_line(profile: &mut Profile, shares: bool, word: &str, rest: &str) -> Opt
         }
         "truncated" => profile.truncated = true,
         "unordered" => profile.is_unordered = true,
-        "in-vain" => profile.in_vain = Some(rest.parse().ok()?),
+        "in-vain" => profile.findings.in_vain = Some(rest.parse().ok()?),
+        "in-memory" => profile.findings.in_memory = Some(rest.parse().ok()?),
         "learned" => {
             let is_lesson = |event: &Event| matches!(event, Event::SiteLearned { .. } | Event::ReuseLearned { .. });
             let event = rest.parse().ok().filter(is_lesson)?;
@@ -261,7 +264,7 @@ mod tests {
                 Event::SiteLearned { site: Site(7), sequential: 1, looping: 900, period: 450, spread: 3 },
                 Event::ReuseLearned { interval: 64, age: 80, used: 3, open: 5 },
             ],
-            in_vain: Some(1_700_000_000),
+            findings: Findings { in_vain: Some(1_700_000_000), in_memory: Some(1_700_000_001) },
         }
     }
 
@@ -287,21 +290,21 @@ mod tests {
     }
 
     #[test]
-    fn whether_it_pays_is_set_and_the_rest_is_as_it_was() {
+    fn what_runs_found_is_set_and_the_rest_is_as_it_was() {
         // More words than are looked at elsewhere.
         let command = (0..10_000).map(|number| format!("a word, {number}").into()).collect();
         let wordy = Profile { command, ..sample() };
         for bytes in [encode(&sample()).unwrap(), before(), encode(&wordy).unwrap()] {
             let profile = decode(&bytes).unwrap();
             let is_it = |it: &Profile| (&it.command, &it.directory) == (&profile.command, &profile.directory);
-            for in_vain in [None, Some(1_800_000_000)] {
-                let set = with_in_vain(&bytes, in_vain, is_it).unwrap();
-                assert_eq!(decode(&set).unwrap(), Profile { in_vain, ..profile.clone() });
-                assert_eq!(with_in_vain(&set, in_vain, is_it), None, "it is so already");
-                assert_eq!(with_in_vain(&set, Some(9), |_| false), None, "it is another's");
+            for findings in [Findings { in_vain: None, in_memory: Some(1_800_000_000) }, Findings::default()] {
+                let set = with_findings(&bytes, findings, is_it).unwrap();
+                assert_eq!(decode(&set).unwrap(), Profile { findings, ..profile.clone() });
+                assert_eq!(with_findings(&set, findings, is_it), None, "it is so already");
+                assert_eq!(with_findings(&set, profile.findings, |_| false), None, "it is another's");
             }
         }
-        assert_eq!(with_in_vain(b"nonsense", None, |_| true), None);
+        assert_eq!(with_findings(b"nonsense", Findings::default(), |_| true), None);
     }
 
     #[test]

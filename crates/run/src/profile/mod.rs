@@ -3,6 +3,7 @@
 //! read is disclosed ([`related`]).
 
 mod done;
+mod findings;
 mod format;
 mod moves;
 mod order;
@@ -13,17 +14,16 @@ mod union;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use foresee_manager::{Event, Want};
 
 pub use done::Done;
+pub use findings::Findings;
 pub use recorder::Recorder;
 pub use related::{is_alike, related, together};
 pub use store::{Store, Stored, export, import};
 use union::Union;
 
-use crate::clock::is_believed;
 pub use crate::paths::Paths;
 
 /// Steps a profile holds at most: at some 10 bytes each before compression, what 4 GiB read in 4
@@ -70,9 +70,8 @@ pub struct Profile {
     pub is_unordered: bool,
     /// What the policy learned: what tells the next run's manager (004 section 4.3).
     pub learned: Vec<Event>,
-    /// When its runs found that reading ahead does not pay, in seconds since 1970. That
-    /// is of one machine, and neither exported nor imported.
-    pub in_vain: Option<u64>,
+    /// What its runs found of themselves.
+    pub findings: Findings,
 }
 
 /// What is known of earlier runs.
@@ -111,11 +110,6 @@ impl Earlier {
 }
 
 impl Profile {
-    /// Whether its runs found not long ago that reading ahead does not pay.
-    pub fn is_in_vain(&self) -> bool {
-        self.in_vain.is_some_and(|found| is_believed(Duration::from_secs(found)))
-    }
-
     /// Whether most of its runs read this.
     pub fn is_common(&self, step: &Step) -> bool {
         2 * step.runs.count_ones() > self.runs

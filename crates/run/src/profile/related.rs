@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::moves::{Moves, parts};
 use super::union::Union;
-use super::{Profile, RUNS_MAX, STEPS_MAX};
+use super::{Findings, Profile, RUNS_MAX, STEPS_MAX};
 
 /// How much alike two runs are by their words, from 0 to 1; the same directory, and the very same
 /// program, count for a word each.
@@ -63,8 +63,8 @@ fn united<N: Fn(&Path, &mut dyn FnMut(&Path))>(profiles: &[Profile], names: impl
     steps.truncate(STEPS_MAX);
     let runs = profiles.len().min(RUNS_MAX as usize) as u32;
     let Profile { command, directory, program, learned, .. } = first.clone();
-    let in_vain = None;
-    Some(Profile { command, directory, program, learned, runs, files, steps, truncated, is_unordered, in_vain })
+    let findings = Findings::default();
+    Some(Profile { command, directory, program, learned, runs, files, steps, truncated, is_unordered, findings })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::related::{is_alike, likeness};
-use super::{Profile, format};
+use super::{Findings, Profile, format};
 use crate::kept::{self, Directory, Unreadable};
 
 /// Profiles of one program that are looked through for those most like a run that never was, the
@@ -150,13 +150,13 @@ impl Store {
         Ok(())
     }
 
-    /// Notes with the profile of this command in this place, if there is one, when its runs found that
-    /// reading ahead does not pay: others may have kept more of what they read since it was loaded.
-    pub fn note_in_vain(&self, run: &Profile, in_vain: Option<u64>) -> Result<(), String> {
+    /// Notes with the profile of this command in this place, if there is one, what its runs found of
+    /// themselves: others may have kept more of what they read since it was loaded.
+    pub fn note(&self, run: &Profile, findings: Findings) -> Result<(), String> {
         let path = self.path(&run.command, &run.directory, &run.program);
         let Ok((bytes, _)) = kept::read(&path, PROFILE_BYTES_MAX) else { return Ok(()) };
         let is_it = |it: &Profile| it.command == run.command && it.directory == run.directory;
-        match format::with_in_vain(&bytes, in_vain, is_it) {
+        match format::with_findings(&bytes, findings, is_it) {
             Some(changed) if changed.len() as u64 <= PROFILE_BYTES_MAX => self.put(&path, &changed),
             _ => Ok(()),
         }
@@ -234,18 +234,17 @@ pub fn import(path: &Path) -> Result<Profile, String> {
         return Err(name(format!("more than the {PROFILE_BYTES_MAX} bytes that a profile may have")));
     }
     let profile = format::decode(&bytes).map_err(|why| name(format!("is no profile: {why}")))?;
-    Ok(Profile { in_vain: None, ..profile })
+    Ok(Profile { findings: Findings::default(), ..profile })
 }
 
 /// A profile as the contents of a file, to be imported elsewhere: what does not pay here may there.
 pub fn export(profile: &Profile) -> io::Result<Vec<u8>> {
-    format::encode(&Profile { in_vain: None, ..profile.clone() })
+    format::encode(&Profile { findings: Findings::default(), ..profile.clone() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::since_1970;
 
     fn store(name: &str) -> Store {
         let directory = std::env::temp_dir().join(format!("foresee-store-{}-{name}", std::process::id()));
@@ -267,23 +266,25 @@ mod tests {
     }
 
     #[test]
-    fn whether_it_pays_is_noted_with_what_there_is() {
+    fn what_runs_found_is_noted_with_what_there_is() {
+        let findings = Findings { in_vain: Some(1), in_memory: None };
         let store = store("noted");
-        store.note_in_vain(&profile("a"), Some(1)).unwrap();
+        store.note(&profile("a"), findings).unwrap();
         let load = |word: &str| store.load(&[word.into()], Path::new("/d"), Path::new("")).unwrap();
         assert_eq!(load("a"), None, "there is nothing to note it with");
         let more = Profile { runs: 5, ..profile("a") };
         store.save(&more).unwrap();
-        store.note_in_vain(&profile("a"), Some(1)).unwrap();
-        assert_eq!(load("a"), Some(Profile { in_vain: Some(1), ..more.clone() }));
+        store.note(&profile("a"), findings).unwrap();
+        assert_eq!(load("a"), Some(Profile { findings, ..more.clone() }));
         fs::remove_dir_all(store.directory()).unwrap();
     }
 
     #[test]
     fn what_is_exported_says_nothing_of_this_machine() {
-        let in_vain = Profile { in_vain: Some(since_1970().as_secs()), ..profile("a") };
-        assert!(in_vain.is_in_vain());
-        assert_eq!(format::decode(&export(&in_vain).unwrap()).unwrap(), profile("a"));
+        let findings = Findings::default().after(Some(true), Some(true));
+        let found = Profile { findings, ..profile("a") };
+        assert!(findings.is_in_vain() && findings.is_in_memory());
+        assert_eq!(format::decode(&export(&found).unwrap()).unwrap(), profile("a"));
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use foresee_manager::{Event, Statistics};
 
+use super::quiet::Told;
 use super::{FIRST_RUN, RUN, Supervisor};
-use crate::account::ProgramAccount;
+use crate::account::{Account, ProgramAccount};
 use crate::host::MountAccount;
 use crate::names::Names;
-use crate::profile::{Profile, Recorder};
+use crate::profile::{Findings, Profile, Recorder};
 use crate::programs::UnseenProgram;
 
 /// What the end of a run waits at most for reads that are under way. On a network they are over by
@@ -39,6 +40,12 @@ pub struct Tally {
 /// what lies in memory may not, the next time.
 const BROUGHT_MIN: u64 = 256;
 
+/// All was in memory if less than such a part was not: what is slow by chance seems brought.
+const ELSEWHERE_PART: u64 = 64;
+/// Who waited for less than such a part of the time, where nothing came from a device, waited for no
+/// mount either: locks and other programs take their time as well.
+const WAITED_PART: u32 = 8;
+
 /// What is left of a run.
 pub struct Finished {
     /// What it came to.
@@ -47,8 +54,12 @@ pub struct Finished {
     pub recorder: Recorder,
     pub(super) names: Names,
     pub(super) learned: Vec<Event>,
-    /// When reading ahead was found not to pay, if it was.
-    pub in_vain: Option<u64>,
+    /// What those before it found, and whether it found that reading ahead does not pay.
+    pub(super) findings: Findings,
+    pub(super) in_vain: Option<bool>,
+    /// Blocks and names that had to be brought from devices, and what programs told.
+    pub(super) brought: u64,
+    pub(super) told: Told,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
     /// How it began was not.
@@ -63,14 +74,35 @@ impl Finished {
         self.before.as_ref().map_or(0, |before| before.steps.len())
     }
 
-    /// The run, with those before it, as a profile, and whether that says anything new. Of a run of
-    /// which some was not told, and that told less than is known, nothing is kept; nor is anything of
-    /// one of which the beginning was not.
-    pub fn into_profile(self, command: Vec<OsString>, directory: PathBuf, program: PathBuf) -> (Profile, bool) {
+    /// What it found of itself, of which this is the account, with what those before it did.
+    pub fn findings(&self, account: &Account) -> Findings {
+        self.findings.after(self.in_vain, self.was_in_memory(account))
+    }
+
+    /// Whether all that programs read was in memory; None if none of what was told says otherwise, and
+    /// the beginning was not. Who maps files does not say itself when it waits: to find out takes as
+    /// long as what is then read.
+    fn was_in_memory(&self, account: &Account) -> Option<bool> {
+        let is_read = account.transfers.is_none_or(|it| it.from_devices * ELSEWHERE_PART > it.given);
+        let is_brought = self.brought * ELSEWHERE_PART > self.told.calls;
+        let is_elsewhere = self.told.maps || is_read || is_brought || self.told.waited * WAITED_PART > account.elapsed;
+        if is_elsewhere { Some(false) } else { (!self.was_quiet_at_first).then_some(true) }
+    }
+
+    /// The run, with those before it, as a profile with these findings, and whether that says anything
+    /// new. Of a run of which some was not told, and that told less than is known, nothing is kept; nor
+    /// is anything of one of which the beginning was not.
+    pub fn into_profile(
+        self,
+        command: Vec<OsString>,
+        directory: PathBuf,
+        program: PathBuf,
+        findings: Findings,
+    ) -> (Profile, bool) {
         let is_sample = self.recorder.is_sample;
         let run = self.recorder.finish(command, directory, program, &self.names);
         let truncated = run.truncated || self.was_quiet;
-        let run = Profile { learned: self.learned, truncated, in_vain: self.in_vain, ..run };
+        let run = Profile { learned: self.learned, truncated, findings, ..run };
         match self.before {
             Some(before) if self.was_quiet_at_first => (before, false),
             Some(before) if self.was_quiet && before.steps.len() > run.steps.len() => (before, false),
@@ -136,9 +168,21 @@ impl Supervisor<'_> {
         let was_quiet = self.quiet.was_quiet() || self.outside.has_rested() || self.is_too_large();
         let (recorder, names) = (self.recorder, self.names);
         let host = &self.driver.host;
-        let was_brought = host.brought() + host.names_brought() >= BROUGHT_MIN;
-        let found = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);
-        let (before, in_vain) = self.recorded.into_own(found);
-        Finished { tally, recorder, names, learned, in_vain, was_quiet, was_quiet_at_first, before }
+        let brought = host.brought() + host.names_brought();
+        let was_brought = brought >= BROUGHT_MIN;
+        let in_vain = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);
+        Finished {
+            tally,
+            recorder,
+            names,
+            learned,
+            findings: self.recorded.findings(),
+            in_vain,
+            brought,
+            told: self.quiet.told(),
+            was_quiet,
+            was_quiet_at_first,
+            before: self.recorded.into_own(),
+        }
     }
 }

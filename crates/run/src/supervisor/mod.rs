@@ -215,7 +215,8 @@ impl<'a> Supervisor<'a> {
         let tap = log.as_ref().map(Log::tap);
         let quiet = Quiet::new(setup.is_recorded, matches!(setup.earlier, Earlier::Own(_)));
         let recorded = Recorded::new(setup.earlier);
-        let suspension = Suspension::new(recorded.is_in_vain());
+        let findings = recorded.findings();
+        let suspension = Suspension::new(findings.is_in_vain());
         let mut supervisor = Supervisor {
             ring,
             mappings: Mappings::new(begun),
@@ -258,6 +259,9 @@ impl<'a> Supervisor<'a> {
         let takes_advice = supervisor.driver.manager().takes_advice();
         supervisor.listings = (setup.listings && !takes_advice).then(Listings::default);
         supervisor.follow_suspension();
+        if findings.is_in_memory() {
+            supervisor.begin_quiet();
+        }
         supervisor.follow_walk();
         supervisor.begin_recorded();
         supervisor.follow_quiet();

@@ -13,15 +13,20 @@
 //! nothing had to be brought since, it goes on for some milliseconds whatever waits. And where
 //! reading ahead is suspended until programs wait, they need not tell anything but for how long
 //! (`Region::counts_waits`).
+//!
+//! Where all that a command read was in memory, its next run begins so (`Findings::in_memory`).
 
 use std::time::Duration;
 
+use foresee_manager::FileId;
 use foresee_ring::{FAR_PART, ticks};
 
+use super::read::BLOCKS_A_CALL;
 use super::{COPY_MAX, STALL_MIN, Supervisor};
+use crate::host::HEAD_START;
 
 /// Reads and look-ups that found all in memory, after which no more need be told: the first of them
-/// cost a millisecond.
+/// cost a millisecond. A long read counts as several: it is as much to take in.
 const AFTER: u32 = 1024;
 /// The same where a run is recorded of which nothing is known. Opens and reads of twice as many
 /// files are what the ring holds: of a program that reads more, faster than we follow, some would
@@ -43,6 +48,15 @@ const HELD_MAX: Duration = Duration::from_millis(8);
 /// The last tick there is: none that waits ends it (`Region::set_quiet`).
 const UNTIL_TAKEN_UP: u64 = u64::MAX;
 
+/// Reads and look-ups that were told, how long those took that waited, and whether anything was
+/// mapped of which is seen only now and then what is touched.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told {
+    pub calls: u64,
+    pub waited: Duration,
+    pub maps: bool,
+}
+
 /// Whether it is so.
 #[derive(Default)]
 pub(super) struct Quiet {
@@ -61,6 +75,7 @@ pub(super) struct Quiet {
     /// How long that was, and what had been brought when it began last.
     held: Duration,
     brought_before: Option<u64>,
+    told: Told,
     /// Some of the run was not told, or how it begins.
     was_quiet: bool,
     was_quiet_at_first: bool,
@@ -85,6 +100,11 @@ impl Quiet {
     /// Whether some of the run was not told.
     pub fn was_quiet(&self) -> bool {
         self.was_quiet
+    }
+
+    /// What programs told so far.
+    pub fn told(&self) -> Told {
+        self.told
     }
 
     /// It begins, and so much was brought by now. Returns for how long nothing is to end it.
@@ -150,6 +170,8 @@ impl Supervisor<'_> {
     pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
         let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
+        self.quiet.told.calls += 1;
+        self.quiet.told.waited += if waited { took } else { Duration::ZERO };
         // One that waited may have waited for another thread, where the processors are busy.
         let names = u32::try_from(names_brought - self.quiet.names_brought).unwrap_or(u32::MAX);
         self.quiet.near = self.quiet.near.saturating_sub(names.saturating_mul(MAKE_UP_FOR_FAR));
@@ -162,12 +184,34 @@ impl Supervisor<'_> {
             _ if brought != self.quiet.brought => 0,
             (true, _) => near.saturating_sub(MAKE_UP_FOR_WAIT),
             (false, true) => near.saturating_sub(MAKE_UP_FOR_FAR),
-            (false, false) => near.saturating_add(1),
+            (false, false) => near.saturating_add(1 + (blocks / BLOCKS_A_CALL) as u32),
         };
         self.quiet.brought = brought;
         if self.quiet.near >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
             let held = self.quiet.begin(brought + names_brought);
             self.be_quiet(ticks().saturating_add(self.ring.ticks(held)));
+        }
+    }
+
+    /// The run begins so: when its command ran before, all was in memory. What programs consist of they
+    /// wait for in any case, and for so long nothing is brought.
+    pub(super) fn begin_quiet(&mut self) {
+        if self.may_be_quiet() {
+            let _ = self.quiet.begin(self.driver.host.brought());
+            self.be_quiet(ticks().saturating_add(self.ring.ticks(HEAD_START)));
+        }
+    }
+
+    /// A file was mapped, and it will be seen what is touched of it.
+    pub(super) fn notice_mapping(&mut self) {
+        self.quiet.told.maps = true;
+    }
+
+    /// Part of a mapping was touched that had to be brought.
+    pub(super) fn notice_fault(&mut self, file: FileId) {
+        if self.quiet.is_quiet && ticks() >= self.quiet.until {
+            self.end_quiet();
+            self.find_recorded(file, true);
         }
     }
 
@@ -177,13 +221,12 @@ impl Supervisor<'_> {
         self.withdraw_recorded();
     }
 
-    /// Not where somebody wants to hear of all reads, nor where they decide which page goes next,
-    /// nor where programs disclose what they will read: what of that they have read must be
+    /// Not where somebody wants to hear of all reads, nor where their own advice decides which page goes
+    /// next, nor where programs disclose what they will read: what of that they have read must be
     /// known. Nor while some do not tell: whether those wait is not known.
     fn may_be_quiet(&self) -> bool {
-        let manager = self.driver.manager();
-        let decides = manager.takes_advice() || manager.statistics().evictions > 0;
-        self.trace.is_none() && !decides && self.library.is_silent() && !self.outside.is_awake()
+        let is_advised = self.driver.manager().takes_advice();
+        self.trace.is_none() && !is_advised && self.library.is_silent() && !self.outside.is_awake()
     }
 
     /// Looks whether a program waited, or something else ended it, and whether nothing is read ahead.

@@ -17,6 +17,9 @@ pub const STALL_MIN: Duration = Duration::from_micros(100);
 /// machine.
 pub(super) const COPY_MAX: Duration = Duration::from_micros(1);
 
+/// Blocks of a read that are as much work as the call.
+pub(super) const BLOCKS_A_CALL: u64 = 16;
+
 impl Supervisor<'_> {
     pub(super) fn take_read(&mut self, ordinal: u32, program: ProgramId, read: &Read, began: Duration, took: Duration) {
         let file = read.file;

@@ -18,8 +18,7 @@ use foldhash::HashMap;
 use foresee_manager::{Block, Demand, Event, FileId, Source, Want};
 
 use super::{RUN, Supervisor, WALK_AHEAD_MAX};
-use crate::clock::since_1970;
-use crate::profile::{Done, Earlier, Profile, Step};
+use crate::profile::{Done, Earlier, Findings, Profile, Step};
 
 /// Blocks that are looked back at to see whether a run goes in the recorded order: so many are what
 /// one jump passes over.
@@ -94,27 +93,20 @@ impl Recorded {
         self.earlier.word()
     }
 
-    /// Whether runs of the same command found that reading ahead does not pay.
-    pub fn is_in_vain(&self) -> bool {
-        matches!(&self.earlier, Earlier::Own(profile) if profile.is_in_vain())
+    /// What runs of the same command found of themselves.
+    pub fn findings(&self) -> Findings {
+        match &self.earlier {
+            Earlier::Own(profile) => profile.findings,
+            Earlier::Alike(_) | Earlier::Related(_) | Earlier::Nothing => Findings::default(),
+        }
     }
 
-    /// What runs of the same command read, and when it was found by now that reading ahead does not
-    /// pay, if this run found that it does not, or that it does.
-    pub fn into_own(self, was_found_in_vain: Option<bool>) -> (Option<Profile>, Option<u64>) {
-        let is_in_vain = self.is_in_vain();
-        let before = match self.earlier {
+    /// What runs of the same command read.
+    pub fn into_own(self) -> Option<Profile> {
+        match self.earlier {
             Earlier::Own(profile) => Some(profile),
             Earlier::Alike(_) | Earlier::Related(_) | Earlier::Nothing => None,
-        };
-        let found_before = before.as_ref().and_then(|profile| profile.in_vain);
-        let in_vain = match was_found_in_vain {
-            Some(false) => None,
-            // What was found before holds for its time, and is found anew then.
-            Some(true) if !is_in_vain => Some(since_1970().as_secs()),
-            Some(true) | None => found_before,
-        };
-        (before, in_vain)
+        }
     }
 
     /// What a mapping of this file touched in the recorded run, as far as it is disclosed.
@@ -295,19 +287,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-
-    #[test]
-    fn what_was_found_in_vain_is_kept_for_its_time_or_until_it_pays() {
-        let now = since_1970().as_secs();
-        let kept = |found, now_found| {
-            let profile = Profile { in_vain: found, ..Profile::default() };
-            Recorded::new(Earlier::Own(profile)).into_own(now_found).1
-        };
-        let (lately, long_ago) = (Some(now - 1000), Some(now - 1_000_000));
-        assert_eq!([None, Some(true), Some(false)].map(|it| kept(lately, it)), [lately, lately, None]);
-        assert_eq!([None, Some(false)].map(|it| kept(long_ago, it)), [long_ago, None]);
-        assert!([long_ago, None].iter().all(|&before| kept(before, Some(true)) >= Some(now)));
-    }
 
     #[test]
     fn what_runs_read_in_other_orders_is_disclosed_in_none() {

@@ -22,6 +22,7 @@ use foldhash::HashMap;
 use foresee_manager::Event;
 
 use super::Supervisor;
+use super::read::BLOCKS_A_CALL;
 use super::savings::{Pays, Savings};
 use crate::processors::{self, Busy};
 
@@ -36,8 +37,6 @@ const SETTLING: Duration = Duration::from_millis(10);
 const TRIAL: [(bool, bool); 5] = [(true, true), (false, false), (false, true), (true, false), (true, true)];
 /// Reads and look-ups in a window below which it says nothing.
 const DONE_MIN: f64 = 32.0;
-/// Blocks of a read that are as much work as the call.
-const BLOCKS_A_CALL: f64 = 16.0;
 /// Processors are short if less than this part of them was idle, while this part of them was ours.
 const IDLE_MAX: f64 = 0.2;
 const OWN_MIN: f64 = 0.2;
@@ -161,7 +160,7 @@ impl Suspension {
 
     /// A program read so many blocks, or looked something up.
     pub fn done(&mut self, blocks: u64) {
-        self.done += 1.0 + blocks as f64 / BLOCKS_A_CALL;
+        self.done += 1.0 + blocks as f64 / BLOCKS_A_CALL as f64;
     }
 
     /// What got done a second in the window that is over, if one is.
