@@ -103,9 +103,10 @@ fn what_was_found_of_a_mount_is_remembered() {
     }
     place.write_lines(8, 100);
     fs::create_dir_all(place.path("m")).unwrap();
+    // Another command each time: one that found all in memory asks nothing the next time.
     let script = "bindfs -o kernel_cache d m || exit 77
         for i in 1 2 3 4; do
-            RUN sh -c 'test -e \"$1\"; sleep 0.3; cat \"$@\"; sleep 0.3' sh m/* > out$i; cp account account$i
+            RUN sh -c 'test -e \"$1\"; sleep 0.3; cat \"$@\"; sleep 0.3' $i m/* > out$i; cp account account$i
         done; umount m";
     let ended = in_namespace(&place, "--json account", script);
     if ended.how == "status 77" {
