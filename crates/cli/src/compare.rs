@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use foresee_run::host::{drop_pages, open_to_read};
-use foresee_run::profile::Store;
+use foresee_run::profile::{Findings, Store};
 use serde_json::{Value, json};
 
 use crate::output::Output;
@@ -69,6 +69,7 @@ pub fn main(running: &Running, rounds: u32, json: Option<&Output>) -> Result<u8,
         return Err("the program cannot be watched (static binary?), so there is nothing to compare".to_owned());
     }
     let files = recorded_files(&workshop)?;
+    forget_findings(&workshop)?;
     let (mut plain, mut foreseen) = (Vec::new(), vec![]);
     let mut coldness = Coldness::default();
     for round in 0..rounds {
@@ -180,6 +181,15 @@ fn recorded_files(workshop: &Workshop) -> Result<Vec<PathBuf>, String> {
         files.extend(profile.read()?.files.iter().map(Path::to_owned));
     }
     Ok(files)
+}
+
+/// What the first run found in memory is not there for those that are measured.
+fn forget_findings(workshop: &Workshop) -> Result<(), String> {
+    let store = Store::at(workshop.profiles());
+    for profile in store.list().map_err(|error| format!("{}: {error}", store.directory().display()))? {
+        store.note(&profile.read()?, Findings::default())?;
+    }
+    Ok(())
 }
 
 /// How cold the caches were made.

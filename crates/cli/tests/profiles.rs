@@ -9,7 +9,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use foresee_run::profile::{Findings, Profile, Store};
 use serde_json::Value;
 use support::{Place, end, is_root, lines_of};
 
@@ -31,13 +30,6 @@ fn the_profile(place: &Place) -> PathBuf {
     let stored = place.stored();
     assert_eq!(stored.len(), 1, "{stored:?}");
     stored.into_iter().next().unwrap()
-}
-
-/// That all was in memory is forgotten: the next run tells all that it reads.
-fn forget_findings(place: &Place) {
-    let store = Store::at(place.profiles());
-    let profile = store.list().unwrap().pop().unwrap().read().unwrap();
-    store.save(&Profile { findings: Findings::default(), ..profile }).unwrap();
 }
 
 #[test]
@@ -80,7 +72,7 @@ fn starts_with_what_was_learned(learns: &str) {
     let (learned, read) = sites(learns);
     assert!(learned.is_empty() && !read.is_empty() && read.iter().all(|site| site != "0"), "{read:?}");
     for policy in ["tip1", learns] {
-        forget_findings(&place);
+        place.forget_findings();
         let (learned, again) = sites(policy);
         assert!(!learned.is_empty() && learned.iter().all(|site| read.contains(site)), "{learned:?} {read:?}");
         // Who learns nothing by them is not told of any.
@@ -101,7 +93,7 @@ fn the_second_run_knows_how_soon_blocks_are_used_again() {
         log.lines().filter(|line| line.split(' ').nth(1) == Some("reuse-learned")).count()
     };
     assert_eq!(learned(&[]), 0);
-    forget_findings(&place);
+    place.forget_findings();
     assert_eq!(learned(&["--memory", "16KiB"]), 0, "all had room");
     assert!(learned(&[]) > 0);
     assert!(learned(&[]) > 0, "what is not learned anew is kept");
@@ -390,7 +382,7 @@ fn a_read_only_cache_and_a_full_one() {
     }
     let Some(_mount) = Mount::over(&place, "size=64k", 0) else { return };
     assert_eq!(runs_anyway(&place), "");
-    forget_findings(&place);
+    place.forget_findings();
     let good = fs::read(the_profile(&place)).unwrap();
     let filler = place.cache().join("filler");
     while fs::OpenOptions::new()

@@ -17,6 +17,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use foresee_run::profile::{Findings, Profile, Store};
+
 pub use device::Device;
 pub use process::{Ended, end, have, kill, wait_until};
 pub use same::{Same, same};
@@ -201,6 +203,18 @@ impl Place {
         let mut stored: Vec<PathBuf> = entries.iter().map(|entry| entry.path()).collect();
         stored.sort();
         stored
+    }
+
+    /// The one profile there is.
+    pub fn only_profile(&self) -> Profile {
+        let stored = Store::at(self.profiles()).list().unwrap();
+        assert_eq!(stored.len(), 1);
+        stored[0].read().unwrap()
+    }
+
+    /// That all was in memory is forgotten: the next run tells all that it reads.
+    pub fn forget_findings(&self) {
+        Store::at(self.profiles()).note(&self.only_profile(), Findings::default()).unwrap();
     }
 
     /// The processes that were started here and still run, or have not been waited for.

@@ -9,6 +9,7 @@
 //! truncated               only if steps were left out
 //! unordered               only if its runs read the same in another order each
 //! in-vain SECONDS         when reading ahead was found not to pay, since 1970, if it was
+//! in-memory SECONDS       when all that programs read was found in memory, likewise
 //! file SHARED REST        numbers files from 0: begins as the one before, for so many bytes of it
 //! name FILE PROCESS       its name was looked up
 //! read FILE PROCESS FIRST+COUNT      blocks of 4 KiB
@@ -18,7 +19,7 @@
 //! end
 //! ```
 //!
-//! What stands before the first file is compressed by itself: that a run paid or did not is kept
+//! What stands before the first file is compressed by itself: what a run found of itself is kept
 //! without a look at the rest ([`with_findings`]).
 
 use std::ffi::{OsStr, OsString};

@@ -61,6 +61,11 @@ impl Recorder {
         self.number(file).is_some()
     }
 
+    /// Steps so far.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Appends a step, as long as there is room. A file gets its number by its first step.
     fn push(&mut self, file: FileId, process: u32, want: Want, mapped: bool) {
         if self.steps.len() >= STEPS_MAX {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use foresee_manager::{Event, Statistics};
 
-use super::quiet::Told;
+use super::quiet::Heard;
 use super::{FIRST_RUN, RUN, Supervisor};
-use crate::account::{Account, ProgramAccount};
+use crate::account::{Account, Ending, ProgramAccount};
 use crate::host::MountAccount;
 use crate::names::Names;
 use crate::profile::{Findings, Profile, Recorder};
@@ -40,11 +40,14 @@ pub struct Tally {
 /// what lies in memory may not, the next time.
 const BROUGHT_MIN: u64 = 256;
 
-/// All was in memory if less than such a part was not: what is slow by chance seems brought.
+/// All was in memory if no more than so many names, or a part of them, were not: what is slow by chance
+/// seems brought. And no more than a part of the bytes.
+const NAMES_MIN: u64 = 4;
 const ELSEWHERE_PART: u64 = 64;
-/// Who waited for less than such a part of the time, where nothing came from a device, waited for no
-/// mount either: locks and other programs take their time as well.
+/// Nothing came from a device or a mount for which programs waited for less than such a part of the
+/// time, and less than this: locks and other programs take their time as well.
 const WAITED_PART: u32 = 8;
+const WAITED_MAX: Duration = Duration::from_millis(50);
 
 /// What is left of a run.
 pub struct Finished {
@@ -57,9 +60,12 @@ pub struct Finished {
     /// What those before it found, and whether it found that reading ahead does not pay.
     pub(super) findings: Findings,
     pub(super) in_vain: Option<bool>,
-    /// Blocks and names that had to be brought from devices, and what programs told.
+    /// Fetches of what had to be brought from devices, and names.
     pub(super) brought: u64,
-    pub(super) told: Told,
+    pub(super) names_brought: u64,
+    pub(super) heard: Heard,
+    /// Programs might have told nothing, to its end.
+    pub(super) may_be_quiet: bool,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
     /// How it began was not.
@@ -79,14 +85,20 @@ impl Finished {
         self.findings.after(self.in_vain, self.was_in_memory(account))
     }
 
-    /// Whether all that programs read was in memory; None if none of what was told says otherwise, and
-    /// the beginning was not. Who maps files does not say itself when it waits: to find out takes as
-    /// long as what is then read.
+    /// Whether all that programs read was in memory; None if nothing that was told says otherwise, but
+    /// the beginning was not, or the run came to its end before it had read what others did. Who does
+    /// not tell of all reads, or reads through mappings, does not say when it waits.
     fn was_in_memory(&self, account: &Account) -> Option<bool> {
+        let Heard { calls, waited, has_mapped } = self.heard;
+        let is_untold = has_mapped || !self.may_be_quiet || !self.tally.unseen.is_empty();
         let is_read = account.transfers.is_none_or(|it| it.from_devices * ELSEWHERE_PART > it.given);
-        let is_brought = self.brought * ELSEWHERE_PART > self.told.calls;
-        let is_elsewhere = self.told.maps || is_read || is_brought || self.told.waited * WAITED_PART > account.elapsed;
-        if is_elsewhere { Some(false) } else { (!self.was_quiet_at_first).then_some(true) }
+        let is_named = self.names_brought > NAMES_MIN && self.names_brought * ELSEWHERE_PART > calls;
+        let has_waited = waited * WAITED_PART > account.elapsed || waited > WAITED_MAX;
+        if is_untold || is_read || self.brought > 0 || is_named || has_waited {
+            return Some(false);
+        }
+        let is_whole = matches!(account.ending, Ending::Status(_)) && 2 * self.recorder.count() >= self.steps_before();
+        (is_whole && !self.was_quiet_at_first).then_some(true)
     }
 
     /// The run, with those before it, as a profile with these findings, and whether that says anything
@@ -109,8 +121,10 @@ impl Finished {
             Some(before) if is_sample => (before, false),
             // Whether a run in the same order is long enough to say that there is one shows as they are united.
             Some(before) if !before.is_unordered && run.says_the_same_as(&before) => {
-                let is_new = before.learned != run.learned;
-                (Profile { learned: run.learned, ..before }, is_new)
+                match before.learned == run.learned {
+                    true => (before, false),
+                    false => (Profile { learned: run.learned, findings, ..before }, true),
+                }
             }
             Some(before) => (run.after(&before), true),
             None => (run, !is_sample),
@@ -166,10 +180,11 @@ impl Supervisor<'_> {
         let tally = self.tally(FIRST_RUN);
         let was_quiet_at_first = self.quiet.was_quiet_at_first();
         let was_quiet = self.quiet.was_quiet() || self.outside.has_rested() || self.is_too_large();
+        let may_be_quiet = self.may_be_quiet();
         let (recorder, names) = (self.recorder, self.names);
         let host = &self.driver.host;
-        let brought = host.brought() + host.names_brought();
-        let was_brought = brought >= BROUGHT_MIN;
+        let (brought, names_brought) = (host.brought(), host.names_brought());
+        let was_brought = brought + names_brought >= BROUGHT_MIN;
         let in_vain = self.suspension.was_found_in_vain().filter(|&in_vain| was_brought || !in_vain);
         Finished {
             tally,
@@ -179,10 +194,99 @@ impl Supervisor<'_> {
             findings: self.recorded.findings(),
             in_vain,
             brought,
-            told: self.quiet.told(),
+            names_brought,
+            heard: self.quiet.heard(),
+            may_be_quiet,
             was_quiet,
             was_quiet_at_first,
             before: self.recorded.into_own(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Transfers;
+    use crate::profile::Step;
+    use foresee_manager::Want;
+
+    /// A run of a second that told of 1,000 calls, and found all in memory.
+    fn warm() -> Finished {
+        Finished {
+            tally: Tally::default(),
+            recorder: Recorder::new(),
+            names: Names::default(),
+            learned: Vec::new(),
+            findings: Findings::default(),
+            in_vain: None,
+            brought: 0,
+            names_brought: 0,
+            heard: Heard { calls: 1000, ..Heard::default() },
+            may_be_quiet: true,
+            was_quiet: false,
+            was_quiet_at_first: false,
+            before: None,
+        }
+    }
+
+    fn account(from_devices: u64, ending: Ending) -> Account {
+        let transfers = Some(Transfers { given: 1 << 20, from_devices });
+        Account { transfers, ..Account::new(Tally::default(), Duration::from_secs(1), ending, Duration::ZERO) }
+    }
+
+    fn long() -> Option<Profile> {
+        let step = Step { file: 0, process: 1, want: Want::Name, mapped: false, runs: 1 };
+        Some(Profile { steps: vec![step; 100], ..Profile::default() })
+    }
+
+    #[test]
+    fn all_was_in_memory_if_nothing_says_otherwise() {
+        let well = account(0, Ending::Status(0));
+        assert_eq!(warm().was_in_memory(&well), Some(true));
+        let heard = |waited_ms, has_mapped| Heard { calls: 1000, waited: Duration::from_millis(waited_ms), has_mapped };
+        let otherwise = [
+            Finished { brought: 1, ..warm() },
+            Finished { names_brought: 20, ..warm() },
+            Finished { heard: heard(0, true), ..warm() },
+            Finished { heard: heard(60, false), ..warm() },
+            Finished { may_be_quiet: false, ..warm() },
+        ];
+        for (at, it) in otherwise.into_iter().enumerate() {
+            assert_eq!(it.was_in_memory(&well), Some(false), "{at}");
+            // Also of a run that did not tell how it began.
+            assert_eq!(Finished { was_quiet_at_first: true, ..it }.was_in_memory(&well), Some(false), "{at}");
+        }
+        assert_eq!(warm().was_in_memory(&account(1 << 19, Ending::Status(0))), Some(false));
+        assert_eq!(warm().was_in_memory(&Account { transfers: None, ..well.clone() }), Some(false));
+        let by_chance = Finished { names_brought: 4, heard: heard(5, false), ..warm() };
+        assert_eq!(by_chance.was_in_memory(&account(100, Ending::Status(0))), Some(true));
+    }
+
+    #[test]
+    fn what_was_cut_short_or_not_told_says_nothing() {
+        let well = account(0, Ending::Status(0));
+        assert_eq!(warm().was_in_memory(&account(0, Ending::Signal(2))), None);
+        assert_eq!(Finished { before: long(), ..warm() }.was_in_memory(&well), None, "less than half");
+        assert_eq!(Finished { was_quiet_at_first: true, ..warm() }.was_in_memory(&well), None);
+        let before = Findings::default().after(None, Some(true));
+        let quiet = Finished { was_quiet_at_first: true, findings: before, ..warm() };
+        assert_eq!(quiet.findings(&well), before);
+    }
+
+    #[test]
+    fn findings_go_with_what_was_learned() {
+        let findings = Findings { in_vain: None, in_memory: Some(7) };
+        let learned = vec![Event::ReuseLearned { interval: 64, age: 80, used: 3, open: 5 }];
+        let kept = |learned: Vec<Event>| {
+            let before = Some(Profile { runs: 1, ..Profile::default() });
+            let run = Finished { learned, before, ..warm() };
+            run.into_profile(Vec::new(), PathBuf::new(), PathBuf::new(), findings)
+        };
+        let (profile, is_new) = kept(learned);
+        assert_eq!((profile.findings, is_new), (findings, true));
+        // They are noted with what there is.
+        let (profile, is_new) = kept(Vec::new());
+        assert_eq!((profile.findings, is_new), (Findings::default(), false));
     }
 }

@@ -14,9 +14,7 @@ impl Supervisor<'_> {
     pub(super) fn take_mapping(&mut self, ordinal: u32, file: FileId, is_watched: bool) {
         self.recorder.mapped(file, ordinal);
         let recorded = self.recorded.take_mapped(file);
-        if is_watched {
-            self.notice_mapping();
-        } else {
+        if !is_watched {
             // Nothing will tell what of it is touched: the recorded run did.
             for (first, count) in recorded {
                 self.reference(RUN, file, (first, count), 0, Demand::Observed);

@@ -37,6 +37,10 @@ impl Supervisor<'_> {
 
     /// Looks at those that open files and tell of no reads: they may read by io_uring.
     pub(super) fn find_urings(&mut self) {
+        // Then they need tell of no read.
+        if self.quiet.is_quiet() {
+            return;
+        }
         for process in self.ring.processes.silent() {
             if has_uring(process) {
                 self.ring.processes.found_uring(process);

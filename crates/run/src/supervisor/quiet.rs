@@ -7,18 +7,19 @@
 //!
 //! What is not told is not recorded. So a run of which nothing is known yet goes on telling for
 //! longer, and one that went by an earlier run's profile leaves that in its place, unless it told
-//! more.
+//! more, or in any case if it did not tell how it began.
 //!
 //! Threads that wait for each other end it, too, and what is told then is told in vain. So where
 //! nothing had to be brought since, it goes on for some milliseconds whatever waits. And where
 //! reading ahead is suspended until programs wait, they need not tell anything but for how long
 //! (`Region::counts_waits`).
 //!
-//! Where all that a command read was in memory, its next run begins so (`Findings::in_memory`).
+//! Where all that a command read was in memory, its next run begins so (`Findings::in_memory`). What
+//! it waits for then is read ahead, as what the profile says is disclosed from there on.
 
 use std::time::Duration;
 
-use foresee_manager::FileId;
+use foresee_manager::{FileId, Statistics};
 use foresee_ring::{FAR_PART, ticks};
 
 use super::read::BLOCKS_A_CALL;
@@ -45,16 +46,19 @@ const FOUND_QUIET_MAX: u32 = 512;
 const HELD_MIN: Duration = Duration::from_millis(1);
 const HELD_MAX: Duration = Duration::from_millis(8);
 
+/// Less than such a part of a stream is read again.
+const READ_AGAIN_PART: u64 = 64;
+
 /// The last tick there is: none that waits ends it (`Region::set_quiet`).
 const UNTIL_TAKEN_UP: u64 = u64::MAX;
 
-/// Reads and look-ups that were told, how long those took that waited, and whether anything was
-/// mapped of which is seen only now and then what is touched.
+/// What was heard of programs: reads, and look-ups but for opens that took no time; how long those
+/// took that waited; and whether a file was mapped that is large enough to be read through it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Told {
+pub(super) struct Heard {
     pub calls: u64,
     pub waited: Duration,
-    pub maps: bool,
+    pub has_mapped: bool,
 }
 
 /// Whether it is so.
@@ -67,6 +71,8 @@ pub(super) struct Quiet {
     /// What had been brought from devices when their count began, and names by now.
     brought: u64,
     names_brought: u64,
+    /// Something was brought since memory was full.
+    has_brought_when_full: bool,
     /// What we said last.
     is_quiet: bool,
     /// Until when (in ticks) nothing that waits ends it: [`UNTIL_TAKEN_UP`] for as long as reading
@@ -75,7 +81,7 @@ pub(super) struct Quiet {
     /// How long that was, and what had been brought when it began last.
     held: Duration,
     brought_before: Option<u64>,
-    told: Told,
+    heard: Heard,
     /// Some of the run was not told, or how it begins.
     was_quiet: bool,
     was_quiet_at_first: bool,
@@ -102,9 +108,9 @@ impl Quiet {
         self.was_quiet
     }
 
-    /// What programs told so far.
-    pub fn told(&self) -> Told {
-        self.told
+    /// What was heard of programs so far.
+    pub fn heard(&self) -> Heard {
+        self.heard
     }
 
     /// It begins, and so much was brought by now. Returns for how long nothing is to end it.
@@ -166,24 +172,29 @@ impl Quiet {
 }
 
 impl Supervisor<'_> {
-    /// A program read so many blocks, or looked a name up, and told of it.
-    pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
+    /// A program read so many blocks, or looked a name up, and told of it. Returns whether that ended
+    /// the quiet.
+    pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) -> bool {
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
         let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
-        self.quiet.told.calls += 1;
-        self.quiet.told.waited += if waited { took } else { Duration::ZERO };
+        self.quiet.heard.calls += 1;
+        self.quiet.heard.waited += if waited { took } else { Duration::ZERO };
         // One that waited may have waited for another thread, where the processors are busy.
         let names = u32::try_from(names_brought - self.quiet.names_brought).unwrap_or(u32::MAX);
         self.quiet.near = self.quiet.near.saturating_sub(names.saturating_mul(MAKE_UP_FOR_FAR));
         self.quiet.names_brought = names_brought;
         if is_far && self.quiet.is_quiet && ticks() >= self.quiet.until {
-            return self.end_quiet();
+            self.end_quiet();
+            return true;
         }
+        self.quiet.has_brought_when_full |=
+            brought != self.quiet.brought && self.driver.manager().statistics().evictions > 0;
         let near = self.quiet.near;
         self.quiet.near = match (waited, is_far) {
             _ if brought != self.quiet.brought => 0,
             (true, _) => near.saturating_sub(MAKE_UP_FOR_WAIT),
             (false, true) => near.saturating_sub(MAKE_UP_FOR_FAR),
+            (false, false) if self.quiet.is_first => near.saturating_add(1),
             (false, false) => near.saturating_add(1 + (blocks / BLOCKS_A_CALL) as u32),
         };
         self.quiet.brought = brought;
@@ -191,24 +202,26 @@ impl Supervisor<'_> {
             let held = self.quiet.begin(brought + names_brought);
             self.be_quiet(ticks().saturating_add(self.ring.ticks(held)));
         }
+        false
     }
 
     /// The run begins so: when its command ran before, all was in memory. What programs consist of they
     /// wait for in any case, and for so long nothing is brought.
     pub(super) fn begin_quiet(&mut self) {
         if self.may_be_quiet() {
-            let _ = self.quiet.begin(self.driver.host.brought());
+            let _ = self.quiet.begin(0);
             self.be_quiet(ticks().saturating_add(self.ring.ticks(HEAD_START)));
         }
     }
 
-    /// A file was mapped, and it will be seen what is touched of it.
+    /// A file was mapped that is large enough to be read through it.
     pub(super) fn notice_mapping(&mut self) {
-        self.quiet.told.maps = true;
+        self.quiet.heard.has_mapped = true;
     }
 
     /// Part of a mapping was touched that had to be brought.
     pub(super) fn notice_fault(&mut self, file: FileId) {
+        self.quiet.heard.waited += STALL_MIN;
         if self.quiet.is_quiet && ticks() >= self.quiet.until {
             self.end_quiet();
             self.find_recorded(file, true);
@@ -221,12 +234,18 @@ impl Supervisor<'_> {
         self.withdraw_recorded();
     }
 
-    /// Not where somebody wants to hear of all reads, nor where their own advice decides which page goes
-    /// next, nor where programs disclose what they will read: what of that they have read must be
+    /// Not where somebody wants to hear of all reads, nor where they decide which page goes next,
+    /// nor where programs disclose what they will read: what of that they have read must be
     /// known. Nor while some do not tell: whether those wait is not known.
-    fn may_be_quiet(&self) -> bool {
-        let is_advised = self.driver.manager().takes_advice();
-        self.trace.is_none() && !is_advised && self.library.is_silent() && !self.outside.is_awake()
+    ///
+    /// Which page goes matters once some did, if something was brought since, or is read again: not of a
+    /// stream of what is in memory.
+    pub(super) fn may_be_quiet(&self) -> bool {
+        let manager = self.driver.manager();
+        let &Statistics { evictions, hits, references, .. } = manager.statistics();
+        let is_stream = !self.quiet.has_brought_when_full && hits * READ_AGAIN_PART <= references;
+        let decides = manager.takes_advice() || evictions > 0 && !is_stream;
+        self.trace.is_none() && !decides && self.library.is_silent() && !self.outside.is_awake()
     }
 
     /// Looks whether a program waited, or something else ended it, and whether nothing is read ahead.

@@ -59,7 +59,9 @@ impl Supervisor<'_> {
             let device = self.names.identity(file).map_or(0, |(device, _)| device);
             self.suspension.savings.read(device, count, counted, took, waited);
         }
-        self.notice_pace(took, count, waited);
+        if self.notice_pace(took, count, waited) {
+            self.find_recorded(file, true);
+        }
     }
 
     /// A read of what we believe here, all of these blocks, that waits nevertheless: the kernel

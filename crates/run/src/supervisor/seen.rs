@@ -9,8 +9,8 @@ use foresee_ring::FAR_PART;
 use super::{RUN, STALL_MIN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
 use crate::names::{Identity, Names};
-use crate::source::Sighting;
 use crate::source::ring::{Read, Seen};
+use crate::source::{Sighting, mappings};
 
 /// The kernel acts on advice itself as far as one readahead window, by default; the program reads
 /// there next.
@@ -85,6 +85,9 @@ impl Supervisor<'_> {
         let Sighting { ordinal, program, time, ref seen, .. } = sighting;
         if let &Seen::Mapped { file, at } = seen {
             let is_watched = at.is_some_and(|mapping| self.mappings.watch(&sighting, mapping));
+            if at.is_some_and(|mapping| mapping.len >= mappings::BYTES_MIN) {
+                self.notice_mapping();
+            }
             return self.take_mapping(ordinal, file, is_watched);
         }
         match sighting.seen {
@@ -109,7 +112,7 @@ impl Supervisor<'_> {
             }
             Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
             // For a device, or for whom it spoke with meanwhile.
-            Seen::ListingWaited => self.notice_pace(STALL_MIN / FAR_PART, 0, false),
+            Seen::ListingWaited => _ = self.notice_pace(STALL_MIN / FAR_PART, 0, false),
             Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
                 let took = self.duration(ticks);

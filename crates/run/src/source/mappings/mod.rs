@@ -30,7 +30,7 @@ use crate::programs::ProgramId;
 use scan::Pagemap;
 
 /// Smaller ones are brought whole by a request or two.
-const BYTES_MIN: u64 = 256 << 10;
+pub const BYTES_MIN: u64 = 256 << 10;
 /// Larger ones are not looked at: a look would take longer than what it sees is good for.
 const BYTES_MAX: u64 = 64 << 30;
 /// Mappings looked at, of all processes together.
