@@ -259,10 +259,11 @@ impl<'a> Supervisor<'a> {
         let takes_advice = supervisor.driver.manager().takes_advice();
         supervisor.listings = (setup.listings && !takes_advice).then(Listings::default);
         supervisor.follow_suspension();
+        // What the words name is disclosed in any case: it is little, and what is read of it may be all there is.
+        supervisor.follow_walk();
         if findings.is_in_memory() {
             supervisor.begin_quiet();
         }
-        supervisor.follow_walk();
         supervisor.begin_recorded();
         supervisor.follow_quiet();
         supervisor.quiet.begin_run();
