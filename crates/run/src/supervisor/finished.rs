@@ -87,10 +87,10 @@ impl Finished {
 
     /// Whether all that programs read was in memory; None if nothing that was told says otherwise, but
     /// the beginning was not, or the run came to its end before it had read what others did. Who does
-    /// not tell of all reads, or reads through mappings, does not say when it waits.
+    /// not tell of all reads does not say when it waits.
     fn was_in_memory(&self, account: &Account) -> Option<bool> {
-        let Heard { calls, waited, has_mapped } = self.heard;
-        let is_untold = has_mapped || !self.may_be_quiet || !self.tally.unseen.is_empty();
+        let Heard { calls, waited } = self.heard;
+        let is_untold = !self.may_be_quiet || !self.tally.unseen.is_empty();
         let is_read = account.transfers.is_none_or(|it| it.from_devices * ELSEWHERE_PART > it.given);
         let is_named = self.names_brought > NAMES_MIN && self.names_brought * ELSEWHERE_PART > calls;
         let has_waited = waited * WAITED_PART > account.elapsed || waited > WAITED_MAX;
@@ -244,12 +244,11 @@ mod tests {
     fn all_was_in_memory_if_nothing_says_otherwise() {
         let well = account(0, Ending::Status(0));
         assert_eq!(warm().was_in_memory(&well), Some(true));
-        let heard = |waited_ms, has_mapped| Heard { calls: 1000, waited: Duration::from_millis(waited_ms), has_mapped };
+        let heard = |waited_ms| Heard { calls: 1000, waited: Duration::from_millis(waited_ms) };
         let otherwise = [
             Finished { brought: 1, ..warm() },
             Finished { names_brought: 20, ..warm() },
-            Finished { heard: heard(0, true), ..warm() },
-            Finished { heard: heard(60, false), ..warm() },
+            Finished { heard: heard(60), ..warm() },
             Finished { may_be_quiet: false, ..warm() },
         ];
         for (at, it) in otherwise.into_iter().enumerate() {
@@ -259,7 +258,7 @@ mod tests {
         }
         assert_eq!(warm().was_in_memory(&account(1 << 19, Ending::Status(0))), Some(false));
         assert_eq!(warm().was_in_memory(&Account { transfers: None, ..well.clone() }), Some(false));
-        let by_chance = Finished { names_brought: 4, heard: heard(5, false), ..warm() };
+        let by_chance = Finished { names_brought: 4, heard: heard(5), ..warm() };
         assert_eq!(by_chance.was_in_memory(&account(100, Ending::Status(0))), Some(true));
     }
 

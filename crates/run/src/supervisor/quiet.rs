@@ -52,13 +52,12 @@ const READ_AGAIN_PART: u64 = 64;
 /// The last tick there is: none that waits ends it (`Region::set_quiet`).
 const UNTIL_TAKEN_UP: u64 = u64::MAX;
 
-/// What was heard of programs: reads, and look-ups but for opens that took no time; how long those
-/// took that waited; and whether a file was mapped that is large enough to be read through it.
+/// What was heard of programs: reads, and look-ups but for opens that took no time; and how long those
+/// took that waited.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heard {
     pub calls: u64,
     pub waited: Duration,
-    pub has_mapped: bool,
 }
 
 /// Whether it is so.
@@ -214,14 +213,19 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A file was mapped that is large enough to be read through it.
-    pub(super) fn notice_mapping(&mut self) {
-        self.quiet.heard.has_mapped = true;
+    /// A file was mapped that is large enough to be read through it: no call will say that it waits.
+    pub(super) fn notice_mapping(&mut self, file: FileId) {
+        self.end_quiet_at(file);
     }
 
     /// Part of a mapping was touched that had to be brought.
     pub(super) fn notice_fault(&mut self, file: FileId) {
         self.quiet.heard.waited += STALL_MIN;
+        self.end_quiet_at(file);
+    }
+
+    /// All is told again, and what was recorded is disclosed from this file on.
+    fn end_quiet_at(&mut self, file: FileId) {
         if self.quiet.is_quiet && ticks() >= self.quiet.until {
             self.end_quiet();
             self.find_recorded(file, true);

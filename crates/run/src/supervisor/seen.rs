@@ -86,7 +86,7 @@ impl Supervisor<'_> {
         if let &Seen::Mapped { file, at } = seen {
             let is_watched = at.is_some_and(|mapping| self.mappings.watch(&sighting, mapping));
             if at.is_some_and(|mapping| mapping.len >= mappings::BYTES_MIN) {
-                self.notice_mapping();
+                self.notice_mapping(file);
             }
             return self.take_mapping(ordinal, file, is_watched);
         }
