@@ -13,8 +13,8 @@ export PROPTEST_RNG_SEED ?= 1
 
 .DELETE_ON_ERROR:
 .PHONY: build libforesee demo test check test-fresh test-models test-miri test-programs bench bench-apps bench-advice bench-unhinted \
-	bench-varied bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-direct bench-hits \
-	bench-tier bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
+	bench-varied bench-listing bench-walks bench-policies bench-programs bench-stripe bench-mounts bench-mount bench-local bench-short bench-direct \
+	bench-hits bench-tier bench-serving bench-python mount wheel sdist pages test-python install install-mount install-pages dist test-dist clean
 
 # What speaks with object stores takes longer to compile than all else, and one program needs it: see mount.
 build: libforesee
@@ -153,6 +153,10 @@ bench-policies: build
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.
 bench-local: build
 	./bench/local
+
+# Short commands whose files are in memory: what foresee costs them; two minutes.
+bench-short: build
+	python3 bench/short.py
 
 # A local file larger than memory, told, beside the best that fio gets of the device: three minutes, a GiB.
 bench-direct:

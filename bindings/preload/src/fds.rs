@@ -151,7 +151,8 @@ pub(crate) fn opened(fd: c_int, dirfd: c_int, flags: c_int, took: Took) -> Optio
 }
 
 /// The descriptor, if nobody need know what is read of it, as the run is quiet: it was not told of, or
-/// is not any more. Of one that may be written somebody does: it would be adopted again at each write.
+/// is not any more. One that may be written stays told of, as it would be adopted again at each write:
+/// what is read of it is left out by itself (`observe`).
 #[inline(always)]
 pub(crate) fn untold(fd: c_int) -> Option<Use> {
     let known = get(fd)?;

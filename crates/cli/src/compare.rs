@@ -187,7 +187,8 @@ fn recorded_files(workshop: &Workshop) -> Result<Vec<PathBuf>, String> {
 fn forget_findings(workshop: &Workshop) -> Result<(), String> {
     let store = Store::at(workshop.profiles());
     for profile in store.list().map_err(|error| format!("{}: {error}", store.directory().display()))? {
-        store.note(&profile.read()?, Findings::default())?;
+        let profile = profile.read()?;
+        store.note(&profile, Findings { in_memory: None, ..profile.findings })?;
     }
     Ok(())
 }

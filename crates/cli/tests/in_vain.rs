@@ -87,6 +87,10 @@ fn waits(populate: &dyn Fn(&Place), what: &str, command: &[&str], reads: usize, 
         assert_eq!(kept().findings, findings);
         let (was_suspended, waited) = run();
         assert!(was_suspended || !suspends);
+        // What was recorded is disclosed only once something waits.
+        let log = fs::read_to_string(&log).unwrap();
+        let first = |word: &str| log.lines().position(|line| line.contains(word)).unwrap();
+        assert!(first("source=profile file=") > first(" named reader=").min(first(" reference ")), "{findings:?}");
         assert!(waited < reads / 3, "{findings:?}: {waited}");
         assert_eq!(kept().findings, nothing, "it was neither in vain nor in memory");
     }

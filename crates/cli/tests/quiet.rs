@@ -155,10 +155,9 @@ fn begins_quietly() {
     };
     assert!(run().0 >= 3 * FILES, "of a run that is not known yet all is told");
     // Where much else runs, a run may seem to wait.
-    assert!((0..10).any(|_| run().1), "it was never found");
-    let steps = place.only_profile().steps.len();
-    let (told, _) = run();
-    assert!(told < FILES && steps >= 3 * FILES, "{told}, {steps}");
+    let begins_quietly = |_| (0..10).any(|_| run().1) && run().0 < FILES;
+    assert!((0..5).any(begins_quietly), "it never did");
+    assert!(place.only_profile().steps.len() >= 3 * FILES, "what was recorded is kept");
 }
 
 #[test]

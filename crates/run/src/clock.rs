@@ -70,6 +70,15 @@ pub fn is_believed(found: Duration) -> bool {
     since_1970().checked_sub(found).is_some_and(|age| age < BELIEVED)
 }
 
+/// Whether what was found then, since 1970, was found since this machine started: what was in memory
+/// before is not.
+pub fn is_since_start(found: Duration) -> bool {
+    let mut up = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes a time there.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut up) };
+    since_1970().checked_sub(Duration::from_secs(up.tv_sec as u64)).is_some_and(|start| start <= found)
+}
+
 fn between(one: Reading, other: Reading) -> f64 {
     let nanoseconds = other.time.duration_since(one.time).as_nanos() as f64;
     nanoseconds / other.ticks.wrapping_sub(one.ticks).max(1) as f64
@@ -93,6 +102,13 @@ mod tests {
         let second = Duration::from_secs(1);
         assert!(is_believed(now) && is_believed(now - BELIEVED + 60 * second));
         assert!(!is_believed(now - BELIEVED) && !is_believed(now + 60 * second));
+    }
+
+    #[test]
+    fn what_was_found_before_the_machine_started_is_known_for_it() {
+        let now = since_1970();
+        let before = now.checked_sub(Duration::from_secs(100 * 365 * 24 * 60 * 60)).unwrap_or_default();
+        assert!(is_since_start(now) && !is_since_start(before));
     }
 
     #[test]

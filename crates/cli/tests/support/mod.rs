@@ -212,7 +212,7 @@ impl Place {
         stored[0].read().unwrap()
     }
 
-    /// That all was in memory is forgotten: the next run tells all that it reads.
+    /// What runs found of themselves is forgotten: the next one tells all that it reads.
     pub fn forget_findings(&self) {
         Store::at(self.profiles()).note(&self.only_profile(), Findings::default()).unwrap();
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::{is_believed, since_1970};
+use crate::clock::{is_believed, is_since_start, since_1970};
 
 /// When each was found, in seconds since 1970. It holds for a day, of this machine: it is neither
 /// exported nor imported.
@@ -20,28 +20,28 @@ impl Findings {
         self.in_vain.is_some_and(is_lately)
     }
 
-    /// Whether runs found not long ago that all was in memory.
+    /// Whether runs found not long ago that all was in memory, and it may still be there.
     pub fn is_in_memory(&self) -> bool {
-        self.in_memory.is_some_and(is_lately)
+        self.in_memory.is_some_and(|found| is_lately(found) && is_since_start(Duration::from_secs(found)))
     }
 
-    /// With what a run found of each, if it did.
+    /// With what a run found of each, if it did. What was found before holds for its time, and is found
+    /// anew then.
     pub fn after(self, in_vain: Option<bool>, in_memory: Option<bool>) -> Self {
-        Findings { in_vain: after(self.in_vain, in_vain), in_memory: after(self.in_memory, in_memory) }
+        let after = |before: Option<u64>, holds: bool, found| match found {
+            Some(false) => None,
+            Some(true) if !holds => Some(since_1970().as_secs()),
+            Some(true) | None => before,
+        };
+        Findings {
+            in_vain: after(self.in_vain, self.is_in_vain(), in_vain),
+            in_memory: after(self.in_memory, self.is_in_memory(), in_memory),
+        }
     }
 }
 
 fn is_lately(found: u64) -> bool {
     is_believed(Duration::from_secs(found))
-}
-
-/// What was found before holds for its time, and is found anew then.
-fn after(before: Option<u64>, found: Option<bool>) -> Option<u64> {
-    match found {
-        Some(false) => None,
-        Some(true) if !before.is_some_and(is_lately) => Some(since_1970().as_secs()),
-        Some(true) | None => before,
-    }
 }
 
 #[cfg(test)]
@@ -51,10 +51,15 @@ mod tests {
     #[test]
     fn what_was_found_is_kept_for_its_time_or_until_it_is_otherwise() {
         let now = since_1970().as_secs();
-        let (lately, long_ago) = (Some(now - 1000), Some(now - 1_000_000));
-        assert_eq!([None, Some(true), Some(false)].map(|it| after(lately, it)), [lately, lately, None]);
-        assert_eq!([None, Some(false)].map(|it| after(long_ago, it)), [long_ago, None]);
-        assert!([long_ago, None].iter().all(|&before| after(before, Some(true)) >= Some(now)));
+        let (lately, long_ago) = (Some(now), Some(now - 1_000_000));
+        let of = |found| Findings { in_vain: found, in_memory: found };
+        let after = |before, found| of(before).after(found, found);
+        assert_eq!([None, Some(true), Some(false)].map(|it| after(lately, it)), [lately, lately, None].map(of));
+        assert_eq!([None, Some(false)].map(|it| after(long_ago, it)), [long_ago, None].map(of));
+        for before in [long_ago, None] {
+            let after = after(before, Some(true));
+            assert!(after.in_vain >= lately && after.in_memory >= lately);
+        }
         let found = Findings { in_vain: lately, in_memory: long_ago };
         assert!(found.is_in_vain() && !found.is_in_memory());
         assert_eq!(found.after(Some(false), None), Findings { in_vain: None, in_memory: long_ago });

@@ -57,14 +57,14 @@ pub struct Finished {
     pub recorder: Recorder,
     pub(super) names: Names,
     pub(super) learned: Vec<Event>,
-    /// What those before it found, and whether it found that reading ahead does not pay.
-    pub(super) findings: Findings,
+    /// Whether it found that reading ahead does not pay, or that it does.
     pub(super) in_vain: Option<bool>,
     /// Fetches of what had to be brought from devices, and names.
     pub(super) brought: u64,
     pub(super) names_brought: u64,
     pub(super) heard: Heard,
-    /// Programs might have told nothing, to its end.
+    /// Of such runs programs need not tell all: neither is what they read wanted, nor does it decide
+    /// which page goes.
     pub(super) may_be_quiet: bool,
     /// Some of the run was not told of.
     pub(super) was_quiet: bool,
@@ -82,23 +82,33 @@ impl Finished {
 
     /// What it found of itself, of which this is the account, with what those before it did.
     pub fn findings(&self, account: &Account) -> Findings {
-        self.findings.after(self.in_vain, self.was_in_memory(account))
+        let before = self.before.as_ref().map(|before| before.findings).unwrap_or_default();
+        before.after(self.in_vain, self.was_in_memory(account))
     }
 
-    /// Whether all that programs read was in memory; None if nothing that was told says otherwise, but
-    /// the beginning was not, or the run came to its end before it had read what others did. Who does
-    /// not tell of all reads does not say when it waits.
+    /// Whether all that programs read was in memory; None if nothing says otherwise, but too little was
+    /// told. Who discloses what it reads, or does not tell of it, is to be heard.
     fn was_in_memory(&self, account: &Account) -> Option<bool> {
-        let Heard { calls, waited } = self.heard;
-        let is_untold = !self.may_be_quiet || !self.tally.unseen.is_empty();
+        let Heard { calls, waited, otherwise } = self.heard;
+        let is_untold = otherwise || !self.tally.unseen.is_empty();
         let is_read = account.transfers.is_none_or(|it| it.from_devices * ELSEWHERE_PART > it.given);
         let is_named = self.names_brought > NAMES_MIN && self.names_brought * ELSEWHERE_PART > calls;
         let has_waited = waited * WAITED_PART > account.elapsed || waited > WAITED_MAX;
         if is_untold || is_read || self.brought > 0 || is_named || has_waited {
             return Some(false);
         }
-        let is_whole = matches!(account.ending, Ending::Status(_)) && 2 * self.recorder.count() >= self.steps_before();
-        (is_whole && !self.was_quiet_at_first).then_some(true)
+        (self.may_be_quiet && !self.was_quiet_at_first && self.is_whole(account)).then_some(true)
+    }
+
+    /// Whether it read what others did, as far as can be told: it ended well, and told of half as much at
+    /// least, or of no more as programs no longer waited.
+    fn is_whole(&self, account: &Account) -> bool {
+        let is_as_long = 2 * self.recorder.count() >= self.steps_before();
+        match account.ending {
+            Ending::Status(0) => is_as_long || self.was_quiet,
+            Ending::Status(_) => is_as_long && self.steps_before() > 0,
+            Ending::Signal(_) => false,
+        }
     }
 
     /// The run, with those before it, as a profile with these findings, and whether that says anything
@@ -191,7 +201,6 @@ impl Supervisor<'_> {
             recorder,
             names,
             learned,
-            findings: self.recorded.findings(),
             in_vain,
             brought,
             names_brought,
@@ -218,7 +227,6 @@ mod tests {
             recorder: Recorder::new(),
             names: Names::default(),
             learned: Vec::new(),
-            findings: Findings::default(),
             in_vain: None,
             brought: 0,
             names_brought: 0,
@@ -244,12 +252,12 @@ mod tests {
     fn all_was_in_memory_if_nothing_says_otherwise() {
         let well = account(0, Ending::Status(0));
         assert_eq!(warm().was_in_memory(&well), Some(true));
-        let heard = |waited_ms| Heard { calls: 1000, waited: Duration::from_millis(waited_ms) };
+        let heard = |waited_ms| Heard { waited: Duration::from_millis(waited_ms), ..warm().heard };
         let otherwise = [
             Finished { brought: 1, ..warm() },
             Finished { names_brought: 20, ..warm() },
             Finished { heard: heard(60), ..warm() },
-            Finished { may_be_quiet: false, ..warm() },
+            Finished { heard: Heard { otherwise: true, ..warm().heard }, ..warm() },
         ];
         for (at, it) in otherwise.into_iter().enumerate() {
             assert_eq!(it.was_in_memory(&well), Some(false), "{at}");
@@ -266,10 +274,16 @@ mod tests {
     fn what_was_cut_short_or_not_told_says_nothing() {
         let well = account(0, Ending::Status(0));
         assert_eq!(warm().was_in_memory(&account(0, Ending::Signal(2))), None);
+        assert_eq!(Finished { may_be_quiet: false, ..warm() }.was_in_memory(&well), None, "all was wanted");
+        assert_eq!(warm().was_in_memory(&account(0, Ending::Status(1))), None, "it failed, and nothing is known");
         assert_eq!(Finished { before: long(), ..warm() }.was_in_memory(&well), None, "less than half");
+        let rest_untold = || Finished { before: long(), was_quiet: true, ..warm() };
+        assert_eq!(rest_untold().was_in_memory(&well), Some(true));
+        assert_eq!(rest_untold().was_in_memory(&account(0, Ending::Status(1))), None);
         assert_eq!(Finished { was_quiet_at_first: true, ..warm() }.was_in_memory(&well), None);
         let before = Findings::default().after(None, Some(true));
-        let quiet = Finished { was_quiet_at_first: true, findings: before, ..warm() };
+        let known = Some(Profile { findings: before, ..Profile::default() });
+        let quiet = Finished { was_quiet_at_first: true, before: known, ..warm() };
         assert_eq!(quiet.findings(&well), before);
     }
 

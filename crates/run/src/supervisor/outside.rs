@@ -37,7 +37,7 @@ impl Supervisor<'_> {
 
     /// Looks at those that open files and tell of no reads: they may read by io_uring.
     pub(super) fn find_urings(&mut self) {
-        // Then they need tell of no read.
+        // While it is quiet, that one tells of no read says nothing of io_uring.
         if self.quiet.is_quiet() {
             return;
         }

@@ -52,12 +52,13 @@ const READ_AGAIN_PART: u64 = 64;
 /// The last tick there is: none that waits ends it (`Region::set_quiet`).
 const UNTIL_TAKEN_UP: u64 = u64::MAX;
 
-/// What was heard of programs: reads, and look-ups but for opens that took no time; and how long those
-/// took that waited.
+/// What was heard of programs: reads, and look-ups but for opens that took no time; how long calls and
+/// faults took that waited; and whether programs disclosed what they read, or some told nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heard {
     pub calls: u64,
     pub waited: Duration,
+    pub otherwise: bool,
 }
 
 /// Whether it is so.
@@ -80,6 +81,10 @@ pub(super) struct Quiet {
     /// How long that was, and what had been brought when it began last.
     held: Duration,
     brought_before: Option<u64>,
+    /// It ended, and what was recorded is to be disclosed from the next file on that is heard of.
+    is_to_resume: bool,
+    /// A mapping ends it as soon as something may: no fault of it will be seen.
+    mapped: Option<FileId>,
     heard: Heard,
     /// Some of the run was not told, or how it begins.
     was_quiet: bool,
@@ -170,10 +175,14 @@ impl Quiet {
     }
 }
 
+/// Calls that are as much work as one that reads so many blocks.
+fn calls(blocks: u64) -> u32 {
+    u32::try_from(blocks / BLOCKS_A_CALL).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 impl Supervisor<'_> {
-    /// A program read so many blocks, or looked a name up, and told of it. Returns whether that ended
-    /// the quiet.
-    pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) -> bool {
+    /// A program read so many blocks, or looked a name up, and told of it.
+    pub(super) fn notice_pace(&mut self, took: Duration, blocks: u64, waited: bool) {
         let is_far = took >= STALL_MIN / FAR_PART + COPY_MAX * blocks as u32;
         let (brought, names_brought) = (self.driver.host.brought(), self.driver.host.names_brought());
         self.quiet.heard.calls += 1;
@@ -183,25 +192,23 @@ impl Supervisor<'_> {
         self.quiet.near = self.quiet.near.saturating_sub(names.saturating_mul(MAKE_UP_FOR_FAR));
         self.quiet.names_brought = names_brought;
         if is_far && self.quiet.is_quiet && ticks() >= self.quiet.until {
-            self.end_quiet();
-            return true;
+            return self.end_quiet();
         }
         self.quiet.has_brought_when_full |=
             brought != self.quiet.brought && self.driver.manager().statistics().evictions > 0;
         let near = self.quiet.near;
+        let calls = if self.quiet.is_first { 1 } else { calls(blocks) };
         self.quiet.near = match (waited, is_far) {
             _ if brought != self.quiet.brought => 0,
-            (true, _) => near.saturating_sub(MAKE_UP_FOR_WAIT),
-            (false, true) => near.saturating_sub(MAKE_UP_FOR_FAR),
-            (false, false) if self.quiet.is_first => near.saturating_add(1),
-            (false, false) => near.saturating_add(1 + (blocks / BLOCKS_A_CALL) as u32),
+            (true, _) => near.saturating_sub(calls.saturating_mul(MAKE_UP_FOR_WAIT)),
+            (false, true) => near.saturating_sub(calls.saturating_mul(MAKE_UP_FOR_FAR)),
+            (false, false) => near.saturating_add(calls),
         };
         self.quiet.brought = brought;
         if self.quiet.near >= self.quiet.after() && !self.quiet.is_quiet && self.may_be_quiet() {
             let held = self.quiet.begin(brought + names_brought);
             self.be_quiet(ticks().saturating_add(self.ring.ticks(held)));
         }
-        false
     }
 
     /// The run begins so: when its command ran before, all was in memory. What programs consist of they
@@ -214,26 +221,48 @@ impl Supervisor<'_> {
     }
 
     /// A file was mapped that is large enough to be read through it: no call will say that it waits.
-    pub(super) fn notice_mapping(&mut self, file: FileId) {
-        self.end_quiet_at(file);
-    }
-
-    /// Part of a mapping was touched that had to be brought.
-    pub(super) fn notice_fault(&mut self, file: FileId) {
-        self.quiet.heard.waited += STALL_MIN;
-        self.end_quiet_at(file);
-    }
-
-    /// All is told again, and what was recorded is disclosed from this file on.
-    fn end_quiet_at(&mut self, file: FileId) {
-        if self.quiet.is_quiet && ticks() >= self.quiet.until {
-            self.end_quiet();
-            self.find_recorded(file, true);
+    /// Faults of what is watched do.
+    pub(super) fn notice_mapping(&mut self, file: FileId, is_watched: bool) {
+        if self.quiet.is_quiet && !self.end_quiet_at(file) && !is_watched {
+            self.quiet.mapped = Some(file);
         }
+    }
+
+    /// What a program touched, or read unheard, had to be brought.
+    pub(super) fn notice_fault(&mut self, file: FileId) {
+        self.notice_wait_of(STALL_MIN);
+        self.end_quiet_at(file);
+    }
+
+    /// A program waited for so long, in no call that is told of otherwise.
+    pub(super) fn notice_wait_of(&mut self, took: Duration) {
+        self.quiet.heard.waited += took;
+    }
+
+    /// All is told again, if something may end the quiet now, and what was recorded is disclosed from
+    /// this file on.
+    fn end_quiet_at(&mut self, file: FileId) -> bool {
+        let ends = self.quiet.is_quiet && ticks() >= self.quiet.until;
+        if ends {
+            self.end_quiet();
+            self.find_recorded(file, false);
+        }
+        ends
+    }
+
+    /// Whether the next file that is heard of is where programs are, now that they are heard again.
+    pub(super) fn takes_up_recorded(&mut self) -> bool {
+        std::mem::take(&mut self.quiet.is_to_resume)
+    }
+
+    /// The same, without taking it.
+    pub(super) fn is_to_resume(&self) -> bool {
+        self.quiet.is_to_resume
     }
 
     fn be_quiet(&mut self, until: u64) {
         (self.quiet.is_quiet, self.quiet.was_quiet, self.quiet.until) = (true, true, until);
+        self.quiet.is_to_resume = false;
         self.ring.region.set_quiet(until);
         self.withdraw_recorded();
     }
@@ -256,6 +285,10 @@ impl Supervisor<'_> {
     ///
     /// What the first run of a command reads is told though that is suspended, to be recorded.
     pub(super) fn follow_quiet(&mut self) {
+        self.quiet.heard.otherwise |= !self.library.is_silent() || self.outside.is_awake();
+        if let Some(file) = self.quiet.mapped.filter(|_| ticks() >= self.quiet.until) {
+            self.end_quiet_at(file);
+        }
         let is_suspended = self.suspension.is_suspended_until_waits() && !self.quiet.is_first && self.may_be_quiet();
         let was_suspended = self.quiet.is_quiet && self.quiet.until == UNTIL_TAKEN_UP;
         match (was_suspended, is_suspended) {
@@ -269,6 +302,8 @@ impl Supervisor<'_> {
     fn end_quiet(&mut self) {
         self.quiet.near = self.quiet.after() - MAKE_UP_FOR_FAR;
         self.quiet.is_quiet = false;
+        self.quiet.is_to_resume = true;
+        self.quiet.mapped = None;
         self.quiet.walk_falls_behind();
         self.ring.region.end_quiet();
     }

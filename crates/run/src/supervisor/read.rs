@@ -59,8 +59,9 @@ impl Supervisor<'_> {
             let device = self.names.identity(file).map_or(0, |(device, _)| device);
             self.suspension.savings.read(device, count, counted, took, waited);
         }
-        if self.notice_pace(took, count, waited) {
-            self.find_recorded(file, true);
+        self.notice_pace(took, count, waited);
+        if self.is_to_resume() {
+            self.find_recorded(file, waited);
         }
     }
 

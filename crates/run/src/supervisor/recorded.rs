@@ -275,7 +275,7 @@ impl Supervisor<'_> {
         let is_met = || self.sizes.contains_key(&file) || self.recorder.knows(file);
         self.recorded.last = Some(file);
         let is_asked = !self.quiet.is_quiet() && !self.suspension.is_suspended();
-        if self.recorded.is_withdrawn && is_asked && (waited || !is_met()) {
+        if self.recorded.is_withdrawn && is_asked && (waited || !is_met() || self.takes_up_recorded()) {
             self.recorded.brought = self.driver.host.brought();
             self.recorded.go_on_from(self.names.path(file).as_os_str());
         }

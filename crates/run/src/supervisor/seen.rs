@@ -86,7 +86,7 @@ impl Supervisor<'_> {
         if let &Seen::Mapped { file, at } = seen {
             let is_watched = at.is_some_and(|mapping| self.mappings.watch(&sighting, mapping));
             if at.is_some_and(|mapping| mapping.len >= mappings::BYTES_MIN) {
-                self.notice_mapping(file);
+                self.notice_mapping(file, is_watched);
             }
             return self.take_mapping(ordinal, file, is_watched);
         }
@@ -112,7 +112,10 @@ impl Supervisor<'_> {
             }
             Seen::Quiesces { slot, ticket } => self.quiesce(slot, ticket),
             // For a device, or for whom it spoke with meanwhile.
-            Seen::ListingWaited => _ = self.notice_pace(STALL_MIN / FAR_PART, 0, false),
+            Seen::ListingWaited => {
+                self.notice_wait_of(STALL_MIN);
+                self.notice_pace(STALL_MIN / FAR_PART, 0, false);
+            }
             Seen::Named { file, ticks } => {
                 self.driver.host.was_named(self.names.path(file));
                 let took = self.duration(ticks);
@@ -142,6 +145,7 @@ impl Supervisor<'_> {
             Seen::Unseen => self.wake_outside(),
             Seen::PastCache { file } => self.pass_by(file, ordinal),
             Seen::Stalled { took } => {
+                self.notice_wait_of(took);
                 let ticks = self.ring.ticks(took);
                 self.ring.processes.programs().stalled(program, ticks);
             }
