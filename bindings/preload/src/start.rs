@@ -110,6 +110,9 @@ fn map(fd: c_int) -> Option<&'static Region> {
     if (-4095..0).contains(&mapped) {
         return None;
     }
+    // A core file is the program's, and may be limited.
+    // SAFETY: the mapping is ours; what it holds does not change.
+    unsafe { sys::call(libc::SYS_madvise, [mapped as usize, bytes, libc::MADV_DONTDUMP as usize, 0, 0, 0]) };
     // SAFETY: so many bytes are mapped, and stay so.
     let region = unsafe { Region::attach(mapped as *mut u8, bytes) };
     if region.is_err() {

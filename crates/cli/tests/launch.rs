@@ -15,8 +15,8 @@ use std::time::Duration;
 use support::{Place, Under, end, have, is_root, kill, processes, wait_until};
 
 /// A terminal with an interactive bash, to which lines are typed. Each line of the script is a mark
-/// and what to type; a mark is waited for, as a line of its own, before the next is typed. ^Z and
-/// ^D stand for themselves, \n ends a line.
+/// and what to type; a mark is waited for, as a line of its own, before the next is typed. ^C,
+/// ^Z and ^D stand for themselves, \n ends a line.
 const TERMINAL: &str = r#"
 import os, pty, re, signal, sys
 signal.alarm(50)
@@ -44,7 +44,7 @@ mark = 'begun'
 hear(mark)
 for step in sys.stdin.read().splitlines():
     mark, typed = step.split(' ', 1)
-    special = {'^Z': b'\x1a', '^D': b'\x04'}.get(typed[:2])
+    special = {'^C': b'\x03', '^Z': b'\x1a', '^D': b'\x04'}.get(typed[:2])
     if special: os.write(terminal, special)
     rest = typed[2:].strip() if special else typed
     if rest: os.write(terminal, rest.replace('\\n', '\n').encode() + b'\n')
@@ -115,6 +115,25 @@ fn who_does_not_stop_at_the_terminals_word_keeps_the_terminal() {
     // What is typed next is the program's: if the shell had the terminal back, it would be a command.
     let script = "trap \"\" TSTP; echo deaf; until read -r line; do :; done; echo $line";
     type_in(&[("deaf", &format!("r bash -c '{script}'; echo over")), ("heard", "^Z heard"), ("still", "echo still")]);
+}
+
+#[test]
+fn who_leaves_the_group_is_told_all_that_the_group_is() {
+    type_in(&[
+        ("asleep", "r timeout 99 sh -c 'echo asleep; exec sleep 81'; echo $?"),
+        ("148", "^Z"),
+        ("running", "bg; jobs -r | grep -q Running && echo running"),
+        ("143", "kill %1; wait %1; echo $?"),
+        ("asleep", "r timeout 99 sh -c 'echo asleep; exec sleep 81'"),
+        ("over", "^C echo over"),
+        // As an outer one does, by name and by group.
+        ("124", "timeout 0.5 r timeout 99 sleep 81; echo $?"),
+        // A shell takes the terminal, and gives it back.
+        ("inner", "where=outer; r bash --norc --noprofile --noediting -i\\nwhere=inner; echo $where"),
+        ("outer", "suspend\\necho $where"),
+        ("inner", "fg\\necho $where"),
+        ("outer", "exit\\necho $where"),
+    ]);
 }
 
 #[test]
@@ -251,6 +270,24 @@ fn who_ends_all_foresees_ends_the_program_once() {
     under.read_line();
     assert_eq!(under.said, "ready\ntold\n");
     kill(-under.pid(), libc::SIGKILL);
+}
+
+#[test]
+fn where_it_is_process_1_no_orphan_is_left_unburied() {
+    if !is_root() || !have("unshare") {
+        println!("skipped: needs root, and unshare");
+        return;
+    }
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 20 ]; do (sleep 0.1 &); i=$((i + 1)); done; sleep 0.3
+        for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+            dead=0; for it in /proc/[0-9]*/stat; do read -r _ _ state _ < $it && [ $state = Z ] && dead=$((dead + 1)); done
+            [ $dead = 0 ] && exit 7; sleep 0.2
+        done; echo $dead";
+    let mut unshared = place.plain(&["unshare", "--pid", "--fork", "--mount-proc"]);
+    unshared.arg(support::binary()).args(["run", "-q", "--", "sh", "-c", script]);
+    let ended = end(unshared, b"");
+    assert_eq!(ended.with(7).out(), "");
 }
 
 #[test]
@@ -407,6 +444,15 @@ os.execv(sys.argv[2], ['foresee', 'run', '--', 'echo', 'ran'])
         assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{processes}: {ended:?}");
         assert!(ended.err().contains("runs without foresee: "), "{ended:?}");
     }
+}
+
+#[test]
+fn what_is_ours_is_not_in_the_programs_core() {
+    let place = Place::new();
+    let mapped = end(place.run(&["-q"], &["cat", "/proc/self/smaps"]), b"").with(0).out();
+    let ring = mapped.lines().skip_while(|line| !line.contains("/memfd:foresee"));
+    let flags = ring.skip(1).find(|line| line.starts_with("VmFlags:")).expect("a ring");
+    assert!(flags.split(' ').any(|flag| flag == "dd"), "{flags}");
 }
 
 #[test]

@@ -263,6 +263,10 @@ fn no_place_for_profiles() {
     command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
     let ended = end(command, b"").with(0);
     assert!(ended.out() == said() && ended.err().is_empty(), "{ended:?}");
+    // What HOME names and is not there stays so.
+    let mut command = place.run(&[], &CAT);
+    command.env_remove("XDG_CACHE_HOME").env("HOME", place.path("absent"));
+    assert!(end(command, b"").with(0).out() == said() && !place.path("absent").exists());
     let mut command = place.foresee(&["profile", "list"]);
     command.env("XDG_CACHE_HOME", "").env_remove("HOME");
     assert!(end(command, b"").with(2).err().contains("HOME"));

@@ -30,6 +30,8 @@ fn commands_that_cannot_be_run() {
     place.write("text", "no program\n");
     let ended = end(place.run(&[], &["no-such-command", "x"]), b"").with(127);
     assert!(ended.err().starts_with("foresee: no-such-command: ") && ended.err().lines().count() == 1, "{ended:?}");
+    let mistyped = end(place.run(&["--reprot"], &["true"]), b"").with(127);
+    assert!(mistyped.err().contains("--reprot: no option"), "{mistyped:?}");
     end(place.run(&[], &["./missing/program"]), b"").with(127);
     end(place.run(&[], &[""]), b"").with(127);
     for file in ["./text", "."] {

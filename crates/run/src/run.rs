@@ -85,6 +85,9 @@ impl Failure {
     pub fn message(self) -> Option<String> {
         match self {
             Failure::Wrong(message) | Failure::Unable(message) => Some(message),
+            Failure::Command(error, program) if program.starts_with('-') => {
+                Some(format!("{program}: no option (--help lists them), and as a program: {error}"))
+            }
             Failure::Command(error, program) => Some(format!("{program}: {error}")),
             Failure::Abandoned => None,
         }

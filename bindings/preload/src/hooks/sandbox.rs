@@ -27,11 +27,12 @@ fn before_prctl(option: c_int, argument: usize) {
 }
 
 /// libc's `syscall`, by which libraries that make sandboxes ask for filters, as there is no
-/// function for it.
+/// function for it; and by which some unmount.
 #[cfg(target_arch = "x86_64")]
 mod by_number {
     use core::ffi::{c_int, c_long, c_void};
 
+    use crate::calls;
     use crate::next::{Next, call_before_and_jump};
     use crate::state;
 
@@ -50,6 +51,8 @@ mod by_number {
             "je 2f",
             "cmp edi, {seccomp}",
             "je 2f",
+            "cmp edi, {umount}",
+            "je 2f",
             "mov rax, qword ptr [rip + {next} + 8]",
             "test rax, rax",
             "je 2f",
@@ -59,6 +62,7 @@ mod by_number {
             ".cfi_endproc",
             prctl = const libc::SYS_prctl,
             seccomp = const libc::SYS_seccomp,
+            umount = const libc::SYS_umount2,
             next = sym NEXT,
             before = sym before,
         );
@@ -70,6 +74,7 @@ mod by_number {
         match number {
             libc::SYS_prctl => super::before_prctl(first as c_int, second),
             libc::SYS_seccomp if first <= LAST_THAT_CONFINES => state::confine(),
+            libc::SYS_umount2 => calls::quiesce(),
             _ => {}
         }
         let next = NEXT.address();

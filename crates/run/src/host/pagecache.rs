@@ -331,13 +331,14 @@ impl PageCache {
         self.held.is_empty() && self.to_close.is_empty() && self.opening.is_empty() && self.workers.is_still()
     }
 
-    /// Nothing is begun any more; waits so long at most for what the kernel is reading. It would call
-    /// a file system busy until that is done, though our process were gone.
+    /// Nothing is begun any more; waits so long at most for what the kernel is reading already. It
+    /// would call a file system busy until that is done, though our process were gone.
     pub fn let_go(&mut self, longest: Duration) {
         self.is_paused = true;
         self.needless.clear();
         self.failed.clear();
         let since = Instant::now();
+        self.uring.iter_mut().for_each(Uring::cancel);
         loop {
             let is_busy = self.uring.as_mut().is_some_and(|uring| {
                 uring.take_done(|_, _| ());

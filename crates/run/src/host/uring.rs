@@ -21,6 +21,9 @@ const FETCHES_MAX: u32 = 512;
 /// kernel's own limit is four for each processor.
 const ADVISERS_MAX: u32 = 64;
 
+/// What completions are known by that are of no fetch.
+const NO_FETCH: u64 = u64::MAX;
+
 struct Fetch {
     id: FetchId,
     file: Arc<Opened>,
@@ -83,6 +86,15 @@ impl Uring {
     /// Forgets what waits to enter the ring.
     pub fn forget_waiting(&mut self) {
         self.waiting.clear();
+    }
+
+    /// Has the kernel forget what it has not begun (Linux 5.19).
+    pub fn cancel(&mut self) {
+        let all = opcode::AsyncCancel2::new(types::CancelBuilder::any()).build().user_data(NO_FETCH);
+        // SAFETY: it takes no memory.
+        if self.is_busy() && unsafe { self.ring.submission().push(&all) }.is_ok() {
+            let _ = self.ring.submit();
+        }
     }
 
     /// Whether the kernel has anything to do.

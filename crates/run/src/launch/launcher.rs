@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::ending::end_as;
 use super::line::Silence;
-use super::{Line, Message, Streams};
+use super::{Line, Message, Streams, terminal};
 use crate::child::Signals;
 use crate::inherited;
 use crate::processors;
@@ -113,11 +113,15 @@ impl<'a> Launcher<'a> {
             self.send_what_is_due(program);
             while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
                 match change {
-                    Change::Stopped(signal) => self.stop_by(signal),
+                    Change::Stopped(signal) => {
+                        self.stop_by(signal);
+                        terminal::hand_on(program);
+                    }
                     Change::Continued => {}
                     Change::Ended(status) => {
                         self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: processors::own() });
                         ended = Some(Ended { status, at: Instant::now(), is_done: false });
+                        terminal::take_back(program);
                         self.held.clear();
                     }
                 }
@@ -125,6 +129,7 @@ impl<'a> Launcher<'a> {
             if let Some(ended) = &mut ended {
                 self.hurry(ended);
             }
+            reap_others([Some(program).filter(|_| ended.is_none()), self.companion]);
             if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
                 match libc::WIFEXITED(status) {
                     true => self.companion_status = libc::WEXITSTATUS(status),
@@ -209,8 +214,9 @@ impl<'a> Launcher<'a> {
         }
         let has_reached_group = self.has_reached_group(signal);
         if signal >= QUEUED || IN_ORDER.contains(&signal) || self.companion.is_none() {
-            if !has_reached_group {
-                send(program, signal);
+            match has_reached_group {
+                true => send_where_group_is(program, signal),
+                false => send(program, signal),
             }
             return;
         }
@@ -222,7 +228,7 @@ impl<'a> Launcher<'a> {
                 self.taken.remove(at);
                 self.has_reached_group(signal);
             }
-            return;
+            return send_where_group_is(program, signal);
         }
         // Two for us alone are two.
         if before.is_some() {
@@ -282,10 +288,21 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Sends a signal to a child of ours that was not waited for yet.
+/// Sends a signal to a child of ours that was not waited for yet, or to the group that it leads.
 fn send(child: i32, signal: i32) {
     // SAFETY: takes no pointers.
     unsafe { libc::kill(child, signal) };
+}
+
+/// Sends a signal that our group got on to a program that has left it, and the group that it leads.
+fn send_where_group_is(program: i32, signal: i32) {
+    // SAFETY: takes no pointers.
+    let (group, ours) = unsafe { (libc::getpgid(program), libc::getpgrp()) };
+    match group {
+        group if group == ours => {}
+        group if group == program => send(-group, signal),
+        _ => send(program, signal),
+    }
 }
 
 /// Waits until there is something to read, but no longer than this.
@@ -303,6 +320,25 @@ fn is_pending(signal: i32) -> bool {
         let mut pending: libc::sigset_t = std::mem::zeroed();
         libc::sigpending(&raw mut pending);
         libc::sigismember(&raw const pending, signal) == 1
+    }
+}
+
+/// Waits for whoever has ended but these two: where we are process 1, as in a container, or were made
+/// a reaper of orphans, they are ours.
+fn reap_others(known: [Option<i32>; 2]) {
+    loop {
+        // SAFETY: the structure is plain data, and written to.
+        let ended = unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT);
+            info.si_pid()
+        };
+        // Of those two the first wakes us again.
+        if ended == 0 || known.contains(&Some(ended)) {
+            return;
+        }
+        // SAFETY: no pointers but a null one.
+        unsafe { libc::waitpid(ended, std::ptr::null_mut(), libc::WNOHANG) };
     }
 }
 

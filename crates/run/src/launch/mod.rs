@@ -14,7 +14,11 @@
 //! companion does: it is in the group as well, and nobody else has a reason to signal it. Signals
 //! of one kind do not queue: one to the group and one to the launcher, a hundredth of a second apart
 //! or less, are one, as they most often are where both are sent to the program. So what was sent to
-//! the launcher alone is held back for so long.
+//! the launcher alone is held back for so long. Killed, it takes the program with it.
+//!
+//! A process that leads its group cannot leave it, and the program would lead ours if the shell had
+//! started it. Under us it can leave, as `timeout` and shells do; then the group that it leads stands
+//! for ours: it is sent all that ours is, and handed the terminal as ours is.
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
 //! the program and its status are as they would be. It tells the account, and the launcher ends
@@ -30,10 +34,12 @@ mod ending;
 mod group;
 mod launcher;
 mod line;
+mod terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use foresee_ring::Unseen;
@@ -116,7 +122,9 @@ impl Launch<'_> {
                 }
                 // To be told that it has begun takes as long as some programs do.
                 let started = Instant::now();
-                match command(self.command, &variables, launcher.signals.meant()).spawn() {
+                let mut program = command(self.command, &variables, launcher.signals.meant());
+                end_with_us(&mut program);
+                match program.spawn() {
                     Ok(program) => launcher.accompany(program.id() as i32, started, started - begun),
                     Err(error) => {
                         launcher.give_up();
@@ -125,6 +133,22 @@ impl Launch<'_> {
                 }
             }
         }
+    }
+}
+
+/// Has the kernel kill the program when we are killed: who kills what it started, as at the end of its
+/// patience, means the program. All that can be sent on is ([`Launcher`]); this cannot be taken.
+fn end_with_us(program: &mut Command) {
+    let us = std::process::id();
+    // SAFETY: what runs between fork and exec is some system calls.
+    unsafe {
+        program.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() as u32 != us {
+                libc::raise(libc::SIGKILL);
+            }
+            Ok(())
+        });
     }
 }
 
