@@ -59,7 +59,7 @@ pub enum Action {
 /// Does it; returns the exit status.
 pub fn main(action: Action) -> Result<u8, String> {
     let store = Store::of_user()
-        .ok_or("there is no place for profiles: XDG_CACHE_HOME is set to no absolute path, and HOME to no directory")?;
+        .ok_or("neither XDG_CACHE_HOME, as an absolute path, nor HOME is set: there is no place for profiles")?;
     let stored = store.list().map_err(|error| format!("{}: {error}", store.directory().display()))?;
     match action {
         Action::List { json } => print(|out| list(&stored, json, out))?,

@@ -126,6 +126,11 @@ fn who_leaves_the_group_is_told_all_that_the_group_is() {
         ("143", "kill %1; wait %1; echo $?"),
         ("asleep", "r timeout 99 sh -c 'echo asleep; exec sleep 81'"),
         ("over", "^C echo over"),
+        // The terminal stays where it was.
+        ("asleep", "r timeout 99 sh -c 'echo asleep; exec sleep 81'; echo $?"),
+        ("148", "^Z"),
+        ("on", "(sleep 0.3; echo on) & fg"),
+        ("over", "^C echo over"),
         // As an outer one does, by name and by group.
         ("124", "timeout 0.5 r timeout 99 sleep 81; echo $?"),
         // A shell takes the terminal, and gives it back.
@@ -134,6 +139,69 @@ fn who_leaves_the_group_is_told_all_that_the_group_is() {
         ("inner", "fg\\necho $where"),
         ("outer", "exit\\necho $where"),
     ]);
+}
+
+#[test]
+fn who_leaves_the_group_in_a_script_has_left_it() {
+    type_in(&[
+        ("asleep", "sh -c 'r setsid -w sh -c \"echo asleep; sleep 1; echo > survived\"; true'"),
+        ("survived", "^C until test -e survived; do sleep 0.05; done; echo survived"),
+        ("asleep", "sh -c 'for i in 1 2; do r timeout 9 sh -c \"echo asleep; exec sleep 5\"; done'"),
+        ("suspended", "^Z jobs -s | grep -q Stopped && echo suspended"),
+        ("on", "(sleep 0.3; echo on) & fg"),
+        ("over", "^C echo over"),
+    ]);
+}
+
+/// Starts a command as what a terminal is for, types ^Z and then ^C, and says how it ended.
+const ALONE: &str = r#"
+import os, pty, signal, sys, time
+signal.alarm(40)
+pid, terminal = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+said = b''
+while b'ready' not in said: said += os.read(terminal, 1000)
+os.write(terminal, b'\x1a')
+time.sleep(0.5)
+os.write(terminal, b'\x03')
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+#[test]
+fn whom_nobody_would_have_go_on_does_not_stop() {
+    if !have("python3") {
+        return;
+    }
+    let place = Place::new();
+    let program = ["timeout", "60", "sh", "-c", "echo ready; exec sleep 30"];
+    let ended = |under: &[&str]| {
+        let command = place.plain(&[&["python3", "-c", ALONE], under, &program].concat());
+        end(command, b"").with(0).out()
+    };
+    let binary = support::binary().display().to_string();
+    assert_eq!(ended(&[&binary, "run", "-q", "--"]), ended(&[]));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn in_a_new_namespace_of_processes_programs_run() {
+    let place = Place::new();
+    if !can_unshare(&place) {
+        return;
+    }
+    let mut unshared = place.plain(&["unshare", "--pid"]);
+    unshared.arg(support::binary()).args(["run", "-q", "--", "echo", "there"]);
+    assert_eq!(end(unshared, b"").with(0).out(), "there\n");
+}
+
+/// Whether there can be a namespace of processes; says so if not.
+fn can_unshare(place: &Place) -> bool {
+    let unshared = ["unshare", "--pid", "--fork", "--mount-proc", "true"];
+    let can = is_root() && have("unshare") && end(place.plain(&unshared), b"").how == "status 0";
+    if !can {
+        println!("skipped: there can be no other namespace of processes here");
+    }
+    can
 }
 
 #[test]
@@ -274,11 +342,10 @@ fn who_ends_all_foresees_ends_the_program_once() {
 
 #[test]
 fn where_it_is_process_1_no_orphan_is_left_unburied() {
-    if !is_root() || !have("unshare") {
-        println!("skipped: needs root, and unshare");
+    let place = Place::new();
+    if !can_unshare(&place) {
         return;
     }
-    let place = Place::new();
     let script = "i=0; while [ $i -lt 20 ]; do (sleep 0.1 &); i=$((i + 1)); done; sleep 0.3
         for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
             dead=0; for it in /proc/[0-9]*/stat; do read -r _ _ state _ < $it && [ $state = Z ] && dead=$((dead + 1)); done

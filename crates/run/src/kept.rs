@@ -11,6 +11,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+/// So much is made of a directory's path: `.cache/foresee/profiles`, or a cache's own directory as well.
+/// A home that is not to be there stays so.
+const OWN_LEVELS: usize = 3;
 /// What is being written is named so.
 const UNFINISHED: &str = "unfinished";
 /// What has been so for this long was left by somebody who was killed.
@@ -22,6 +25,10 @@ pub(crate) struct Directory(File);
 impl Directory {
     /// Opens it, or makes it.
     pub(crate) fn own(path: &Path) -> io::Result<Self> {
+        if let Some(place) = path.ancestors().nth(OWN_LEVELS).filter(|place| !place.is_dir()) {
+            let why = format!("{} is no directory that is there", place.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        }
         // Command lines hold secrets, and what somebody reads is nobody else's business.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let directory = File::open(path)?;

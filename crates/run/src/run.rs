@@ -86,7 +86,7 @@ impl Failure {
         match self {
             Failure::Wrong(message) | Failure::Unable(message) => Some(message),
             Failure::Command(error, program) if program.starts_with('-') => {
-                Some(format!("{program}: no option (--help lists them), and as a program: {error}"))
+                Some(format!("{program}: {error}; foresee's own options are told by --help"))
             }
             Failure::Command(error, program) => Some(format!("{program}: {error}")),
             Failure::Abandoned => None,

@@ -20,7 +20,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 pub enum End {
     /// The program ended so, after so long; the launcher took so much of a processor's time.
     Ended(Ending, Duration, Duration),
-    /// The launcher was killed: nobody waits for us any more. The program goes on.
+    /// The launcher was killed, and the program with it: nobody waits for us any more.
     Abandoned,
 }
 

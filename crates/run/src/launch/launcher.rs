@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::ending::end_as;
 use super::line::Silence;
-use super::{Line, Message, Streams, terminal};
+use super::{Line, Message, Streams, leaving};
 use crate::child::Signals;
 use crate::inherited;
 use crate::processors;
@@ -114,14 +114,17 @@ impl<'a> Launcher<'a> {
             while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
                 match change {
                     Change::Stopped(signal) => {
+                        let has_terminal = leaving::has_terminal(program);
                         self.stop_by(signal);
-                        terminal::hand_on(program);
+                        if has_terminal {
+                            leaving::hand_on(program);
+                        }
                     }
                     Change::Continued => {}
                     Change::Ended(status) => {
                         self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: processors::own() });
                         ended = Some(Ended { status, at: Instant::now(), is_done: false });
-                        terminal::take_back(program);
+                        leaving::take_back(program);
                         self.held.clear();
                     }
                 }
@@ -129,7 +132,6 @@ impl<'a> Launcher<'a> {
             if let Some(ended) = &mut ended {
                 self.hurry(ended);
             }
-            reap_others([Some(program).filter(|_| ended.is_none()), self.companion]);
             if let Some(Change::Ended(status)) = self.companion.and_then(change_of) {
                 match libc::WIFEXITED(status) {
                     true => self.companion_status = libc::WEXITSTATUS(status),
@@ -137,6 +139,7 @@ impl<'a> Launcher<'a> {
                 }
                 self.part();
             }
+            reap_others([Some(program).filter(|_| ended.is_none()), self.companion]);
             if let (Some(Ended { status, .. }), None) = (&ended, self.companion) {
                 self.say_what_is_lost();
                 end_as(*status, self.companion_status);
@@ -214,21 +217,22 @@ impl<'a> Launcher<'a> {
         }
         let has_reached_group = self.has_reached_group(signal);
         if signal >= QUEUED || IN_ORDER.contains(&signal) || self.companion.is_none() {
-            match has_reached_group {
-                true => send_where_group_is(program, signal),
-                false => send(program, signal),
-            }
+            let receiver = if has_reached_group { leaving::receiver(program, info, false) } else { Some(program) };
+            receiver.into_iter().for_each(|it| send(it, signal));
             return;
         }
         let before = self.held.extract_if(.., |(held, _)| *held == signal).next();
         if has_reached_group {
             self.take();
             // The group's may have been this one, and the other one ours.
-            if let Some(at) = self.taken.iter().position(|info| info.ssi_signo as i32 == signal) {
+            let other = self.taken.iter().position(|info| info.ssi_signo as i32 == signal);
+            if let Some(at) = other {
                 self.taken.remove(at);
                 self.has_reached_group(signal);
             }
-            return send_where_group_is(program, signal);
+            let receiver = leaving::receiver(program, info, before.is_some() || other.is_some());
+            receiver.into_iter().for_each(|it| send(it, signal));
+            return;
         }
         // Two for us alone are two.
         if before.is_some() {
@@ -288,21 +292,11 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Sends a signal to a child of ours that was not waited for yet, or to the group that it leads.
+/// Sends a signal to a child of ours that was not waited for yet, or to the group that it leads, by its
+/// number below 0.
 fn send(child: i32, signal: i32) {
     // SAFETY: takes no pointers.
     unsafe { libc::kill(child, signal) };
-}
-
-/// Sends a signal that our group got on to a program that has left it, and the group that it leads.
-fn send_where_group_is(program: i32, signal: i32) {
-    // SAFETY: takes no pointers.
-    let (group, ours) = unsafe { (libc::getpgid(program), libc::getpgrp()) };
-    match group {
-        group if group == ours => {}
-        group if group == program => send(-group, signal),
-        _ => send(program, signal),
-    }
 }
 
 /// Waits until there is something to read, but no longer than this.

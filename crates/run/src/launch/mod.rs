@@ -16,9 +16,8 @@
 //! or less, are one, as they most often are where both are sent to the program. So what was sent to
 //! the launcher alone is held back for so long. Killed, it takes the program with it.
 //!
-//! A process that leads its group cannot leave it, and the program would lead ours if the shell had
-//! started it. Under us it can leave, as `timeout` and shells do; then the group that it leads stands
-//! for ours: it is sent all that ours is, and handed the terminal as ours is.
+//! A program may leave the group, as `timeout` and shells do, which it could not if the shell had
+//! started it: then it is sent what the group is all the same ([`leaving`]).
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
 //! the program and its status are as they would be. It tells the account, and the launcher ends
@@ -33,8 +32,8 @@ mod companion;
 mod ending;
 mod group;
 mod launcher;
+mod leaving;
 mod line;
-mod terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -144,7 +143,9 @@ fn end_with_us(program: &mut Command) {
     unsafe {
         program.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::getppid() as u32 != us {
+            // 0: we are in another namespace of processes.
+            let parent = libc::getppid() as u32;
+            if parent != 0 && parent != us {
                 libc::raise(libc::SIGKILL);
             }
             Ok(())

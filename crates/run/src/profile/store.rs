@@ -66,17 +66,14 @@ fn prefix(command: &[OsString], program: &Path) -> String {
 
 impl Store {
     /// The user's store: `FORESEE_PROFILES`, or below `XDG_CACHE_HOME`, which counts if it is an
-    /// absolute path, as its specification has it, else `~/.cache`. None if none of them is set, or
-    /// HOME names nothing: what is not to be there is not made.
+    /// absolute path, as its specification has it, else `~/.cache`. None if none of them is set.
     pub fn of_user() -> Option<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(directory) = set("FORESEE_PROFILES") {
             return Some(Store::at(directory));
         }
-        let cache = set("XDG_CACHE_HOME").filter(|it| it.is_absolute()).or_else(|| {
-            let home = set("HOME").filter(|it| it.is_dir())?;
-            Some(home.join(".cache"))
-        })?;
+        let cache =
+            set("XDG_CACHE_HOME").filter(|it| it.is_absolute()).or_else(|| Some(set("HOME")?.join(".cache")))?;
         Some(Store::at(cache.join("foresee/profiles")))
     }
 
