@@ -138,6 +138,24 @@ fn who_leaves_the_group_is_told_all_that_the_group_is() {
         ("outer", "suspend\\necho $where"),
         ("inner", "fg\\necho $where"),
         ("outer", "exit\\necho $where"),
+        // It cannot have it in the background, and ends; the outer one goes on.
+        ("inner", "where=outer; r bash --norc --noprofile --noediting -i\\nwhere=inner; echo $where"),
+        ("outer", "suspend\\necho $where"),
+        ("gone", "bg; wait; echo gone"),
+        ("outer", "echo $where"),
+        // One under the other.
+        ("asleep", "r r timeout 99 sh -c 'echo asleep; exec sleep 81'; echo $?"),
+        ("148", "^Z"),
+        ("on", "(sleep 0.3; echo on) & fg"),
+        ("over", "^C echo over"),
+    ]);
+}
+
+#[test]
+fn what_has_a_session_of_its_own_outlives_the_terminal() {
+    type_in(&[
+        ("asleep", "r setsid -w sh -c 'echo asleep; sleep 1; echo > survived' & sleep 0.5"),
+        ("survived", "kill -HUP %1; until test -e survived; do sleep 0.05; done; echo survived"),
     ]);
 }
 

@@ -25,7 +25,9 @@ pub(crate) struct Directory(File);
 impl Directory {
     /// Opens it, or makes it.
     pub(crate) fn own(path: &Path) -> io::Result<Self> {
-        if let Some(place) = path.ancestors().nth(OWN_LEVELS).filter(|place| !place.is_dir()) {
+        // The place of a path that is not absolute may be the one we are in.
+        let place = path.ancestors().nth(OWN_LEVELS).filter(|place| !place.as_os_str().is_empty());
+        if let Some(place) = place.filter(|place| !place.is_dir()) {
             let why = format!("{} is no directory that is there", place.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, why));
         }

@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use super::ending::end_as;
+use super::leaving::Terminal;
 use super::line::Silence;
 use super::{Line, Message, Streams, leaving};
 use crate::child::Signals;
@@ -91,7 +92,7 @@ impl<'a> Launcher<'a> {
         self.line.say(Message::Started { program, start_up });
         // The companion's, if it is killed, is ours to say.
         inherited::let_go([false, false, self.streams.error]);
-        let mut ended: Option<Ended> = None;
+        let (mut ended, mut terminal): (Option<Ended>, _) = (None, Terminal::default());
         loop {
             let watched = ended.as_ref().filter(|it| self.is_hurried() && !it.is_done);
             let held = self.held.iter().map(|(_, due)| *due);
@@ -114,17 +115,13 @@ impl<'a> Launcher<'a> {
             while let Some(change) = change_of(program).filter(|_| ended.is_none()) {
                 match change {
                     Change::Stopped(signal) => {
-                        let has_terminal = leaving::has_terminal(program);
-                        self.stop_by(signal);
-                        if has_terminal {
-                            leaving::hand_on(program);
-                        }
+                        terminal.around(program, || self.stop_by(signal));
                     }
                     Change::Continued => {}
                     Change::Ended(status) => {
                         self.line.say(Message::Ended { status, elapsed: started.elapsed(), cpu: processors::own() });
                         ended = Some(Ended { status, at: Instant::now(), is_done: false });
-                        leaving::take_back(program);
+                        terminal.take_back(program);
                         self.held.clear();
                     }
                 }

@@ -5,9 +5,10 @@
 //! still be in it had it been started in our place: the group that it leads now stands for ours,
 //! and is sent what ours is sent. Where we do not, as in a script, it could have left as well, and
 //! is sent what somebody may have sent to it alone: who means both, as an outer `timeout`, sends it
-//! to us and to the group, and of two of one kind one is left.
+//! to us and to the group, and of two of one kind one is left. What has a session of its own is to
+//! outlive a terminal in any case.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -22,14 +23,15 @@ pub(super) fn receiver(program: i32, info: &libc::signalfd_siginfo, for_us: bool
         return None;
     }
     let signal = info.ssi_signo as i32;
-    if leads(ours) {
-        let is_stopped = !(STOPS.contains(&signal) && is_orphaned(ours));
-        return is_stopped.then_some(if group == program { -program } else { program });
+    // SAFETY: takes no pointers.
+    let is_elsewhere = unsafe { libc::getsid(program) != libc::getsid(0) };
+    let is_hangup = signal == libc::SIGHUP && is_elsewhere;
+    if stands_for_leader(ours) {
+        let is_stop = STOPS.contains(&signal) && is_orphaned(ours);
+        return (for_us || !is_hangup && !is_stop).then_some(if group == program { -program } else { program });
     }
     let of_terminal = info.ssi_code == libc::SI_KERNEL;
-    // SAFETY: takes no pointers.
-    let is_spared = signal == libc::SIGHUP && unsafe { libc::getsid(program) != libc::getsid(0) };
-    (for_us || !of_terminal && !is_spared).then_some(program)
+    (for_us || !is_hangup && !of_terminal).then_some(program)
 }
 
 fn groups(program: i32) -> (i32, i32) {
@@ -37,39 +39,62 @@ fn groups(program: i32) -> (i32, i32) {
     unsafe { (libc::getpgid(program), libc::getpgrp()) }
 }
 
-fn leads(group: i32) -> bool {
-    group == std::process::id() as i32
+/// Whether we lead our group, or are what a launcher that does has started.
+fn stands_for_leader(group: i32) -> bool {
+    let us = std::process::id() as i32;
+    let executed = |pid| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    // SAFETY: takes no pointers.
+    group == us || group == unsafe { libc::getppid() } && executed(us).is_some_and(|it| executed(group) == Some(it))
 }
 
-/// Whether nobody is there to have our group go on, which we lead: no stop of the terminal's stops it
-/// then.
-fn is_orphaned(ours: i32) -> bool {
+/// Whether nobody is there to have a group go on, as far as its leader tells: no stop of the terminal's
+/// stops it then.
+fn is_orphaned(group: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{group}/stat")).unwrap_or_default();
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let parent = behind_name.split(' ').nth(2).and_then(|it| it.parse().ok()).filter(|&it: &i32| it > 0);
     // SAFETY: takes no pointers.
-    unsafe {
-        let parent = libc::getppid();
-        libc::getsid(parent) != libc::getsid(0) || libc::getpgid(parent) == ours
+    parent.is_none_or(|it| unsafe { libc::getsid(it) != libc::getsid(0) || libc::getpgid(it) == group })
+}
+
+/// The terminal as the program's stop and its end find it.
+#[derive(Default)]
+pub(super) struct Terminal {
+    /// Whose it was when we went on.
+    with: Option<i32>,
+}
+
+impl Terminal {
+    /// We stop as the program has, by `stop`, until somebody has us go on. He hands the terminal to our
+    /// group, and we to the one that the program leads, if that had it.
+    pub fn around(&mut self, program: i32, stop: impl FnOnce()) {
+        let (group, ours) = groups(program);
+        let has_left = group == program && group != ours;
+        let had_it = has_left && terminal().is_some_and(|it| foreground(&it) == group);
+        stop();
+        if had_it {
+            pass(ours, group);
+        }
+        self.with = terminal().map(|it| foreground(&it));
+    }
+
+    /// The program has ended. What the group had that it led, ours has again; what it gave ours as it
+    /// ended, as shells do, whoever had it, unless others of our group go on.
+    pub fn take_back(&self, program: i32) {
+        // SAFETY: takes no pointers.
+        let ours = unsafe { libc::getpgrp() };
+        if is_empty(program) {
+            pass(program, ours);
+        }
+        let other = self.with.filter(|&it| it > 0 && ![program, ours].contains(&it) && !is_empty(it));
+        other.into_iter().filter(|_| stands_for_leader(ours)).for_each(|other| pass(ours, other));
     }
 }
 
-/// Whether the terminal is with the group that this program leads, and which is not ours.
-pub(super) fn has_terminal(program: i32) -> bool {
-    let (group, ours) = groups(program);
-    group == program && group != ours && terminal().is_some_and(|it| foreground(&it) == group)
-}
-
-/// Hands the terminal on to the group that this program leads, if ours has it: whoever has us go on
-/// hands it to us.
-pub(super) fn hand_on(program: i32) {
-    let (group, ours) = groups(program);
-    if group == program {
-        pass(ours, group);
-    }
-}
-
-/// Takes back what the program had that led this group, and has ended.
-pub(super) fn take_back(program: i32) {
-    // SAFETY: takes no pointers.
-    pass(program, unsafe { libc::getpgrp() });
+/// Whether nobody is in a group.
+fn is_empty(group: i32) -> bool {
+    // SAFETY: takes no pointers, and sends nothing.
+    unsafe { libc::kill(-group, 0) != 0 }
 }
 
 /// From group to group, if the first one has it. We block the signal that would stop us.
