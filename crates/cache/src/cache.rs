@@ -208,7 +208,8 @@ impl Cache {
 
     /// The store that an address names, and the name there.
     pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(StoreId, &'a str), Error> {
-        let (scheme, name) = address.split_once("://").unwrap_or(("file", address));
+        let (scheme, name) = split(address);
+        let scheme = if scheme.is_empty() { "file" } else { scheme };
         let store = self.pool.store_of(scheme).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
         Ok((store, name))
     }
@@ -222,9 +223,14 @@ impl Cache {
     }
 }
 
+/// An address's scheme, empty if it is a path, and the rest. A path's folders are no scheme.
+fn split(address: &str) -> (&str, &str) {
+    address.split_once("://").filter(|(scheme, _)| !scheme.contains('/')).unwrap_or(("", address))
+}
+
 /// What an address begins with that its store's own names do not have.
 fn scheme_of(address: &str) -> &str {
-    address.find("://").map_or("", |at| &address[..at + 3])
+    &address[..address.len() - split(address).1.len()]
 }
 
 impl Reader {

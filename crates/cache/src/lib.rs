@@ -48,7 +48,8 @@
 //!   tried now and then. No more is written than it holds, than was read from it, and an eighth of
 //!   what stores brought.
 //! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens
-//!   a cache of its own.
+//!   a cache of its own. Where a process with a disk is killed, its children keep the disk for it until
+//!   they end or become other programs.
 //!
 //! # What it costs
 //! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 650 bytes beside each, most of
@@ -59,9 +60,10 @@
 //! read, up to one for each request that it serves side by side, and up to 16 for generators,
 //! started as they are needed. A miss is read by the thread that misses, where one more request may
 //! be out. Up to 512 objects stay open that nobody has open any more, so that what is left of them
-//! can be read again, and with them what they hold (one that holds a [`File`] of the same cache keeps
-//! the cache). Of local files each is a descriptor, given back when an object cannot be opened as the
-//! system has no more.
+//! can be read again, and with them what they hold (one that holds a [`File`] of the same cache
+//! keeps the cache; one that reads it waits for memory, and for ever where all of that is kept for
+//! what such objects are to bring: a cache of its own is better). Of local files each is a
+//! descriptor, given back when an object cannot be opened as the system has no more.
 //!
 //! # Without a thread for each wait
 //! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no

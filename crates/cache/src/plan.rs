@@ -19,8 +19,8 @@ use crate::reader::Reader;
 ///
 /// A plan is no order: what it names is read ahead as far as the policy finds it worth the memory,
 /// and a reader that reads something else reads the right bytes all the same. What a range names is
-/// whole blocks. Some 240 bytes each, until they are read; a million at most over all readers: what
-/// is too much is not read ahead. For more, or for what is not known in advance, there is
+/// whole blocks. Some 240 bytes each, until they are read; a million at most over all readers, of 4,096
+/// readers: what is too much is not read ahead. For more, or for what is not known in advance, there is
 /// [`Plan::generate`].
 pub struct Plan {
     cache: Cache,
@@ -92,15 +92,21 @@ impl Plan {
 
     /// What this iterator gives comes after all that is in the plan, and is asked for as it is
     /// needed, some hundred at a time, by a thread of the cache's, which hears no more of it if it
-    /// panics or gives a file of another cache. In place of the iterator before, if there was one.
+    /// panics, gives a file of another cache, or 65,536 ranges in a row in which there is nothing. In
+    /// place of the iterator before, if there was one.
     /// What the reader has read before the iterator gives it is not read ahead.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;
         let pool = Arc::downgrade(self.cache.pool());
         let generator = move || {
-            let (file, bytes) = ranges.next()?;
-            Some((file.id_in(&pool.upgrade()?), blocks(block_bytes, &bytes)))
+            // Ranges without bytes are passed over; of such as do not end only so many.
+            let mut some = ranges.by_ref().take(EMPTY_MAX).map(|(file, bytes)| {
+                let bytes = bytes.start..bytes.end.min(file.len());
+                (file, blocks(block_bytes, &bytes))
+            });
+            let (file, want) = some.find_map(|(file, want)| Some((file, want?)))?;
+            Some((file.id_in(&pool.upgrade()?), want))
         };
         self.cache.pool().generate(reader, Box::new(generator));
         self.tell(Event::More { reader, source: Source::Library });
@@ -119,6 +125,9 @@ impl Plan {
         self.cache.pool().session().tell(event);
     }
 }
+
+/// An iterator that gives so many ranges in a row in which there is nothing gives nothing else.
+const EMPTY_MAX: usize = 1 << 16;
 
 /// The blocks that bytes lie in.
 fn blocks(block_bytes: u64, bytes: &Range<u64>) -> Option<Want> {

@@ -129,7 +129,8 @@ pub trait Object: Send + Sync {
 
     /// Reads from `offset` on into the pieces, one after the other. Returns how many bytes came,
     /// which are fewer than the pieces hold where the object ends, and may be fewer anywhere
-    /// but never none before its end; and the version that they are of.
+    /// but never none before its end; and the version that they are of. What it waits for
+    /// itself is not to be brought by the same cache: the memory may all be kept for what it brings.
     ///
     /// # Errors
     /// What kept them from being read. Then anything may stand in the pieces.

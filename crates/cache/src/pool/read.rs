@@ -303,8 +303,7 @@ impl Pool {
                 return;
             }
             match generated {
-                Some((file, Some(want))) => _ = session.tell(Event::Hint { reader, source, file, want }),
-                Some((_, None)) => {}
+                Some((file, want)) => _ = session.tell(Event::Hint { reader, source, file, want }),
                 None => {
                     session.tell(Event::NoMore { reader, source });
                     return;

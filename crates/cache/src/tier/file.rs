@@ -23,6 +23,8 @@ pub struct SlotFile {
     /// The same past the page cache, for the slots; where that cannot be had, the same.
     slots: File,
     layout: Layout,
+    /// The process that opened it.
+    process: u32,
     /// What a test has it do.
     #[cfg(test)]
     pub staged: super::staged::Staged,
@@ -74,6 +76,7 @@ impl SlotFile {
             file,
             slots,
             layout,
+            process: std::process::id(),
             #[cfg(test)]
             staged: Default::default(),
         };
@@ -161,6 +164,16 @@ impl SlotFile {
     }
 }
 
+impl Drop for SlotFile {
+    /// A child that was forked meanwhile has the file open as well, and with it the lock.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            // SAFETY: a descriptor that is open; no memory is handed over.
+            unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+        }
+    }
+}
+
 /// The page of the header, as far as the file has it.
 fn first_page(file: &File) -> io::Result<Vec<u8>> {
     let mut page = vec![0; PAGE as usize];
@@ -203,4 +216,58 @@ fn entries(file: &File, layout: Layout, first: u32, count: u32) -> io::Result<Ve
         entries.extend(buffer.as_chunks().0.iter().map(Entry::decoded));
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::{env, fs, process, ptr};
+
+    use super::*;
+
+    /// A child that has what this process has, does this, and lives on until it is killed.
+    fn forked(does: impl FnOnce()) -> libc::pid_t {
+        // SAFETY: the child takes no lock that another thread may have.
+        match unsafe { libc::fork() } {
+            0 => {
+                does();
+                loop {
+                    // SAFETY: takes no pointers.
+                    unsafe { libc::pause() };
+                }
+            }
+            child => child,
+        }
+    }
+
+    fn kill(child: libc::pid_t) {
+        // SAFETY: no pointers but a null one; it is our child.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, ptr::null_mut(), 0);
+        }
+    }
+
+    #[test]
+    fn it_is_whose_process_opened_it_whatever_children_that_has() {
+        let path = env::temp_dir().join(format!("foresee-slots-{}", process::id()));
+        let open = || SlotFile::open(&path, Layout::new(1 << 20, 4096)).unwrap();
+        let (ours, _, is_ours) = open();
+        let (mut told, mut tells) = io::pipe().unwrap();
+        let of_child = &raw const ours;
+        let child = forked(|| {
+            // SAFETY: the child's own, which it lets go once.
+            drop(unsafe { of_child.read() });
+            let _ = tells.write_all(b"x");
+        });
+        told.read_exact(&mut [0]).unwrap();
+        let is_lost = open().2;
+        kill(child);
+        let child = forked(|| ());
+        drop(ours);
+        let is_free = open().2;
+        kill(child);
+        fs::remove_file(&path).unwrap();
+        assert_eq!((is_ours, is_lost, is_free), (true, false, true));
+    }
 }
