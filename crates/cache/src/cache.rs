@@ -208,8 +208,7 @@ impl Cache {
 
     /// The store that an address names, and the name there.
     pub(crate) fn whereabouts<'a>(&self, address: &'a str) -> Result<(StoreId, &'a str), Error> {
-        let (scheme, name) = split(address);
-        let scheme = if scheme.is_empty() { "file" } else { scheme };
+        let (scheme, name) = split(address).unwrap_or(("file", address));
         let store = self.pool.store_of(scheme).ok_or_else(|| Error::NoStore(scheme.to_owned()))?;
         Ok((store, name))
     }
@@ -223,14 +222,14 @@ impl Cache {
     }
 }
 
-/// An address's scheme, empty if it is a path, and the rest. A path's folders are no scheme.
-fn split(address: &str) -> (&str, &str) {
-    address.split_once("://").filter(|(scheme, _)| !scheme.contains('/')).unwrap_or(("", address))
+/// An address's scheme and the rest; None if it is a path, whose folders are no scheme.
+fn split(address: &str) -> Option<(&str, &str)> {
+    address.split_once("://").filter(|(scheme, _)| !scheme.contains('/'))
 }
 
 /// What an address begins with that its store's own names do not have.
 fn scheme_of(address: &str) -> &str {
-    &address[..address.len() - split(address).1.len()]
+    split(address).map_or("", |(_, name)| &address[..address.len() - name.len()])
 }
 
 impl Reader {

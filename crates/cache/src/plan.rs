@@ -98,15 +98,12 @@ impl Plan {
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;
-        let pool = Arc::downgrade(self.cache.pool());
+        let (pool, mut empty) = (Arc::downgrade(self.cache.pool()), 0);
         let generator = move || {
-            // Ranges without bytes are passed over; of such as do not end only so many.
-            let mut some = ranges.by_ref().take(EMPTY_MAX).map(|(file, bytes)| {
-                let bytes = bytes.start..bytes.end.min(file.len());
-                (file, blocks(block_bytes, &bytes))
-            });
-            let (file, want) = some.find_map(|(file, want)| Some((file, want?)))?;
-            Some((file.id_in(&pool.upgrade()?), want))
+            let (file, bytes) = ranges.next()?;
+            let want = blocks(block_bytes, &(bytes.start..bytes.end.min(file.len())));
+            empty = if want.is_none() { empty + 1 } else { 0 };
+            (empty < EMPTY_MAX).then_some((file.id_in(&pool.upgrade()?), want))
         };
         self.cache.pool().generate(reader, Box::new(generator));
         self.tell(Event::More { reader, source: Source::Library });

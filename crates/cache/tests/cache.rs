@@ -8,14 +8,13 @@ mod gate;
 use std::cell::RefCell;
 use std::fs;
 use std::io::IoSliceMut;
-use std::iter;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::{bytes, bytes_at};
 use foresee::store::{Error as StoreError, Listed, Memory, Object, Store, Version};
@@ -300,74 +299,6 @@ fn a_generator_is_asked_as_its_plan_is_read() {
     assert!((2000..3500).contains(&asked), "{asked}");
     let planned = cache.statistics().planned;
     assert!(planned.fetched > 1500 && planned.wasted == 0, "{planned:?}");
-}
-
-/// What something has counted when it does so no more.
-fn at_rest(count: impl Fn() -> u64) -> u64 {
-    let (begun, mut before) = (Instant::now(), u64::MAX);
-    loop {
-        let now = count();
-        if now == before && now > 0 {
-            return now;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "it goes on without end: {now}");
-        before = now;
-        thread::sleep(Duration::from_millis(200));
-    }
-}
-
-#[test]
-fn a_generator_of_what_is_in_memory_is_asked_for_a_part() {
-    let (cache, _) = over(64, &[("a", 16 * BLOCK)]);
-    let file = cache.open("test://a").unwrap();
-    read(&file, 0, 16 * BLOCK as usize).unwrap();
-    let asked = Arc::new(AtomicU64::new(0));
-    let (count, of) = (Arc::clone(&asked), file.clone());
-    let mut plan = cache.plan();
-    plan.generate((0..).map(move |at: u64| {
-        count.fetch_add(1, Relaxed);
-        (of.clone(), at % 16 * BLOCK..(at % 16 + 1) * BLOCK)
-    }));
-    let some = at_rest(|| asked.load(Relaxed));
-    assert!(some < 100_000, "{some}");
-    for at in 0..some {
-        read(&file, at % 16 * BLOCK, 1).unwrap();
-    }
-    assert!(at_rest(|| asked.load(Relaxed)) > some, "it is not asked again");
-}
-
-#[test]
-fn a_generator_of_nothing_has_an_end() {
-    let (cache, _) = over(64, &[("a", BLOCK)]);
-    let file = cache.open("test://a").unwrap();
-    for nothing in [5..5, 2 * BLOCK..3 * BLOCK] {
-        let ((goes, gone), of, nothing) = (channel::<()>(), file.clone(), nothing.clone());
-        let mut plan = cache.plan();
-        plan.generate(iter::repeat_with(move || {
-            let _ = &goes;
-            (of.clone(), nothing.clone())
-        }));
-        drop(plan);
-        assert!(gone.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Disconnected));
-    }
-}
-
-#[test]
-fn a_generator_is_asked_though_the_plan_before_was_wrong() {
-    let (cache, _) = over(2048, &[("a", 3000 * BLOCK)]);
-    let file = cache.open("test://a").unwrap();
-    let fetched = || cache.statistics().planned.fetched;
-    let mut plan = cache.plan();
-    plan.range(&file, 0..1024 * BLOCK);
-    let wrong = at_rest(fetched);
-    drop(plan);
-    let of = file.clone();
-    let mut plan = cache.plan();
-    plan.generate((0..600).map(move |at| (of.clone(), (1100 + at * 3) * BLOCK..(1101 + at * 3) * BLOCK)));
-    for at in 0..600 {
-        read(&file, (1100 + at * 3) * BLOCK, 1).unwrap();
-    }
-    assert!(fetched() - wrong > 100, "{} beside {wrong}", fetched());
 }
 
 #[test]

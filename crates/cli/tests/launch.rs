@@ -144,7 +144,7 @@ fn who_leaves_the_group_is_told_all_that_the_group_is() {
         ("gone", "bg; wait; echo gone"),
         ("outer", "echo $where"),
         // One under the other.
-        ("asleep", "r r timeout 99 sh -c 'echo asleep; exec sleep 81'; echo $?"),
+        ("asleep", "r r r timeout 99 sh -c 'echo asleep; exec sleep 81'; echo $?"),
         ("148", "^Z"),
         ("on", "(sleep 0.3; echo on) & fg"),
         ("over", "^C echo over"),

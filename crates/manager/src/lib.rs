@@ -89,7 +89,7 @@ pub use event::{
 pub use files::Lookup;
 pub use future::Future;
 pub use hint::{
-    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, SEQUENCES_MAX, Standing, Trust, WINDOW_GROWTH,
+    HINT_ENTRIES_MAX, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, PULLED_AT_ONCE, SEQUENCES_MAX, Standing, Trust, WINDOW_GROWTH,
     WINDOW_GROWTH_BEYOND, WINDOW_GROWTH_FLAWLESS, Withdrawn,
 };
 pub use ids::{Block, DeviceId, FetchId, FileId, Page, ReaderId, Site, Time, ViewId, WaiterId};

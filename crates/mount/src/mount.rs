@@ -201,7 +201,9 @@ fn answer_top(options: &Mount, reads: Arc<Reads>, cache: Cache) {
 fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     // The kernel holds on to what it was told for as long as we do: together that is what was said.
     let lasting = options.metadata_ttl / 2;
-    let Some((scheme, place)) = options.source.split_once("://") else {
+    // A path's folders are no scheme.
+    let address = options.source.split_once("://").filter(|(scheme, _)| !scheme.contains('/'));
+    let Some((scheme, place)) = address else {
         let directory = Directory::new(Path::new(&options.source), lasting);
         let complaint =
             |error| format!("{}: {error}: name a directory, or a store as in s3://BUCKET/PREFIX", options.source);

@@ -68,8 +68,9 @@ use posts::{Posts, Told};
 pub use read::Who;
 use workers::Workers;
 
-/// Asked by the pool for what a reader will read next; None once that is all.
-pub type Generator = Box<dyn FnMut() -> Option<(FileId, Want)> + Send>;
+/// Asked by the pool for what a reader will read next, if anything of that file; None once that is
+/// all.
+pub type Generator = Box<dyn FnMut() -> Option<(FileId, Option<Want>)> + Send>;
 
 /// Programs that are asked at once for what they will read.
 const GENERATORS_AT_ONCE: usize = 16;

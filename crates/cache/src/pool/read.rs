@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
-use foresee_manager::{Block, Class, Event, FileId, ReaderId, Source, WaiterId};
+use foresee_manager::{Block, Class, Event, FileId, PULLED_AT_ONCE, ReaderId, Source, WaiterId};
 use foresee_store::Error;
 
 use super::Pool;
@@ -18,8 +18,6 @@ use super::wait::Wait;
 
 /// Blocks that one read waits for at once.
 const REQUEST_BLOCKS_MAX: u64 = 256;
-/// How often a generator is asked before others have their turn.
-const GENERATED_AT_ONCE: usize = 256;
 
 /// Who reads.
 #[derive(Debug, Clone, Copy)]
@@ -293,7 +291,7 @@ impl Pool {
             }
             return;
         };
-        for _ in 0..GENERATED_AT_ONCE {
+        for _ in 0..PULLED_AT_ONCE {
             let mut generate = generator.lock().unwrap_or_else(PoisonError::into_inner);
             // What a reader's program does wrong is its own affair.
             let generated = catch_unwind(AssertUnwindSafe(&mut *generate)).ok().flatten();
@@ -303,7 +301,8 @@ impl Pool {
                 return;
             }
             match generated {
-                Some((file, want)) => _ = session.tell(Event::Hint { reader, source, file, want }),
+                Some((file, Some(want))) => _ = session.tell(Event::Hint { reader, source, file, want }),
+                Some((_, None)) => {}
                 None => {
                     session.tell(Event::NoMore { reader, source });
                     return;

@@ -230,6 +230,8 @@ mod tests {
         // SAFETY: the child takes no lock that another thread may have.
         match unsafe { libc::fork() } {
             0 => {
+                // SAFETY: takes no pointers.
+                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
                 does();
                 loop {
                     // SAFETY: takes no pointers.
@@ -260,6 +262,7 @@ mod tests {
             drop(unsafe { of_child.read() });
             let _ = tells.write_all(b"x");
         });
+        drop(tells);
         told.read_exact(&mut [0]).unwrap();
         let is_lost = open().2;
         kill(child);

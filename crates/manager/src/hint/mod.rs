@@ -107,12 +107,16 @@ pub const JUMP_BLOCKS_MAX: u64 = 64;
 /// Entries kept over all sequences. A recorded build has some 100,000; a million, with their index,
 /// are some 240 MiB. Beyond it disclosures are refused, which costs nothing but their prefetching.
 pub const HINT_ENTRIES_MAX: usize = 1 << 20;
-/// Entries that a source has open before it is asked for more: what lies in memory is looked at as soon
-/// as it is disclosed, and only reads close it. Who reads nothing but that, at 200 ns each, takes 13
-/// ms for so many; they take 4 MiB.
-pub(crate) const PULLED_MAX: usize = 1 << 16;
-/// No source is asked for more while there is room for fewer entries: what it gives would be refused.
-const PULLED_ROOM_MIN: usize = 1 << 12;
+/// Entries that a source has open at most before it is asked for more: what lies in memory is looked at
+/// as soon as it is disclosed, and only reads close it. Who reads nothing but that, at 200 ns each,
+/// takes 3 ms for so many; they take 4 MiB.
+const PULLED_MAX: usize = 1 << 14;
+/// And of the room that there is for all, one part in so many: who reads nothing leaves some to others.
+const PULLED_PART: usize = 16;
+/// What a source gives when it is asked, and the room that is left for those that were asked and have
+/// not given it yet: what finds no room is lost.
+pub const PULLED_AT_ONCE: usize = 256;
+const PULLED_ROOM_MIN: usize = 64 * PULLED_AT_ONCE;
 /// Sequences at once: each is looked at for every block fetched ahead, so 4,096 cost some
 /// microseconds a block. Below the mark for none, 65,535.
 pub const SEQUENCES_MAX: usize = 4096;
@@ -386,12 +390,13 @@ impl Hints {
     pub fn pull(&mut self, lookups_max: usize) -> Vec<(ReaderId, Source)> {
         let Hints { more, sequences, outrun, .. } = self;
         let mut asked = Vec::new();
-        if self.entries + PULLED_ROOM_MIN > HINT_ENTRIES_MAX {
-            return asked;
-        }
+        let mut room = HINT_ENTRIES_MAX.saturating_sub(self.entries + PULLED_ROOM_MIN);
         more.retain(|&id, &mut reader| {
-            let spent = sequences[usize::from(id)].as_ref().filter(|sequence| sequence.is_spent(lookups_max));
+            let open_max = PULLED_MAX.min(room / PULLED_PART);
+            let is_spent = |it: &&Sequence| room >= PULLED_AT_ONCE && it.is_spent(lookups_max, open_max);
+            let spent = sequences[usize::from(id)].as_ref().filter(is_spent);
             if spent.is_some() {
+                room -= PULLED_AT_ONCE;
                 outrun.get_mut(&id).into_iter().for_each(|outrun| outrun.asked(true));
             }
             asked.extend(spent.map(|sequence| (reader, sequence.source)));

@@ -12,7 +12,7 @@ use super::ready::Ready;
 use super::repeat::{Later, Repeat};
 use super::walk::Walk;
 use super::window::Window;
-use super::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, PULLED_MAX, Passed, Step, Trust, USE_BITS};
+use super::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX, MATCH_SCAN_MAX, Passed, Step, Trust, USE_BITS};
 use crate::event::{Source, Want};
 use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
@@ -618,11 +618,14 @@ impl Sequence {
         }
     }
 
-    /// All that was disclosed has been looked at, and there is room for more; or none of it is open: a
-    /// window that was lost grows again by what comes true.
-    pub fn is_spent(&self, lookups_max: usize) -> bool {
-        let has_room = self.entries.len() < PULLED_MAX && !self.window.is_full() && self.may_look_up(lookups_max);
-        self.entries.is_empty() || self.walk.is_over(self.end()) && has_room
+    /// All that was disclosed has been looked at, there is room for more, and fewer entries than this
+    /// are open; or so few that the cursor may pass over them: a window that was lost grows again by
+    /// what comes true. What comes after passes is not asked for before them.
+    pub fn is_spent(&self, lookups_max: usize, open_max: usize) -> bool {
+        let open = self.entries.len();
+        let has_room = open < open_max && !self.window.is_full() && self.may_look_up(lookups_max);
+        let is_spent = (open as u64) < JUMP_ENTRIES_MAX || self.walk.is_over(self.end()) && has_room;
+        self.repeat.is_none() && is_spent
     }
 
     /// The last `entries` disclosures are read `passes` times in all.

@@ -9,6 +9,7 @@
 //! outlive a terminal in any case.
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -39,28 +40,39 @@ fn groups(program: i32) -> (i32, i32) {
     unsafe { (libc::getpgid(program), libc::getpgrp()) }
 }
 
-/// Whether we lead our group, or are what a launcher that does has started.
+/// Whether we lead our group, or are what a launcher has started that does or stands for it.
 fn stands_for_leader(group: i32) -> bool {
-    let us = std::process::id() as i32;
     let executed = |pid| fs::read_link(format!("/proc/{pid}/exe")).ok();
-    // SAFETY: takes no pointers.
-    group == us || group == unsafe { libc::getppid() } && executed(us).is_some_and(|it| executed(group) == Some(it))
+    let (mut launcher, ours) = (Some(std::process::id() as i32), executed(std::process::id() as i32));
+    while let Some(it) = launcher.filter(|&it| it != group) {
+        launcher = parent_of(it).filter(|&it| ours.is_some() && executed(it) == ours);
+    }
+    launcher.is_some()
+}
+
+fn parent_of(process: i32) -> Option<i32> {
+    if process == std::process::id() as i32 {
+        // SAFETY: takes no pointers.
+        return Some(unsafe { libc::getppid() }).filter(|&it| it > 0);
+    }
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split(' ').nth(2)?.parse().ok().filter(|&it| it > 0)
 }
 
 /// Whether nobody is there to have a group go on, as far as its leader tells: no stop of the terminal's
 /// stops it then.
 fn is_orphaned(group: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{group}/stat")).unwrap_or_default();
-    let behind_name = stat.rsplit(')').next().unwrap_or_default();
-    let parent = behind_name.split(' ').nth(2).and_then(|it| it.parse().ok()).filter(|&it: &i32| it > 0);
     // SAFETY: takes no pointers.
-    parent.is_none_or(|it| unsafe { libc::getsid(it) != libc::getsid(0) || libc::getpgid(it) == group })
+    parent_of(group).is_none_or(|it| unsafe { libc::getsid(it) != libc::getsid(0) || libc::getpgid(it) == group })
 }
 
 /// The terminal as the program's stop and its end find it.
 #[derive(Default)]
 pub(super) struct Terminal {
-    /// Whose it was when we went on.
+    /// The group that the program leads had it once.
+    had_it: bool,
+    /// Whose it was when we went on, of a program that has left.
     with: Option<i32>,
 }
 
@@ -70,16 +82,16 @@ impl Terminal {
     pub fn around(&mut self, program: i32, stop: impl FnOnce()) {
         let (group, ours) = groups(program);
         let has_left = group == program && group != ours;
-        let had_it = has_left && terminal().is_some_and(|it| foreground(&it) == group);
+        self.had_it |= has_left && terminal().is_some_and(|it| foreground(&it) == group);
         stop();
-        if had_it {
+        if has_left && self.had_it {
             pass(ours, group);
         }
-        self.with = terminal().map(|it| foreground(&it));
+        self.with = terminal().filter(|_| has_left).map(|it| foreground(&it));
     }
 
     /// The program has ended. What the group had that it led, ours has again; what it gave ours as it
-    /// ended, as shells do, whoever had it, unless others of our group go on.
+    /// ended, as shells do, whoever had it.
     pub fn take_back(&self, program: i32) {
         // SAFETY: takes no pointers.
         let ours = unsafe { libc::getpgrp() };
@@ -94,7 +106,8 @@ impl Terminal {
 /// Whether nobody is in a group.
 fn is_empty(group: i32) -> bool {
     // SAFETY: takes no pointers, and sends nothing.
-    unsafe { libc::kill(-group, 0) != 0 }
+    let found = unsafe { libc::kill(-group, 0) };
+    found != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 /// From group to group, if the first one has it. We block the signal that would stop us.
