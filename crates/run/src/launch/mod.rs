@@ -17,7 +17,7 @@
 //! the launcher alone is held back for so long. Killed, it takes the program with it.
 //!
 //! A program may leave the group, as `timeout` and shells do, which it could not if the shell had
-//! started it: then it is sent what the group is all the same ([`leaving`]).
+//! started it: then it is sent what the group is all the same (`leaving.rs`).
 //!
 //! The *companion* does all that is slow, after the program has started. Whatever becomes of it,
 //! the program and its status are as they would be. It tells the account, and the launcher ends
