@@ -48,8 +48,8 @@
 //!   tried now and then. No more is written than it holds, than was read from it, and an eighth of
 //!   what stores brought.
 //! - **Forks**: a child has none of the cache's threads and would wait for them for ever; it opens
-//!   a cache of its own. Where a process goes without dropping a cache with a disk, its children keep that until
-//!   they end or become other programs.
+//!   a cache of its own. Where a process goes without dropping a cache with a disk, its children
+//!   keep that until they end or become other programs.
 //!
 //! # What it costs
 //! Blocks of 16 KiB by default ([`Builder::block_bytes`]), and some 650 bytes beside each, most of

@@ -93,8 +93,8 @@ impl Plan {
     /// What this iterator gives comes after all that is in the plan, and is asked for as it is
     /// needed, some hundred at a time, by a thread of the cache's, which hears no more of it if it
     /// panics, gives a file of another cache, or 65,536 ranges in a row in which there is nothing. In
-    /// place of the iterator before, if there was one.
-    /// What the reader has read before the iterator gives it is not read ahead.
+    /// place of the iterator before, if there was one. What the reader has read before the iterator
+    /// gives it is not read ahead.
     pub fn generate(&mut self, ranges: impl IntoIterator<Item = (File, Range<u64>), IntoIter: Send + 'static>) {
         let (mut ranges, reader) = (ranges.into_iter(), self.reader().id);
         let block_bytes = self.cache.pool().memory().frame_bytes() as u64;

@@ -2,6 +2,7 @@
 //! that was wrong.
 
 use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,6 +23,17 @@ fn over(blocks: usize, of_object: u64) -> (Cache, File) {
     let cache = cache.open().unwrap();
     let file = cache.open("test://a").unwrap();
     (cache, file)
+}
+
+/// These ranges of a file, and how many of them were asked for.
+fn counted(
+    file: File,
+    ranges: impl Iterator<Item = Range<u64>>,
+) -> (Arc<AtomicU64>, impl Iterator<Item = (File, Range<u64>)>) {
+    let asked = Arc::<AtomicU64>::default();
+    let count = Arc::clone(&asked);
+    let ranges = ranges.inspect(move |_| _ = count.fetch_add(1, Relaxed));
+    (asked, ranges.map(move |bytes| (file.clone(), bytes)))
 }
 
 fn read(file: &File, offset: u64, count: usize) {
@@ -46,13 +58,9 @@ fn at_rest(count: impl Fn() -> u64) -> u64 {
 fn a_generator_of_what_is_in_memory_is_asked_for_a_part() {
     let (cache, file) = over(64, 16);
     read(&file, 0, 16 * BLOCK as usize);
-    let asked = Arc::new(AtomicU64::new(0));
-    let (count, of) = (Arc::clone(&asked), file.clone());
+    let (asked, ranges) = counted(file.clone(), (0..).map(|at: u64| at % 16 * BLOCK..(at % 16 + 1) * BLOCK));
     let mut plan = cache.plan();
-    plan.generate((0..).map(move |at: u64| {
-        count.fetch_add(1, Relaxed);
-        (of.clone(), at % 16 * BLOCK..(at % 16 + 1) * BLOCK)
-    }));
+    plan.generate(ranges);
     let some = at_rest(|| asked.load(Relaxed));
     assert!(some < 100_000, "{some}");
     for at in 0..some {
@@ -69,13 +77,9 @@ fn a_generator_of_what_is_in_memory_is_asked_for_a_part() {
 fn a_generator_of_nothing_has_an_end() {
     let (cache, file) = over(64, 1);
     for nothing in [5..5, 2 * BLOCK..3 * BLOCK] {
-        let asked = Arc::new(AtomicU64::new(0));
-        let (count, of, nothing) = (Arc::clone(&asked), file.clone(), nothing.clone());
+        let (asked, ranges) = counted(file.clone(), iter::repeat(nothing));
         let mut plan = cache.plan();
-        plan.generate(iter::repeat_with(move || {
-            count.fetch_add(1, Relaxed);
-            (of.clone(), nothing.clone())
-        }));
+        plan.generate(ranges);
         assert_eq!(at_rest(|| asked.load(Relaxed)), 1 << 16);
     }
 }
@@ -88,14 +92,10 @@ fn a_generator_is_asked_though_the_plan_before_was_wrong() {
     plan.range(&file, 0..1024 * BLOCK);
     let wrong = at_rest(fetched);
     drop(plan);
-    let asked = Arc::new(AtomicU64::new(0));
-    let (count, of) = (Arc::clone(&asked), file.clone());
+    let (asked, ranges) = counted(file.clone(), (0..600).map(|at| (1100 + at * 3) * BLOCK..(1101 + at * 3) * BLOCK));
     let mut plan = cache.plan();
     plan.range(&file, 2999 * BLOCK..3000 * BLOCK);
-    plan.generate((0..600).map(move |at| {
-        count.fetch_add(1, Relaxed);
-        (of.clone(), (1100 + at * 3) * BLOCK..(1101 + at * 3) * BLOCK)
-    }));
+    plan.generate(ranges);
     for at in 0..599 {
         while asked.load(Relaxed) < at + 2 {
             thread::yield_now();
@@ -109,14 +109,10 @@ fn a_generator_is_asked_though_the_plan_before_was_wrong() {
 fn what_comes_after_passes_is_asked_for_after_them() {
     let (cache, file) = over(64, 16);
     read(&file, 0, 16 * BLOCK as usize);
-    let asked = Arc::new(AtomicU64::new(0));
-    let (count, of) = (Arc::clone(&asked), file.clone());
+    let (asked, ranges) = counted(file.clone(), iter::repeat(0..BLOCK));
     let mut plan = cache.plan();
     plan.file(&file).repeat(1, 3);
-    plan.generate((0..).map(move |_: u64| {
-        count.fetch_add(1, Relaxed);
-        (of.clone(), 0..BLOCK)
-    }));
+    plan.generate(ranges);
     thread::sleep(Duration::from_millis(300));
     let before = asked.load(Relaxed);
     for _ in 0..4 {

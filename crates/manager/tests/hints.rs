@@ -704,6 +704,17 @@ fn a_generator_is_asked_for_more() {
     assert_eq!(asked(&driver.read(1, 0, 0, 1)), 0);
 }
 
+/// Of what it would say then some would be lost.
+#[test]
+fn no_generator_is_asked_for_what_finds_no_room() {
+    let mut driver = Driver::simple("informed", 16, Trust::Full);
+    driver.known(0, 1 << 30);
+    let asked = |actions: &[Action]| actions.iter().any(|it| matches!(it, Action::Reply(Reply::Pull { .. })));
+    (0..HINT_ENTRIES_MAX as u64 - 300).for_each(|index| _ = driver.hint(1, 0, range(index, 1)));
+    assert!(!asked(&driver.handle(Event::More { reader: ReaderId(2), source: TOLD })));
+    assert!(asked(&driver.handle(Event::Cancel { reader: ReaderId(1), source: TOLD })));
+}
+
 /// Whatever the memory is, a generator under the default policy is asked in time for all it says to
 /// be here when it is read; beyond what there is room for it has said what may wait (256 entries),
 /// and no more.

@@ -3,8 +3,9 @@
 
 /// Signals have numbers below this.
 const SIGNALS: usize = 65;
-/// The signals that stop, unless caught or ignored. `SIGSTOP` is not among them: nobody takes it.
-const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+/// The signals that stop, unless caught or ignored, or the group is orphaned. `SIGSTOP` is not among
+/// them: nobody takes it.
+pub(super) const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
 /// The signals that the group was sent, and that the launcher has not asked for yet.
 pub(super) struct Group {

@@ -12,9 +12,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::parent_id;
 
-/// What a group is stopped by, unless it is orphaned.
-const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+use super::group::STOPS;
+use crate::process_stat;
 
 /// To whom a signal goes that our group got, as `kill` takes it; None: the program has it, or is not
 /// to have it. `for_us`: another one of its kind came for us alone.
@@ -51,13 +52,12 @@ fn stands_for_leader(group: i32) -> bool {
 }
 
 fn parent_of(process: i32) -> Option<i32> {
-    if process == std::process::id() as i32 {
-        // SAFETY: takes no pointers.
-        return Some(unsafe { libc::getppid() }).filter(|&it| it > 0);
+    match process as u32 == std::process::id() {
+        // Also where there is no /proc.
+        true => Some(parent_id()).filter(|&it| it > 0),
+        false => process_stat::parent(process),
     }
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, behind_name) = stat.rsplit_once(')')?;
-    behind_name.split(' ').nth(2)?.parse().ok().filter(|&it| it > 0)
+    .map(|it| it as i32)
 }
 
 /// Whether nobody is there to have a group go on, as far as its leader tells: no stop of the terminal's
@@ -87,7 +87,7 @@ impl Terminal {
         if has_left && self.had_it {
             pass(ours, group);
         }
-        self.with = terminal().filter(|_| has_left).map(|it| foreground(&it));
+        self.with = if has_left { terminal().map(|it| foreground(&it)) } else { None };
     }
 
     /// The program has ended. What the group had that it led, ours has again; what it gave ours as it
