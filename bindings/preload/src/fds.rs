@@ -36,6 +36,8 @@ const UNTOLD: u32 = 3;
 const UNTOLD_DIRECTORY: u32 = 4;
 /// A regular file that may be written.
 const WRITABLE: u32 = 5;
+/// One that is written at its end, wherever it stands.
+const APPENDED: u32 = 6;
 const CLASS_BITS: u32 = 3;
 const CLASS_MASK: u32 = (1 << CLASS_BITS) - 1;
 
@@ -52,7 +54,7 @@ impl Use {
 
     #[inline(always)]
     pub(crate) fn is_regular(self) -> bool {
-        matches!(self.0 & CLASS_MASK, REGULAR | WRITABLE)
+        matches!(self.0 & CLASS_MASK, REGULAR | WRITABLE | APPENDED)
     }
 
     /// The supervisor may know of it.
@@ -74,6 +76,12 @@ impl Use {
     #[inline(always)]
     fn is_untold_directory(self) -> bool {
         self.0 & CLASS_MASK == UNTOLD_DIRECTORY
+    }
+
+    /// What is written to it goes to the file's end.
+    #[inline(always)]
+    pub(crate) fn is_appended(self) -> bool {
+        self.0 & CLASS_MASK == APPENDED
     }
 
     #[inline(always)]
@@ -137,6 +145,7 @@ fn class_of(stat: &libc::stat) -> Class {
 fn word_of(class: Class, flags: c_int) -> u32 {
     match class {
         Class::Regular if flags & libc::O_ACCMODE == libc::O_RDONLY => REGULAR,
+        Class::Regular if flags & libc::O_APPEND != 0 => APPENDED,
         Class::Regular => WRITABLE,
         _ => OTHER,
     }
@@ -207,6 +216,15 @@ pub(crate) fn closed_since(fd: c_int, before: Use) -> Option<Record> {
     let after = before.followed_by(UNKNOWN).0;
     let ended = TABLE.get(fd as usize)?.compare_exchange(before.0, after, AcqRel, Acquire).is_ok();
     (ended && before.is_told()).then_some(Record::Closed { fd, generation: before.generation() })
+}
+
+/// From now on what is written to this descriptor goes to the file's end, or does not.
+pub(crate) fn set_appended(fd: c_int, appended: bool) {
+    let (from, to) = if appended { (WRITABLE, APPENDED) } else { (APPENDED, WRITABLE) };
+    let class = |word: u32| (word & CLASS_MASK == from).then_some(word & !CLASS_MASK | to);
+    if let Some(word) = TABLE.get(fd as usize) {
+        let _ = word.fetch_update(AcqRel, Acquire, class);
+    }
 }
 
 /// All the numbers in a range, as far as they are followed.

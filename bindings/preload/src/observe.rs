@@ -106,10 +106,11 @@ fn is_wanted(attention: Attention, fd: c_int) -> bool {
     }
 }
 
-/// Tells where the read that was just made began: the reads before it were not all told.
+/// Tells where a transfer of so many bytes that was just made began: where the file stood before is not
+/// known, or does not matter.
 #[cold]
-fn locate(region: &Region, fd: c_int, file: Use, got: u64) {
-    let offset = sys::position(fd).saturating_sub(got);
+fn locate(region: &Region, fd: c_int, file: Use, bytes: u64) {
+    let offset = sys::position(fd).saturating_sub(bytes);
     post(region, Record::Seeked { fd, generation: file.generation(), offset }, &[]);
 }
 
@@ -157,9 +158,15 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
     let is_told = fds::get(fd).is_some_and(|file| file.is_told());
     if let Some(file) = fds::regular(fd) {
         let len = got as u64;
-        // One adopted here was found where this write had left it.
         let offset = match offset {
+            // One adopted here was found where this write had left it; and so is one that is appended to.
             OFFSET_CURRENT if !is_told => sys::position(fd).saturating_sub(len),
+            OFFSET_CURRENT if file.is_appended() => {
+                locate(region, fd, file, len);
+                OFFSET_CURRENT
+            }
+            // Whatever place it names (pwrite(2), BUGS), and it stays where it stands.
+            _ if file.is_appended() => sys::size(fd).saturating_sub(len),
             offset => offset,
         };
         let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: site(region) };

@@ -165,6 +165,11 @@ pub(crate) fn position(fd: c_int) -> u64 {
     at.max(0) as u64
 }
 
+/// The size of the file behind a descriptor, or 0.
+pub(crate) fn size(fd: c_int) -> u64 {
+    fstat(fd).map_or(0, |stat| stat.st_size as u64)
+}
+
 /// The flags a descriptor was opened with, or 0.
 pub(crate) fn open_flags(fd: c_int) -> c_int {
     // SAFETY: asks only.

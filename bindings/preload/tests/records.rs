@@ -52,6 +52,8 @@ fn every_kind_of_read_and_write() {
             (-1, 401, 401),
             (6000, 402, 402),
             (99_000, 65_536, 1000),
+            (70, 403, 403),
+            (-1, 404, 404),
         ];
         // Reads that failed or found the end are not told.
         assert_eq!(reads, wanted);
@@ -83,8 +85,37 @@ fn every_kind_of_read_and_write() {
             (6, 300),
             (8, 30),
             (-1, 31),
+            (9, 300),
+            (-1, 300),
+            (-1, 403),
+            (473, 404),
         ];
         assert_eq!(wrote, wanted);
+        // What is appended lies where the file ended, and the descriptor stands behind it.
+        let log = |fd: i32| {
+            said.iter()
+                .any(|it| it.path.ends_with("log") && matches!(it.record, Record::Opened { fd: log, .. } if log == fd))
+        };
+        let appended: Vec<(&str, i64, u64)> = said
+            .iter()
+            .filter_map(|said| match said.record {
+                Record::Wrote { fd, offset, len, .. } if log(fd) => Some(("wrote", offset as i64, len)),
+                Record::Seeked { fd, offset, .. } if log(fd) => Some(("stands at", offset as i64, 0)),
+                _ => None,
+            })
+            .collect();
+        let wanted = [
+            ("stands at", 0, 0),
+            ("wrote", -1, 50),
+            ("stands at", 10, 0),
+            ("stands at", 50, 0),
+            ("wrote", -1, 51),
+            ("wrote", 101, 52),
+            ("wrote", 3, 53),
+            ("stands at", 153, 0),
+            ("wrote", -1, 54),
+        ];
+        assert_eq!(appended, wanted);
         has(&said, "start", |record, path| matches!(record, Record::ProcessStarted { .. }) && *path == directory);
         has(&said, "program", |record, path| matches!(record, Record::Loaded { .. }) && path == program);
         has(&said, "libc", |record, path| matches!(record, Record::Loaded { .. }) && path.ends_with("libc.so.6"));

@@ -18,7 +18,7 @@ use foresee_sim::untimed::{Cell, run_watched};
 use foresee_sim::{device, host};
 
 use crate::say::print;
-use crate::sim::{disclosure, think};
+use crate::sim::{disclosure, refuse_offline, think};
 use crate::source::Source;
 use crate::text::{count, many, time};
 
@@ -29,14 +29,14 @@ pub struct Options {
     /// --log', which says itself how it was run
     trace: PathBuf,
 
-    /// The policy, with parameters if need be
-    #[arg(long, short, value_name = "P", default_value = "lru")]
-    policy: Choice,
+    /// The policy, with parameters if need be [default: lru]
+    #[arg(long, short, value_name = "P")]
+    policy: Option<Choice>,
 
     /// The cache's size: blocks (1000), bytes (64MiB), or a share of the trace's different blocks
-    /// (10%)
-    #[arg(long, short, value_name = "SIZE", default_value = "10%")]
-    cache: Size,
+    /// (10%) [default: 10%]
+    #[arg(long, short, value_name = "SIZE")]
+    cache: Option<Size>,
 
     /// All that happened to this block: FILE is a name, the end of one, or a number
     #[arg(long, value_name = "FILE:INDEX")]
@@ -87,6 +87,7 @@ pub fn main(options: Options) -> Result<u8, String> {
     let mut input = options.source.input(&options.trace)?;
     match header(&mut input)? {
         Some(Header(config)) => {
+            options.refuse_for_log()?;
             let policy = config.policy.as_str().to_owned();
             let witness = options.retrace(input, &policy)?;
             tell(&witness, &format!("{policy}, {} pages at first", count(config.capacity)))
@@ -96,11 +97,12 @@ pub fn main(options: Options) -> Result<u8, String> {
             let names: Vec<String> = trace.files.iter().map(|file| file.name.clone()).collect();
             let question = options.asked()?.among(&names)?;
             let processes = trace.processes();
-            let mut witness = Witness::new(question, options.policy.as_str(), names, &processes);
+            let policy = options.policy.clone().map_or_else(|| "lru".parse(), Ok)?;
+            let mut witness = Witness::new(question, policy.as_str(), names, &processes);
             witness.name_sites(&trace.sites_named);
-            let cache_blocks = options.cache.blocks(&trace);
-            options.run(&trace, cache_blocks, &mut witness)?;
-            tell(&witness, &format!("{}, {} blocks", options.policy.as_str(), count(cache_blocks)))
+            let cache_blocks = options.cache.unwrap_or(Size::Share(0.1)).blocks(&trace);
+            options.run(&trace, &policy, cache_blocks, &mut witness)?;
+            tell(&witness, &format!("{}, {} blocks", policy.as_str(), count(cache_blocks)))
         }
     }
 }
@@ -165,8 +167,24 @@ impl Options {
         }
     }
 
-    fn run(&self, trace: &Trace, cache_blocks: u64, witness: &mut Witness<'_>) -> Result<(), String> {
-        let policy = self.policy.clone();
+    /// A log says how it was run.
+    fn refuse_for_log(&self) -> Result<(), String> {
+        let given = [
+            ("--policy", self.policy.is_some()),
+            ("--cache", self.cache.is_some()),
+            ("--device", self.device.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => Err(format!(
+                "{option}: {} is the log of a run, which says how it was run; leave it out",
+                self.trace.display()
+            )),
+        }
+    }
+
+    fn run(&self, trace: &Trace, policy: &Choice, cache_blocks: u64, witness: &mut Witness<'_>) -> Result<(), String> {
+        let policy = policy.clone();
         match self.device {
             None => {
                 run_watched(trace, &Cell::new(policy, cache_blocks), &|_| {}, |at, actions, manager| {
@@ -175,6 +193,7 @@ impl Options {
                 });
             }
             Some(device) => {
+                refuse_offline([&policy])?;
                 let how = timed::Options { think: self.think, disclose: self.disclose, device, disks: 1, lookup_ns: 0 };
                 let setup = timed::setup(trace, &how, Config::new(cache_blocks, policy));
                 host::run_watched(&setup, &mut |now, event, actions, manager| {

@@ -41,6 +41,7 @@ fn a_block_of_a_trace() {
         (&["t.trc", "--at", "noon"], "'noon' is no time"),
         (&["t.trc", "--at", "1", "--block", "0:1"], "--block"),
         (&["missing", "--at", "1"], "missing"),
+        (&["t.trc", "--block", "0:3", "-p", "opt", "--device", "latency_us=500"], "opt knows the order of references"),
     ] {
         assert!(explain(&place, words).with(2).err().contains(named), "{words:?}");
     }
@@ -89,6 +90,8 @@ fn a_block_of_a_real_run() {
     assert!(explain(&place, &["log", "--at", "1us"]).with(0).out().contains("memory: "));
     let ended = explain(&place, &["log", "--block", "name:1"]).with(2);
     assert!(ended.err().contains("the run met no file of that name"), "{ended:?}");
+    let ended = explain(&place, &["log", "--at", "1us", "-p", "arc"]).with(2);
+    assert!(ended.err().contains("--policy: log is the log of a run"), "{ended:?}");
     let ended = explain(&place, &["log", "--file", "f"]).with(2);
     assert!(ended.err().contains("the run met no file"), "{ended:?}");
     // Files are called by their names, and by the ends of these.

@@ -85,6 +85,33 @@ fn a_recording_tells_what_was_written() {
     assert!(info["bytes"].as_u64().unwrap() >= read, "{info:#}");
 }
 
+/// To a cache it is one, and so it is to what reads traces.
+#[test]
+fn a_file_of_several_names_is_recorded_as_one() {
+    let place = Place::new();
+    place.write_lines(1, 600);
+    std::fs::hard_link(place.path("d/f0"), place.path("d/hard")).unwrap();
+    std::os::unix::fs::symlink("f0", place.path("d/link")).unwrap();
+    let blocks = |words: &[&str]| {
+        foresee(&place, &[&["record", "-o", "t", "--", "cat"], words].concat()).with(0);
+        json(foresee(&place, &["trace", "info", "t", "--json"]))["distinct_blocks"].as_u64().unwrap()
+    };
+    assert_eq!(blocks(&["d/f0", "d/hard", "d/link", "d/../d/f0"]), blocks(&["d/f0", "d/f0"]));
+}
+
+#[test]
+fn what_goes_past_the_page_cache_is_recorded() {
+    let place = Place::new();
+    place.write("data", vec![b'x'; 1 << 20]);
+    let words = ["if=data", "of=/dev/null", "bs=64k", "iflag=direct", "status=none"];
+    if end(place.plain(&[&["dd"], &words[..]].concat()), b"").how != "status 0" {
+        return eprintln!("skipped: nothing can be read past the page cache here");
+    }
+    foresee(&place, &[&["record", "-o", "t", "--", "dd"], &words[..]].concat()).with(0);
+    let info = json(foresee(&place, &["trace", "info", "t", "--json"]));
+    assert!(info["bytes"].as_u64().unwrap() >= 1 << 20 && info["requests"].as_u64().unwrap() >= 16, "{info:#}");
+}
+
 #[test]
 fn recording_ends_as_the_command_does() {
     let place = Place::new();

@@ -320,6 +320,53 @@ fn strace_follows_descriptors() {
     breaks("strace", b"10 100.0 read(3</a>, \"x\", 5\n", &["line 1: the end of 'read(3</a>, ", "is missing"]);
 }
 
+/// Appends go to the file's end, as far as the trace tells where that is; splice moves positions.
+#[test]
+fn strace_follows_what_is_appended_and_spliced() {
+    let sample = r#"10 0.000000 openat(AT_FDCWD</d>, "log", O_WRONLY|O_CREAT|O_APPEND, 0666) = 3</d/log>
+10 0.000100 write(3</d/log>, "a"..., 10) = 10
+10 0.000100 openat(AT_FDCWD</d>, "log", O_WRONLY|O_APPEND) = 4</d/log>
+10 0.000100 fstat(4</d/log>, {st_mode=S_IFREG|0644, st_size=500, ...}) = 0
+10 0.000100 write(4</d/log>, "b"..., 6) = 6
+10 0.000100 lseek(3</d/log>, 0, SEEK_SET) = 0
+10 0.000100 write(3</d/log>, "c"..., 4) = 4
+10 0.000100 fcntl(3</d/log>, F_SETFL, O_WRONLY) = 0
+10 0.000100 pwrite64(3</d/log>, "d"..., 1, 7) = 1
+10 0.000100 ftruncate(4</d/log>, 20) = 0
+10 0.000100 write(4</d/log>, "e"..., 2) = 2
+10 0.000100 lseek(3</d/log>, 0, SEEK_END) = 90
+10 0.000100 write(4</d/log>, "f"..., 3) = 3
+10 0.000100 newfstatat(AT_FDCWD</d>, "other", {st_mode=S_IFREG|0644, st_size=9, ...}, 0) = 0
+10 0.000100 openat(AT_FDCWD</d>, "in", O_RDONLY) = 5</d/in>
+10 0.000100 splice(5</d/in>, NULL, 7<pipe:[9]>, NULL, 50000, 0) = 50000
+10 0.000100 read(5</d/in>, "x"..., 100) = 100
+10 0.000100 splice(6<pipe:[9]>, NULL, 8</d/out>, [3] => [5], 2, SPLICE_F_MOVE) = 2
+10 0.000100 splice(6<pipe:[9]>, NULL, 8</d/out>, NULL, 9, 0) = 9
+10 0.000100 write(8</d/out>, "y"..., 1) = 1
+10 0.000100 copy_file_range(5</d/in>, NULL, 8</d/out>, NULL, 30, 0) = 30
+10 0.000100 write(8</d/out>, "z"..., 1) = 1
+"#;
+    let at = |line: u64, name, offset, length, write| (line * 100_000, 10, 10, name, offset, length, 0, write);
+    let all = [
+        at(1, "/d/log", 0, 10, true),
+        at(4, "/d/log", 500, 6, true),
+        at(6, "/d/log", 506, 4, true),
+        at(8, "/d/log", 7, 1, true),
+        at(10, "/d/log", 20, 2, true),
+        at(12, "/d/log", 90, 3, true),
+        at(15, "/d/in", 0, 50_000, false),
+        at(16, "/d/in", 50_000, 100, false),
+        at(17, "/d/out", 3, 2, true),
+        at(18, "/d/out", 0, 9, true),
+        at(19, "/d/out", 9, 1, true),
+        at(20, "/d/in", 50_100, 30, false),
+        at(21, "/d/out", 40, 1, true),
+    ];
+    // The first request is when the trace begins.
+    let since_first = all.map(|it| (it.0 - 100_000, it.1, it.2, it.3, it.4, it.5, it.6, it.7));
+    holds("strace", sample.as_bytes(), &since_first);
+}
+
 /// The bytes of files below a folder that a trace says were read.
 fn read_below(trace: &Path, folder: &Path) -> Vec<(String, u64, u64)> {
     let (requests, names) = read(trace, None).unwrap();

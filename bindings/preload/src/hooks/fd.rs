@@ -73,6 +73,9 @@ hook! {
         if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
             observe::duplicated(fd, result);
         }
+        if command == libc::F_SETFL && result == 0 {
+            fds::set_appended(fd, argument as c_int & libc::O_APPEND != 0);
+        }
         result
     }
 }

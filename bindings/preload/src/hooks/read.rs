@@ -83,6 +83,19 @@ hook! {
     }
 }
 
+hook! {
+    sited [splice](
+        from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, bytes: usize, flags: u32
+    ) -> isize, next => {
+        let moved = observe::read_found(from, || {
+            let moved = next(from, from_offset, to, to_offset, bytes, flags);
+            (moved, began(from_offset, moved), bytes)
+        });
+        observe::wrote(to, began(to_offset, moved), moved);
+        moved
+    }
+}
+
 /// Where a call began that moved the program's offset, or the file position, on by what it did.
 ///
 /// # Safety

@@ -37,6 +37,14 @@ hook! {
 }
 
 hook! {
+    sited [pwritev2, pwritev64v2](fd: c_int, parts: *const iovec, count: c_int, offset: off_t, flags: c_int) -> isize, next => {
+        let wrote = next(fd, parts, count, offset, flags);
+        observe::wrote(fd, if offset < 0 { OFFSET_CURRENT } else { offset as u64 }, wrote);
+        wrote
+    }
+}
+
+hook! {
     sited [pwritev, pwritev64](fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize, next => {
         let wrote = next(fd, parts, count, offset);
         observe::wrote(fd, offset as u64, wrote);

@@ -61,10 +61,27 @@ int main(void) {
     SHOW(syscall(SYS_lseek, hidden, 8, SEEK_SET));
     SHOW(write(hidden, buffer, 30));
     SHOW(write(hidden, buffer, 31));
+    SHOW(pwritev2(out, parts, 2, 9, 0));
+    SHOW(pwritev2(out, parts, 2, -1, 0));
+    // At the end, wherever it stands.
+    int log = open("log", O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    SHOW(write(log, buffer, 50));
+    SHOW(lseek(log, 10, SEEK_SET));
+    SHOW(write(log, buffer, 51));
+    SHOW(pwrite(log, buffer, 52, 3));
+    SHOW(fcntl(log, F_SETFL, 0));
+    SHOW(pwrite(log, buffer, 53, 3));
+    SHOW(fcntl(log, F_SETFL, O_APPEND));
+    SHOW(write(log, buffer, 54));
     int pipes[2];
     SHOW(pipe(pipes));
     SHOW(write(pipes[1], "hello", 5));
     SHOW(read(pipes[0], buffer, 100));
     SHOW(lseek(pipes[0], 0, SEEK_SET));
+    loff_t spliced = 70;
+    SHOW(splice(fd, &spliced, pipes[1], NULL, 403, 0));
+    SHOW(splice(fd, NULL, pipes[1], NULL, 404, 0));
+    SHOW(splice(pipes[0], NULL, out, NULL, 403, 0));
+    SHOW(splice(pipes[0], NULL, out, &spliced, 404, 0));
     return 0;
 }

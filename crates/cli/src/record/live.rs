@@ -72,7 +72,7 @@ fn take_all(source: &mut impl Source, names: &mut Names, total: &mut Total, outp
     let mut room = QUEUED_MAX;
     while let Some(sighting) = source.next(names, &mut room) {
         // Durations are not known.
-        if let Some(transfer) = TransferSeen::of(&sighting, names, |_| Duration::ZERO) {
+        if let Some(transfer) = TransferSeen::of(&sighting, |file| names.path(file), |_| Duration::ZERO) {
             output.take(&transfer);
             total.count(&transfer);
         }

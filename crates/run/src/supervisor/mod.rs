@@ -18,6 +18,7 @@
 //! | whether reading ahead pays | `savings`, `suspension`, `waits` |
 //! | how much memory there is, and what of it is still here | `memory`, `residency` |
 //! | programs in whose way an open file is | `quiescence` |
+//! | what files are called in a trace | `one_name` |
 //! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
 //!
 //! The run as a whole is one reader: which of its processes reads a file is not known ahead, and a
@@ -33,6 +34,7 @@ mod finished;
 mod listing;
 mod mapped;
 mod memory;
+mod one_name;
 mod outside;
 mod quiescence;
 mod quiet;
@@ -70,6 +72,7 @@ use by_file::ByFile;
 pub use finished::{Finished, Tally};
 pub use foresee_driver::LogSink;
 use memory::Reckoned;
+use one_name::OneName;
 use quiescence::Quiescence;
 use quiet::Quiet;
 use read::COPY_MAX;
@@ -149,6 +152,7 @@ pub struct Supervisor<'a> {
     recorder: Recorder,
     by_file: ByFile,
     trace: Option<TraceSink<'a>>,
+    one_name: OneName,
     // What will be read, as far as it is known.
     words: CommandWords,
     recorded: Recorded,
@@ -229,6 +233,7 @@ impl<'a> Supervisor<'a> {
             recorder: Recorder::new(),
             by_file: ByFile::default(),
             trace: setup.trace,
+            one_name: OneName::default(),
             words: CommandWords::new(setup.words),
             quiet,
             recorded,

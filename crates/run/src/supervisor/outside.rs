@@ -5,6 +5,7 @@ use std::path::Path;
 use foresee_manager::{Event, FileId};
 
 use super::{RUN, Supervisor};
+use crate::names::Identity;
 use crate::source::outside::has_uring;
 
 /// Directories of a recorded run that are watched for such programs from the beginning.
@@ -59,7 +60,10 @@ impl Supervisor<'_> {
     }
 
     /// A file was opened to be read past the page cache: nothing of it is to be brought.
-    pub(super) fn pass_by(&mut self, file: FileId, ordinal: u32) {
+    pub(super) fn pass_by(&mut self, file: FileId, identity: Option<Identity>, ordinal: u32) {
+        if identity.is_some_and(|identity| self.names.identify(file, identity)) {
+            self.driver.host.forget(file);
+        }
         self.recorder.named(file, ordinal);
         self.tell(Event::Named { reader: RUN, file });
         // To the manager it is empty, until it is opened otherwise.

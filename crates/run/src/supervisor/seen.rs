@@ -8,7 +8,7 @@ use foresee_ring::FAR_PART;
 
 use super::{RUN, STALL_MIN, Supervisor};
 use crate::host::{BLOCK_BYTES, blocks};
-use crate::names::{Identity, Names};
+use crate::names::Identity;
 use crate::source::ring::{Read, Seen};
 use crate::source::{Sighting, mappings};
 
@@ -40,17 +40,22 @@ pub struct TransferSeen<'a> {
 }
 
 impl<'a> TransferSeen<'a> {
-    /// What was seen, if it is a read or a write; the source's ticks are so long.
-    pub fn of(sighting: &Sighting, names: &'a Names, duration: impl Fn(u64) -> Duration) -> Option<Self> {
+    /// What was seen, if it is a read or a write; files have these paths, and the source's ticks are so
+    /// long.
+    pub fn of(
+        sighting: &Sighting,
+        path: impl FnOnce(FileId) -> &'a Path,
+        duration: impl Fn(u64) -> Duration,
+    ) -> Option<Self> {
         let &Sighting { process, thread, time, ref seen, .. } = sighting;
         let (write, file, offset, bytes, site, took) = match *seen {
             Seen::Read(Read { file, offset, bytes, site, ticks, .. }) => {
                 (false, file, offset, bytes, site, duration(ticks))
             }
-            Seen::Wrote { file, offset, bytes, site } => (true, file, offset, bytes, site, Duration::ZERO),
+            Seen::Wrote { file, offset, bytes, site, .. } => (true, file, offset, bytes, site, Duration::ZERO),
             _ => return None,
         };
-        Some(TransferSeen { write, time, process, thread, path: names.path(file), offset, bytes, site, took })
+        Some(TransferSeen { write, time, process, thread, path: path(file), offset, bytes, site, took })
     }
 }
 
@@ -78,8 +83,11 @@ impl Supervisor<'_> {
         if let Some(trace) = &mut self.trace {
             if let Seen::Site { site, ref object, offset } = sighting.seen {
                 trace(Traced::Site { site, object, offset });
-            } else if let Some(transfer) = TransferSeen::of(&sighting, &self.names, |ticks| self.ring.duration(ticks)) {
-                trace(Traced::Transfer(transfer));
+            } else {
+                let path = |file| self.names.path(self.one_name.of(file, &self.names));
+                if let Some(transfer) = TransferSeen::of(&sighting, path, |ticks| self.ring.duration(ticks)) {
+                    trace(Traced::Transfer(transfer));
+                }
             }
         }
         let Sighting { ordinal, program, time, ref seen, .. } = sighting;
@@ -128,11 +136,13 @@ impl Supervisor<'_> {
                 self.recorder.named(file, ordinal);
                 self.tell(Event::Named { reader: RUN, file });
             }
+            // What is not in the page cache is none of the manager's.
+            Seen::Read(Read { is_past_cache: true, .. }) | Seen::Wrote { is_past_cache: true, .. } => {}
             Seen::Read(read) => {
                 let took = self.ring.duration(read.ticks);
                 self.take_read(ordinal, program, &read, time, took);
             }
-            Seen::Wrote { file, offset, bytes, site } => {
+            Seen::Wrote { file, offset, bytes, site, .. } => {
                 if let Some(size) = self.sizes.get_mut(&file) {
                     *size = offset.saturating_add(bytes).max(*size);
                 }
@@ -143,7 +153,7 @@ impl Supervisor<'_> {
             Seen::Mapped { .. } | Seen::Site { .. } => {}
             Seen::Touched(touched) => self.take_touch(ordinal, program, touched, time),
             Seen::Unseen => self.wake_outside(),
-            Seen::PastCache { file } => self.pass_by(file, ordinal),
+            Seen::PastCache { file, identity } => self.pass_by(file, identity, ordinal),
             Seen::Stalled { took } => {
                 self.notice_wait_of(took);
                 let ticks = self.ring.ticks(took);

@@ -15,6 +15,7 @@ mod output;
 mod requests;
 mod span;
 mod text;
+mod unknown;
 
 use std::path::Path;
 
@@ -203,13 +204,10 @@ fn recognise(input: &mut Input) -> Result<&'static Format, Error> {
     lines.truncate(LINES_TO_DETECT);
     let (before, behind) = head.bytes.split_at(lines.get(lines.len().saturating_sub(1) / 2).map_or(0, |end| end + 1));
     like(head.bytes).or_else(named).or_else(|| like(before)).or_else(|| like(behind)).ok_or_else(|| {
-        let names = names_of(REGISTRY.iter());
-        if head.bytes.starts_with(b"foresee-log ") {
-            return Error::whole(
-                &path,
-                "is the log of a run, which tells no durations; 'foresee record' writes a trace",
-            );
+        if let Some(reason) = unknown::reason(head.bytes) {
+            return Error::whole(&path, reason);
         }
+        let names = names_of(REGISTRY.iter());
         Error::whole(&path, format!("neither its name nor its beginning tells its format; say which it is: {names}"))
     })
 }

@@ -202,8 +202,11 @@ impl Source for Recorder {
                 continue;
             };
             let seen = match write {
-                true => Seen::Wrote { file, offset, bytes, site: 0 },
-                false => Seen::Read(Read { file, offset, bytes, ticks: 0, site: 0, descriptor: (None, -1, 0) }),
+                true => Seen::Wrote { file, offset, bytes, site: 0, is_past_cache: false },
+                false => {
+                    let (descriptor, is_past_cache) = ((None, -1, 0), false);
+                    Seen::Read(Read { file, offset, bytes, ticks: 0, site: 0, descriptor, is_past_cache })
+                }
             };
             return Some(Sighting { process, ordinal: 0, program: ProgramId::default(), thread, time, seen });
         }

@@ -70,7 +70,7 @@ impl Outside {
             }
             Change::Opened { path, past_cache: true, .. } => {
                 if let Some(file) = names.of_path(&path) {
-                    self.push(process, Seen::PastCache { file });
+                    self.push(process, Seen::PastCache { file, identity: None });
                 }
             }
             Change::Opened { path, found, .. } => {

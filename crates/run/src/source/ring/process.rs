@@ -32,12 +32,21 @@ fn known(path: PathBuf) -> Option<PathBuf> {
 /// An open file, shared by all descriptors that are duplicates of one another.
 #[derive(Debug)]
 pub(super) struct OpenFile {
-    /// Its number, if it is a regular file.
+    /// Its number, if it is a regular file and read through the page cache.
     pub(super) file: Option<FileId>,
     /// What it is called, if that is known.
     name: Option<FileId>,
+    /// It is a regular file, and read past the page cache (O_DIRECT).
+    is_past_cache: bool,
     /// Where its next read begins.
     position: u64,
+}
+
+/// Where a transfer lies.
+struct Place {
+    file: FileId,
+    offset: u64,
+    is_past_cache: bool,
 }
 
 /// One use of a descriptor number.
@@ -195,14 +204,14 @@ impl Process {
             Record::Read { fd, generation, offset, got, took, site, .. } => {
                 self.tells_reads();
                 let bytes = u64::try_from(got).ok()?;
-                let (file, offset) = self.advance(fd, generation, offset, bytes)?;
+                let Place { file, offset, is_past_cache } = self.advance(fd, generation, offset, bytes)?;
                 let descriptor = (self.slot, fd, generation);
                 let (ticks, site) = (took.ticks(), u64::from(site));
-                (bytes > 0).then_some(Seen::Read(Read { file, offset, bytes, ticks, site, descriptor }))
+                (bytes > 0).then_some(Seen::Read(Read { file, offset, bytes, ticks, site, descriptor, is_past_cache }))
             }
             Record::Wrote { fd, generation, offset, len, site } => {
-                let (file, offset) = self.advance(fd, generation, offset, len)?;
-                Some(Seen::Wrote { file, offset, bytes: len, site: u64::from(site) })
+                let Place { file, offset, is_past_cache } = self.advance(fd, generation, offset, len)?;
+                Some(Seen::Wrote { file, offset, bytes: len, site: u64::from(site), is_past_cache })
             }
             Record::Mapped { fd, generation, addr, offset, len, .. } => {
                 self.tells_reads();
@@ -272,20 +281,20 @@ impl Process {
         let file = name.filter(|_| class == Class::Regular && !is_past_cache);
         let ticks = (!adopted).then(|| took.ticks());
         let seen = match file {
-            None if is_past_cache => name.map(|file| Seen::PastCache { file }),
+            None if is_past_cache => name.map(|file| Seen::PastCache { file, identity: Some((dev, ino)) }),
             Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted, ticks }),
             None => name.filter(|_| !adopted).map(|file| Seen::Named { file, ticks }),
         };
         if file.is_some() && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
             self.reads = Reads::Awaited;
         }
-        let open = Rc::new(RefCell::new(OpenFile { file, name, position: offset }));
+        let open = Rc::new(RefCell::new(OpenFile { file, name, is_past_cache, position: offset }));
         self.insert(fd, Descriptor { generation, open });
         seen
     }
 
     /// Where a transfer of `bytes` lies; moves the position if it is at it.
-    fn advance(&mut self, fd: i32, generation: u32, offset: u64, bytes: u64) -> Option<(FileId, u64)> {
+    fn advance(&mut self, fd: i32, generation: u32, offset: u64, bytes: u64) -> Option<Place> {
         let mut open = self.open_file(fd, generation)?;
         let from = match offset {
             OFFSET_CURRENT => {
@@ -295,6 +304,7 @@ impl Process {
             }
             offset => offset,
         };
-        Some((open.file?, from))
+        let is_past_cache = open.is_past_cache;
+        Some(Place { file: if is_past_cache { open.name } else { open.file }?, offset: from, is_past_cache })
     }
 }

@@ -23,6 +23,8 @@ pub struct Read {
     pub site: u64,
     /// The process's slot and the descriptor with its generation, for attention.
     pub descriptor: (Option<u32>, i32, u32),
+    /// They did not come through the page cache (O_DIRECT).
+    pub is_past_cache: bool,
 }
 
 /// Something that matters to the manager or the record of the run.
@@ -53,6 +55,8 @@ pub enum Seen {
     PastCache {
         /// The file.
         file: FileId,
+        /// Its device and inode, if they are known.
+        identity: Option<Identity>,
     },
     /// A process is about to execute a program that does not tell of itself.
     Unseen,
@@ -77,6 +81,8 @@ pub enum Seen {
         bytes: u64,
         /// The call site, or 0.
         site: u64,
+        /// They did not go through the page cache (O_DIRECT).
+        is_past_cache: bool,
     },
     /// What lies at a call site that a program met.
     Site {

@@ -6,6 +6,9 @@
 //! sendfile(1</dev/pts/0>, 3</data/f>, [0] => [4096], 65536) = 4096
 //! ```
 
+use std::iter::Peekable;
+use std::str::Bytes;
+
 use super::super::text::seconds;
 
 /// A call that went well.
@@ -52,6 +55,18 @@ impl<'a> Call<'a> {
     pub(super) fn number(&self, at: usize) -> Result<i64, String> {
         let text = self.argument(at)?;
         text.parse().map_err(|_| format!("'{}' is no number for {}", text.escape_debug(), self.name))
+    }
+
+    /// Whether this argument holds this word, as flags do.
+    pub(super) fn has(&self, at: usize, word: &str) -> bool {
+        let is_part = |it: char| !(it.is_ascii_alphanumeric() || it == '_');
+        self.arguments.get(at).is_some_and(|it| it.split(is_part).any(|part| part == word))
+    }
+
+    /// What a structure that this call filled says of a file's size.
+    pub(super) fn size(&self) -> Option<u64> {
+        let (_, rest) = self.text.split_once("st_size=")?;
+        rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
     }
 
     /// A number behind a pointer, as `[0] => [4096]`; None for NULL.
@@ -150,18 +165,20 @@ fn unescaped(path: &str) -> String {
             Some(b'r') => b'\r',
             Some(b'v') => 0x0b,
             Some(b'f') => 0x0c,
-            Some(digit @ b'0'..=b'7') => {
-                let mut code = digit - b'0';
-                for _ in 0..2 {
-                    let Some(digit) = rest.next_if(|it| (b'0'..=b'7').contains(it)) else { break };
-                    code = code.wrapping_mul(8) + (digit - b'0');
-                }
-                code
-            }
+            Some(digit @ b'0'..=b'7') => code(digit - b'0', 8, &mut rest),
+            // With -x.
+            Some(b'x') => code(0, 16, &mut rest),
             Some(itself) => itself,
         });
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A byte that is written as a number in this base: so far it is this, and at most two digits follow.
+fn code(first: u8, base: u32, rest: &mut Peekable<Bytes<'_>>) -> u8 {
+    let digit = |byte: u8| char::from(byte).to_digit(base);
+    let next = || rest.next_if(|&it| digit(it).is_some()).and_then(digit);
+    std::iter::from_fn(next).take(2).fold(first, |code, digit| code.wrapping_mul(base as u8).wrapping_add(digit as u8))
 }
 
 #[cfg(test)]
@@ -189,6 +206,8 @@ mod tests {
         let call = Call::parse(r#"openat(AT_FDCWD</>, "a", 0) = 3</a\74\303\274 b> <0.000123>"#).unwrap().unwrap();
         let descriptor = call.result_descriptor().unwrap();
         assert_eq!((descriptor.number, descriptor.path.as_str(), call.took_ns), (3, "/a<ü b", 123_000));
+        let hexadecimal = Descriptor::parse(r"3<\x2f\x61\xc3\xbc1>").unwrap();
+        assert_eq!(hexadecimal.path, "/aü1");
         assert!(Call::parse("read(3</a>, 0x7ff, 9)   = -1 EIO (Input/output error)").unwrap().is_none());
         assert!(Call::parse("exit_group(0)           = ?").unwrap().is_none());
         assert!(Descriptor::parse("3").unwrap_err().contains("with -y") && Descriptor::parse("x<y>").is_err());

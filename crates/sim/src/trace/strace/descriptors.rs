@@ -3,6 +3,10 @@
 //! A process made by fork has a table of its own, whose descriptors share their positions with its
 //! parent's; a thread has its process's table. A descriptor that leads to another path than before
 //! was closed and opened unseen: it stands at 0.
+//!
+//! What was opened to append is written where the file ends, wherever the descriptor stands. A trace
+//! says how long a file is only where a program asked; else it ends behind all that was read and
+//! written of it so far.
 
 use std::collections::HashMap;
 
@@ -18,10 +22,26 @@ struct Open {
     position: usize,
 }
 
+/// What dup and fork share.
+#[derive(Default)]
+struct Position {
+    at: u64,
+    appends: bool,
+}
+
 struct Thread {
     process: i32,
     /// An index into `tables`.
     table: usize,
+}
+
+/// Bytes that were read or written.
+#[derive(Clone, Copy)]
+pub(super) struct Transfer {
+    /// Where, if the call says so.
+    pub(super) place: Option<u64>,
+    pub(super) length: u64,
+    pub(super) write: bool,
 }
 
 /// The threads and their descriptors.
@@ -29,7 +49,9 @@ struct Thread {
 pub(super) struct Descriptors {
     threads: HashMap<i32, Thread>,
     tables: Vec<HashMap<i32, Open>>,
-    positions: Vec<u64>,
+    positions: Vec<Position>,
+    /// Where files end, by their paths, as far as is known.
+    ends: HashMap<String, u64>,
     /// Descriptors that processes had from their parents, of those that have not ended.
     inherited: usize,
 }
@@ -83,8 +105,8 @@ impl Descriptors {
     }
 
     /// The descriptor was opened: it stands at 0.
-    pub(super) fn opened(&mut self, thread: i32, descriptor: &Descriptor) {
-        self.positions.push(0);
+    pub(super) fn opened(&mut self, thread: i32, descriptor: &Descriptor, appends: bool) {
+        self.positions.push(Position { at: 0, appends });
         self.put(thread, descriptor, self.positions.len() - 1);
     }
 
@@ -95,7 +117,45 @@ impl Descriptors {
     }
 
     /// Where the descriptor stands.
-    pub(super) fn position(&mut self, thread: i32, descriptor: &Descriptor) -> &mut u64 {
+    pub(super) fn seek(&mut self, thread: i32, descriptor: &Descriptor, to: u64) {
+        self.position(thread, descriptor).at = to;
+    }
+
+    /// Whether what is written through the descriptor goes to the file's end.
+    pub(super) fn set_appends(&mut self, thread: i32, descriptor: &Descriptor, appends: bool) {
+        self.position(thread, descriptor).appends = appends;
+    }
+
+    /// The file is so long now.
+    pub(super) fn set_end(&mut self, path: &str, end: u64) {
+        match self.ends.get_mut(path) {
+            Some(known) => *known = end,
+            None => _ = self.ends.insert(path.to_owned(), end),
+        }
+    }
+
+    /// Where a transfer of so many bytes lies that names this place, or goes on where the descriptor
+    /// stands; moves it on.
+    pub(super) fn pass(&mut self, thread: i32, descriptor: &Descriptor, transfer: Transfer) -> u64 {
+        let Transfer { place, length, write } = transfer;
+        let known = self.ends.get(&descriptor.path).copied().unwrap_or(0);
+        let position = self.position(thread, descriptor);
+        let from = match place {
+            _ if write && position.appends => known,
+            Some(place) => place,
+            None => position.at,
+        };
+        let end = from.saturating_add(length);
+        if place.is_none() {
+            position.at = end;
+        }
+        if end > known {
+            self.set_end(&descriptor.path, end);
+        }
+        from
+    }
+
+    fn position(&mut self, thread: i32, descriptor: &Descriptor) -> &mut Position {
         let position = self.find(thread, descriptor);
         &mut self.positions[position]
     }
@@ -110,7 +170,7 @@ impl Descriptors {
         match open.filter(|open| open.path == descriptor.path) {
             Some(open) => open.position,
             None => {
-                self.opened(thread, descriptor);
+                self.opened(thread, descriptor, false);
                 self.positions.len() - 1
             }
         }

@@ -9,8 +9,9 @@
 //!
 //! The thread is missing before the first fork, or written `[pid 1234]` on a terminal. Reads and
 //! writes of files count, with as many bytes as they gave or took: read, pread64, readv, preadv,
-//! preadv2, the same with write, and what sendfile and copy_file_range read. Files are known by the
-//! paths that `-y` prints; pipes, sockets, terminals, /proc and /sys are none.
+//! preadv2, the same with write, what sendfile and copy_file_range read, and what splice does of
+//! either. Files are known by the paths that `-y` prints; pipes, sockets, terminals, /proc and /sys
+//! are none. Times that begin with 0 are those of `-r`, each since the line before.
 //!
 //! Where a descriptor stands is followed through open, lseek, dup, fork and clone
 //! (`descriptors.rs`). One that was there before the trace began counts from 0. What is read
@@ -24,7 +25,7 @@ use std::collections::HashMap;
 use super::text::{Known, Parsed, looks_like, rows, seconds};
 use super::{Format, Request, Span};
 use call::{Call, Descriptor};
-use descriptors::Descriptors;
+use descriptors::{Descriptors, Transfer};
 
 pub(super) static FORMAT: Format = Format {
     name: "strace",
@@ -54,7 +55,7 @@ impl<'a> Line<'a> {
         }
         let (thread, rest) = match line.strip_prefix("[pid").and_then(|rest| rest.split_once(']')) {
             Some(parts) => parts,
-            None => match line.split_once(' ') {
+            None => match line.trim_start().split_once(' ') {
                 Some((first, rest)) if !first.contains('.') => (first, rest),
                 _ => ("0", line),
             },
@@ -73,11 +74,28 @@ struct Strace {
     /// Calls that are not through: when they began, and what was printed of them; by thread.
     unfinished: HashMap<i32, (u64, String)>,
     descriptors: Descriptors,
+    /// When the line before was, if times are since that; None before the first line.
+    now_ns: Option<Option<u64>>,
 }
 
 impl Strace {
+    /// When a line was that says this time.
+    fn time(&mut self, time_ns: u64) -> u64 {
+        match self.now_ns.get_or_insert((time_ns == 0).then_some(0)) {
+            Some(now_ns) => {
+                *now_ns = now_ns.saturating_add(time_ns);
+                *now_ns
+            }
+            None => time_ns,
+        }
+    }
+
     fn parse(&mut self, known: &mut Known, line: &str) -> Parsed {
         let Line { thread, time_ns, said } = Line::parse(line)?;
+        if said.is_empty() {
+            return Ok(None);
+        }
+        let time_ns = self.time(time_ns);
         if let Some(begun) = said.strip_suffix("<unfinished ...>") {
             self.unfinished.insert(thread, (time_ns, begun.trim_end().to_owned()));
             return Ok(None);
@@ -91,7 +109,7 @@ impl Strace {
             None => (time_ns, said.to_owned()),
         };
         // Signals and exits are not calls.
-        if said.is_empty() || said.starts_with("---") || said.starts_with("+++") {
+        if said.starts_with("---") || said.starts_with("+++") {
             if said.starts_with("+++ exited") || said.starts_with("+++ killed") {
                 self.descriptors.ended(thread);
                 self.unfinished.remove(&thread);
@@ -134,10 +152,15 @@ impl Strace {
 
     /// What the call reads or writes; and what it does to descriptors is done.
     fn access(&mut self, thread: i32, call: &Call<'_>) -> Result<Option<Access>, String> {
-        let write = call.name.contains("write");
-        let place = match call.name {
+        let mut write = call.name.contains("write");
+        let (descriptor, place) = match call.name {
             "open" | "openat" | "openat2" | "creat" => {
-                self.descriptors.opened(thread, &call.result_descriptor()?);
+                let descriptor = call.result_descriptor()?;
+                let flags = |word| call.arguments.iter().enumerate().skip(1).any(|(at, _)| call.has(at, word));
+                if call.name == "creat" || flags("O_TRUNC") {
+                    self.descriptors.set_end(&descriptor.path, 0);
+                }
+                self.descriptors.opened(thread, &descriptor, flags("O_APPEND"));
                 return Ok(None);
             }
             "dup" | "dup2" | "dup3" => {
@@ -148,8 +171,26 @@ impl Strace {
                 self.descriptors.duplicated(thread, &call.descriptor(0)?, &call.result_descriptor()?);
                 return Ok(None);
             }
+            "fcntl" if call.has(1, "F_SETFL") => {
+                self.descriptors.set_appends(thread, &call.descriptor(0)?, call.has(2, "O_APPEND"));
+                return Ok(None);
+            }
+            "fstat" | "newfstatat" | "ftruncate" => {
+                // Of what is asked for by its path only that is known.
+                if let Ok(descriptor) = call.descriptor(0)
+                    && (call.name != "newfstatat" || call.arguments.get(1) == Some(&r#""""#))
+                    && let Some(size) = if call.name == "ftruncate" { call.number(1)?.try_into().ok() } else { call.size() }
+                {
+                    self.descriptors.set_end(&descriptor.path, size);
+                }
+                return Ok(None);
+            }
             "lseek" => {
-                *self.descriptors.position(thread, &call.descriptor(0)?) = call.result.cast_unsigned();
+                let (descriptor, to) = (call.descriptor(0)?, call.result.cast_unsigned());
+                if call.number(1)? == 0 && call.has(2, "SEEK_END") {
+                    self.descriptors.set_end(&descriptor.path, to);
+                }
+                self.descriptors.seek(thread, &descriptor, to);
                 return Ok(None);
             }
             "fork" | "vfork" | "clone" | "clone3" => {
@@ -162,21 +203,30 @@ impl Strace {
             "read" | "write" | "readv" | "writev" => (call.descriptor(0)?, None),
             "pread64" | "pwrite64" | "preadv" | "pwritev" => (call.descriptor(0)?, Some(call.number(3)?)),
             "preadv2" | "pwritev2" => (call.descriptor(0)?, Some(call.number(3)?).filter(|&offset| offset >= 0)),
-            "sendfile" | "sendfile64" => (call.descriptor(1)?, call.pointed(2)?),
-            "copy_file_range" => (call.descriptor(0)?, call.pointed(1)?),
+            "sendfile" | "sendfile64" => {
+                self.pass(thread, call, &call.descriptor(0)?, None, true);
+                (call.descriptor(1)?, call.pointed(2)?)
+            }
+            "copy_file_range" => {
+                self.pass(thread, call, &call.descriptor(2)?, call.pointed(3)?, true);
+                (call.descriptor(0)?, call.pointed(1)?)
+            }
+            "splice" => {
+                let from = call.descriptor(0)?;
+                write = !is_file(&from.path);
+                if write { (call.descriptor(2)?, call.pointed(3)?) } else { (from, call.pointed(1)?) }
+            }
             _ => return Ok(None),
         };
-        let (descriptor, offset) = place;
-        let length = call.result.cast_unsigned();
-        let offset = match offset {
-            Some(offset) => offset.cast_unsigned(),
-            None => {
-                let position = self.descriptors.position(thread, &descriptor);
-                std::mem::replace(position, position.saturating_add(length))
-            }
-        };
-        let Descriptor { path, .. } = descriptor;
-        Ok(Some(Access { file: path, offset, length, write }))
+        let offset = self.pass(thread, call, &descriptor, place, write);
+        let (file, length) = (descriptor.path, call.result.cast_unsigned());
+        Ok(Some(Access { file, offset, length, write }))
+    }
+
+    /// Where a call read or wrote that gives its bytes.
+    fn pass(&mut self, thread: i32, call: &Call<'_>, by: &Descriptor, place: Option<i64>, write: bool) -> u64 {
+        let (place, length) = (place.map(i64::cast_unsigned), call.result.cast_unsigned());
+        self.descriptors.pass(thread, by, Transfer { place, length, write })
     }
 }
 
