@@ -81,7 +81,7 @@ pub(crate) unsafe fn execute(
         Some(Unseen::Foreign | Unseen::Unreachable | Unseen::Confined) => unsafe {
             without(library.to_bytes(), environment, variable, call)
         },
-        None | Some(Unseen::Static | Unseen::Privileged | Unseen::Uring) => call(environment),
+        None | Some(Unseen::Static | Unseen::Privileged | Unseen::Uring | Unseen::Aio) => call(environment),
     }
 }
 

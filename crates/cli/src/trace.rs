@@ -73,8 +73,11 @@ pub fn main(action: Action) -> Result<u8, String> {
                 return Err(format!("--skip {skip}: {} has no more requests than that", input.display()));
             }
             unfinished.finish()?;
-            let done = format!("{} requests written to {}", count(requests), output.display());
-            if output.as_os_str() == "-" { say(done) } else { print(|out| writeln!(out, "{done}"))? }
+            let done = format!("{} requests written", count(requests));
+            match output.as_os_str() == "-" {
+                true => say(done),
+                false => print(|out| writeln!(out, "{done} to {}", output.display()))?,
+            }
         }
         Action::Info { trace, format, reading, json } => {
             let json = Output::check_any("--json", json.as_deref(), from_ref(&trace))?;

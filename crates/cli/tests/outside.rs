@@ -193,15 +193,36 @@ fn what_is_read_past_the_cache_is_not_brought_into_it() {
 #[test]
 fn what_was_not_seen_to_be_read_is_said_to_have_been() {
     let Some(device) = device(&[]) else { return };
+    // So slow that it is not over before anybody looks.
+    device.tell("network latency=5ms jitter=0% servers=0");
     let is_told = |ended: &Ended| ended.err().contains("in ways that foresee does not see");
-    for (how, is_expected) in [("uring", true), ("walk", false)] {
+    for (how, is_expected) in [("uring", true), ("aio", true), ("walk", false)] {
         let (ended, account) = device.foreseen(&["--report", "--no-learn"], &words(&device, how, &["big"]));
         if ended.how == "status 77" {
-            return eprintln!("skipped: no io_uring here");
+            eprintln!("skipped: no {how} here");
+            continue;
         }
         assert_eq!(is_told(&ended), is_expected, "{how}: {ended:?} {account:#}");
         let unseen = account["unseen_bytes"].as_u64().unwrap();
         assert_eq!(unseen > BIG_PAGES * 4096 / 2, is_expected, "{how}: {account:#}");
+    }
+}
+
+#[test]
+fn a_recording_says_what_it_lacks() {
+    let place = Place::new();
+    place.write_blocks("big", 16);
+    place.write("reader.c", READER);
+    for (options, is_lacking) in [(&["-static"][..], true), (&[], false)] {
+        let link = [&["gcc", "-O1", "-o", "reader", "reader.c"], options].concat();
+        if !have("gcc") || end(place.plain(&link), b"").how != "status 0" {
+            eprintln!("skipped: no gcc {options:?} here");
+            continue;
+        }
+        let words = ["record", "-o", "trace", "--", "./reader", "walk", "big"];
+        let said = end(place.foresee(&words), b"").with(0).err();
+        let lacking = "the trace lacks what these read, which do not go through libc: reader (static); --pid";
+        assert_eq!(said.contains(lacking), is_lacking, "{said}");
     }
 }
 

@@ -130,6 +130,8 @@ fn recording_ends_as_the_command_does() {
     let ended = foresee(&place, &["record", "-o", "/no/such/place", "--", "cat", "d/f0"]).with(2);
     assert!(ended.err().contains("/no/such/place") && ended.stdout.is_empty(), "{ended:?}");
     foresee(&place, &["record", "--", "true"]).with(2);
+    let ended = foresee(&place, &["record", "-o", "-", "--", "cat", "d/f0"]).with(2);
+    assert!(ended.err().contains("the command itself writes there") && ended.stdout.is_empty(), "{ended:?}");
     // Nothing read at all.
     record(&["true"]).with(0);
     foresee(&place, &["trace", "info", "t"]).with(0);

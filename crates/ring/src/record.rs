@@ -129,6 +129,8 @@ enum_field! {
         Confined = 5,
         /// It tells of what it opens, and reads by io_uring.
         Uring = 6,
+        /// It tells of what it opens, and reads by Linux AIO (`io_submit`).
+        Aio = 7,
     }
 }
 

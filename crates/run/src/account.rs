@@ -150,11 +150,11 @@ impl Account {
 
     /// Bytes that came from devices and were read in ways that were not seen, as far as can be
     /// told: what was seen may have been in memory, and what was given may have come from a
-    /// pipe. What io_uring gives is not counted as given; where it was used, pages of
+    /// pipe. What io_uring and Linux AIO give is not counted as given; where they were used, pages of
     /// mapped files are among these.
     pub fn bytes_unseen(&self) -> Option<u64> {
-        let is_by_uring = self.unseen.iter().any(|it| it.why == Unseen::Uring);
-        let bytes = |it: Transfers| if is_by_uring { it.from_devices } else { it.given.min(it.from_devices) };
+        let is_by_queue = self.unseen.iter().any(|it| matches!(it.why, Unseen::Uring | Unseen::Aio));
+        let bytes = |it: Transfers| if is_by_queue { it.from_devices } else { it.given.min(it.from_devices) };
         self.transfers.map(|it| bytes(it).saturating_sub(self.bytes))
     }
 }

@@ -87,5 +87,6 @@ pub fn words(why: Unseen) -> &'static str {
         Unseen::Unreachable => "out of reach of foresee's library",
         Unseen::Confined => "confined",
         Unseen::Uring => "io_uring",
+        Unseen::Aio => "Linux AIO",
     }
 }

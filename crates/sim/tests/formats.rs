@@ -343,6 +343,14 @@ proptest! {
     }
 }
 
+#[test]
+fn a_recording_behind_another_is_not_passed_over() {
+    let path = scratch("two.parquet");
+    fs::write(&path, recording().repeat(2)).unwrap();
+    let error = read(&path, None).unwrap_err().to_string();
+    assert!(error.contains("more than one recording"), "{error}");
+}
+
 /// A recording's bytes; more than half of them are rows.
 fn recording() -> &'static Vec<u8> {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,6 +70,24 @@ static void ring_file(const char *path) {
     }
 }
 
+/* The same by Linux AIO, past the page cache as programs do that use it. */
+static void queue_file(const char *path) {
+    aio_context_t queue = 0;
+    int fd = open(path, O_RDONLY | O_DIRECT);
+    if (fd < 0) fd = open(path, O_RDONLY);
+    if (syscall(SYS_io_setup, 4, &queue)) exit(77);
+    unsigned char *buffer = aligned_alloc(4096, RECORD);
+    for (long at = 0;; at += RECORD) {
+        struct iocb block = {.aio_fildes = fd, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (unsigned long)buffer,
+            .aio_nbytes = RECORD, .aio_offset = at}, *blocks = &block;
+        struct io_event event;
+        if (syscall(SYS_io_submit, queue, 1L, &blocks) != 1) exit(1);
+        if (syscall(SYS_io_getevents, queue, 1L, 1L, &event, NULL) != 1) exit(1);
+        if (event.res <= 0) break;
+        add(buffer, event.res);
+    }
+}
+
 static void walk(const char *path) {
     DIR *directory = opendir(path);
     if (!directory) { read_file(path, 0); return; }
@@ -88,6 +107,7 @@ int main(int count, char **words) {
         if (!strcmp(words[1], "map")) map_file(words[word]);
         if (!strcmp(words[1], "direct")) read_file(words[word], O_DIRECT);
         if (!strcmp(words[1], "uring")) ring_file(words[word]);
+        if (!strcmp(words[1], "aio")) queue_file(words[word]);
     }
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);

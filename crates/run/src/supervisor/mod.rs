@@ -383,7 +383,7 @@ impl<'a> Supervisor<'a> {
             self.look_at_memory();
             self.look_at_own_memory();
             self.retire_dead();
-            self.find_urings();
+            self.find_queues();
             self.check_residency();
             self.judge_recorded();
         }

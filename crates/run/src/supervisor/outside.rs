@@ -6,7 +6,7 @@ use foresee_manager::{Event, FileId};
 
 use super::{RUN, Supervisor};
 use crate::names::Identity;
-use crate::source::outside::has_uring;
+use crate::source::outside::queue_of;
 
 /// Directories of a recorded run that are watched for such programs from the beginning.
 const EXPECTED_MAX: usize = 1024;
@@ -36,15 +36,15 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Looks at those that open files and tell of no reads: they may read by io_uring.
-    pub(super) fn find_urings(&mut self) {
-        // While it is quiet, that one tells of no read says nothing of io_uring.
+    /// Looks at those that open files and tell of no reads: they may read by io_uring or Linux AIO.
+    pub(super) fn find_queues(&mut self) {
+        // While it is quiet, that one tells of no read says nothing of queues.
         if self.quiet.is_quiet() {
             return;
         }
         for process in self.ring.processes.silent() {
-            if has_uring(process) {
-                self.ring.processes.found_uring(process);
+            if let Some(why) = queue_of(process) {
+                self.ring.processes.found_queue(process, why);
                 self.wake_outside();
             }
         }

@@ -41,7 +41,7 @@ use at_hand::{Found, Kind};
 use members::Members;
 use notices::Notice;
 use open_files::WHOLE_BYTES_MAX;
-pub(crate) use open_files::has_uring;
+pub(crate) use open_files::queue_of;
 use places::Places;
 use waits::Waits;
 

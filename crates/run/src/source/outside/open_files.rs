@@ -1,15 +1,19 @@
 //! What a process has open, and where it stands in it: `/proc/PID/fd` and `fdinfo`.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use foresee_ring::Unseen;
 
 use super::at_hand::{self, Found, Kind};
 
 /// Descriptors looked at of one process; of one that has more, some are not.
 const DESCRIPTORS_MAX: usize = 1024;
+/// So much of what a process has mapped is looked at: some 10,000 mappings.
+const MAPS_BYTES_MAX: u64 = 1 << 20;
 /// Smaller files are read whole, and nobody asks where a program is in them.
 pub(super) const WHOLE_BYTES_MAX: u64 = 256 << 10;
 /// Who stands further in a file when it is first seen to be open has not read so far, but gone
@@ -113,11 +117,18 @@ fn went_from(before: u64, now: u64, given: u64) -> u64 {
     }
 }
 
-/// Whether a process has a queue that it may read by without a call.
-pub(crate) fn has_uring(process: u32) -> bool {
+/// The queue that a process may read by, past libc, if it has one.
+pub(crate) fn queue_of(process: u32) -> Option<Unseen> {
     let entries = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
     let links = entries.take(DESCRIPTORS_MAX).filter_map(|entry| fs::read_link(entry.path()).ok());
-    links.into_iter().any(|link| link == Path::new("anon_inode:[io_uring]"))
+    if links.into_iter().any(|link| link == Path::new("anon_inode:[io_uring]")) {
+        return Some(Unseen::Uring);
+    }
+    // A queue of AIO's is no descriptor, but mapped.
+    let mut maps = Vec::new();
+    File::open(format!("/proc/{process}/maps")).ok()?.take(MAPS_BYTES_MAX).read_to_end(&mut maps).ok()?;
+    let is_queue = |line: &[u8]| line.ends_with(b"/[aio] (deleted)");
+    maps.split(|&byte| byte == b'\n').any(is_queue).then_some(Unseen::Aio)
 }
 
 /// Whether it is the name of a file that still has it.
@@ -133,8 +144,7 @@ fn standing(text: &str) -> Option<Standing> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::{Read, Seek, SeekFrom};
+    use std::io::{Seek, SeekFrom};
 
     use super::*;
 

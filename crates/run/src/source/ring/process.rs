@@ -61,14 +61,11 @@ struct Descriptor {
 pub(super) enum Reads {
     /// As far as is known.
     Told,
-    /// It opened a file to read it, and has not told of a read since.
-    Awaited,
-    /// That was so when it was looked at last.
-    Missed,
-    /// It was looked at, and found to read by calls.
-    ByCalls,
-    /// It was looked at, and found to read by io_uring.
-    ByUring,
+    /// It opened a file to read it, and has not told of a read since: so often that was so when it was
+    /// asked.
+    Awaited(u32),
+    /// It was looked at, and found to read by a queue.
+    ByQueue,
 }
 
 pub(super) struct Process {
@@ -245,7 +242,7 @@ impl Process {
     }
 
     fn tells_reads(&mut self) {
-        if matches!(self.reads, Reads::Awaited | Reads::Missed) {
+        if matches!(self.reads, Reads::Awaited(_)) {
             self.reads = Reads::Told;
         }
     }
@@ -285,8 +282,9 @@ impl Process {
             Some(file) => Some(Seen::Opened { file, identity: (dev, ino), size, named: !adopted, ticks }),
             None => name.filter(|_| !adopted).map(|file| Seen::Named { file, ticks }),
         };
-        if file.is_some() && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
-            self.reads = Reads::Awaited;
+        let is_followed = file.is_some() || is_past_cache;
+        if is_followed && size > 0 && flags & libc::O_ACCMODE != libc::O_WRONLY && self.reads == Reads::Told {
+            self.reads = Reads::Awaited(0);
         }
         let open = Rc::new(RefCell::new(OpenFile { file, name, is_past_cache, position: offset }));
         self.insert(fd, Descriptor { generation, open });

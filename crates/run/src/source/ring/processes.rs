@@ -19,6 +19,10 @@ use crate::programs::{ProgramId, Programs};
 const PROCESSES_MAX: usize = 1 << 14;
 const LOOKED_AT_MIN: usize = 2048;
 
+/// Who has told of no read when it was asked so often, which is after a minute, is not looked at any
+/// more.
+const SILENT_MAX: u32 = 256;
+
 /// Whether no such process is there; one we may not signal is.
 pub fn is_dead(pid: u32) -> bool {
     // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
@@ -70,38 +74,37 @@ impl Processes {
 
     /// Whether it tells of itself, and of what it reads.
     pub fn is_seen(&self, pid: u32) -> bool {
-        let is_seen = |process: &Process| process.unseen_as.is_none() && process.reads != Reads::ByUring;
+        let is_seen = |process: &Process| process.unseen_as.is_none() && process.reads != Reads::ByQueue;
         self.by_pid.get(&pid).is_some_and(is_seen)
     }
 
-    /// Whether it was found to read by io_uring.
-    pub fn reads_by_uring(&self, pid: u32) -> bool {
-        self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::ByUring)
+    /// Whether it was found to read by a queue.
+    pub fn reads_by_queue(&self, pid: u32) -> bool {
+        self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::ByQueue)
     }
 
     /// Those that have not told of a read since they opened a file, neither now nor when this was
-    /// asked last: once each.
+    /// asked last. Some make their queue long after that: each is named again when it has been silent
+    /// four times as long, up to [`SILENT_MAX`].
     pub fn silent(&mut self) -> Vec<u32> {
         let mut silent = Vec::new();
         for (&pid, process) in &mut self.by_pid {
-            process.reads = match process.reads {
-                Reads::Awaited => Reads::Missed,
-                Reads::Missed => {
+            if let Reads::Awaited(asked) = &mut process.reads {
+                if *asked <= SILENT_MAX && asked.is_power_of_two() && asked.trailing_zeros() % 2 == 0 {
                     silent.push(pid);
-                    Reads::ByCalls
                 }
-                reads => reads,
-            };
+                *asked = asked.saturating_add(1);
+            }
         }
         silent
     }
 
-    /// It was looked at, and reads by io_uring.
-    pub fn found_uring(&mut self, pid: u32) {
+    /// It was looked at, and reads by a queue.
+    pub fn found_queue(&mut self, pid: u32, why: Unseen) {
         let Some(process) = self.by_pid.get_mut(&pid) else { return };
-        process.reads = Reads::ByUring;
+        process.reads = Reads::ByQueue;
         let (run, name) = (process.run, self.programs.get(process.program).name.clone());
-        self.programs.unseen(run, name.as_bytes(), Unseen::Uring);
+        self.programs.unseen(run, name.as_bytes(), why);
     }
 
     /// Whether it told that it would execute a program that does not tell of itself.
@@ -121,7 +124,7 @@ impl Processes {
             self.by_pid.insert(pid, process);
         }
         let process = self.by_pid.get_mut(&pid)?;
-        if process.reads == Reads::ByUring {
+        if process.reads == Reads::ByQueue {
             self.programs.seen_from_outside(process.program);
             return Some((process.ordinal, process.program));
         }

@@ -20,7 +20,7 @@ const PAGE_BYTES: u64 = 2 << 20;
 /// indeed.
 const UNPACKED_PER_BYTE: u64 = 4096;
 /// The file's last bytes: how long the footer is, and the format's mark.
-const END_BYTES: u64 = 8;
+pub(super) const END_BYTES: u64 = 8;
 /// As long as the part of a page's header gets that is looked at.
 const HEADER_BYTES: u64 = 18;
 

@@ -82,7 +82,7 @@ impl RecordedReader {
                     "is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"
                 ))
             })?;
-        checksum::verify(bytes, file.metadata().file_metadata()).map_err(failed)?;
+        checksum::verify(bytes, file.metadata()).map_err(failed)?;
         let sites = sites(file.metadata().file_metadata());
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let mut places = [None; COLUMNS.len()];
