@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fuser::{FileAttr, Generation, INodeNo, ReplyDirectoryPlus};
 
+use super::owed::Owed;
 use super::{Shown, WHILE_WRITTEN, attributes, told};
 use crate::failure::Failure;
 use crate::tree::Names;
@@ -30,20 +31,22 @@ impl Shown {
 
     /// Answers with names from the one of this number on: those of the directory itself and of the
     /// one above come first.
-    pub fn read_directory(&self, handle: u64, first: u64, mut reply: ReplyDirectoryPlus) {
-        match self.fill(handle, first, &mut reply) {
-            Ok(path) => {
+    pub fn read_directory(&self, handle: u64, first: u64, owed: Owed<ReplyDirectoryPlus>) {
+        // What the kernel is told of it is told of: not before it is sure that it waits.
+        let open = self.listed(handle);
+        owed.give(|mut reply| match open.and_then(|open| self.fill(&open, first, &mut reply).map(|()| open)) {
+            Ok(open) => {
                 reply.ok();
                 if first == 0 {
-                    self.ahead.listed(&path);
+                    self.ahead.listed(&open.path);
                 }
             }
             Err(failure) => reply.error(failure.number()),
-        }
+        });
     }
 
-    /// Returns the directory's path.
-    fn fill(&self, handle: u64, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<Arc<Path>, Failure> {
+    /// An open directory, with its names.
+    fn listed(&self, handle: u64) -> Result<Arc<OpenDirectory>, Failure> {
         let open = self.directories.get(handle)?;
         if open.names.get().is_none() {
             let may_be_written = self.may_be_written_in(&open.path);
@@ -53,6 +56,10 @@ impl Shown {
             // Who else asked at the same time has the same.
             let _ = open.names.set((names, may_be_written));
         }
+        Ok(open)
+    }
+
+    fn fill(&self, open: &OpenDirectory, first: u64, reply: &mut ReplyDirectoryPlus) -> Result<(), Failure> {
         let Some((names, could_be_written)) = open.names.get() else { return Err(Failure::of(libc::EIO)) };
         let lasting = self.tree.lasting();
         let itself = self.attributes(open.number)?;
@@ -63,7 +70,7 @@ impl Shown {
             // Of these two the kernel takes the numbers alone.
             let shown = if at == 0 { itself } else { FileAttr { ino: INodeNo::ROOT, ..itself } };
             if add(at as u64, name.as_ref(), &shown, lasting) {
-                return Ok(Arc::clone(&open.path));
+                return Ok(());
             }
         }
         let (written, may_be_written) = (self.being_written_in(&open.path), self.may_be_written_in(&open.path));
@@ -83,7 +90,7 @@ impl Shown {
                 break;
             }
         }
-        Ok(Arc::clone(&open.path))
+        Ok(())
     }
 
     /// All names of a directory, also of what is being written and was never there.

@@ -9,6 +9,8 @@ use foresee::File;
 use foresee_run::pool::lock;
 use fuser::{FopenFlags, ReplyData};
 
+use super::failed::Failures;
+use super::owed::Owed;
 use super::{Shown, told};
 use crate::failure::Failure;
 
@@ -22,6 +24,7 @@ pub struct OpenFile {
     path: Arc<Path>,
     /// What was told of it by this descriptor, but not all of that yet.
     pub(super) hinted: Mutex<Vec<Range<u64>>>,
+    failures: Failures,
 }
 
 impl Shown {
@@ -45,32 +48,46 @@ impl Shown {
         log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
         let handle = self.handle();
-        self.files.add(handle, OpenFile { file, number, path, hinted: Mutex::default() });
+        self.files
+            .add(handle, OpenFile { file, number, path, hinted: Mutex::default(), failures: Failures::default() });
         // A number's bytes are always the same.
         Ok((handle, FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH))
     }
 
     /// Answers a read.
-    pub fn read(&self, thread: u32, handle: u64, offset: u64, size: usize, reply: ReplyData) {
+    pub fn read(&self, thread: u32, handle: u64, offset: u64, size: usize, owed: Owed<ReplyData>) {
         let begun = Instant::now();
         let _allowed = self.answers.take(size);
         let Ok(open) = self.files.get(handle) else {
             // What is being written has no other handle.
             let read = self.writes.get(handle).and_then(|open| open.written.read(offset, size));
-            return match read {
+            owed.give(|reply| match read {
                 Ok(bytes) => reply.data(&bytes),
                 Err(failure) => reply.error(failure.number()),
-            };
+            });
+            return;
         };
         let mut bytes = vec![0; size];
         let disclosed = self.disclosed.file(thread, open.number);
-        let read = disclosed.as_ref().unwrap_or(&open.file).read_at(&mut bytes, offset).map_err(Failure::from);
+        let file = disclosed.as_ref().unwrap_or(&open.file);
+        let asked = offset..offset.saturating_add(size as u64);
+        let read = match open.failures.lately(&asked) {
+            // Page by page the kernel asks once more for what failed as a whole.
+            Some(failure) => match file.read_now(&mut bytes, offset) {
+                count if count as u64 == asked.end.min(file.len()).saturating_sub(offset) => Ok(count),
+                _ => Err(failure),
+            },
+            None => {
+                let read = file.read_at(&mut bytes, offset).map_err(Failure::from);
+                read.inspect_err(|failure| open.failures.add(asked, failure))
+            }
+        };
         let took = begun.elapsed();
         self.reads.add(read.as_ref().ok().copied(), took);
         log::debug!("read {}, {size} bytes from {offset} on: {} in {took:?}", open.path.display(), told(&read));
         match read {
             Ok(count) => {
-                reply.data(&bytes[..count]);
+                owed.give(|reply| reply.data(&bytes[..count]));
                 if offset == 0 {
                     self.ahead.visited(&open.path, took);
                 }
@@ -83,7 +100,7 @@ impl Shown {
                 if errno == libc::EIO {
                     self.complain(&failure);
                 }
-                reply.error(Failure::of(errno).number());
+                owed.give(|reply| reply.error(Failure::of(errno).number()));
             }
         }
     }

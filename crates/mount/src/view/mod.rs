@@ -4,10 +4,12 @@
 //! one keeps no other waiting.
 
 mod directories;
+mod failed;
 mod files;
 mod handles;
 mod hints;
 mod kept;
+mod owed;
 mod writes;
 mod written;
 
@@ -44,6 +46,7 @@ use files::OpenFile;
 use handles::Handles;
 use hints::Told;
 use kept::Room;
+use owed::{Owed, Reply, Watch};
 use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
@@ -85,6 +88,13 @@ pub struct Shown {
 pub struct View {
     shown: Arc<Shown>,
     workers: Pool<Task>,
+    watch: Arc<Watch>,
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.watch.end();
+    }
 }
 
 impl View {
@@ -113,7 +123,7 @@ impl View {
         let served = Arc::clone(&shown);
         let workers = Pool::with_stacks(STACK_BYTES, THREADS_MAX, THREADS_MAX, move |task: Task| task(&served));
         workers.start()?;
-        Ok(View { shown, workers })
+        Ok(View { shown, workers, watch: Watch::start()? })
     }
 
     /// What readers asked for.
@@ -123,6 +133,17 @@ impl View {
 
     fn by_worker(&self, task: impl FnOnce(&Shown) + Send + 'static) {
         self.workers.add(Box::new(task));
+    }
+
+    /// The same where who asks may end meanwhile.
+    fn by_worker_for<R: Reply>(
+        &self,
+        request: &Request,
+        reply: R,
+        task: impl FnOnce(&Shown, Owed<R>) + Send + 'static,
+    ) {
+        let owed = self.watch.owe(request.pid(), reply);
+        self.by_worker(move |shown| task(shown, owed));
     }
 }
 
@@ -222,11 +243,15 @@ impl Filesystem for View {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
-        self.by_worker(move |shown| match shown.look_up(parent.0, &name) {
-            Ok((found, lasting)) => reply.entry(&lasting, &found, Generation(0)),
-            Err(failure) => reply.error(failure.number()),
+        self.by_worker_for(request, reply, move |shown, owed| match shown.look_up(parent.0, &name) {
+            Ok((found, lasting)) => {
+                if !owed.give(|reply| reply.entry(&lasting, &found, Generation(0))) {
+                    shown.nodes().forget(found.ino.0, 1);
+                }
+            }
+            Err(failure) => _ = owed.give(|reply| reply.error(failure.number())),
         });
     }
 
@@ -241,27 +266,32 @@ impl Filesystem for View {
         }
     }
 
-    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
-        self.by_worker(move |shown| {
+    fn readlink(&self, request: &Request, number: INodeNo, reply: ReplyData) {
+        self.by_worker_for(request, reply, move |shown, owed| {
             let path = shown.nodes().path(number.0);
-            match path.and_then(|path| shown.tree.link(&path)) {
+            let target = path.and_then(|path| shown.tree.link(&path));
+            owed.give(|reply| match target {
                 Ok(target) => reply.data(target.as_os_str().as_bytes()),
                 Err(failure) => reply.error(failure.number()),
-            }
+            });
         });
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let thread = request.pid();
-        self.by_worker(move |shown| {
-            let opened = match flags.acc_mode() {
-                OpenAccMode::O_RDONLY => shown.open(number.0, thread),
-                _ => shown.overwrite(number.0, flags.0, thread),
-            };
-            match opened {
+        if flags.acc_mode() != OpenAccMode::O_RDONLY {
+            return self.by_worker(move |shown| match shown.overwrite(number.0, flags.0, thread) {
                 Ok((handle, flags)) => reply.opened(FileHandle(handle), flags),
                 Err(failure) => reply.error(failure.number()),
+            });
+        }
+        self.by_worker_for(request, reply, move |shown, owed| match shown.open(number.0, thread) {
+            Ok((handle, opened)) => {
+                if !owed.give(|reply| reply.opened(FileHandle(handle), opened)) && !shown.files.close(handle) {
+                    shown.release_written(handle, flags.0);
+                }
             }
+            Err(failure) => _ = owed.give(|reply| reply.error(failure.number())),
         });
     }
 
@@ -277,7 +307,9 @@ impl Filesystem for View {
         reply: ReplyData,
     ) {
         let thread = request.pid();
-        self.by_worker(move |shown| shown.read(thread, handle.0, offset, size as usize, reply));
+        self.by_worker_for(request, reply, move |shown, owed| {
+            shown.read(thread, handle.0, offset, size as usize, owed);
+        });
     }
 
     fn release(
@@ -308,13 +340,13 @@ impl Filesystem for View {
 
     fn readdirplus(
         &self,
-        _request: &Request,
+        request: &Request,
         _number: INodeNo,
         handle: FileHandle,
         offset: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        self.by_worker(move |shown| shown.read_directory(handle.0, offset, reply));
+        self.by_worker_for(request, reply, move |shown, owed| shown.read_directory(handle.0, offset, owed));
     }
 
     fn releasedir(

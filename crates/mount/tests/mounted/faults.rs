@@ -3,11 +3,14 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use crate::bytes::bytes;
 use crate::place::{Mounted, can_mount, server};
+use crate::process::{heed_signals, kill};
 use crate::random::Random;
 use foresee_object_server::{Faults, Server, Versions};
 
@@ -135,6 +138,40 @@ fn a_server_that_is_away_beyond_the_deadline_is_an_error_of_who_needs_it() {
     assert!(fs::read(mounted.path("there")).unwrap() == bytes("there", 1, SIZE));
     fs::write(mounted.path("new"), "new").unwrap();
     assert!(server.get("/b/new").is_some());
+}
+
+#[test]
+fn who_waits_for_a_server_that_is_away_can_be_ended() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    ["/b/file", "/b/d/other"].iter().for_each(|name| server.put(name, bytes(name, 1, SIZE)));
+    let mounted = Mounted::bucket(&server, &["--deadline", "1000"]);
+    assert!(fs::metadata(mounted.path("file")).is_ok());
+    server.go_away(true);
+    // A look-up, a listing, a read; and a program that catches the signal.
+    for (signal, words) in [
+        (libc::SIGKILL, &["ls", "d/unknown"][..]),
+        (libc::SIGINT, &["ls", "d"]),
+        (libc::SIGKILL, &["cat", "file"]),
+        (libc::SIGTERM, &["sh", "-c", "trap 'exit 9' TERM; while :; do test -e d/unknown; done"]),
+    ] {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(&mounted.at).stdout(Stdio::null()).stderr(Stdio::null());
+        heed_signals(&mut command);
+        let mut child = command.spawn().unwrap();
+        thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "{words:?} does not wait");
+        kill(child.id() as i32, signal);
+        // Or this test waits for the deadline, which nobody does.
+        let status = child.wait().unwrap();
+        let caught = if words[0] == "sh" { Some(9) } else { None };
+        assert_eq!((status.code(), status.signal().is_some()), (caught, caught.is_none()), "{words:?}: {status}");
+    }
+    server.go_away(false);
+    assert!(fs::read(mounted.path("file")).unwrap() == bytes("/b/file", 1, SIZE));
+    assert_eq!(fs::read_dir(mounted.path("d")).unwrap().count(), 1);
 }
 
 #[test]
