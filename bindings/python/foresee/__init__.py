@@ -21,6 +21,7 @@ if typing.TYPE_CHECKING:
     from .cache import Cache as Cache, File as File, Plan as Plan, default_cache as default_cache, open as open, open_async as open_async
     from .simulator import simulate as simulate, sweep as sweep
     from ._foresee import Changed as Changed, View as View
+    from . import fsspec as fsspec, h5py as h5py, obspec as obspec, torch as torch, zarr as zarr
 
 # Imported when they are asked for: programs that only give hints start as quickly as they did, and need no native module.
 _PLACES = {
@@ -28,10 +29,15 @@ _PLACES = {
     "simulate": "simulator", "sweep": "simulator", "Changed": "_foresee", "View": "_foresee",
 }
 
+# The same of modules for others' libraries, which need those.
+_MODULES = {"fsspec", "h5py", "obspec", "torch", "zarr"}
+
 __all__ = [*hints.__all__, *_PLACES]
 
 
 def __getattr__(name):
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -43,4 +49,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -11,13 +11,13 @@ import os
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _foresee
 from .process import Own
 from .waiting import later, together
 
-_Path = str | os.PathLike[str]
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Listed = list[tuple[str, int]]
 _MIB = 1 << 20
 # By the key of their pickles: what is unpickled twice in a process is one cache there.
@@ -79,8 +79,8 @@ class Cache:
             raise TypeError(f"disk is a path and the bytes it may have, as in ('/var/tmp/foresee', 1 << 34): not {disk!r}")
         self._set_up(uuid.uuid4().hex, dict(
             memory=operator.index(memory), block_bytes=operator.index(block_bytes), policy=policy, max_age=max_age,
-            stores=dict(stores or {}), settings=options), disk=disk and (os.fspath(disk[0]), operator.index(disk[1])),
-            log=log and os.fspath(log))
+            stores=dict(stores or {}), settings=options), disk=disk and (os.fsdecode(disk[0]), operator.index(disk[1])),
+            log=log and os.fsdecode(log))
         self._own.get()
 
     def _set_up(self, key, settings, **first):
@@ -110,7 +110,7 @@ class Cache:
 
         Parameters
         ----------
-        url : str or path
+        url : str, bytes or path
             Of a scheme that the cache knows (s3, gs, az, http, https, and those of `stores`), or a path.
 
         Returns
@@ -126,12 +126,12 @@ class Cache:
         ValueError
             If there is no store for such URLs.
         """
-        url = os.fspath(url)
+        url = os.fsdecode(url)
         return File(self, url, self._native.open(url))
 
     async def open_async(self, url: _Path) -> File:
         """As `open`, for coroutines."""
-        url = os.fspath(url)
+        url = os.fsdecode(url)
         return File(self, url, await later(self._native.open, url))
 
     def open_all(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
@@ -139,7 +139,7 @@ class Cache:
 
         Parameters
         ----------
-        urls : iterable of str or path
+        urls : iterable of str, bytes or path
             As of `open`.
 
         Returns
@@ -153,7 +153,7 @@ class Cache:
         >>> foresee.default_cache().open_all(["/nowhere"])
         [FileNotFoundError(2, 'there is no such object')]
         """
-        urls = list(map(os.fspath, urls))
+        urls = list(map(os.fsdecode, urls))
         came = together([functools.partial(self._native.open, url) for url in urls])
         return [it if isinstance(it, BaseException) else File(self, url, it) for url, it in zip(urls, came)]
 
@@ -487,6 +487,9 @@ class File(io.RawIOBase):
         """The position, in bytes."""
         return self._position
 
+    def write(self, buffer: Any) -> NoReturn:
+        raise io.UnsupportedOperation("not writable: what is read through a cache is not written")
+
     def readable(self) -> bool:
         """It is."""
         return True
@@ -584,7 +587,7 @@ class Plan:
 
         Parameters
         ----------
-        url : str or path
+        url : str, bytes or path
             As of `Cache.open`. What is not there is an error for who opens it alone.
 
         Raises
@@ -592,7 +595,7 @@ class Plan:
         ValueError
             If there is no store for such URLs.
         """
-        self._own.get().address(os.fspath(url))
+        self._own.get().address(os.fsdecode(url))
         return self
 
     def repeat(self, entries: int, passes: int) -> Plan:
@@ -655,7 +658,7 @@ def open(url: _Path, *, cache: Cache | None = None) -> File:
 
     Parameters
     ----------
-    url : str or path
+    url : str, bytes or path
         ``s3://bucket/key``, ``gs://``, ``az://``, ``http(s)://``, or a path. Credentials are the environment's.
     cache : Cache, optional
         `default_cache` unless given.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -35,6 +36,10 @@ impl Plan {
 
     fn ranges(&mut self, file: &File, ranges: Vec<(u64, u64)>) -> PyResult<()> {
         let file = file.get()?;
+        if let Some((start, stop)) = ranges.iter().find(|(start, stop)| start > stop) {
+            let what = format!("ranges: ({start}, {stop}) ends before it begins");
+            return Err(PyValueError::new_err(what));
+        }
         self.with(|plan| ranges.into_iter().for_each(|(start, stop)| _ = plan.range(file, start..stop)))
     }
 

@@ -93,6 +93,29 @@ def test_a_directory_is_listed_as_a_bucket_is(cache, tmp_path):
         cache.open(f"{tmp_path}/d")
 
 
+def test_paths_are_text_or_bytes(cache, tmp_path):
+    (tmp_path / "f").write_bytes(b"bytes")
+    for path in [tmp_path / "f", str(tmp_path / "f"), os.fsencode(tmp_path / "f")]:
+        assert cache.open(path).read() == b"bytes"
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike"):
+        cache.open(None)
+
+
+def test_what_cannot_be_is_said(cache):
+    with cache.open("test://a") as file:
+        with pytest.raises(io.UnsupportedOperation, match="not writable"):
+            file.write(b"x")
+        with pytest.raises(ValueError, match=r"\(5, 3\) ends before it begins"):
+            cache.plan().ranges(file, [(0, 1), (5, 3)])
+
+
+@pytest.mark.parametrize("name", ["fsspec", "h5py", "obspec", "torch", "zarr"])
+def test_modules_for_others_libraries_need_no_import_of_their_own(program, name):
+    if name != "obspec":
+        pytest.importorskip(name)
+    assert program(f"import foresee; print(foresee.{name}.__name__)") == f"foresee.{name}\n"
+
+
 def test_what_is_set_is_looked_at(tmp_path):
     with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
         foresee.Cache(1 << 20, disk=str(tmp_path / "disk"))

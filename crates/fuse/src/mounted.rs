@@ -63,8 +63,12 @@ impl Mounted {
         let unmounter = session.unmount_callable();
         let (gone, is_there) = io::pipe().map_err(own)?;
         let (dies, died) = channel();
+        let at = path.clone();
         let serve = move || {
-            if let Err(error) = session.run() {
+            let was_unmounted = |error: &io::Error| is_abort(error) && !is_covered(&at, beneath);
+            if let Err(error) = session.run()
+                && !was_unmounted(&error)
+            {
                 // Nobody asks any more where we are ending.
                 let _ = dies.send(error);
             }
@@ -119,13 +123,19 @@ impl Mounted {
             let _ = fs::write(setting, (bytes >> 10).to_string());
         }
     }
+}
 
-    /// Whether something is mounted there.
-    fn is_covered(&self) -> bool {
-        match fs::symlink_metadata(&self.path) {
-            Ok(there) => there.dev() != self.beneath,
-            Err(error) => error.raw_os_error() == Some(NOT_ANSWERED),
-        }
+/// Whether the kernel said that somebody aborted the file system. Of one that is unmounted it says so, too, where
+/// a request was just on its way to us.
+fn is_abort(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ECONNABORTED)
+}
+
+/// Whether something is mounted there that was not from the beginning.
+fn is_covered(path: &Path, beneath: u64) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(there) => there.dev() != beneath,
+        Err(error) => error.raw_os_error() == Some(NOT_ANSWERED),
     }
 }
 
@@ -156,7 +166,7 @@ impl Drop for Mounted {
                 _ => break,
             }
         }
-        if self.is_covered() {
+        if is_covered(&self.path, self.beneath) {
             log::warn!("{path}: is still mounted; 'fusermount3 -u {path}'");
         }
     }

@@ -31,9 +31,22 @@ fn root(mut why: &(dyn std::error::Error + 'static)) -> String {
     why.to_string()
 }
 
+/// What an error says, but for how long it was tried and how often: of two that are the same otherwise
+/// one is told.
+fn said(why: &object_store::Error) -> String {
+    let text = why.to_string();
+    let tried = || {
+        let asked = text.find("Error performing ")?;
+        let begin = asked + text[asked..].find(" in ")?;
+        let end = begin + text[begin..].find(" - ")?;
+        text[begin + 4..end].starts_with(|it: char| it.is_ascii_digit()).then_some((begin, end))
+    };
+    tried().map_or_else(|| text.clone(), |(begin, end)| text[..begin].to_owned() + &text[end..])
+}
+
 /// What an error says, and what is at the bottom of it, if it leaves that out.
 fn with_root(why: &object_store::Error) -> String {
-    let (text, root) = (why.to_string(), root(why));
+    let (text, root) = (said(why), root(why));
     if text.contains(&root) { text } else { format!("{text} ({root})") }
 }
 
@@ -63,7 +76,7 @@ impl Place {
 
     /// What the error means. Services say it in codes within the text that they answer with.
     pub fn explain(&self, why: &object_store::Error) -> Error {
-        let text = why.to_string();
+        let text = said(why);
         let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
         let url = self.url();
         if says(&["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"]) {
@@ -106,6 +119,25 @@ impl Place {
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
             _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),
             _ => error(io::ErrorKind::Other, format!("{url}: {}", with_root(why))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_it_was_tried_is_not_told() {
+        let text = "Error performing GET http://h/b/k in 2.958524806s, after 9 retries, max_retries: 18446744073709551615, \
+                    retry_timeout: 2.25s  - Server returned non-2xx status code: 500: in 3 parts - of it";
+        let other = "whatever in 5s - it is";
+        for (text, expected) in [
+            (text, "Error performing GET http://h/b/k - Server returned non-2xx status code: 500: in 3 parts - of it"),
+            (other, other),
+        ] {
+            let error = object_store::Error::Generic { store: "S3", source: text.into() };
+            assert!(said(&error).ends_with(expected), "{}", said(&error));
         }
     }
 }

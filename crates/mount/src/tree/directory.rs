@@ -31,6 +31,20 @@ impl Directory {
     }
 }
 
+/// Whether a file has this path, or whatever has it could not be looked at.
+fn is_file(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Whose error it is.
+fn failed(path: &Path, error: io::Error) -> Failure {
+    let why = format!("{}: {error}", path.display());
+    Failure { why, ..error.into() }
+}
+
 impl From<&Metadata> for Entry {
     fn from(metadata: &Metadata) -> Self {
         let seconds = Duration::new(metadata.ctime().max(0) as u64, metadata.ctime_nsec() as u32);
@@ -58,14 +72,14 @@ impl Tree for Directory {
         match fs::symlink_metadata(path) {
             Ok(metadata) => Ok(Some((&metadata).into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(failed(path, error)),
         }
     }
 
     fn list(&self, path: &Path) -> Result<Names, Failure> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
+        for entry in fs::read_dir(path).map_err(|error| failed(path, error))? {
+            let entry = entry.map_err(|error| failed(path, error))?;
             // What went meanwhile is not listed.
             if let Ok(metadata) = entry.metadata() {
                 names.push((entry.file_name(), Entry::from(&metadata)));
@@ -77,7 +91,11 @@ impl Tree for Directory {
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure> {
         // A cache's names are text.
         let name = path.to_str().ok_or_else(|| Failure::of(libc::EILSEQ))?;
-        let file = cache.open(name)?;
+        let file = cache.open(name).map_err(|error| match is_file(path) {
+            // What the kernel knows of it is old, too.
+            false => Failure::of(libc::ESTALE),
+            true => error.into(),
+        })?;
         match entry.version.as_ref() == Some(file.version()) {
             true => Ok(file),
             false => Err(Failure::of(libc::ESTALE)),
@@ -85,7 +103,7 @@ impl Tree for Directory {
     }
 
     fn link(&self, path: &Path) -> Result<PathBuf, Failure> {
-        Ok(fs::read_link(path)?)
+        fs::read_link(path).map_err(|error| failed(path, error))
     }
 
     fn forget(&self, _path: &Path) {}

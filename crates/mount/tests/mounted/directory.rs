@@ -94,6 +94,23 @@ fn readers_at_random_get_the_same_bytes_in_little_memory() {
 }
 
 #[test]
+fn what_has_a_files_name_and_is_none_any_more_is_found_when_it_is_opened() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    ["f", "d/in"].iter().for_each(|name| _ = place.write(name, name));
+    // The kernel takes names to stay for long.
+    let mounted = Mounted::directory(place, &["--metadata-ttl", "1000"]);
+    assert!(fs::metadata(mounted.path("f")).unwrap().is_file());
+    fs::remove_file(mounted.place.path("from/f")).unwrap();
+    fs::rename(mounted.place.path("from/d"), mounted.place.path("from/f")).unwrap();
+    let opened = File::open(mounted.path("f")).unwrap();
+    assert!(opened.metadata().unwrap().is_dir());
+    assert_eq!(fs::read(mounted.path("f/in")).unwrap(), b"d/in");
+}
+
+#[test]
 fn an_open_file_is_one_version_and_a_name_the_one_it_has_now() {
     if !can_mount() {
         return;
