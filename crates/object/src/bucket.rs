@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foresee_store::{Error, Folder, Listed};
 use futures_util::TryStreamExt;
@@ -22,6 +22,7 @@ use crate::explain::{Place, timed_out};
 use crate::object::{Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, PAUSE_MIN, Service, Settings};
+use crate::silence::Silence;
 use crate::upload::Written;
 
 /// Who gives credentials out is near, or not there: a machine of no cloud has nobody who does.
@@ -42,6 +43,7 @@ pub(crate) struct Bucket {
     runtime: Arc<Runtime>,
     /// Whether it is known to be there.
     is_met: AtomicBool,
+    silence: Silence,
     beginnings: Arc<Beginnings>,
 }
 
@@ -58,7 +60,15 @@ impl Bucket {
             }
         })?;
         let (settings, beginnings) = (settings.clone(), Arc::default());
-        Ok(Bucket { client, place, settings, runtime, is_met: AtomicBool::new(false), beginnings })
+        Ok(Bucket {
+            client,
+            place,
+            settings,
+            runtime,
+            is_met: AtomicBool::new(false),
+            silence: Silence::default(),
+            beginnings,
+        })
     }
 
     /// What it is called.
@@ -68,11 +78,26 @@ impl Bucket {
 
     /// Waits for an answer, until the deadline.
     pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let deadline = self.settings.deadline;
+        // Of one that never answered is said what may be wrong.
+        match self.is_met.load(Relaxed) && self.silence.is_on() {
+            true => Err(timed_out(self.settings.deadline)),
+            false => self.ask_even_so(answer),
+        }
+    }
+
+    /// The same where it is worth it though the store was silent just now.
+    pub fn ask_even_so<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let (deadline, begun) = (self.settings.deadline, Instant::now());
         let bounded = async { tokio::time::timeout(deadline, self.patiently(answer)).await };
         let answer = self.runtime.wait_for(bounded).unwrap_or_else(|_| Err(timed_out(deadline)));
         if answer.is_ok() {
             self.is_met.store(true, Relaxed);
+        }
+        // What is wrong for good is said sooner.
+        let long = deadline / 2;
+        match answer.is_err() && begun.elapsed() >= long {
+            true => self.silence.endured(long),
+            false => self.silence.broken(),
         }
         answer
     }

@@ -82,7 +82,7 @@ impl Drop for Written {
         if let Some(parts) = self.parts.take() {
             // Parts that stay behind cost money, and nobody sees them; but who drops it has an error of his own
             // already.
-            let _ = self.bucket.ask(async { parts.abort().await.map_err(|error| self.bucket.explain(&error)) });
+            let _ = self.bucket.ask_even_so(async { parts.abort().await.map_err(|error| self.bucket.explain(&error)) });
         }
     }
 }

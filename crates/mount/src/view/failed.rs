@@ -11,7 +11,7 @@ use foresee_run::pool::lock;
 use crate::failure::Failure;
 
 /// So long it is not asked for again.
-const LASTS: Duration = Duration::from_secs(1);
+const LASTS: Duration = Duration::from_millis(250);
 /// Of so many parts at most, which is more than there are requests at once.
 const PARTS_MAX: usize = 256;
 
