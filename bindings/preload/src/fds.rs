@@ -220,6 +220,10 @@ pub(crate) fn closed_since(fd: c_int, before: Use) -> Option<Record> {
 
 /// From now on what is written to this descriptor goes to the file's end, or does not.
 pub(crate) fn set_appended(fd: c_int, appended: bool) {
+    // A child of vfork changes its own alone.
+    if state::region_of_this_process().is_none() {
+        return;
+    }
     let (from, to) = if appended { (WRITABLE, APPENDED) } else { (APPENDED, WRITABLE) };
     let class = |word: u32| (word & CLASS_MASK == from).then_some(word & !CLASS_MASK | to);
     if let Some(word) = TABLE.get(fd as usize) {

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use foresee_ring::{Attention, FAR_PART, OFFSET_CURRENT, PATH_BYTES_MAX, Record, Region, Took, ticks};
+use foresee_ring::{Attention, FAR_PART, OFFSET_APPENDED, OFFSET_CURRENT, PATH_BYTES_MAX, Record, Region, Took, ticks};
 
 use crate::fds::{self, Use};
 use crate::{sites, state, sys, thread};
@@ -106,11 +106,10 @@ fn is_wanted(attention: Attention, fd: c_int) -> bool {
     }
 }
 
-/// Tells where a transfer of so many bytes that was just made began: where the file stood before is not
-/// known, or does not matter.
+/// Tells where the read that was just made began: the reads before it were not all told.
 #[cold]
-fn locate(region: &Region, fd: c_int, file: Use, bytes: u64) {
-    let offset = sys::position(fd).saturating_sub(bytes);
+fn locate(region: &Region, fd: c_int, file: Use, got: u64) {
+    let offset = sys::position(fd).saturating_sub(got);
     post(region, Record::Seeked { fd, generation: file.generation(), offset }, &[]);
 }
 
@@ -151,6 +150,12 @@ fn site(region: &Region) -> u32 {
 /// Tells of a write, if it was one to a regular file and wrote something.
 #[inline(always)]
 pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
+    wrote_or_appended(fd, offset, got, false);
+}
+
+/// The same of one that went to the file's end whatever descriptor it was.
+#[inline(always)]
+pub(crate) fn wrote_or_appended(fd: c_int, offset: u64, got: isize, appended: bool) {
     if got <= 0 {
         return;
     }
@@ -159,18 +164,24 @@ pub(crate) fn wrote(fd: c_int, offset: u64, got: isize) {
     if let Some(file) = fds::regular(fd) {
         let len = got as u64;
         let offset = match offset {
-            // One adopted here was found where this write had left it; and so is one that is appended to.
+            // Where that is matters to traces alone.
+            offset if (appended || file.is_appended()) && region.wants_places() => end(fd, offset, len),
+            // One adopted here was found where this write had left it.
             OFFSET_CURRENT if !is_told => sys::position(fd).saturating_sub(len),
-            OFFSET_CURRENT if file.is_appended() => {
-                locate(region, fd, file, len);
-                OFFSET_CURRENT
-            }
-            // Whatever place it names (pwrite(2), BUGS), and it stays where it stands.
-            _ if file.is_appended() => sys::size(fd).saturating_sub(len),
             offset => offset,
         };
         let record = Record::Wrote { fd, generation: file.generation(), offset, len, site: site(region) };
         post(region, record, &[]);
+    }
+}
+
+/// Where so many bytes lie that were just written at a file's end, whatever place the call named
+/// (pwrite(2), BUGS): then the file stands where it stood.
+#[cold]
+fn end(fd: c_int, offset: u64, len: u64) -> u64 {
+    match offset {
+        OFFSET_CURRENT => sys::position(fd).saturating_sub(len) | OFFSET_APPENDED,
+        _ => sys::size(fd).saturating_sub(len),
     }
 }
 

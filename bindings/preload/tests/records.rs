@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Ring, Said, alike, compile, directory, reads_of};
-use foresee_ring::{Advice, Attention, Class, Counters, Process, Record, Region};
+use foresee_ring::{Advice, Attention, Class, Counters, OFFSET_APPENDED, Process, Record, Region};
 
 /// A directory with what the programs expect.
 fn prepared() -> PathBuf {
@@ -91,7 +91,23 @@ fn every_kind_of_read_and_write() {
             (473, 404),
         ];
         assert_eq!(wrote, wanted);
-        // What is appended lies where the file ended, and the descriptor stands behind it.
+        has(&said, "start", |record, path| matches!(record, Record::ProcessStarted { .. }) && *path == directory);
+        has(&said, "program", |record, path| matches!(record, Record::Loaded { .. }) && path == program);
+        has(&said, "libc", |record, path| matches!(record, Record::Loaded { .. }) && path.ends_with("libc.so.6"));
+        has(&said, "end", |record, _| *record == Record::Exited {});
+    }
+}
+
+/// What is appended lies where the file ended, and the descriptor stands behind it; where that is said.
+#[test]
+fn what_is_appended_lies_at_the_end() {
+    let directory = prepared();
+    let program = compile("reads", &directory, &[]);
+    let mut ring = Ring::new();
+    ring.region.want_places();
+    for patch in ["1", "0"] {
+        let mut command = ring.command(&program);
+        let (_, said) = ring.run(command.current_dir(&directory).env("FORESEE_PATCH", patch));
         let log = |fd: i32| {
             said.iter()
                 .any(|it| it.path.ends_with("log") && matches!(it.record, Record::Opened { fd: log, .. } if log == fd))
@@ -99,27 +115,23 @@ fn every_kind_of_read_and_write() {
         let appended: Vec<(&str, i64, u64)> = said
             .iter()
             .filter_map(|said| match said.record {
-                Record::Wrote { fd, offset, len, .. } if log(fd) => Some(("wrote", offset as i64, len)),
+                Record::Wrote { fd, offset, len, .. } if log(fd) => match offset & OFFSET_APPENDED {
+                    0 => Some(("wrote", offset as i64, len)),
+                    _ => Some(("appended", (offset & !OFFSET_APPENDED) as i64, len)),
+                },
                 Record::Seeked { fd, offset, .. } if log(fd) => Some(("stands at", offset as i64, 0)),
                 _ => None,
             })
             .collect();
         let wanted = [
-            ("stands at", 0, 0),
-            ("wrote", -1, 50),
+            ("appended", 0, 50),
             ("stands at", 10, 0),
-            ("stands at", 50, 0),
-            ("wrote", -1, 51),
+            ("appended", 50, 51),
             ("wrote", 101, 52),
             ("wrote", 3, 53),
-            ("stands at", 153, 0),
-            ("wrote", -1, 54),
+            ("appended", 153, 54),
         ];
         assert_eq!(appended, wanted);
-        has(&said, "start", |record, path| matches!(record, Record::ProcessStarted { .. }) && *path == directory);
-        has(&said, "program", |record, path| matches!(record, Record::Loaded { .. }) && path == program);
-        has(&said, "libc", |record, path| matches!(record, Record::Loaded { .. }) && path.ends_with("libc.so.6"));
-        has(&said, "end", |record, _| *record == Record::Exited {});
     }
 }
 

@@ -37,7 +37,10 @@ __all__ = [*hints.__all__, *_PLACES]
 
 def __getattr__(name):
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            raise AttributeError(f"foresee.{name} needs what is not here: {error}", name=name) from error
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -49,4 +52,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__})

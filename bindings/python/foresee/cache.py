@@ -11,7 +11,7 @@ import os
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from . import _foresee
 from .process import Own
@@ -487,7 +487,18 @@ class File(io.RawIOBase):
         """The position, in bytes."""
         return self._position
 
-    def write(self, buffer: Any) -> NoReturn:
+    def write(self, buffer: Any) -> int:
+        """Nothing is written through a cache.
+
+        Parameters
+        ----------
+        buffer : bytes-like
+
+        Raises
+        ------
+        io.UnsupportedOperation
+            In any case.
+        """
         raise io.UnsupportedOperation("not writable: what is read through a cache is not written")
 
     def readable(self) -> bool:

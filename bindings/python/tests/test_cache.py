@@ -116,6 +116,18 @@ def test_modules_for_others_libraries_need_no_import_of_their_own(program, name)
     assert program(f"import foresee; print(foresee.{name}.__name__)") == f"foresee.{name}\n"
 
 
+def test_a_module_whose_library_is_not_here_is_no_attribute(program):
+    text = """
+        import sys
+        sys.modules["torch"] = None
+        import foresee
+        print(hasattr(foresee, "torch"))
+        import foresee.torch
+    """
+    said = program(text, status=1)
+    assert said.startswith("False\n") and "ModuleNotFoundError: import of torch halted" in said
+
+
 def test_what_is_set_is_looked_at(tmp_path):
     with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
         foresee.Cache(1 << 20, disk=str(tmp_path / "disk"))

@@ -2,8 +2,8 @@
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
-use std::io::{self, PipeReader};
-use std::os::fd::AsRawFd;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,9 @@ use crate::Process;
 /// How long what is just ending may keep files in use: the kernel gives a dead program's reads up a
 /// little later.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest request, with what comes before its bytes: 1 MiB is the longest that any kernel makes, and
+/// that much again is enough.
+const REQUEST_BYTES_MAX: usize = 2 << 20;
 /// The kind of file systems that ours are in the system's list of mounts.
 pub const KIND: &str = "fuse.foresee";
 /// What a place says whose file system has nobody to answer.
@@ -63,11 +66,10 @@ impl Mounted {
         let unmounter = session.unmount_callable();
         let (gone, is_there) = io::pipe().map_err(own)?;
         let (dies, died) = channel();
-        let at = path.clone();
+        let device = session.as_fd().try_clone_to_owned().map_err(own)?;
         let serve = move || {
-            let was_unmounted = |error: &io::Error| is_abort(error) && !is_covered(&at, beneath);
             if let Err(error) = session.run()
-                && !was_unmounted(&error)
+                && !(error.raw_os_error() == Some(libc::ECONNABORTED) && was_unmounted(device))
             {
                 // Nobody asks any more where we are ending.
                 let _ = dies.send(error);
@@ -123,20 +125,25 @@ impl Mounted {
             let _ = fs::write(setting, (bytes >> 10).to_string());
         }
     }
-}
 
-/// Whether the kernel said that somebody aborted the file system. Of one that is unmounted it says so, too, where
-/// a request was just on its way to us.
-fn is_abort(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::ECONNABORTED)
-}
-
-/// Whether something is mounted there that was not from the beginning.
-fn is_covered(path: &Path, beneath: u64) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(there) => there.dev() != beneath,
-        Err(error) => error.raw_os_error() == Some(NOT_ANSWERED),
+    /// Whether something is mounted there.
+    fn is_covered(&self) -> bool {
+        match fs::symlink_metadata(&self.path) {
+            Ok(there) => there.dev() != self.beneath,
+            Err(error) => error.raw_os_error() == Some(NOT_ANSWERED),
+        }
     }
+}
+
+/// Whether the kernel says of a file system that it was unmounted, and not that somebody aborted it. Of one
+/// that is unmounted while a request is on its way to us it says first that this was aborted.
+fn was_unmounted(device: OwnedFd) -> bool {
+    let mut polled = libc::pollfd { fd: device.as_raw_fd(), events: 0, revents: 0 };
+    // SAFETY: it is one.
+    let has_ended = unsafe { libc::poll(&raw mut polled, 1, 0) } == 1 && polled.revents & libc::POLLERR != 0;
+    // Who reads must have room for the longest request.
+    let mut request = vec![0; REQUEST_BYTES_MAX];
+    has_ended && File::from(device).read(&mut request).is_err_and(|error| error.raw_os_error() == Some(libc::ENODEV))
 }
 
 impl AsRef<Mounted> for Mounted {
@@ -166,7 +173,7 @@ impl Drop for Mounted {
                 _ => break,
             }
         }
-        if is_covered(&self.path, self.beneath) {
+        if self.is_covered() {
             log::warn!("{path}: is still mounted; 'fusermount3 -u {path}'");
         }
     }

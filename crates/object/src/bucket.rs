@@ -76,28 +76,27 @@ impl Bucket {
         &self.place.bucket
     }
 
-    /// Waits for an answer, until the deadline.
+    /// Waits for an answer, until the deadline. If the store was silent just now it is not asked.
     pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         // Of one that never answered is said what may be wrong.
-        match self.is_met.load(Relaxed) && self.silence.is_on() {
-            true => Err(timed_out(self.settings.deadline)),
-            false => self.ask_even_so(answer),
+        if self.is_met.load(Relaxed) && self.silence.is_on() {
+            return Err(timed_out(self.settings.deadline));
         }
+        let (begun, long) = (Instant::now(), self.settings.deadline / 2);
+        let answer = self.ask_even_so(answer);
+        if begun.elapsed() >= long && answer.as_ref().is_err_and(is_in_passing) {
+            self.silence.endured(long);
+        }
+        answer
     }
 
-    /// The same where it is worth it though the store was silent just now.
+    /// The same of what is written, which others' silence is not to undo.
     pub fn ask_even_so<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let (deadline, begun) = (self.settings.deadline, Instant::now());
+        let deadline = self.settings.deadline;
         let bounded = async { tokio::time::timeout(deadline, self.patiently(answer)).await };
         let answer = self.runtime.wait_for(bounded).unwrap_or_else(|_| Err(timed_out(deadline)));
         if answer.is_ok() {
             self.is_met.store(true, Relaxed);
-        }
-        // What is wrong for good is said sooner.
-        let long = deadline / 2;
-        match answer.is_err() && begun.elapsed() >= long {
-            true => self.silence.endured(long),
-            false => self.silence.broken(),
         }
         answer
     }
@@ -151,7 +150,13 @@ impl Bucket {
                     garbled += 1;
                     tokio::time::sleep(PAUSE_MIN).await;
                 }
-                answer => return answer.map_err(|error| self.explain(&error)),
+                answer => {
+                    let answer = answer.map_err(|error| self.explain(&error));
+                    if !answer.as_ref().is_err_and(is_in_passing) {
+                        self.silence.broken();
+                    }
+                    return answer;
+                }
             }
         }
     }
@@ -175,13 +180,13 @@ impl Bucket {
     /// Removes an object.
     pub fn remove(&self, key: &str) -> Result<(), Error> {
         let path = self.path_to_write(key)?;
-        self.ask(self.delete(&path))
+        self.ask_even_so(self.delete(&path))
     }
 
     /// Gives an object another name: it is removed where it was once it is whole where it is to be.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         let (from, to) = (self.path_to_write(from)?, self.path_to_write(to)?);
-        self.ask(async {
+        self.ask_even_so(async {
             self.whole(async || self.objects().copy(&from, &to).await).await?;
             self.delete(&from).await
         })
@@ -341,6 +346,11 @@ impl Bucket {
             self.client.objects.list(folder.as_ref()).try_collect().await.map_err(|error| self.explain(&error))?;
         Ok(found.into_iter().filter(|it| it.location.as_ref().starts_with(prefix.as_ref())).collect())
     }
+}
+
+/// Whether there was no answer, or none of whoever it was meant for: all others say what is so.
+fn is_in_passing(error: &Error) -> bool {
+    matches!(error, Error::Io(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::Other))
 }
 
 /// Whether a list came that cannot be read: shorter than it was, and it said so, or not to be told

@@ -53,7 +53,7 @@ impl Upload for Written {
             bytes = later;
             if self.rest.len() == PART_BYTES {
                 let bucket = Arc::clone(&self.bucket);
-                bucket.ask(self.put_part())?;
+                bucket.ask_even_so(self.put_part())?;
             }
         }
         Ok(())
@@ -62,11 +62,11 @@ impl Upload for Written {
     fn finish(mut self: Box<Self>) -> Result<(), Error> {
         let (bucket, rest) = (Arc::clone(&self.bucket), std::mem::take(&mut self.rest));
         match self.parts.take() {
-            None => bucket.ask(async {
+            None => bucket.ask_even_so(async {
                 let all = PutPayload::from(rest);
                 bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await.map(drop)
             }),
-            Some(mut parts) => bucket.ask(async {
+            Some(mut parts) => bucket.ask_even_so(async {
                 parts.put(rest.into());
                 parts.finish().await.map(drop).map_err(|error| match bucket.explain(&error) {
                     Error::NotFound => io::Error::other(FINISHED_OR_GIVEN_UP).into(),

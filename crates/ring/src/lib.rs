@@ -57,7 +57,8 @@ pub use consumer::{Consumer, Entry, Next};
 pub use image::{IMAGE_BYTES, Image};
 pub use process::{Attention, Counters, Process};
 pub use record::{
-    Advice, Class, LevelOrder, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, SEGMENT_BYTES, Stamp, Took, Unseen, segments,
+    Advice, Class, LevelOrder, NO_PROCESS_SLOT, OFFSET_APPENDED, OFFSET_CURRENT, Record, SEGMENT_BYTES, Stamp, Took,
+    Unseen, segments,
 };
 pub use region::{Mismatch, Region};
 pub use slot::PATH_BYTES_MAX;

@@ -5,6 +5,9 @@ use crate::wire::{FIELD_WORDS_MAX, Field, Packer, Unpacker};
 /// The offset of a read or write at the descriptor's own position.
 pub const OFFSET_CURRENT: u64 = u64::MAX;
 
+/// Added to the place of what was written at a file's end (O_APPEND): the position is behind it then.
+pub const OFFSET_APPENDED: u64 = 1 << 63;
+
 /// The slot of a process that found none free.
 pub const NO_PROCESS_SLOT: u32 = u32::MAX;
 
@@ -307,7 +310,7 @@ records! {
         fd: i32,
         /// Which use of that descriptor number.
         generation: u32,
-        /// Where, or [`OFFSET_CURRENT`].
+        /// Where, or [`OFFSET_CURRENT`]; with [`OFFSET_APPENDED`].
         offset: u64,
         /// Bytes written.
         len: u64,

@@ -346,9 +346,13 @@ proptest! {
 #[test]
 fn a_recording_behind_another_is_not_passed_over() {
     let path = scratch("two.parquet");
-    fs::write(&path, recording().repeat(2)).unwrap();
-    let error = read(&path, None).unwrap_err().to_string();
-    assert!(error.contains("more than one recording"), "{error}");
+    write(&path, format("recorded"), &ranges(7), &["c", "d"]);
+    let other = fs::read(&path).unwrap();
+    for (one, another) in [(recording(), recording()), (recording(), &other), (&other, recording())] {
+        fs::write(&path, [&one[..], another].concat()).unwrap();
+        let error = read(&path, None).unwrap_err().to_string();
+        assert!(error.contains("more than one recording"), "{error}");
+    }
 }
 
 /// A recording's bytes; more than half of them are rows.

@@ -39,7 +39,8 @@ hook! {
 hook! {
     sited [pwritev2, pwritev64v2](fd: c_int, parts: *const iovec, count: c_int, offset: off_t, flags: c_int) -> isize, next => {
         let wrote = next(fd, parts, count, offset, flags);
-        observe::wrote(fd, if offset < 0 { OFFSET_CURRENT } else { offset as u64 }, wrote);
+        let at = if offset < 0 { OFFSET_CURRENT } else { offset as u64 };
+        observe::wrote_or_appended(fd, at, wrote, flags & libc::RWF_APPEND != 0);
         wrote
     }
 }

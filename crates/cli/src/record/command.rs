@@ -24,6 +24,9 @@ fn lacking(unseen: &[UnseenProgram]) -> Option<String> {
 
 /// Runs the command and writes down what it read and wrote; returns the exit status.
 pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String> {
+    if trace.as_os_str() == "-" {
+        return Err("--output -: the command itself writes there; name a file to write the trace to".to_owned());
+    }
     let output = RefCell::new(Output::create(trace)?);
     // A recording shows what the program does by itself: nothing is read ahead, and every read is told.
     // What the recording ends with is to be told.

@@ -25,9 +25,6 @@ impl Output {
     /// Begins it.
     pub fn create(trace: &Path) -> Result<Self, String> {
         let output = output::Output::new("--output", trace);
-        if output.is_standard() {
-            return Err("--output -: the command itself writes there; name a file to write the trace to".to_owned());
-        }
         if output.takes_what_comes() {
             return Err(format!("{}: is no regular file; name another to write the trace to", trace.display()));
         }

@@ -20,8 +20,11 @@ const PARTS_MAX: usize = 256;
 pub struct Failures(Mutex<Vec<(Instant, Range<u64>, Failure)>>);
 
 impl Failures {
-    /// This was asked for, and failed.
-    pub fn add(&self, part: Range<u64>, failure: &Failure) {
+    /// This was asked for, and failed after so long: what fails soon may be asked for again and again.
+    pub fn add(&self, part: Range<u64>, failure: &Failure, took: Duration) {
+        if took < LASTS {
+            return;
+        }
         let mut all = lock(&self.0);
         all.retain(|(when, ..)| when.elapsed() < LASTS);
         if all.len() < PARTS_MAX {
@@ -46,7 +49,9 @@ mod tests {
     fn what_failed_is_not_asked_for_again_at_once_and_all_else_is() {
         let failures = Failures::default();
         assert!(failures.lately(&(0..100)).is_none());
-        failures.add(100..200, &Failure::of(libc::EIO));
+        failures.add(100..200, &Failure::of(libc::EIO), Duration::ZERO);
+        assert!(failures.lately(&(0..1000)).is_none());
+        failures.add(100..200, &Failure::of(libc::EIO), LASTS);
         for (part, expected) in [(0..100, false), (0..101, true), (150..160, true), (199..300, true), (200..300, false)]
         {
             assert_eq!(failures.lately(&part).is_some_and(|it| it.errno == libc::EIO), expected, "{part:?}");
@@ -54,7 +59,7 @@ mod tests {
         let long_ago = Instant::now().checked_sub(LASTS).unwrap();
         lock(&failures.0)[0].0 = long_ago;
         assert!(failures.lately(&(150..160)).is_none());
-        failures.add(0..1, &Failure::of(libc::EIO));
+        failures.add(0..1, &Failure::of(libc::EIO), LASTS);
         assert_eq!(lock(&failures.0).len(), 1);
     }
 }

@@ -67,6 +67,9 @@ impl Shown {
             });
             return;
         };
+        if owed.is_off() {
+            return;
+        }
         let mut bytes = vec![0; size];
         let disclosed = self.disclosed.file(thread, open.number);
         let file = disclosed.as_ref().unwrap_or(&open.file);
@@ -79,7 +82,7 @@ impl Shown {
             },
             None => {
                 let read = file.read_at(&mut bytes, offset).map_err(Failure::from);
-                read.inspect_err(|failure| open.failures.add(asked, failure))
+                read.inspect_err(|failure| open.failures.add(asked, failure, begun.elapsed()))
             }
         };
         let took = begun.elapsed();

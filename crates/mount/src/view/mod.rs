@@ -46,7 +46,7 @@ use files::OpenFile;
 use handles::Handles;
 use hints::Told;
 use kept::Room;
-use owed::{Owed, Reply, Watch};
+use owed::{Asked, Owed, Reply, Watch};
 use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
@@ -138,12 +138,16 @@ impl View {
     /// The same where who asks may end meanwhile.
     fn by_worker_for<R: Reply>(
         &self,
-        request: &Request,
+        (request, asked): (&Request, Asked),
         reply: R,
         task: impl FnOnce(&Shown, Owed<R>) + Send + 'static,
     ) {
-        let owed = self.watch.owe(request.pid(), reply);
-        self.by_worker(move |shown| task(shown, owed));
+        let owed = self.watch.owe(request.pid(), asked, reply);
+        self.by_worker(move |shown| {
+            if !owed.is_off() {
+                task(shown, owed);
+            }
+        });
     }
 }
 
@@ -245,7 +249,7 @@ impl Filesystem for View {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = name.to_owned();
-        self.by_worker_for(request, reply, move |shown, owed| match shown.look_up(parent.0, &name) {
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| match shown.look_up(parent.0, &name) {
             Ok((found, lasting)) => {
                 if !owed.give(|reply| reply.entry(&lasting, &found, Generation(0))) {
                     shown.nodes().forget(found.ino.0, 1);
@@ -267,7 +271,7 @@ impl Filesystem for View {
     }
 
     fn readlink(&self, request: &Request, number: INodeNo, reply: ReplyData) {
-        self.by_worker_for(request, reply, move |shown, owed| {
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
             let path = shown.nodes().path(number.0);
             let target = path.and_then(|path| shown.tree.link(&path));
             owed.give(|reply| match target {
@@ -285,7 +289,7 @@ impl Filesystem for View {
                 Err(failure) => reply.error(failure.number()),
             });
         }
-        self.by_worker_for(request, reply, move |shown, owed| match shown.open(number.0, thread) {
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| match shown.open(number.0, thread) {
             Ok((handle, opened)) => {
                 if !owed.give(|reply| reply.opened(FileHandle(handle), opened)) && !shown.files.close(handle) {
                     shown.release_written(handle, flags.0);
@@ -307,7 +311,7 @@ impl Filesystem for View {
         reply: ReplyData,
     ) {
         let thread = request.pid();
-        self.by_worker_for(request, reply, move |shown, owed| {
+        self.by_worker_for((request, Asked::Bytes), reply, move |shown, owed| {
             shown.read(thread, handle.0, offset, size as usize, owed);
         });
     }
@@ -346,7 +350,9 @@ impl Filesystem for View {
         offset: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        self.by_worker_for(request, reply, move |shown, owed| shown.read_directory(handle.0, offset, owed));
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
+            shown.read_directory(handle.0, offset, owed)
+        });
     }
 
     fn releasedir(

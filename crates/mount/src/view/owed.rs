@@ -2,9 +2,12 @@
 //!
 //! The kernel lets nobody go who waits for us, not even by SIGKILL: it asks us to say that we were
 //! interrupted, by a request that the crate which speaks with it does not hand on. So who waits
-//! longer than [`LATE`] is looked at now and then. If a signal waits there that will end it, or that
-//! programs catch to end, it is told that it was interrupted, and what is asked of the store goes on
-//! for nobody. Other signals that programs catch are no reason: from files they do not expect that.
+//! longer than [`LATE`] is looked at now and then. If a signal waits there that will end it, it is told
+//! that it was interrupted, and what is asked of the store goes on for nobody.
+//!
+//! Signals that a program catches are another matter: it does not expect to be interrupted where it
+//! opens a file, and one that reads a mapped file dies of it. So they are heeded only where somebody
+//! wants it to end (SIGINT, SIGTERM), for long has waited in vain, and does not read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,8 +24,11 @@ use fuser::{Errno, ReplyData, ReplyDirectoryPlus, ReplyEntry, ReplyOpen};
 const LATE: Duration = Duration::from_millis(500);
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
 
+/// Who waits longer than this for a name is told so if it was asked to end, and catches that.
+const IN_VAIN: Duration = Duration::from_secs(5);
+
 /// Signals that ask a program to end.
-const TO_END: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+const TO_END: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 /// Signals that end nothing by themselves.
 const HARMLESS: [i32; 8] = [
     libc::SIGCHLD,
@@ -34,6 +40,15 @@ const HARMLESS: [i32; 8] = [
     libc::SIGTTIN,
     libc::SIGTTOU,
 ];
+
+/// What somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// What a name leads to.
+    Name,
+    /// Bytes.
+    Bytes,
+}
 
 /// What the kernel takes as an answer.
 pub trait Reply: Send + 'static {
@@ -59,6 +74,11 @@ pub struct Owed<R> {
 }
 
 impl<R> Owed<R> {
+    /// Whether nobody waits for it any more.
+    pub fn is_off(&self) -> bool {
+        lock(&self.reply).is_none()
+    }
+
     /// Gives it. Returns whether it was still waited for.
     pub fn give(self, answer: impl FnOnce(R)) -> bool {
         let reply = lock(&self.reply).take();
@@ -88,6 +108,7 @@ struct Waiting {
     since: Instant,
     /// The thread that asked.
     thread: u32,
+    asked: Asked,
     reply: Weak<dyn Refusable>,
 }
 
@@ -125,11 +146,11 @@ impl Watch {
         self.somebody.notify_all();
     }
 
-    /// This thread asked, and waits for an answer.
-    pub fn owe<R: Reply>(self: &Arc<Self>, thread: u32, reply: R) -> Owed<R> {
+    /// This thread asked for something, and waits for an answer.
+    pub fn owe<R: Reply>(self: &Arc<Self>, thread: u32, asked: Asked, reply: R) -> Owed<R> {
         let (reply, number) = (Arc::new(Mutex::new(Some(reply))), self.numbers.fetch_add(1, Relaxed));
         let refusable: Arc<dyn Refusable> = Arc::clone(&reply) as _;
-        let waiting = Waiting { since: Instant::now(), thread, reply: Arc::downgrade(&refusable) };
+        let waiting = Waiting { since: Instant::now(), thread, asked, reply: Arc::downgrade(&refusable) };
         let mut state = lock(&self.state);
         state.waiting.insert(number, waiting);
         if std::mem::take(&mut state.is_idle) {
@@ -148,10 +169,11 @@ impl Watch {
                 continue;
             }
             let is_late = |it: &&Waiting| it.since.elapsed() >= LATE;
-            let late: Vec<_> =
-                state.waiting.values().filter(is_late).map(|it| (it.thread, Weak::clone(&it.reply))).collect();
+            let in_vain = |it: &Waiting| it.asked == Asked::Name && it.since.elapsed() >= IN_VAIN;
+            let late = state.waiting.values().filter(is_late);
+            let late: Vec<_> = late.map(|it| (it.thread, in_vain(it), Weak::clone(&it.reply))).collect();
             drop(state);
-            late.iter().for_each(|(thread, reply)| interrupt(*thread, reply));
+            late.iter().for_each(|(thread, in_vain, reply)| interrupt(*thread, *in_vain, reply));
             state = lock(&self.state);
             let waited = self.somebody.wait_timeout(state, LOOKS_EVERY);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -159,17 +181,17 @@ impl Watch {
     }
 }
 
-fn interrupt(thread: u32, reply: &Weak<dyn Refusable>) {
+fn interrupt(thread: u32, in_vain: bool, reply: &Weak<dyn Refusable>) {
     if let Ok(status) = fs::read_to_string(format!("/proc/{thread}/status"))
-        && is_to_end(&status)
+        && is_to_end(&status, in_vain)
         && let Some(reply) = reply.upgrade()
     {
         reply.interrupt();
     }
 }
 
-/// Whether a signal waits that ends who has this status, or asks it to.
-fn is_to_end(status: &str) -> bool {
+/// Whether a signal waits that ends who has this status; or asks it to, where that is heeded.
+fn is_to_end(status: &str, heeds_caught: bool) -> bool {
     let set = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         u64::from_str_radix(line.trim_start_matches(':').trim(), 16).ok()
@@ -178,7 +200,8 @@ fn is_to_end(status: &str) -> bool {
     let Some([own, shared, blocked, ignored, caught]) = sets() else { return false };
     let bits = |signals: &[i32]| signals.iter().fold(0, |bits, signal| bits | 1_u64 << (signal - 1));
     let delivered = (own | shared) & !blocked & !ignored;
-    delivered & (bits(&TO_END) | !caught & !bits(&HARMLESS)) != 0
+    let asking = if heeds_caught { bits(&TO_END) } else { 0 };
+    delivered & (asking | !caught & !bits(&HARMLESS)) != 0
 }
 
 #[cfg(test)]
@@ -198,21 +221,21 @@ mod tests {
     fn only_who_is_to_end_is_interrupted() {
         let (kill, int, alarm, child) = (libc::SIGKILL, libc::SIGINT, libc::SIGALRM, libc::SIGCHLD);
         for (pending, blocked, ignored, caught, expected) in [
-            (&[kill][..], &[][..], &[][..], &[][..], true),
-            (&[int], &[], &[], &[], true),
-            (&[int], &[], &[], &[int], true),
-            (&[int], &[int], &[], &[int], false),
-            (&[int], &[], &[int], &[], false),
-            (&[alarm], &[], &[], &[], true),
-            (&[alarm], &[], &[], &[alarm], false),
-            (&[child, libc::SIGTSTP], &[], &[], &[], false),
-            (&[], &[], &[], &[], false),
+            (&[kill][..], &[][..], &[][..], &[][..], [true; 2]),
+            (&[int], &[], &[], &[], [true; 2]),
+            (&[int], &[], &[], &[int], [false, true]),
+            (&[int], &[int], &[], &[int], [false; 2]),
+            (&[int], &[], &[int], &[], [false; 2]),
+            (&[alarm], &[], &[], &[], [true; 2]),
+            (&[alarm], &[], &[], &[alarm], [false; 2]),
+            (&[child, libc::SIGTSTP], &[], &[], &[], [false; 2]),
+            (&[], &[], &[], &[], [false; 2]),
         ] {
             let status = status(pending, blocked, ignored, caught);
-            assert_eq!(is_to_end(&status), expected, "{status}");
+            assert_eq!([false, true].map(|heeds_caught| is_to_end(&status, heeds_caught)), expected, "{status}");
         }
-        assert!(!is_to_end("Name:\tcat\n"));
-        assert!(!is_to_end(&fs::read_to_string("/proc/self/status").unwrap()));
+        assert!(!is_to_end("Name:\tcat\n", true));
+        assert!(!is_to_end(&fs::read_to_string("/proc/self/status").unwrap(), true));
     }
 
     struct Told(Sender<i32>);
@@ -227,11 +250,11 @@ mod tests {
     fn an_answer_is_given_once_by_whoever_is_first() {
         let watch = Watch::start().unwrap();
         let (tells, told) = channel();
-        let owed = watch.owe(std::process::id(), Told(tells.clone()));
+        let owed = watch.owe(std::process::id(), Asked::Name, Told(tells.clone()));
         assert!(told.recv_timeout(2 * LATE).is_err(), "no signal waits");
         assert!(owed.give(|reply| reply.0.send(0).unwrap()));
         assert_eq!(told.recv().unwrap(), 0);
-        let owed = watch.owe(1, Told(tells));
+        let owed = watch.owe(1, Asked::Bytes, Told(tells));
         lock(&watch.state).waiting.values().for_each(|it| it.reply.upgrade().unwrap().interrupt());
         assert_eq!(told.recv().unwrap(), libc::EINTR);
         assert!(!owed.give(|_| panic!("nobody waits")));

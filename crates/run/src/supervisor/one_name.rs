@@ -25,6 +25,7 @@ impl OneName {
         let Some(identity) = names.identity(file) else { return file };
         if let Some(&(known, first)) = self.known.get(&file)
             && known == identity
+            && names.identity(first) == Some(identity)
         {
             return first;
         }
@@ -69,7 +70,12 @@ mod tests {
             assert_eq!(called(path(name), first), path("a"));
         }
         assert_eq!(called(path("other"), identity(&path("other"))), path("other"));
+        // Another file has the first name: that of the link is its own then.
+        fs::rename(path("other"), path("a")).unwrap();
+        assert_eq!(called(path("a"), identity(&path("a"))), path("a"));
+        assert_eq!(called(path("b"), first), path("b"));
         // Another file of the same inode, once the first is gone.
+        fs::remove_file(path("b")).unwrap();
         fs::remove_file(path("a")).unwrap();
         assert_eq!(called(path("d"), first), path("d"));
         fs::remove_dir_all(folder).unwrap();

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use foldhash::HashMap;
 use foresee_manager::FileId;
-use foresee_ring::{Class, Entry, OFFSET_CURRENT, PATH_BYTES_MAX, Record};
+use foresee_ring::{Class, Entry, OFFSET_APPENDED, OFFSET_CURRENT, PATH_BYTES_MAX, Record};
 
 use super::room::Room;
 use super::seen::{Read, Seen};
@@ -297,6 +297,11 @@ impl Process {
         let from = match offset {
             OFFSET_CURRENT => {
                 let from = open.position;
+                open.position = from.saturating_add(bytes);
+                from
+            }
+            appended if appended & OFFSET_APPENDED != 0 => {
+                let from = appended & !OFFSET_APPENDED;
                 open.position = from.saturating_add(bytes);
                 from
             }
