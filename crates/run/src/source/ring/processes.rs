@@ -85,7 +85,7 @@ impl Processes {
 
     /// Those that have not told of a read since they opened a file, neither now nor when this was
     /// asked last. Some make their queue long after that: each is named again when it has been silent
-    /// four times as long, up to [`SILENT_MAX`].
+    /// four times as long, for a minute.
     pub fn silent(&mut self) -> Vec<u32> {
         let mut silent = Vec::new();
         for (&pid, process) in &mut self.by_pid {
