@@ -125,7 +125,7 @@ def test_a_module_whose_library_is_not_here_is_no_attribute(program):
         import foresee.torch
     """
     said = program(text, status=1)
-    assert said.startswith("False\n") and "ModuleNotFoundError: import of torch halted" in said
+    assert said.startswith("False\n") and "ModuleNotFoundError" in said and "torch" in said
 
 
 def test_what_is_set_is_looked_at(tmp_path):

@@ -1,7 +1,11 @@
 //! `foresee mount`.
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -128,6 +132,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
         builder = builder.store(scheme, Arc::new(store().deadline(options.deadline)));
     }
     let cache = builder.open().map_err(|error| error.to_string())?;
+    options.disk.iter().for_each(|(path, bytes)| tell_of_room(path, *bytes));
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
     let written_bytes = (options.memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
@@ -147,6 +152,25 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     let mounted = Mounted::new(view, shown)?;
     mounted.read_ahead(READ_AHEAD_BYTES);
     Ok(mounted)
+}
+
+/// Says so if there is not as much room for the cache's disk as it may take.
+fn tell_of_room(path: &Path, bytes: u64) {
+    let free = CString::new(path.as_os_str().as_bytes()).ok().and_then(|name| {
+        let mut found = MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the name ends with a zero, and the system fills the other in.
+        let done = unsafe { libc::statvfs(name.as_ptr(), found.as_mut_ptr()) };
+        // SAFETY: it did.
+        (done == 0).then(|| unsafe { found.assume_init() }).map(|it| it.f_bavail * it.f_frsize)
+    });
+    if let (Some(free), Ok(taken)) = (free, fs::metadata(path).map(|it| 512 * it.blocks()))
+        && free + taken < bytes
+    {
+        let (path, room, wanted) = (path.display(), (free + taken) >> 20, bytes >> 20);
+        say(format_args!(
+            "--disk {path}: there is room for {room} MiB of {wanted}; what finds none is asked of the store again"
+        ));
+    }
 }
 
 /// Asks a store, and says so if it takes long: a wrong address is most often one where nobody

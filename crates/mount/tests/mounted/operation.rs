@@ -66,6 +66,26 @@ fn what_keeps_it_from_being_mounted_is_said() {
 }
 
 #[test]
+fn a_disk_that_has_less_room_than_it_may_take_is_told_of() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("f", "bytes");
+    let script = "mkdir small; mount -t tmpfs -o size=2m none small
+        for size in 1MiB 64MiB; do $PROGRAM mount --disk small/$size:$size from at -- cat at/f; done";
+    let Some(ended) = place.unshared(script) else { return };
+    let said = ended.with(0);
+    assert_eq!(said.out(), "bytesbytes");
+    assert!(
+        said.err().contains("--disk small/64MiB: there is room for 1 MiB of 64; what finds none"),
+        "{}",
+        said.err()
+    );
+    assert!(!said.err().contains("small/1MiB"), "{}", said.err());
+}
+
+#[test]
 fn none_is_mounted_over_another_and_what_may_not_be_executed_is_not() {
     if !can_mount() {
         return;
