@@ -100,7 +100,7 @@ pub fn main(options: Options) -> Result<u8, String> {
             let policy = options.policy.clone().map_or_else(|| "lru".parse(), Ok)?;
             let mut witness = Witness::new(question, policy.as_str(), names, &processes);
             witness.name_sites(&trace.sites_named);
-            let cache_blocks = options.cache.unwrap_or(Size::Share(0.1)).blocks(&trace);
+            let cache_blocks = options.cache.map_or_else(|| "10%".parse(), Ok)?.blocks(&trace);
             options.run(&trace, &policy, cache_blocks, &mut witness)?;
             tell(&witness, &format!("{}, {} blocks", policy.as_str(), count(cache_blocks)))
         }

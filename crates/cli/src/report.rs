@@ -15,6 +15,11 @@ use crate::text::{bytes, count, many, time};
 const UNSEEN_BYTES_MIN: u64 = 1 << 20;
 const UNSEEN_PART: u64 = 10;
 
+/// Programs by their names, and why they do not tell of themselves.
+pub fn named<'a>(programs: impl Iterator<Item = &'a UnseenProgram>) -> String {
+    programs.map(|it| format!("{} ({})", it.name, words(it.why))).collect::<Vec<_>>().join(", ")
+}
+
 /// The account in a few lines.
 pub fn lines(account: &Account) -> Vec<String> {
     let mut lines = Vec::new();
@@ -64,9 +69,9 @@ pub fn lines(account: &Account) -> Vec<String> {
     }
     for (seen, is_from_outside) in [("seen from outside, without its waits", true), ("not seen", false)] {
         let those = account.unseen.iter().filter(|it| it.is_from_outside == is_from_outside);
-        let named: Vec<String> = those.map(|it| format!("{} ({})", it.name, words(it.why))).collect();
+        let named = named(those);
         if !named.is_empty() {
-            line(format!("{seen}: {}", named.join(", ")));
+            line(format!("{seen}: {named}"));
         }
     }
     if let Some((unseen, transfers)) = account.bytes_unseen().zip(account.transfers)

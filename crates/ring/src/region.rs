@@ -11,7 +11,7 @@ use crate::{ATTENTION_FDS, COUNTED_STALLS_MAX, PROCESS_SLOTS, SLOTS};
 const MAGIC: u64 = u64::from_le_bytes(*b"foresee\x01");
 
 /// Changes with every change of the layout or of the records.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 
 /// What the two sides must agree on.
 #[repr(C)]

@@ -71,7 +71,7 @@ hook! {
 }
 
 hook! {
-    sited [copy_file_range](
+    sited [copy_file_range, splice](
         from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, bytes: usize, flags: u32
     ) -> isize, next => {
         let copied = observe::read_found(from, || {
@@ -80,19 +80,6 @@ hook! {
         });
         observe::wrote(to, began(to_offset, copied), copied);
         copied
-    }
-}
-
-hook! {
-    sited [splice](
-        from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, bytes: usize, flags: u32
-    ) -> isize, next => {
-        let moved = observe::read_found(from, || {
-            let moved = next(from, from_offset, to, to_offset, bytes, flags);
-            (moved, began(from_offset, moved), bytes)
-        });
-        observe::wrote(to, began(to_offset, moved), moved);
-        moved
     }
 }
 

@@ -4,23 +4,13 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use super::output::Output;
-use foresee_run::account::UnseenProgram;
 use foresee_run::launch::Streams;
 use foresee_run::supervisor::Traced;
-use foresee_run::unseen::words;
 
+use crate::report::named;
 use crate::run::{conclude, failed};
 use crate::running::Running;
 use crate::say::say;
-
-/// What the trace does not hold, if anything is known of that.
-fn lacking(unseen: &[UnseenProgram]) -> Option<String> {
-    let named: Vec<String> = unseen.iter().map(|it| format!("{} ({})", it.name, words(it.why))).collect();
-    (!named.is_empty()).then(|| {
-        let named = named.join(", ");
-        format!("the trace lacks what these read, which do not go through libc: {named}; --pid and --system see them")
-    })
-}
 
 /// Runs the command and writes down what it read and wrote; returns the exit status.
 pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String> {
@@ -43,8 +33,10 @@ pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String>
         Err(failure) => return Ok(failed(failure)),
     };
     let written = output.into_inner().finish();
-    if let Some(lacking) = lacking(&ran.account.unseen) {
-        say(lacking);
+    let unseen = named(ran.account.unseen.iter());
+    if !unseen.is_empty() {
+        let lacking = "the trace lacks what these read, which do not go through libc";
+        say(format_args!("{lacking}: {unseen}; --pid and --system see them"));
     }
     if let Err(error) = &written {
         say(error);

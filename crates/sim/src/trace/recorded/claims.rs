@@ -20,7 +20,7 @@ const PAGE_BYTES: u64 = 2 << 20;
 /// indeed.
 const UNPACKED_PER_BYTE: u64 = 4096;
 /// The file's last bytes: how long the footer is, and the format's mark.
-pub(super) const END_BYTES: u64 = 8;
+const END_BYTES: u64 = 8;
 /// As long as the part of a page's header gets that is looked at.
 const HEADER_BYTES: u64 = 18;
 
@@ -56,6 +56,13 @@ impl<R: ChunkReader> ChunkReader for Warranted<R> {
         }
         self.0.get_bytes(start, length)
     }
+}
+
+/// Where a file's footer begins, as its last bytes say; 0 if they cannot.
+pub(super) fn footer_begin(file: &impl ChunkReader) -> u64 {
+    let before = file.len().saturating_sub(END_BYTES);
+    let end = file.get_bytes(before, END_BYTES as usize).unwrap_or_default();
+    end.first_chunk().map_or(0, |&length| before.saturating_sub(u32::from_le_bytes(length).into()))
 }
 
 /// A page's header begins with three 32-bit numbers: its type, and its bytes unpacked and packed.

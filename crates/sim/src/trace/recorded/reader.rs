@@ -14,7 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::FileMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
-use super::claims::{Pages, Warranted, check_column};
+use super::claims::{Pages, Warranted, check_column, footer_begin};
 use super::{COLUMNS, SITES, checksum};
 use crate::error::{At, Error};
 use crate::trace::{Input, Reader, Request, Span};
@@ -76,13 +76,14 @@ impl RecordedReader {
     /// Reads the trace in `chunks`, which are `bytes` once more and came from `path`.
     pub(super) fn of(path: &Path, chunks: impl ChunkReader + 'static, bytes: impl Read) -> Result<Self, Error> {
         let failed = |what: String| Error::whole(path, what);
+        let footer_begin = footer_begin(&chunks);
         let file = guarded(|| SerializedFileReader::new(Warranted(chunks)).map_err(|error| error.to_string()))
             .map_err(|error| {
                 failed(format!(
                     "is no whole Parquet file: {error}; if its recording was cut short, its footer is missing"
                 ))
             })?;
-        checksum::verify(bytes, file.metadata()).map_err(failed)?;
+        checksum::verify(bytes, file.metadata(), footer_begin).map_err(failed)?;
         let sites = sites(file.metadata().file_metadata());
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let mut places = [None; COLUMNS.len()];

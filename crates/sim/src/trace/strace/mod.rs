@@ -68,26 +68,36 @@ impl<'a> Line<'a> {
     }
 }
 
+/// What the times of lines are.
+#[derive(Default, Clone, Copy)]
+enum Times {
+    /// Nothing was read yet.
+    #[default]
+    Unknown,
+    SinceEpoch,
+    /// Since the line before, which was then.
+    SinceLast(u64),
+}
+
 /// What was read of a trace.
 #[derive(Default)]
 struct Strace {
     /// Calls that are not through: when they began, and what was printed of them; by thread.
     unfinished: HashMap<i32, (u64, String)>,
     descriptors: Descriptors,
-    /// When the line before was, if times are since that; None before the first line.
-    now_ns: Option<Option<u64>>,
+    times: Times,
 }
 
 impl Strace {
     /// When a line was that says this time.
     fn time(&mut self, time_ns: u64) -> u64 {
-        match self.now_ns.get_or_insert((time_ns == 0).then_some(0)) {
-            Some(now_ns) => {
-                *now_ns = now_ns.saturating_add(time_ns);
-                *now_ns
-            }
-            None => time_ns,
-        }
+        self.times = match self.times {
+            Times::Unknown if time_ns > 0 => Times::SinceEpoch,
+            Times::Unknown => Times::SinceLast(0),
+            Times::SinceEpoch => Times::SinceEpoch,
+            Times::SinceLast(now_ns) => Times::SinceLast(now_ns.saturating_add(time_ns)),
+        };
+        if let Times::SinceLast(now_ns) = self.times { now_ns } else { time_ns }
     }
 
     fn parse(&mut self, known: &mut Known, line: &str) -> Parsed {
@@ -155,12 +165,11 @@ impl Strace {
         let mut write = call.name.contains("write");
         let (descriptor, place) = match call.name {
             "open" | "openat" | "openat2" | "creat" => {
-                let descriptor = call.result_descriptor()?;
-                let flags = |word| call.arguments.iter().enumerate().skip(1).any(|(at, _)| call.has(at, word));
-                if call.name == "creat" || flags("O_TRUNC") {
+                let (descriptor, flags) = (call.result_descriptor()?, if call.name == "open" { 1 } else { 2 });
+                if call.name == "creat" || call.has(flags, "O_TRUNC") {
                     self.descriptors.set_end(&descriptor.path, 0);
                 }
-                self.descriptors.opened(thread, &descriptor, flags("O_APPEND"));
+                self.descriptors.opened(thread, &descriptor, call.has(flags, "O_APPEND"));
                 return Ok(None);
             }
             "dup" | "dup2" | "dup3" => {
@@ -175,19 +184,20 @@ impl Strace {
                 self.descriptors.set_appends(thread, &call.descriptor(0)?, call.has(2, "O_APPEND"));
                 return Ok(None);
             }
-            "fstat" | "newfstatat" | "ftruncate" => {
-                // Of what is asked for by its path only that is known.
-                if let Ok(descriptor) = call.descriptor(0)
-                    && (call.name != "newfstatat" || call.arguments.get(1) == Some(&r#""""#))
-                    && let Some(size) = if call.name == "ftruncate" { call.number(1)?.try_into().ok() } else { call.size() }
-                {
+            "ftruncate" => {
+                self.descriptors.set_end(&call.descriptor(0)?.path, call.number(1)?.cast_unsigned());
+                return Ok(None);
+            }
+            // With an empty path newfstatat asks the same; else its first argument is a directory.
+            "fstat" | "newfstatat" if call.name == "fstat" || call.arguments.get(1) == Some(&r#""""#) => {
+                if let (Ok(descriptor), Some(size)) = (call.descriptor(0), call.size()) {
                     self.descriptors.set_end(&descriptor.path, size);
                 }
                 return Ok(None);
             }
             "lseek" => {
                 let (descriptor, to) = (call.descriptor(0)?, call.result.cast_unsigned());
-                if call.number(1)? == 0 && call.has(2, "SEEK_END") {
+                if call.arguments.get(1) == Some(&"0") && call.has(2, "SEEK_END") {
                     self.descriptors.set_end(&descriptor.path, to);
                 }
                 self.descriptors.seek(thread, &descriptor, to);
