@@ -105,8 +105,10 @@ impl Ring {
             queue.sleeps = done.is_empty();
             drop(queue);
             refused.extend(next.drain(..).filter_map(|fetch| flights.prepare(fetch)));
+            // What is referred leaves its room to what is still queued, for which nobody calls any more.
+            let has_room = !refused.is_empty();
             refused.drain(..).for_each(refer);
-            if done.is_empty() {
+            if done.is_empty() && !has_room {
                 flights.wait();
                 flights.take_done(&mut done, &mut refused);
             } else {
@@ -277,6 +279,29 @@ mod tests {
         ring.close();
         drop(ring);
         assert!(goes(&weak, 0, AWAITED), "its thread does not end");
+    }
+
+    #[test]
+    fn what_is_queued_behind_what_is_referred_comes_as_well() {
+        let ((refer, referred), (go, goes)) = (channel(), channel());
+        let refer = move |fetch: Fetch| {
+            refer.send(fetch.fetch.0).unwrap();
+            // All others are queued by the time that the first is referred.
+            if fetch.fetch.0 == 0 {
+                goes.recv().unwrap();
+            }
+        };
+        let Ok(ring) = Ring::start(1, |_| (), refer) else { return println!("skipped: no io_uring here") };
+        let memory = Arc::new(Memory::new(1, FRAME_BYTES).unwrap());
+        let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
+        let add = |id| ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory));
+        add(0);
+        let first = referred.recv_timeout(AWAITED);
+        (1..4).for_each(add);
+        go.send(()).unwrap();
+        let all: Vec<_> = first.into_iter().chain((1..4).map_while(|_| referred.recv_timeout(AWAITED).ok())).collect();
+        ring.close();
+        assert_eq!(all, [0, 1, 2, 3]);
     }
 
     /// An object whose end is a program's own affair.
