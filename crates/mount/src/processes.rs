@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use foresee_fuse::KIND;
 use foresee_run::process_stat::status;
 
 /// Fields of proc_pid_stat(5), and a flag in one of them.
@@ -25,6 +26,32 @@ pub fn is_killed(thread: u32) -> bool {
     let field = |at: usize| fields.get(at).and_then(|it| it.trim().parse::<u64>().ok()).unwrap_or(0);
     // As in proc_pid_stat(5), whose third field comes first here: it is exiting, by a signal.
     field(FLAGS_FIELD - 3) & PF_EXITING != 0 && libc::WIFSIGNALED(field(EXIT_CODE_FIELD - 3) as i32)
+}
+
+/// Whether a process has a file of this number open on a mount of ours; it is taken to have it where
+/// we may not know. Whose descriptors' links are read is waited for as one whose `stat` is.
+pub fn has_open(process: u32, number: u64) -> bool {
+    let of = |what: &str| format!("/proc/{process}/{what}");
+    let is_of = |descriptor: fs::DirEntry| {
+        let told = fs::read_to_string(descriptor.path()).unwrap_or_default();
+        let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let is_so_called = field("ino:").is_some_and(|it| it.parse() == Ok(number));
+        // Files of other file systems have such numbers, too.
+        is_so_called && field("mnt_id:").is_none_or(|mount| is_ours(&of("mountinfo"), mount))
+    };
+    match fs::read_dir(of("fdinfo")) {
+        Ok(mut descriptors) => descriptors.any(|it| it.is_ok_and(is_of)),
+        // It has ended.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether a mount of this number is foresee's, by proc_pid_mountinfo(5).
+fn is_ours(mounts: &str, number: &str) -> bool {
+    let mounts = fs::read(mounts).unwrap_or_default();
+    let mounts = String::from_utf8_lossy(&mounts);
+    let kind_of = |line: &str| line.split_once(" - ").is_some_and(|(_, rest)| rest.split(' ').next() == Some(KIND));
+    mounts.lines().any(|line| line.split(' ').next() == Some(number) && kind_of(line))
 }
 
 /// A process, whatever becomes of its number.

@@ -151,11 +151,11 @@ impl Bucket {
                     tokio::time::sleep(PAUSE_MIN).await;
                 }
                 answer => {
-                    let answer = answer.map_err(|error| self.explain(&error));
-                    if !answer.as_ref().is_err_and(is_in_passing) {
+                    // Who refuses one object over and over may have others.
+                    if answer.as_ref().err().and_then(failed_by).is_none() {
                         self.silence.broken();
                     }
-                    return answer;
+                    return answer.map_err(|error| self.explain(&error));
                 }
             }
         }

@@ -158,20 +158,19 @@ mod tests {
 
     use super::*;
 
-    /// A server's address that gives this answer to each request, after so long; to HEAD another, at
-    /// once.
-    fn answering(answer: &'static str, after: Duration, to_head: &'static str) -> String {
+    /// A server's address that gives this answer to each request, by its first line, and so late.
+    fn answering(answer: impl Fn(&str) -> (Duration, &'static str) + Send + Sync + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
+        let answer = Arc::new(answer);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
+                let (mut stream, answer) = (stream.unwrap(), Arc::clone(&answer));
                 thread::spawn(move || {
                     let lines = BufReader::new(stream.try_clone().unwrap()).lines();
                     let asked: Vec<_> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-                    let is_head = asked[0].starts_with("HEAD");
-                    thread::sleep(if is_head { Duration::ZERO } else { after });
-                    let answer = if is_head { to_head } else { answer };
+                    let (after, answer) = answer(&asked[0]);
+                    thread::sleep(after);
                     let _ = write!(stream, "HTTP/1.1 {answer}\r\nConnection: close\r\n\r\nx");
                 });
             }
@@ -199,14 +198,35 @@ mod tests {
     fn who_is_slow_to_answer_is_waited_for() {
         let (soon, later) = (Duration::from_millis(50), Duration::from_millis(400));
         for to_head in ["404 Not Found", "500 Internal Server Error", "429 Too Many Requests", "200 OK"] {
-            assert_eq!(opened(&answering(FOUND, later, to_head), soon), Ok(1), "{to_head}");
+            let host = answering(move |asked| match asked.starts_with("HEAD") {
+                true => (Duration::ZERO, to_head),
+                false => (later, FOUND),
+            });
+            assert_eq!(opened(&host, soon), Ok(1), "{to_head}");
         }
     }
 
     #[test]
     fn a_server_that_sends_no_parts_is_refused_by_that() {
-        let whole = answering("200 OK\r\nETag: \"1\"\r\nContent-Length: 1", Duration::ZERO, "404 Not Found");
+        let whole = answering(|asked| match asked.starts_with("HEAD") {
+            true => (Duration::ZERO, "404 Not Found"),
+            false => (Duration::ZERO, "200 OK\r\nETag: \"1\"\r\nContent-Length: 1"),
+        });
         let why = opened(&whole, Duration::MAX);
         assert!(why.as_ref().is_err_and(|why| why.contains("sends files as a whole alone")), "{why:?}");
+    }
+    #[test]
+    fn who_refuses_one_object_over_and_over_is_asked_for_others() {
+        let host = answering(|asked| match asked.contains("/bad") {
+            true => (Duration::ZERO, "500 Internal Server Error\r\nContent-Length: 1"),
+            false => (Duration::ZERO, FOUND),
+        });
+        let mut store = ObjectStore::http();
+        store.settings.deadline = Duration::from_secs(2);
+        let opened =
+            |name: &str| store.open(&format!("{host}/{name}")).map(|it| it.size()).map_err(|it| it.to_string());
+        assert_eq!(opened("a"), Ok(1));
+        assert!(opened("bad").is_err());
+        assert_eq!(opened("b"), Ok(1));
     }
 }

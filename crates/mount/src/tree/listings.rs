@@ -2,9 +2,10 @@
 //!
 //! The first name that is asked for in a directory brings its first page. Most directories have one
 //! page: then all their names are known, and which there are not. Of a longer one each name that is
-//! not known is asked for by itself, until somebody lists all of it.
+//! not known is asked for by itself, until somebody lists all of it. So is each that was changed
+//! since: who makes a thousand files shall not have the directory listed a thousand times.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -29,20 +30,30 @@ struct Known {
     /// In the order of their names.
     names: Names,
     next: Option<String>,
+    /// Names that were changed since.
+    changed: HashSet<OsString>,
 }
+
+impl Known {
+    fn new(since: Instant, names: Vec<(OsString, Entry)>, next: Option<String>) -> Self {
+        Known { since, names: in_order(names), next, changed: HashSet::new() }
+    }
+}
+
+type Directory = Arc<Mutex<Option<Known>>>;
 
 /// What is known of a name.
 pub enum Answer {
     /// It leads to this, or to nothing.
     Known(Option<Entry>),
-    /// Its directory is too long for all of it to be known.
+    /// Its directory is too long for all of it to be known, or it was changed.
     Unknown,
 }
 
 /// All of them.
 pub struct Listings {
     lasting: Duration,
-    directories: Mutex<HashMap<PathBuf, Arc<Mutex<Option<Known>>>>>,
+    directories: Mutex<HashMap<PathBuf, Directory>>,
 }
 
 impl Listings {
@@ -56,7 +67,7 @@ impl Listings {
         self.lasting
     }
 
-    fn directory(&self, path: &Path) -> Arc<Mutex<Option<Known>>> {
+    fn directory(&self, path: &Path) -> Directory {
         let mut directories = lock(&self.directories);
         match directories.get(path) {
             Some(directory) => Arc::clone(directory),
@@ -64,22 +75,25 @@ impl Listings {
         }
     }
 
-    /// The first page of a directory at least; who else asks for it meanwhile waits for the same
-    /// answer.
-    fn begun(&self, path: &Path, page: &dyn Fn(Option<&str>) -> Result<Page, Failure>) -> Result<Known, Failure> {
-        let directory = self.directory(path);
-        let mut known = lock(&directory);
+    /// The first page of a directory at least, if it was not known, and what `wanted` takes of it; who
+    /// else asks for it meanwhile waits for the same answer.
+    fn begun<T>(
+        &self,
+        directory: &Directory,
+        page: &dyn Fn(Option<&str>) -> Result<Page, Failure>,
+        wanted: impl FnOnce(&Known) -> T,
+    ) -> Result<T, Failure> {
+        let mut known = lock(directory);
         if let Some(known) = known.as_ref().filter(|known| known.since.elapsed() < self.lasting) {
-            return Ok(known.clone());
+            return Ok(wanted(known));
         }
         *known = None;
         let since = Instant::now();
         let (names, next) = page(None)?;
-        let found = Known { since, names: in_order(names), next };
-        *known = Some(found.clone());
+        let wanted = wanted(known.insert(Known::new(since, names, next)));
         drop(known);
         self.bound();
-        Ok(found)
+        Ok(wanted)
     }
 
     /// What a name in a directory leads to. `page` brings pages of the directory.
@@ -89,30 +103,56 @@ impl Listings {
         name: &OsStr,
         page: &dyn Fn(Option<&str>) -> Result<Page, Failure>,
     ) -> Result<Answer, Failure> {
-        let known = self.begun(path, page)?;
-        let found = known.names.binary_search_by(|(it, _)| (**it).cmp(name)).ok();
-        Ok(match found.map(|at| known.names[at].1.clone()) {
-            None if known.next.is_some() => Answer::Unknown,
-            found => Answer::Known(found),
+        self.begun(&self.directory(path), page, |known| {
+            let found = known.names.binary_search_by(|(it, _)| (**it).cmp(name)).ok();
+            match found.map(|at| known.names[at].1.clone()) {
+                _ if known.changed.contains(name) => Answer::Unknown,
+                None if known.next.is_some() => Answer::Unknown,
+                found => Answer::Known(found),
+            }
         })
     }
 
     /// All names of a directory.
     pub fn list(&self, path: &Path, page: &dyn Fn(Option<&str>) -> Result<Page, Failure>) -> Result<Names, Failure> {
-        let Known { since, names, mut next } = self.begun(path, page)?;
-        if next.is_none() {
+        loop {
+            let directory = self.directory(path);
+            let is_changed = |known: &Known| !known.changed.is_empty();
+            let begun = self.begun(&directory, page, |known| (!is_changed(known)).then(|| known.clone()))?;
+            let Some(Known { since, names, mut next, .. }) = begun else {
+                self.forget(path);
+                continue;
+            };
+            if next.is_none() {
+                return Ok(names);
+            }
+            let mut names = Names::unwrap_or_clone(names);
+            while let Some(word) = next {
+                let (more, then) = page(Some(&word))?;
+                names.extend(more);
+                next = then;
+            }
+            let all = Known::new(since, names, None);
+            let names = Arc::clone(&all.names);
+            // What was changed meanwhile may be among them as it was.
+            let mut known = lock(&directory);
+            if !known.as_ref().is_some_and(is_changed) {
+                *known = Some(all);
+            }
+            drop(known);
+            self.bound();
             return Ok(names);
         }
-        let mut names = Names::unwrap_or_clone(names);
-        while let Some(word) = next {
-            let (more, then) = page(Some(&word))?;
-            names.extend(more);
-            next = then;
+    }
+
+    /// What is known of a name in a directory holds no more.
+    pub fn changed(&self, path: &Path, name: &OsStr) {
+        let Some(directory) = lock(&self.directories).get(path).map(Arc::clone) else { return };
+        // What is being asked for is not waited for: it may come as it was.
+        match directory.try_lock() {
+            Ok(mut known) => _ = known.as_mut().map(|known| known.changed.insert(name.to_owned())),
+            Err(_) => self.forget(path),
         }
-        let names = in_order(names);
-        *lock(&self.directory(path)) = Some(Known { since, names: Arc::clone(&names), next: None });
-        self.bound();
-        Ok(names)
     }
 
     /// Forgets what is known of a directory.
@@ -125,7 +165,7 @@ impl Listings {
         // One that is being asked for is not waited for.
         let state = |directory: &Mutex<Option<Known>>| {
             let known = directory.try_lock().ok()?;
-            known.as_ref().map(|known| (known.since, known.names.len()))
+            known.as_ref().map(|known| (known.since, known.names.len() + known.changed.len()))
         };
         let mut ages: Vec<_> = directories
             .iter()

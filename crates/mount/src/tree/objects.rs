@@ -33,7 +33,7 @@ pub struct Objects {
     pub(super) cache: Cache,
     root: String,
     shape: Shape,
-    listings: Listings,
+    pub(super) listings: Listings,
     pub(super) made: Made,
     is_writable: bool,
 }

@@ -49,11 +49,11 @@ impl Made {
 }
 
 impl Objects {
-    /// What is known of the directory that this lies in holds no more, but that it is there.
+    /// What is known of this holds no more; the directory that it lies in stays.
     fn changed(&self, path: &Path) {
-        if let Some(parent) = path.parent() {
+        if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
             self.made.add(parent);
-            self.forget(parent);
+            self.listings.changed(parent, name);
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A descriptor may be closed several times before the last of its copies is (a shell closes what
 //! it has copied to standard output, and so does each program that it starts). So a file is
-//! finished by a close of the process that opened it, once something was written, or else by the
-//! last of all. Who else opens a short file meanwhile shares what is written; a longer one is busy.
+//! finished by a close of the process that opened it, once something was written; by one after which
+//! neither that process nor the one that closes has it open; or else by the last of all, for which
+//! nobody waits. Who else opens a short file meanwhile shares what is written; a longer one is busy.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -151,20 +152,23 @@ impl Shown {
         let Ok(open) = self.writes.get(handle) else { return Ok(()) };
         let Descriptor { written, opener } = &*open;
         if let Some(thread) = by {
-            let is_opener = opener.is_none() || process_of(thread) == *opener;
+            let process = process_of(thread);
+            let is_opener = opener.is_none() || process == *opener;
             if is_opener && is_killed(thread) {
                 written.give_up(Failure::of(libc::EINTR));
                 return Ok(());
             }
-            if written.size() == 0 || !is_opener {
+            let is_done = is_opener && written.size() > 0;
+            // A long one is written no more once it is there, and others may have it open.
+            if !is_done && !(written.is_at_hand() && written.is_closed_by(opener.iter().chain(&process))) {
                 return Ok(());
             }
         }
-        self.finish(written)
+        self.finish(written).inspect_err(|failure| self.complain(failure))
     }
 
     fn finish(&self, written: &Written) -> Result<(), Failure> {
-        written.finish(self.writing()?).inspect_err(|failure| self.complain(failure))
+        written.finish(self.writing()?)
     }
 
     /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any
@@ -265,7 +269,7 @@ impl Shown {
             return Ok(());
         }
         if let Some(written) = self.writes.unfinished(&from) {
-            self.finish(&written)?;
+            self.finish(&written).inspect_err(|failure| self.complain(failure))?;
         }
         let entry = self.tree.look_up(&from)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
         if entry.kind == fuser::FileType::Directory {
@@ -275,9 +279,13 @@ impl Shown {
         if keep && self.tree.look_up(&to)?.is_some() {
             return Err(Failure::of(libc::EEXIST));
         }
-        self.writing()?.rename(&from, &to)?;
+        // What is still on its way to that name would come after what takes its place.
+        let replaced = self.writes.of(&to);
+        replaced.iter().for_each(|it| it.lose_name());
+        self.writing()?.rename(&from, &to).inspect_err(|failure| {
+            replaced.iter().for_each(|it| it.keep_name(&to, failure));
+        })?;
         self.nodes().moved(&from, &to);
-        self.writes.of(&to).iter().for_each(|it| it.lose_name());
         self.writes.of(&from).iter().for_each(|it| it.rename(&to));
         Ok(())
     }

@@ -16,6 +16,7 @@ use foresee_run::pool::lock;
 use super::kept::{Kept, Room};
 use crate::allowance::Allowed;
 use crate::failure::Failure;
+use crate::processes::has_open;
 use crate::tree::Writing;
 
 /// As much of a file is kept until it is closed.
@@ -135,6 +136,14 @@ impl Written {
         lock(&self.state).upload = None;
     }
 
+    /// It lost its name for nothing: it has that again, if all of it is there.
+    pub fn keep_name(&self, path: &Path, why: &Failure) {
+        self.rename(path);
+        if !self.is_finished() {
+            self.give_up(why.clone());
+        }
+    }
+
     /// It was given another name.
     pub fn rename(&self, path: &Path) {
         *lock(&self.path) = Some(path.into());
@@ -153,6 +162,11 @@ impl Written {
     /// Whether it never will be.
     pub fn has_failed(&self) -> bool {
         lock(&self.state).failed.is_some()
+    }
+
+    /// Whether none of these processes has it open any more.
+    pub fn is_closed_by<'p>(&self, mut processes: impl Iterator<Item = &'p u32>) -> bool {
+        !processes.any(|&it| has_open(it, self.number))
     }
 
     /// Whether others can share what was written so far.

@@ -280,9 +280,15 @@ fn who_starts_a_program_holds_nobody_up_by_what_is_closed_then() {
     let name = "open('/proc/self/comm', 'wb').write(b'abcdefghijklmn\\xc3')\n";
     let itself = "os.execvp('true', ['true'])";
     let another = "subprocess.run(['true'], close_fds=False); os.write(f, b' more'); os.close(f)";
-    for (before, script, expected) in
-        [("", itself, "some"), ("", another, "some more"), (name, itself, "some"), (name, another, "some more")]
-    {
+    let (nothing, more) = ("os.ftruncate(f, 0); os.execvp('true', ['true'])", "some more");
+    for (before, script, expected) in [
+        ("", itself, "some"),
+        ("", another, more),
+        (name, itself, "some"),
+        (name, another, more),
+        ("", nothing, ""),
+        (name, nothing, ""),
+    ] {
         let begin =
             "import os, subprocess\nf = os.open('f', os.O_WRONLY | os.O_CREAT | os.O_TRUNC)\nos.write(f, b'some')";
         let mut command = Command::new("python3");
@@ -306,11 +312,94 @@ fn who_closes_hears_that_it_could_not_be_written() {
     let server = server();
     let mounted = Mounted::bucket(&server, &[]);
     server.refuse_writes();
-    let mut command = Command::new("dd");
-    command.args(["if=/dev/zero", "of=f", "bs=1000", "count=3"]).current_dir(&mounted.at).env("LC_ALL", "C");
-    let ended = end(command, b"");
-    assert!(ended.how == "status 1" && ended.err().contains("Permission denied"), "{ended:?}");
-    assert!(fs::metadata(mounted.path("f")).is_err() && get(&server, "f").is_none());
+    let mut some = Command::new("dd");
+    some.args(["if=/dev/zero", "of=f", "bs=1000", "count=3"]);
+    let mut none = Command::new("touch");
+    none.arg("f");
+    for mut command in [some, none] {
+        command.current_dir(&mounted.at).env("LC_ALL", "C");
+        let ended = end(command, b"");
+        assert!(ended.how == "status 1" && ended.err().contains("Permission denied"), "{ended:?}");
+        assert!(fs::metadata(mounted.path("f")).is_err() && get(&server, "f").is_none());
+    }
+}
+
+#[test]
+fn what_another_process_writes_by_a_copy_is_there_when_that_ends() {
+    if !can_mount() || !have("python3") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let script = "import os, subprocess\n\
+                  f = os.open('f', os.O_WRONLY | os.O_CREAT | os.O_TRUNC)\n\
+                  child = subprocess.Popen('echo one; /bin/echo two', shell=True, stdout=f, stdin=subprocess.PIPE)\n\
+                  os.close(f)\n\
+                  child.wait()\n\
+                  os.rename('f', 'g')\n\
+                  assert open('g').read() == 'one\\ntwo\\n'";
+    for _ in 0..20 {
+        let mut command = Command::new("python3");
+        command.args(["-c", script]).current_dir(&mounted.at);
+        let ended = end(command, b"");
+        assert!(ended.how == "status 0", "{ended:?}");
+        assert_eq!((get(&server, "f"), get(&server, "g")), (None, Some(b"one\ntwo\n".to_vec())));
+    }
+}
+
+#[test]
+fn who_makes_many_files_has_their_directory_listed_once() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    (0..50).for_each(|at| server.put(&format!("/b/d/old{at}"), *b"old"));
+    server.list_by(1000);
+    let mounted = Mounted::bucket(&server, &[]);
+    let lists = || server.asked().iter().filter(|line| line.contains("list-type")).count();
+    assert!(fs::metadata(mounted.path("d/new0")).is_err());
+    let before = lists();
+    (0..100).for_each(|at| fs::write(mounted.path(&format!("d/new{at}")), "new").unwrap());
+    (0..50).for_each(|at| assert_eq!(fs::metadata(mounted.path(&format!("d/old{at}"))).unwrap().len(), 3));
+    assert!(lists() - before < 10, "{:?}", server.asked());
+    fs::rename(mounted.path("d/new0"), mounted.path("d/old0")).unwrap();
+    fs::remove_file(mounted.path("d/old1")).unwrap();
+    let is_there = |name: &str| fs::metadata(mounted.path("d").join(name)).is_ok();
+    assert_eq!(["new0", "new1", "old0", "old1", "old2"].map(is_there), [false, true, true, false, true]);
+    assert_eq!(fs::read(mounted.path("d/old0")).unwrap(), b"new");
+    assert_eq!(fs::read_dir(mounted.path("d")).unwrap().count(), 148);
+    assert_eq!(fs::read(mounted.path("d/new99")).unwrap(), b"new");
+}
+
+#[test]
+fn what_is_closed_never_comes_after_what_takes_its_place() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    server.answer_after(Duration::from_millis(2));
+    for round in 0..40 {
+        fs::write(mounted.path("new"), format!("round {round}")).unwrap();
+        let mut old = File::create(mounted.path("old")).unwrap();
+        // Closed before or after that, and without a byte or with some.
+        if round % 4 > 1 {
+            old.write_all(b"old").unwrap();
+        }
+        let open = (round % 2 == 0).then_some(old);
+        fs::rename(mounted.path("new"), mounted.path("old")).unwrap();
+        drop(open);
+        assert_eq!((get(&server, "new"), get(&server, "old").unwrap()), (None, format!("round {round}").into_bytes()));
+    }
+    // What could not be renamed leaves its name to nobody, and who writes that hears it.
+    fs::write(mounted.path("new"), "new").unwrap();
+    let mut old = File::create(mounted.path("old")).unwrap();
+    old.write_all(b"old").unwrap();
+    server.refuse_writes();
+    assert_eq!(fs::rename(mounted.path("new"), mounted.path("old")).unwrap_err().raw_os_error(), Some(libc::EACCES));
+    assert_eq!(old.sync_all().unwrap_err().raw_os_error(), Some(libc::EACCES));
+    drop(old);
+    assert_eq!(get(&server, "old").unwrap(), b"round 39");
 }
 
 #[test]
@@ -420,8 +509,8 @@ fn who_opens_what_was_just_closed_waits_until_it_is_there() {
     let server = server();
     let mounted = Mounted::bucket(&server, &[]);
     for _ in 0..50 {
-        // Closed without a byte, it is put when the system lets go of it.
         drop(File::create(mounted.path("f")).unwrap());
+        assert_eq!(get(&server, "f").unwrap(), b"");
         drop(OpenOptions::new().append(true).open(mounted.path("f")).unwrap());
         fs::write(mounted.path("f"), "x").unwrap();
         assert_eq!(get(&server, "f").unwrap(), b"x");
