@@ -24,6 +24,7 @@ pub mod process_stat;
 mod processors;
 pub mod profile;
 pub mod programs;
+pub mod resolve;
 pub mod run;
 pub mod say;
 pub mod shared;

@@ -1,22 +1,40 @@
 //! A directory of this machine, or one that is mounted from another.
+//!
+//! The kernel lets readers in by what it was told of each directory on their way, and leads them
+//! through links itself. So no name is looked up here through a link that took a directory's place
+//! meanwhile: it may lead to where its maker must not look, and we may.
 
-use std::fs::{self, Metadata};
+use std::ffi::{CStr, CString};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use foresee::{Cache, File};
+use foresee_run::resolve;
 use fuser::FileType;
 
 use super::{Entry, Names, Tree};
 use crate::failure::Failure;
 
+/// The extended attribute that says which users and groups a file is for, beside its owner and group.
+pub const ACL: &CStr = c"system.posix_acl_access";
+
+/// The longest extended attribute.
+const XATTR_BYTES_MAX: usize = 1 << 16;
+
 /// Its names are the system's, which remembers them itself.
 pub struct Directory {
     root: PathBuf,
     lasting: Duration,
+    /// Whether the system can be told to follow no links (Linux 5.6).
+    follows_no_links: bool,
+    /// Whether files may have lists of users and groups.
+    has_acls: bool,
 }
 
 impl Directory {
@@ -27,20 +45,59 @@ impl Directory {
     pub fn new(path: &Path, lasting: Duration) -> io::Result<Self> {
         let root = fs::canonicalize(path)?;
         fs::read_dir(&root)?;
-        Ok(Directory { root, lasting })
+        let follows_no_links = match resolve::open(&root, libc::O_PATH, libc::RESOLVE_NO_SYMLINKS) {
+            Ok(_) => true,
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => false,
+            Err(error) => return Err(error),
+        };
+        let mut directory = Directory { root, lasting, follows_no_links, has_acls: true };
+        directory.has_acls = directory.list_of_users(&directory.root)?.is_some();
+        Ok(directory)
+    }
+
+    /// Opens what a path leads to.
+    fn open_as(&self, path: &Path, flags: i32) -> io::Result<fs::File> {
+        match self.follows_no_links {
+            true => resolve::open(path, flags | libc::O_NOFOLLOW, libc::RESOLVE_NO_SYMLINKS),
+            false => OpenOptions::new().read(true).custom_flags(flags | libc::O_NOFOLLOW).open(path),
+        }
+    }
+
+    /// Opens this as a place, which reads nothing.
+    fn place(&self, path: &Path) -> io::Result<fs::File> {
+        self.open_as(path, libc::O_PATH)
+    }
+
+    /// The list of users and groups that may use a file, as the system has it, empty if there is none;
+    /// None where it knows no such lists.
+    fn list_of_users(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let place = self.place(path)?;
+        let name = CString::new(opened(&place).into_os_string().into_vec())?;
+        let mut list = vec![0; XATTR_BYTES_MAX];
+        // SAFETY: both names end with a zero, and there is as much room as is said.
+        let len = unsafe { libc::getxattr(name.as_ptr(), ACL.as_ptr(), list.as_mut_ptr().cast(), list.len()) };
+        let error = io::Error::last_os_error();
+        match error.raw_os_error().filter(|_| len < 0) {
+            None => list.truncate(len as usize),
+            Some(libc::ENODATA) => list.clear(),
+            Some(libc::EOPNOTSUPP) => return Ok(None),
+            Some(_) => return Err(error),
+        }
+        Ok(Some(list))
     }
 }
 
-/// Whether a file has this path, or whatever has it could not be looked at.
-fn is_file(path: &Path) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata.is_file(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
+/// What is open, by a name that needs no looking up.
+fn opened(file: &fs::File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Whose error it is.
 fn failed(path: &Path, error: io::Error) -> Failure {
+    // What the kernel knows of a directory that it lies in is old.
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        return Failure::of(libc::ESTALE);
+    }
     let why = format!("{}: {error}", path.display());
     Failure { why, ..error.into() }
 }
@@ -69,7 +126,7 @@ impl Tree for Directory {
     }
 
     fn look_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
-        match fs::symlink_metadata(path) {
+        match self.place(path).and_then(|place| place.metadata()) {
             Ok(metadata) => Ok(Some((&metadata).into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(path, error)),
@@ -78,7 +135,8 @@ impl Tree for Directory {
 
     fn list(&self, path: &Path) -> Result<Names, Failure> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(path).map_err(|error| failed(path, error))? {
+        let directory = self.open_as(path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|error| failed(path, error))?;
+        for entry in fs::read_dir(opened(&directory)).map_err(|error| failed(path, error))? {
             let entry = entry.map_err(|error| failed(path, error))?;
             // What went meanwhile is not listed.
             if let Ok(metadata) = entry.metadata() {
@@ -91,10 +149,11 @@ impl Tree for Directory {
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure> {
         // A cache's names are text.
         let name = path.to_str().ok_or_else(|| Failure::of(libc::EILSEQ))?;
-        let file = cache.open(name).map_err(|error| match is_file(path) {
+        let file = cache.open(name).map_err(|error| match self.look_up(path) {
+            Ok(Some(found)) if found.kind != FileType::RegularFile => Failure::of(libc::ESTALE),
             // What the kernel knows of it is old, too.
-            false => Failure::of(libc::ESTALE),
-            true => error.into(),
+            Ok(None) => Failure::of(libc::ESTALE),
+            _ => error.into(),
         })?;
         match entry.version.as_ref() == Some(file.version()) {
             true => Ok(file),
@@ -103,7 +162,20 @@ impl Tree for Directory {
     }
 
     fn link(&self, path: &Path) -> Result<PathBuf, Failure> {
-        fs::read_link(path).map_err(|error| failed(path, error))
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Failure::of(libc::EINVAL));
+        };
+        let parent = self.place(parent).map_err(|error| failed(path, error))?;
+        fs::read_link(opened(&parent).join(name)).map_err(|error| failed(path, error))
+    }
+
+    fn has_acls(&self) -> bool {
+        self.has_acls
+    }
+
+    fn acl(&self, path: &Path) -> Result<Vec<u8>, Failure> {
+        let list = self.list_of_users(path).map_err(|error| failed(path, error))?;
+        Ok(list.unwrap_or_default())
     }
 
     fn forget(&self, _path: &Path) {}

@@ -16,7 +16,7 @@ use fuser::FileType;
 
 use crate::failure::Failure;
 
-pub use directory::Directory;
+pub use directory::{ACL, Directory};
 pub use objects::{Objects, Shape};
 
 /// The longest name: as long as a whole key may be, and shorter than the kernel would take.
@@ -65,6 +65,16 @@ pub trait Tree: Send + Sync {
 
     /// Where a link leads.
     fn link(&self, path: &Path) -> Result<PathBuf, Failure>;
+
+    /// Whether files may have lists of users and groups that may use them, which the kernel heeds.
+    fn has_acls(&self) -> bool {
+        false
+    }
+
+    /// Such a list, as acl(5) has it; empty if there is none.
+    fn acl(&self, _path: &Path) -> Result<Vec<u8>, Failure> {
+        Ok(Vec::new())
+    }
 
     /// What is known of names in this directory holds no more.
     fn forget(&self, path: &Path);

@@ -29,8 +29,8 @@ use foresee_run::pool::{Pool, lock};
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, IoctlFlags,
     KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
-    WriteFlags,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
+    TimeOrNow, WriteFlags,
 };
 
 use crate::account::Reads;
@@ -39,7 +39,7 @@ use crate::allowance::Allowance;
 use crate::disclosed::Disclosed;
 use crate::failure::Failure;
 use crate::nodes::Nodes;
-use crate::tree::{Entry, NAME_BYTES_MAX, Tree};
+use crate::tree::{ACL, Entry, NAME_BYTES_MAX, Tree};
 
 use directories::OpenDirectory;
 use files::OpenFile;
@@ -183,6 +183,11 @@ impl Shown {
         attributes(self.nodes().tell(path, entry), entry)
     }
 
+    fn acl(&self, number: u64) -> Result<Vec<u8>, Failure> {
+        let path = self.nodes().path(number)?;
+        self.tree.acl(&path)
+    }
+
     fn attributes(&self, number: u64) -> Result<FileAttr, Failure> {
         self.nodes().get(number).map(|(_, entry)| attributes(number, entry))
     }
@@ -244,7 +249,28 @@ impl Filesystem for View {
         // What is to be written anew is not cut to nothing before it is opened: it stays until the new one
         // is there.
         let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
+        if self.shown.tree.has_acls() {
+            // Whom a file's mode lets in, its list may not.
+            let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL);
+        }
         Ok(())
+    }
+
+    fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        if !self.shown.tree.has_acls() {
+            // It is asked for no others either.
+            return reply.error(Errno::ENOSYS);
+        }
+        if name.as_encoded_bytes() != ACL.to_bytes() {
+            return reply.error(Errno::ENODATA);
+        }
+        self.by_worker(move |shown| match shown.acl(number.0) {
+            Ok(list) if list.is_empty() => reply.error(Errno::ENODATA),
+            Ok(list) if size == 0 => reply.size(list.len() as u32),
+            Ok(list) if list.len() > size as usize => reply.error(Errno::ERANGE),
+            Ok(list) => reply.data(&list),
+            Err(failure) => reply.error(failure.number()),
+        });
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

@@ -160,7 +160,7 @@ impl Shown {
             }
             let is_done = is_opener && written.size() > 0;
             // A long one is written no more once it is there, and others may have it open.
-            if !is_done && !(written.is_at_hand() && written.is_closed_by(opener.iter().chain(&process))) {
+            if !(is_done || written.is_at_hand() && written.is_closed_by(opener.iter().chain(&process))) {
                 return Ok(());
             }
         }

@@ -2,7 +2,9 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 use crate::bytes::bytes;
 use crate::place::{Mounted, Place, can_mount};
@@ -52,7 +54,7 @@ fn all_of_it_is_there_and_nothing_else() {
     fs::set_permissions(place.write("secret", "x"), Permissions::from_mode(0o600)).unwrap();
     let mounted = Mounted::directory(place, &[]);
     assert_same(&mounted.place.path("from"), &mounted.at);
-    assert_eq!(std::process::Command::new(mounted.path("tool")).output().unwrap().stdout, b"ran\n");
+    assert_eq!(Command::new(mounted.path("tool")).output().unwrap().stdout, b"ran\n");
     let refused = File::options().write(true).open(mounted.path("tool")).unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EROFS));
 }
@@ -108,6 +110,92 @@ fn what_has_a_files_name_and_is_none_any_more_is_found_when_it_is_opened() {
     let opened = File::open(mounted.path("f")).unwrap();
     assert!(opened.metadata().unwrap().is_dir());
     assert_eq!(fs::read(mounted.path("f/in")).unwrap(), b"d/in");
+}
+
+/// Somebody who is neither root nor an owner.
+const READER: u32 = 54_321;
+
+/// Whether there can be such readers; says so if not.
+fn has_readers() -> bool {
+    // SAFETY: takes no arguments and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
+        println!("skipped: not root");
+    }
+    is_root && can_mount()
+}
+
+/// What such a reader's program says.
+fn said(program: &str, path: &Path) -> Result<String, String> {
+    let output = Command::new(program).arg(path).uid(READER).gid(READER).env("LC_ALL", "C").output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+#[test]
+fn a_link_that_took_a_directorys_place_is_followed_by_its_readers_rights() {
+    if !has_readers() {
+        return;
+    }
+    let place = Place::new();
+    ["d/in", "d/sub/in", "private/in", "private/sub/in"].iter().for_each(|name| _ = place.write(name, name));
+    let mounted = Mounted::directory(place, &["--metadata-ttl", "1000"]);
+    let from = |name: &str| mounted.place.path("from").join(name);
+    fs::set_permissions(from("private"), Permissions::from_mode(0o700)).unwrap();
+    // The kernel remembers who is let into this one.
+    assert_eq!(said("ls", &mounted.path("d/sub")), Ok("in\n".into()));
+    fs::rename(from("d"), from("gone")).unwrap();
+    symlink("private", from("d")).unwrap();
+    for (program, name) in [("cat", "d/in"), ("ls", "d"), ("ls", "d/sub"), ("cat", "d/sub/in"), ("readlink", "d/in")] {
+        let found = said(program, &mounted.path(name));
+        assert!(found.as_ref().is_err_and(|why| !why.contains("private")), "{program} {name}: {found:?}");
+    }
+    fs::set_permissions(from("private"), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(fs::read(mounted.path("d/sub/in")).unwrap(), b"private/sub/in");
+}
+
+/// A list as acl(5) has it: its version, and tag, permissions and number of each entry.
+fn set_list(path: &Path, entries: &[(u16, u16, u32)]) -> std::io::Result<()> {
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, permissions, number) in entries {
+        list.extend([tag.to_le_bytes(), permissions.to_le_bytes()].concat());
+        list.extend(number.to_le_bytes());
+    }
+    let path = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: both names end with a zero, and the list is as long as is said.
+    let done = unsafe {
+        libc::setxattr(path.as_ptr(), c"system.posix_acl_access".as_ptr(), list.as_ptr().cast(), list.len(), 0)
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn who_is_on_no_list_of_a_file_reads_it_as_little_as_where_it_lies() {
+    let [owner, user, group, mask, others] = [0x1, 0x2, 0x4, 0x10, 0x20];
+    if !has_readers() {
+        return;
+    }
+    let place = Place::new();
+    let none = u32::MAX;
+    let lists = [
+        ("denied", [(owner, 6, none), (user, 0, READER), (group, 4, none), (mask, 4, none), (others, 4, none)]),
+        ("let in", [(owner, 6, none), (user, 4, READER), (group, 0, none), (mask, 4, none), (others, 0, none)]),
+    ];
+    for (name, list) in &lists {
+        if let Err(error) = set_list(&place.write(name, name), list) {
+            return println!("skipped: no such lists here: {error}");
+        }
+    }
+    place.write("all", "all");
+    let mounted = Mounted::directory(place, &[]);
+    for name in ["denied", "let in", "all"] {
+        // Who owns it has the kernel bring it, and nobody else may have it by that.
+        assert_eq!(fs::read(mounted.path(name)).unwrap(), name.as_bytes());
+        let reads =
+            |path: &Path| Command::new("cat").arg(path).uid(READER).gid(READER).output().unwrap().status.success();
+        let (here, there) = (reads(&mounted.path(name)), reads(&mounted.place.path("from").join(name)));
+        assert_eq!((here, there), (name != "denied", name != "denied"), "{name}");
+    }
 }
 
 #[test]

@@ -4,11 +4,11 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use crate::names::Identity;
+use crate::resolve;
 
 /// What a name leads to, as the kernel remembers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,16 +43,7 @@ pub(super) fn open_directory(path: &Path) -> io::Result<File> {
 }
 
 fn open_as(path: &Path, flags: i32) -> io::Result<File> {
-    let name = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a structure of numbers.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (flags | libc::O_CLOEXEC) as u64;
-    how.resolve = libc::RESOLVE_CACHED;
-    // SAFETY: name and structure live through the call; the descriptor is ours alone.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, name.as_ptr(), &raw const how, size_of_val(&how));
-        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(File::from_raw_fd(fd as i32)) }
-    }
+    resolve::open(path, flags, libc::RESOLVE_CACHED)
 }
 
 /// What is open here, without asking whoever serves it.
