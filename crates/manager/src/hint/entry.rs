@@ -5,6 +5,7 @@ use crate::files::Known;
 use crate::ids::{Block, FileId};
 
 use super::JUMP_BLOCKS_MAX;
+use super::sequence::Gap;
 
 /// What is read of a file before all of it: no more than the longest request brings.
 const HEAD_BLOCKS_MAX: u64 = 256;
@@ -27,6 +28,8 @@ pub(super) struct Entry {
     pub left: bool,
     /// Several read together, and nothing was disclosed before that begins where it does.
     pub is_first: bool,
+    /// Nobody disclosed it, but what is before and behind it.
+    pub gap: Option<Gap>,
 }
 
 impl Entry {
@@ -46,8 +49,13 @@ impl Entry {
         Some((first, count.min(u64::from(u32::MAX))))
     }
 
-    /// Whether this block is still to be read here.
+    /// Whether this block is still to be read here. Of a gap it is if it was looked at for fetching.
     pub fn holds(&self, index: u64, known: Known) -> bool {
+        (self.gap.is_none() || self.issued > self.read) && self.has_left(index, known)
+    }
+
+    /// Whether this block is part of it, and was not read here.
+    pub fn has_left(&self, index: u64, known: Known) -> bool {
         let Some((from, len)) = self.span(known) else { return false };
         index >= from + u64::from(self.read) && index < from + len
     }
@@ -55,7 +63,7 @@ impl Entry {
     /// Whether a read of this block now belongs here.
     pub fn fits(&self, index: u64, known: Known) -> bool {
         let near = |(from, _)| index <= from + u64::from(self.issued.max(self.read)) + JUMP_BLOCKS_MAX;
-        self.holds(index, known) && self.span(known).is_some_and(near)
+        self.gap.is_none() && self.holds(index, known) && self.span(known).is_some_and(near)
     }
 
     /// Whether no more than a head was read here, this block within it, and more follows than a jump

@@ -1,5 +1,8 @@
 //! What one source of one reader disclosed, and how far the reader has come in it.
 
+mod gaps;
+mod repeated;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
@@ -18,6 +21,9 @@ use crate::files::{Files, Known};
 use crate::ids::{Block, DeviceId, FileId};
 use crate::layout::Home;
 use crate::table::FastMap;
+
+pub use gaps::Gap;
+use gaps::Gaps;
 
 /// Reads in a row after which the reader of what is in no order is taken to go on in it from there:
 /// by chance two entries of 1,000 are as near, and in that order, once in 16 times.
@@ -88,6 +94,7 @@ pub(crate) struct Sequence {
     far: u64,
     far_run: u64,
     pub window: Window,
+    gaps: Gaps,
     /// Where the foremost of several who read together is, and how many blocks before that are
     /// open: left out, or for those behind to read.
     foremost: (u64, u64),
@@ -128,6 +135,7 @@ impl Sequence {
             far: 0,
             far_run: 0,
             window: Window::new(source, trust),
+            gaps: Gaps::default(),
             foremost: (0, 0),
             gone_by: 0,
             distance: Distance::default(),
@@ -306,7 +314,7 @@ impl Sequence {
     /// What is left to do at one position; None if nothing.
     fn step_at(&self, id: u16, position: u64, files: &Files) -> Option<(u64, Step)> {
         let entry = self.entry(position)?;
-        if entry.done || entry.left {
+        if entry.done || entry.left || entry.gap.is_some_and(|gap| !self.gaps.are_filled(gap)) {
             return None;
         }
         let (sequence, file) = (id, entry.file);
@@ -343,7 +351,7 @@ impl Sequence {
     fn pass_to(&mut self, id: u16, lane: usize, position: u64, holdings: Holdings<'_>, passed: &mut Vec<Passed>) {
         while let Some(at) = self.lanes[lane].pass(position) {
             let Some(entry) = self.entry(at).filter(|entry| !entry.done) else { continue };
-            let (file, want, issued, read) = (entry.file, entry.want, entry.issued, entry.read);
+            let &Entry { file, want, issued, read, gap, .. } = entry;
             // What is not known to be there is not known to be wrong.
             let known = holdings.files.of(file);
             let is_here = matches!(known, Known::Here { .. });
@@ -354,9 +362,13 @@ impl Sequence {
                 self.window.names_back(u64::from(issued));
             } else {
                 let (first, open) = (first + u64::from(read), count.saturating_sub(u64::from(read)));
+                passed.push(Passed { sequence: id, file, first, count: u64::from(issued.saturating_sub(read)) });
+                if let Some(gap) = gap {
+                    self.gaps.passed(gap, open);
+                    continue;
+                }
                 let telling = self.telling(Block { file, index: first }, open, holdings);
                 self.window.proved_wrong(open, telling);
-                passed.push(Passed { sequence: id, file, first, count: u64::from(issued.saturating_sub(read)) });
                 if !self.lanes[lane].is_together() {
                     self.behind.passed(at, Block { file, index: first }, open);
                 }
@@ -484,7 +496,10 @@ impl Sequence {
             self.lanes.iter_mut().for_each(Lane::is_of_several);
             return 0;
         }
-        let Some(position) = found else { return 0 };
+        let Some(position) = found else {
+            self.fill_gap(first, known);
+            return 0;
+        };
         if self.is_read_again(first, position, known) {
             return 0;
         }
@@ -497,6 +512,7 @@ impl Sequence {
         // stays open, and shows in its turn. But what is disclosed once of several who read together one of them
         // reads there, ahead of the others: if it stayed open it would be brought again for nobody.
         if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, ends, known) {
+            self.fill_gap(first, known);
             return 0;
         }
         let Some(entry) = self.entry_mut(position) else { return 0 };
@@ -628,59 +644,21 @@ impl Sequence {
         self.repeat.is_none() && is_spent
     }
 
-    /// The last `entries` disclosures are read `passes` times in all.
-    pub fn repeat(&mut self, entries: u64, passes: u64, orders: &mut u64, files: &Files) {
-        if let Some(repeat) = &mut self.repeat {
-            repeat.later.push_back(Later::Repeat(entries, passes));
-            return;
-        }
-        let begins = self.entries.len() - (entries.min(self.entries.len() as u64) as usize);
-        let pass: Vec<_> = self.entries.range(begins..).map(|entry| (entry.file, entry.want)).collect();
-        if !pass.is_empty() && passes > 1 {
-            let last_begins = self.base + begins as u64;
-            self.repeat = Some(Repeat { pass, left: passes - 1, last_begins, later: VecDeque::new() });
-            self.refill(orders, files);
-        }
-    }
-
-    /// Discloses the next pass when the cursor has come to the last one, and what comes after the
-    /// passes when they are through.
-    pub fn refill(&mut self, orders: &mut u64, files: &Files) {
-        while let Some(repeat) = &mut self.repeat {
-            if repeat.left == 0 {
-                let later = std::mem::take(&mut repeat.later);
-                self.repeat = None;
-                for item in later {
-                    match item {
-                        Later::Hint(file, want) => self.disclose(file, want, orders, files.of(file)),
-                        Later::Repeat(entries, passes) => self.repeat(entries, passes, orders, files),
-                    }
-                }
-            } else if self.base >= repeat.last_begins {
-                repeat.left -= 1;
-                repeat.last_begins = self.base + self.entries.len() as u64;
-                for (file, want) in repeat.pass.clone() {
-                    self.push(file, want, orders, files.of(file));
-                }
-            } else {
-                return;
-            }
-        }
-    }
-
-    fn push(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
+    fn push_entry(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known, gap: Option<Gap>) {
         let order = *orders;
         *orders += 1;
         let mut entry =
-            Entry { file, want, order, issued: 0, read: 0, ahead: 0, done: false, left: false, is_first: false };
+            Entry { file, want, order, issued: 0, read: 0, ahead: 0, done: false, left: false, is_first: false, gap };
         let ahead = match (want, known) {
+            // Its reader may not need it.
+            _ if gap.is_some() => 0,
             (Want::All, Known::Unknown | Known::LookingUp) => self.usual_blocks(),
             (Want::Range { count, .. }, Known::Unknown | Known::LookingUp) => count,
             _ => entry.span(known).map_or(0, |(_, len)| len),
         };
         entry.ahead = ahead.min(u64::from(u32::MAX)) as u32;
         let (class, key) = entry.place();
-        if let Want::Range { first, .. } = want
+        if let (Want::Range { first, .. }, None) = (want, gap)
             && self.source.is_read_together()
             && self.begins_met.len() < HINT_ENTRIES_MAX
         {
@@ -752,7 +730,7 @@ impl Sequence {
         let foremost = (self.foremost.0.saturating_sub(self.base) as usize).min(self.entries.len());
         let part = if behind { 0..foremost } else { foremost..self.entries.len() };
         let mut before = 0;
-        self.entries.range(part).filter(|entry| !entry.done).flat_map(move |entry| {
+        self.entries.range(part).filter(|entry| !entry.done && entry.gap.is_none()).flat_map(move |entry| {
             let begins = before;
             before += u64::from(entry.ahead);
             let (first, count) = entry.span(files.of(entry.file)).unwrap_or((0, 0));

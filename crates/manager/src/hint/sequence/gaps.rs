@@ -1,0 +1,197 @@
+//! What a recording left out between neighbours.
+//!
+//! Of who reads blocks 4 and 6 nobody knows whether he needs 5. Where something else was recorded
+//! between them, a part of the recording may be wrong, and 5 is read in its place; where one
+//! followed the other, most readers pass over it. So each such gap waits among the disclosures, and
+//! what becomes of it says how it is with others of its kind: they are brought, with their
+//! neighbours, as long as more of them were read than not. Else each of those that are read is waited
+//! for, behind all that is fetched ahead.
+//!
+//! ```text
+//! recorded:  4 6    5 is skipped         recorded:  4 77 6    5 is replaced
+//! ```
+//!
+//! A gap is no disclosure: it moves no cursor, and says nothing of how true its source is.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Sequence;
+use crate::event::{Source, Want};
+use crate::files::Known;
+use crate::hint::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX};
+use crate::ids::{Block, FileId};
+
+/// The longest gap.
+const BLOCKS_MAX: u64 = 1;
+/// Runs that may go on behind a gap, the latest that were disclosed.
+const RUNS: usize = 8;
+/// So many outcomes count; then each for half. What was long ago says little of what comes.
+const MEMORY: u64 = 32;
+/// A recording that is as long as this has no gaps looked for: they take the room of entries.
+const ENTRIES_MAX: usize = HINT_ENTRIES_MAX / 4;
+
+/// What lies in the place of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gap {
+    /// Nothing.
+    Skipped,
+    /// Something else.
+    Replaced,
+}
+
+/// How many blocks of a kind were read, and how many passed over.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcomes {
+    read: u64,
+    passed: u64,
+}
+
+/// What is known of all.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    /// The blocks behind the latest runs, the one that was disclosed last at the end.
+    ends: VecDeque<Block>,
+    outcomes: [Outcomes; 2],
+}
+
+impl Gaps {
+    /// The gap before these blocks, which are disclosed after all others.
+    fn before(&mut self, file: FileId, blocks: Range<u64>) -> Option<(Range<u64>, Gap)> {
+        let goes_on = |it: &Block| it.file == file && blocks.start <= it.index + BLOCKS_MAX && it.index <= blocks.end;
+        let run = self.ends.iter().rposition(goes_on);
+        let gap = if run.is_some_and(|at| at + 1 < self.ends.len()) { Gap::Replaced } else { Gap::Skipped };
+        let end = run.and_then(|at| self.ends.remove(at));
+        if end.is_none() && self.ends.len() == RUNS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(Block { file, index: blocks.end });
+        end.map(|end| (end.index..blocks.start, gap)).filter(|(blocks, _)| !blocks.is_empty())
+    }
+
+    fn came_out(&mut self, gap: Gap, read: u64, passed: u64) {
+        let outcomes = &mut self.outcomes[gap as usize];
+        (outcomes.read, outcomes.passed) = (outcomes.read + read, outcomes.passed + passed);
+        while outcomes.read + outcomes.passed > MEMORY {
+            (outcomes.read, outcomes.passed) = (outcomes.read / 2, outcomes.passed / 2);
+        }
+    }
+
+    /// So many blocks of one were passed over.
+    pub fn passed(&mut self, gap: Gap, blocks: u64) {
+        self.came_out(gap, 0, blocks);
+    }
+
+    /// Whether those of a kind are brought.
+    pub fn are_filled(&self, gap: Gap) -> bool {
+        let Outcomes { read, passed } = self.outcomes[gap as usize];
+        read > passed
+    }
+}
+
+impl Sequence {
+    /// A disclosure, and the gap before it.
+    pub(super) fn push(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
+        if let Want::Range { first, count } = want
+            && self.source == Source::Profile
+            && self.entries.len() < ENTRIES_MAX
+            && let Some((blocks, gap)) = self.gaps.before(file, first..first.saturating_add(count))
+        {
+            let want = Want::Range { first: blocks.start, count: blocks.end - blocks.start };
+            self.push_entry(file, want, orders, known, Some(gap));
+        }
+        self.push_entry(file, want, orders, known, None);
+    }
+
+    /// A block was read that is not disclosed, or not for now: it may be of a gap where the reader is.
+    pub(super) fn fill_gap(&mut self, block: Block, known: Known) {
+        let near = self.base + JUMP_ENTRIES_MAX;
+        let found = self.find(block, |entry| entry.gap.is_some() && entry.has_left(block.index, known));
+        let Some(position) = found.filter(|&position| position <= near) else { return };
+        let Some(entry) = self.entry_mut(position) else { return };
+        let (Some(gap), Some((first, count))) = (entry.gap, entry.span(known)) else { return };
+        entry.read = (block.index + 1 - first) as u32;
+        let is_over = u64::from(entry.read) == count;
+        self.gaps.came_out(gap, 1, 0);
+        if is_over {
+            self.close(position);
+            self.trim();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Files;
+    use crate::hint::{Holdings, Step, Trust};
+    use crate::layout::Home;
+    use crate::table::Table;
+
+    const FILE: FileId = FileId(1);
+
+    #[test]
+    fn a_gap_is_what_was_left_out_between_neighbours() {
+        let mut gaps = Gaps::default();
+        let mut before = |blocks: Range<u64>| gaps.before(FILE, blocks);
+        // Onward, the same once more, one block further, two further, and back.
+        assert_eq!([0..4, 4..5, 4..5, 3..6].map(&mut before), [None, None, None, None]);
+        assert_eq!([7..8, 10..11, 2..3].map(&mut before), [Some((6..7, Gap::Skipped)), None, None]);
+        // What was last recorded but one goes on, and so does what was before that.
+        assert_eq!(
+            [12..13, 77..78, 4..6].map(&mut before),
+            [Some((11..12, Gap::Replaced)), None, Some((3..4, Gap::Replaced))]
+        );
+        (0..RUNS as u64).for_each(|run| _ = before(1000 * (run + 1)..1000 * (run + 1) + 1));
+        assert_eq!(before(14..15), None, "long ago");
+        assert_eq!(gaps.before(FileId(2), 15..16), None);
+    }
+
+    /// The blocks that are brought of a recording of 1,000 blocks, of which `recorded` tells as what each was
+    /// recorded, if it was, for a reader of those that `reads` tells.
+    fn brought(recorded: impl Fn(u64) -> Option<u64>, reads: impl Fn(u64) -> bool) -> Vec<u64> {
+        let (mut files, table, mut orders) = (Files::default(), Table::default(), 0);
+        files.set(FILE, Known::Here { home: Home::default(), blocks: 10_000 });
+        let mut sequence = Sequence::new(Source::Profile, Trust::Earned { initial_blocks: 16 });
+        for index in (0..1000).filter_map(recorded) {
+            sequence.disclose(FILE, Want::Range { first: index, count: 1 }, &mut orders, files.of(FILE));
+        }
+        let mut brought = Vec::new();
+        for index in (0..1000).filter(|&index| reads(index)) {
+            let mut steps = Vec::new();
+            while sequence.peek(0, 16, &files, &mut steps) || !steps.is_empty() {
+                for step in steps.drain(..) {
+                    sequence.taken(step.1, true);
+                    brought.extend(if let Step::Block { block, .. } = step.1 { Some(block.index) } else { None });
+                }
+            }
+            if brought.contains(&index) {
+                sequence.window.page_read(false);
+            }
+            let holdings = Holdings { files: &files, table: &table };
+            sequence.read(0, Block { file: FILE, index }, 1, holdings, &mut Vec::new());
+        }
+        brought
+    }
+
+    fn tenths(brought: &[u64]) -> usize {
+        brought.iter().filter(|&index| index % 20 == 10).count()
+    }
+
+    #[test]
+    fn what_is_read_in_the_place_of_what_was_recorded_is_brought() {
+        let others = |index| Some(if index % 20 == 10 { 5003 + index } else { index });
+        let found = tenths(&brought(others, |_| true));
+        assert!((30..50).contains(&found), "{found} of 50");
+        assert_eq!(tenths(&brought(others, |index| index % 20 != 10)), 0, "nobody reads them");
+    }
+
+    #[test]
+    fn what_is_skipped_is_brought_where_it_is_read() {
+        let holes = |index| (index % 20 != 10).then_some(index);
+        let found = tenths(&brought(holes, |_| true));
+        assert!((30..50).contains(&found), "{found} of 50");
+        let (every_other, read) = (|index| (index % 2 == 0).then_some(index), |index| index % 2 == 0);
+        assert_eq!(brought(every_other, read).len(), 500);
+    }
+}
