@@ -161,31 +161,33 @@ class Cache:
         """As `open_all`, for coroutines."""
         return await asyncio.gather(*map(self.open_async, urls), return_exceptions=True)
 
-    def list(self, url: str) -> _Listed:
+    def list(self, url: _Path) -> _Listed:
         """What URLs begin with this one.
 
         Parameters
         ----------
-        url : str
+        url : str, bytes or path
             The beginning of names, which may end within one; what lies below a folder is listed, too. A
             local directory's files are those that begin with its path and a slash; links to directories
-            are not followed below that.
+            are not followed below that. ``.`` and ``..`` are directories.
 
         Returns
         -------
         list of (str, int)
-            URLs, and their sizes in bytes.
+            URLs, and their sizes in bytes; none where nothing begins so.
 
         Raises
         ------
+        FileNotFoundError
+            If a local path ends with a slash, or goes on below one, and no such directory is there.
         OSError
             If the store does not answer, or has no listings.
         """
-        return self._native.list(url)
+        return self._native.list(os.fsdecode(url))
 
-    async def list_async(self, url: str) -> _Listed:
+    async def list_async(self, url: _Path) -> _Listed:
         """As `list`, for coroutines."""
-        return await later(self._native.list, url)
+        return await later(self._native.list, os.fsdecode(url))
 
     def reader(self) -> Cache:
         """The same cache for another reader: what it reads and plans is told apart. Threads that go their own ways should each be one.

@@ -93,10 +93,24 @@ def test_a_directory_is_listed_as_a_bucket_is(cache, tmp_path):
         cache.open(f"{tmp_path}/d")
 
 
+def test_a_directory_is_listed_by_its_dots(cache, tmp_path, monkeypatch):
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    for name in ["d/.hidden", "d/b", "d/e/c"]:
+        (tmp_path / name).write_bytes(b"x")
+    monkeypatch.chdir(tmp_path / "d")
+    below = [".hidden", "b", "e/c"]
+    for asked, begin in [(".", "./"), ("./", "./"), ("e/..", "e/../"), ("..", "../d/"), ("file://.", "file://./")]:
+        assert [name for name, _ in cache.list(asked)] == [begin + name for name in below]
+    assert cache.list("../nope") == []
+    with pytest.raises(FileNotFoundError):
+        cache.list("../nope/")
+
+
 def test_paths_are_text_or_bytes(cache, tmp_path):
     (tmp_path / "f").write_bytes(b"bytes")
     for path in [tmp_path / "f", str(tmp_path / "f"), os.fsencode(tmp_path / "f")]:
         assert cache.open(path).read() == b"bytes"
+        assert cache.list(path) == asyncio.run(cache.list_async(path)) == [(str(tmp_path / "f"), 5)]
     with pytest.raises(TypeError, match="expected str, bytes or os.PathLike"):
         cache.open(None)
 

@@ -101,7 +101,10 @@ impl Store for Local {
         Ok(objects)
     }
 
+    /// A directory as `.` or `..` is no beginning of a name: what lies in it is meant.
     fn folder(&self, prefix: &str, _page: Option<&str>) -> Result<Folder, Error> {
+        let is_directory = matches!(prefix.rsplit('/').next(), Some("." | ".."));
+        let prefix = &if is_directory { format!("{prefix}/") } else { prefix.to_owned() };
         let above = prefix.rsplit_once('/').map_or(".", |(above, _)| if above.is_empty() { "/" } else { above });
         let begin = prefix.rsplit_once('/').map_or("", |(above, _)| &prefix[..=above.len()]);
         let mut folder = Folder::default();
@@ -110,7 +113,7 @@ impl Store for Local {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let name = format!("{begin}{name}");
             // Links are followed, as opening does; what went meanwhile is not listed.
-            let metadata = name.starts_with(prefix).then(|| fs::metadata(entry.path()).ok()).flatten();
+            let metadata = name.starts_with(prefix.as_str()).then(|| fs::metadata(entry.path()).ok()).flatten();
             match metadata {
                 Some(metadata) if metadata.is_file() => {
                     let (size, modified) = (metadata.len(), metadata.modified().ok());

@@ -102,6 +102,9 @@ fn a_directory_is_listed_as_a_store_of_objects_is() {
         fs::write(name(file), file).unwrap();
         objects.put(&name(file), file.as_bytes());
     }
+    let of_dots = |prefix| Local::new().list(&name(prefix)).unwrap().into_iter().map(|it| it.name).collect::<Vec<_>>();
+    assert_eq!(of_dots("d/."), ["d/./1", "d/./2", "d/./e/3"].map(name));
+    assert_eq!(of_dots("d/e/.."), ["d/e/../1", "d/e/../2", "d/e/../e/3"].map(name));
     std::os::unix::fs::symlink("d", name("l")).unwrap();
     let below_link: Vec<_> = Local::new().list(&name("l")).unwrap().into_iter().map(|it| it.name).collect();
     assert_eq!(below_link, ["l/1", "l/2", "l/e/3"].map(name));
