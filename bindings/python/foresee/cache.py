@@ -262,7 +262,8 @@ def _unpickled(key, settings):
 class File(io.RawIOBase):
     """One version of an object, open to be read: a file with a position, and reads and views that need none.
 
-    Other processes open it anew in the same version; where that is no more, it is `foresee.Changed` there.
+    Other processes open it anew in the same version; where that is no more, it is `foresee.Changed` there. Of a local file, another version
+    is whatever its inode says otherwise: after a change of its mode, its links or its name, too.
     """
 
     mode = "rb"

@@ -36,7 +36,10 @@
 //!   at most, all together, for the first bytes of small objects.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its
 //!   store has another by now, what is in memory can still be read, and the rest is an error; to
-//!   open it again is to have the new one. A version is looked at after each request.
+//!   open it again is to have the new one. A version is looked at after each request. Of a local
+//!   file, to change what its inode says is to make another: `chmod`, a hard link, a rename or an
+//!   unlink, too, though no byte changed. Who writes to a file can set its old time again (`cp -p`,
+//!   `rsync -t`, `tar`), and then nothing else of it tells.
 //! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request
 //!   for several blocks that failed, those that somebody waits for are asked for once more, one by
 //!   one; nothing else is tried again by itself.
