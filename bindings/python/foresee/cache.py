@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _foresee
+from .address import absolute
 from .process import Own
 from .waiting import later, together
 
@@ -99,6 +100,11 @@ class Cache:
     def _native(self):
         return self._own.get()
 
+    def _address(self, url, directory=None):
+        """What a URL or a path leads to from now on."""
+        # Another store's names may be no paths.
+        return os.fsdecode(url) if "file" in self._settings["stores"] else absolute(url, directory)
+
     def __reduce__(self):
         return _unpickled, (self._key, self._settings)
 
@@ -111,7 +117,8 @@ class Cache:
         Parameters
         ----------
         url : str, bytes or path
-            Of a scheme that the cache knows (s3, gs, az, http, https, and those of `stores`), or a path.
+            Of a scheme that the cache knows (s3, gs, az, http, https, and those of `stores`), or a path. A relative path is of the
+            working directory that there is now, in other processes too.
 
         Returns
         -------
@@ -126,13 +133,13 @@ class Cache:
         ValueError
             If there is no store for such URLs.
         """
-        url = os.fsdecode(url)
-        return File(self, url, self._native.open(url))
+        address = self._address(url)
+        return File(self, os.fsdecode(url), address, self._native.open(address))
 
     async def open_async(self, url: _Path) -> File:
         """As `open`, for coroutines."""
-        url = os.fsdecode(url)
-        return File(self, url, await later(self._native.open, url))
+        address = self._address(url)
+        return File(self, os.fsdecode(url), address, await later(self._native.open, address))
 
     def open_all(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
         """Open what many URLs name, side by side.
@@ -154,8 +161,9 @@ class Cache:
         [FileNotFoundError(2, 'there is no such object')]
         """
         urls = list(map(os.fsdecode, urls))
-        came = together([functools.partial(self._native.open, url) for url in urls])
-        return [it if isinstance(it, BaseException) else File(self, url, it) for url, it in zip(urls, came)]
+        addresses = list(map(self._address, urls))
+        came = together([functools.partial(self._native.open, address) for address in addresses])
+        return [it if isinstance(it, BaseException) else File(self, *names, it) for *names, it in zip(urls, addresses, came)]
 
     async def open_all_async(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
         """As `open_all`, for coroutines."""
@@ -239,7 +247,7 @@ class _Reader(Cache):
     """Another reader of a cache."""
 
     def __init__(self, cache):
-        self._cache, self._own = cache, Own(lambda: cache._native.reader())
+        self._cache, self._settings, self._own = cache, cache._settings, Own(lambda: cache._native.reader())
 
     def _among(self, processes):
         self._cache._among(processes)
@@ -268,11 +276,11 @@ class File(io.RawIOBase):
 
     mode = "rb"
 
-    def __init__(self, cache, url, opened=None, version=None):
+    def __init__(self, cache, url, address, opened=None, version=None):
         super().__init__()
-        self.cache, self.name, self._position = cache, url, 0
+        self.cache, self.name, self._address, self._position = cache, url, address, 0
         self._version = opened.version if opened else version
-        self._own = Own(functools.partial(_opened_again, cache, url, self._version), opened)
+        self._own = Own(functools.partial(_opened_again, cache, address, self._version), opened)
 
     @property
     def _native(self):
@@ -281,7 +289,7 @@ class File(io.RawIOBase):
         return self._own.get()
 
     def __reduce__(self):
-        return _unpickled_file, (self.cache, self.name, self.version, self._position)
+        return _unpickled_file, (self.cache, self.name, self._address, self.version, self._position)
 
     def __repr__(self):
         return f"<foresee.File {self.name!r}>"
@@ -518,15 +526,15 @@ class File(io.RawIOBase):
         self._own = None
 
 
-def _opened_again(cache, url, version):
-    opened = cache._native.open(url)
+def _opened_again(cache, address, version):
+    opened = cache._native.open(address)
     if opened.version != version:
-        raise _foresee.Changed(errno.ESTALE, "it changed since it was opened: open it again", url)
+        raise _foresee.Changed(errno.ESTALE, "it changed since it was opened: open it again", address)
     return opened
 
 
-def _unpickled_file(cache, url, version, position):
-    file = File(cache, url, version=version)
+def _unpickled_file(cache, url, address, version, position):
+    file = File(cache, url, address, version=version)
     file._position = position
     return file
 
@@ -609,7 +617,7 @@ class Plan:
         ValueError
             If there is no store for such URLs.
         """
-        self._own.get().address(os.fsdecode(url))
+        self._own.get().address(self._cache._address(url))
         return self
 
     def repeat(self, entries: int, passes: int) -> Plan:

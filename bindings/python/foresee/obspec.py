@@ -29,7 +29,8 @@ class Store:
     """
 
     def __init__(self, url: str, *, cache: Cache | None = None) -> None:
-        self.url, self.cache, self._files = url.rstrip("/"), (cache or default_cache()).reader(), {}
+        self.cache, self._files = (cache or default_cache()).reader(), {}
+        self.url = self.cache._address(url).rstrip("/")
 
     def _file(self, path):
         return self._files.get(path) or self._files.setdefault(path, self.cache.open(f"{self.url}/{path}"))

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch.utils.data
 
+from .address import absolute
 from .cache import Cache, default_cache
 from .hints import cancel, hint_segments
 
@@ -61,7 +62,7 @@ class _Cached:
     """Reads through a cache of this process."""
 
     def __init__(self, cache):
-        self.cache, self._files, self._plan = cache, {}, None
+        self.cache, self._files, self._plan, self._directory = cache, {}, None, os.getcwd()
 
     def __getstate__(self):
         # Files and plans are a process's own.
@@ -76,7 +77,7 @@ class _Cached:
 
     def _file(self, url):
         if url not in self._files:
-            self._files[url] = self.cache.open(url)
+            self._files[url] = self.cache.open(self.cache._address(url, self._directory))
         return self._files[url]
 
     def disclose(self, ranges, each_epoch):
@@ -92,21 +93,19 @@ class _Shared:
     # A call says what is next in one file, and takes some 0.3 ms: where each record is a file of its own, these many take 0.1 s.
     STEP = 256
 
-    def __init__(self):
+    def __init__(self, directory=None):
+        self._directory = directory or os.getcwd()
         self._begin(iter(()), 0)
 
-    def __getstate__(self):
-        return {}
-
-    def __setstate__(self, state):
-        self.__init__()
+    def __reduce__(self):
+        return _Shared, (self._directory,)
 
     def begin(self, workers):
         """The memory is the mount's."""
 
     def read(self, path, start, stop):
         self._say_more()
-        with open(path, "rb", buffering=0) as file:
+        with open(absolute(path, self._directory), "rb", buffering=0) as file:
             parts = []
             while start < stop and (part := os.pread(file.fileno(), stop - start, start)):
                 parts.append(part)
@@ -128,7 +127,7 @@ class _Shared:
             for path, segments in itertools.groupby(said, lambda it: it[0]):
                 # What is not there is an error for who reads it.
                 with contextlib.suppress(OSError):
-                    hint_segments(path, [(start, stop - start) for _, start, stop in segments])
+                    hint_segments(absolute(path, self._directory), [(start, stop - start) for _, start, stop in segments])
             self._ahead, self._due = self._ahead + len(said), self.STEP
         self._ahead, self._due = max(self._ahead - 1, 0), self._due - 1
 
@@ -139,7 +138,8 @@ class Records(torch.utils.data.Dataset):
     Parameters
     ----------
     ranges : sequence of (str, int, int)
-        Of each record: the URL of its file, where it begins and where it ends.
+        Of each record: the URL of its file, where it begins and where it ends. A relative path is of the working directory that there
+        is now.
     decode : callable, optional
         What a record's bytes become.
     cache : Cache, optional

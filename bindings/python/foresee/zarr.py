@@ -29,8 +29,9 @@ class Store(zarr.abc.store.Store):
 
     def __init__(self, url: str, *, cache: Cache | None = None) -> None:
         super().__init__(read_only=True)
+        self.cache = cache or default_cache()
         # A directory by its path, whose folders are walked.
-        self.url, self.cache = url.removeprefix("file://").rstrip("/"), cache or default_cache()
+        self.url = self.cache._address(url).removeprefix("file://").rstrip("/")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Store) and (self.url, self.cache) == (other.url, other.cache)

@@ -1,5 +1,6 @@
 """Forks, pickles, interrupts, and ends of the interpreter: never a hang, never a crash."""
 
+import asyncio
 import multiprocessing
 import os
 import pickle
@@ -7,7 +8,7 @@ import pickle
 import pytest
 
 import foresee
-from conftest import content
+from conftest import Store, content
 
 A = content(300_000)
 
@@ -86,6 +87,48 @@ def test_an_inherited_file_that_changed_says_so(program, path):
         else:
             os.wait()
     """)
+
+
+@pytest.fixture
+def elsewhere(path, tmp_path, monkeypatch):
+    """To go there: another file has the same name there."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "f").write_bytes(content(300_000, 5))
+    monkeypatch.chdir(tmp_path)
+    return lambda: monkeypatch.chdir(tmp_path / "elsewhere")
+
+
+def test_a_path_is_of_the_directory_in_which_it_was_opened(elsewhere, tmp_path):
+    cache = foresee.Cache(16 << 20)
+    files = [cache.open("f"), cache.open(b"./f"), cache.open("file://elsewhere/../f"), *cache.open_all(["f"]),
+             asyncio.run(cache.open_async("f"))]
+    shown = [(file.url, repr(file)) for file in files]
+    elsewhere()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert [came for came, _ in pool.starmap(part, [(file, 200_000) for file in files])] == [A[200_000:201_000]] * 5
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if all(file.read_at(200_000, 9) == A[200_000:200_009] for file in files) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    again = pickle.loads(pickle.dumps(files))
+    assert [file.read_at(100_000, 9) for file in again] == [A[100_000:100_009]] * 5
+    assert [(file.url, repr(file)) for file in again] == shown and shown[0] == ("f", "<foresee.File 'f'>")
+
+
+def test_stores_and_plans_are_of_the_directory_in_which_they_were_named(elsewhere):
+    cache = foresee.Cache(16 << 20)
+    store, plan = foresee.obspec.Store(".", cache=cache), cache.plan().url("f")
+    while cache.statistics()["planned"]["fetched"] == 0:
+        pass
+    file = cache.open("f")
+    elsewhere()
+    assert store.get_range("f", start=5, length=5) == file.read_at(5, 5) == A[5:10]
+    assert cache.statistics()["misses"] == 0
+    plan.close()
+
+
+def test_a_path_of_a_store_of_its_own_is_what_was_said():
+    assert foresee.Cache(16 << 20, stores={"file": Store(f=A)}).open("f").read() == A
 
 
 def test_pickles_are_settings(path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,17 @@ def test_what_is_shared_has_paths_and_no_cache(shared, tmp_path):
     gone.follow(BatchSampler(gone, 1).order, 0)
     with pytest.raises(FileNotFoundError):
         gone[0]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_records_are_of_the_directory_in_which_they_were_named(tmp_path, monkeypatch, shared):
+    (tmp_path / "f").write_bytes(A)
+    monkeypatch.chdir(tmp_path)
+    records = Records([("f", 0, 5), ("f", 5, 9)], shared=shared)
+    monkeypatch.chdir("/")
+    records.follow(BatchSampler(records, 1).order, 0)
+    again = pickle.loads(pickle.dumps(records))
+    assert records[0] == again[0] == A[:5] and again[1] == A[5:9]
 
 
 # Two workers on a mount, and what it says of itself in the end.

@@ -1,0 +1,29 @@
+"""What paths lead to, whatever directory the process goes to meanwhile."""
+
+import os
+
+
+def absolute(url, directory=None):
+    """The same path from the root on, without ``.``; of a URL, the same URL.
+
+    Links and ``..`` stay: where they lead is for the system to say.
+
+    Parameters
+    ----------
+    directory : str, optional
+        What relative paths are below; the working directory unless given.
+
+    Examples
+    --------
+    >>> from foresee.address import absolute
+    >>> absolute("../b/./c", "/a"), absolute("file://c", "/a"), absolute("s3://b/c"), absolute("/c")
+    ('/a/../b/c', 'file:///a/c', 's3://b/c', '/c')
+    """
+    url = os.fsdecode(url)
+    scheme, mark, path = url.partition("://")
+    if not mark or "/" in scheme:
+        scheme, mark, path = "", "", url
+    if (scheme and scheme != "file") or not path or os.path.isabs(path):
+        return url
+    parts = os.path.join(os.getcwd() if directory is None else directory, path).split("/")
+    return scheme + mark + "/".join(part for part in parts if part != ".")
