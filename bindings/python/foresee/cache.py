@@ -8,6 +8,7 @@ import functools
 import io
 import operator
 import os
+import sys
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -280,12 +281,17 @@ class File(io.RawIOBase):
         super().__init__()
         self.cache, self.name, self._address, self._position = cache, url, address, 0
         self._version = opened.version if opened else version
+        # Of what lines are read from: bytes of this version, and where they lie.
+        self._piece, self._piece_at = b"", 0
         self._own = Own(functools.partial(_opened_again, cache, address, self._version), opened)
+
+    def _must_be_open(self):
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
 
     @property
     def _native(self):
-        if self.closed:
-            raise ValueError("I/O operation on closed file")
+        self._must_be_open()
         return self._own.get()
 
     def __reduce__(self):
@@ -466,6 +472,48 @@ class File(io.RawIOBase):
         """As `read` of all that follow."""
         return self.read()
 
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """A line from the position on, which moves by as much; ``for line in file`` has one after the other.
+
+        Parameters
+        ----------
+        size : int, optional
+            Its most bytes.
+
+        Returns
+        -------
+        bytes
+            With its line feed, unless the limit or the end of the file comes before; empty at the end of the file.
+
+        Raises
+        ------
+        foresee.Changed, OSError
+            As of `read_at`.
+        """
+        begin = self._position - self._piece_at
+        if begin >= 0 and (size is None or size < 0) and (end := self._piece.find(b"\n", begin) + 1):
+            self._position = self._piece_at + end
+            return self._piece[begin:end]
+        return self._line_of_pieces(sys.maxsize if size is None or size < 0 else operator.index(size))
+
+    def _line_of_pieces(self, limit):
+        self._must_be_open()
+        position, parts = self._position, []
+        while limit > 0:
+            begin = position - self._piece_at
+            if not 0 <= begin < len(self._piece):
+                # To the end of a block: no more than the cache brings for its first byte.
+                block = self.cache._settings["block_bytes"]
+                self._piece, self._piece_at, begin = self.read_at(position, block - position % block), position, 0
+            end = self._piece.find(b"\n", begin, begin + limit) + 1
+            part = self._piece[begin:end or begin + limit]
+            parts.append(part)
+            position, limit = position + len(part), limit - len(part)
+            if end or not part:
+                break
+        self._position = position
+        return b"".join(parts)
+
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move the position.
 
@@ -523,7 +571,7 @@ class File(io.RawIOBase):
     def close(self) -> None:
         """As of any file. Views of it stay."""
         super().close()
-        self._own = None
+        self._own, self._piece = None, b""
 
 
 def _opened_again(cache, address, version):

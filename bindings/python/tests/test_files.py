@@ -1,0 +1,40 @@
+"""Files as any file is: lines, buffers, and what is closed."""
+
+import io
+
+import pytest
+
+import foresee
+from conftest import Store
+
+TEXT = b"".join(b"%d " % at * (at * 7919 % 23) + b"\n" * (at % 5 > 0) for at in range(3000)) + b"an end without a line feed"
+
+
+@pytest.fixture
+def text():
+    """Lines of no bytes and of many, in blocks that end within them."""
+    store = Store(text=TEXT, long=b"x" * 30_000 + b"\n\ny", empty=b"")
+    return foresee.Cache(16 << 20, block_bytes=4096, stores={"test": store})
+
+
+def test_lines_are_as_of_any_file(text):
+    for name in ["text", "long", "empty"]:
+        file, plain = text.open(f"test://{name}"), io.BytesIO(text.open(f"test://{name}").read())
+        assert list(file) == list(plain) and next(file, None) is None
+        for seek, size in [(0, -1), (0, 0), (0, 1), (3, 5), (17, None), (4090, 20), (4096, 4096), (5, 100_000), (29_999, -1), (10**6, -1)]:
+            assert file.seek(seek) == plain.seek(seek)
+            assert (file.readline(size), file.tell()) == (plain.readline(size), plain.tell())
+            assert (file.read(3), file.readline(), file.tell()) == (plain.read(3), plain.readline(), plain.tell())
+            back = max(plain.tell() - 1, 0)
+            assert file.seek(back) == plain.seek(back)
+            assert (next(file, b""), file.readlines(50)) == (next(plain, b""), plain.readlines(50))
+    with pytest.raises(TypeError):
+        file.readline("5")
+
+
+def test_lines_are_read_by_blocks_and_not_by_bytes(text, monkeypatch):
+    reads, read_at = [], foresee.File.read_at
+    monkeypatch.setattr(foresee.File, "read_at", lambda self, *place: reads.append(place) or read_at(self, *place))
+    assert b"".join(text.open("test://text")) == TEXT
+    # The last two find the end.
+    assert len(reads) == -(-len(TEXT) // 4096) + 2
