@@ -12,7 +12,7 @@ import sys
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _foresee
 from .address import absolute
@@ -340,9 +340,8 @@ class File(io.RawIOBase):
     async def read_at_async(self, offset: int, size: int) -> bytes:
         """As `read_at`, for coroutines."""
         native = self._native
-        size = max(min(size, native.size - offset), 0)
         here = native.read_now(offset, size)
-        lacking = size - len(here)
+        lacking = native.within(offset, size) - len(here)
         return here + await later(native.read, offset + len(here), lacking) if lacking else here
 
     def view(self, offset: int, size: int) -> _foresee.View:
@@ -396,7 +395,7 @@ class File(io.RawIOBase):
         foresee.Changed, OSError
             As of `read_at`.
         """
-        views, end = [], min(offset + size, self.size)
+        views, end = [], offset + self._native.within(offset, size)
         while offset < end:
             views.append(self.view(offset, end - offset))
             offset += len(views[-1])
@@ -404,7 +403,7 @@ class File(io.RawIOBase):
 
     async def views_async(self, offset: int, size: int) -> list[_foresee.View]:
         """As `views`, for coroutines."""
-        views, end = [], min(offset + size, self.size)
+        views, end = [], offset + self._native.within(offset, size)
         while offset < end:
             views.append(await self.view_async(offset, end - offset))
             offset += len(views[-1])
@@ -638,18 +637,25 @@ class Plan:
         start, stop : int
             In bytes; what lies beyond the end of the file is left out.
         """
-        return self.ranges(file, [(start, stop)])
+        self._own.get().range(_native_of(file, self._cache), start, stop)
+        return self
 
-    def ranges(self, file: File, ranges: Iterable[tuple[int, int]]) -> Plan:
+    def ranges(self, file: File, ranges: Iterable[Iterable[SupportsIndex]]) -> Plan:
         """Disclose bytes of a file in many places.
 
         Parameters
         ----------
         file : File
         ranges : iterable of (int, int)
-            Where they begin and where they end, in bytes, in the order in which they will be read.
+            Where they begin and where they end, in bytes, in the order in which they will be read: any pairs of integers, as the rows
+            of an array.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is no pair of integers from 0 on, or ends before it begins; it says which one.
         """
-        self._own.get().ranges(_native_of(file, self._cache), list(ranges))
+        self._own.get().ranges(_native_of(file, self._cache), ranges)
         return self
 
     def url(self, url: _Path) -> Plan:
@@ -681,7 +687,7 @@ class Plan:
         self._own.get().repeat(entries, passes)
         return self
 
-    def generate(self, ranges: Iterable[tuple[File, int, int]]) -> Plan:
+    def generate(self, ranges: Iterable[tuple[File, SupportsIndex, SupportsIndex]]) -> Plan:
         """Disclose what an iterable gives, which comes after all else.
 
         Parameters
@@ -690,14 +696,22 @@ class Plan:
             Files, where their bytes begin and where they end. A thread of the cache's asks for them, some hundred at a time, as they are
             needed; what it raises is reported as of any thread's, and ends the plan.
         """
-        cache = self._cache
-        self._own.get().generate((_native_of(file, cache), start, stop) for file, start, stop in ranges)
+        self._own.get().generate(_generated(iter(ranges), self._cache))
         return self
 
     def close(self) -> None:
         """Withdraw what was not read. Once more, it does nothing."""
         if self._own.has():
             self._own.get().close()
+
+
+def _generated(ranges, cache):
+    for at, item in enumerate(ranges):
+        try:
+            file, *pair = item
+        except (TypeError, ValueError):
+            raise TypeError(f"ranges[{at}]: a file, where its bytes begin and where they end are needed, not {item!r}") from None
+        yield _native_of(file, cache), tuple(pair)
 
 
 def _native_of(file, cache):

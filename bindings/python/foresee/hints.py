@@ -10,6 +10,7 @@ libforesee.so is not installed, all calls do nothing. No hint changes what a rea
 
 import array
 import ctypes
+import operator
 import os
 import sys
 from collections.abc import Iterable
@@ -64,6 +65,17 @@ def _bytes(path):
     return encoded
 
 
+def _numbers(segments):
+    for at, segment in enumerate(segments):
+        try:
+            offset, length = map(operator.index, segment)
+        except (TypeError, ValueError):
+            raise ValueError(f"segments[{at}]: an offset and a length are needed, two integers, not {segment!r}") from None
+        if offset < 0 or length < 0:
+            raise OverflowError(f"segments[{at}]: an offset and a length are needed, from 0 on, not {segment!r}")
+        yield from (offset, length)
+
+
 def _pairs(segments):
     """The segments as 64-bit offsets and lengths in turn: what holds them, their address, and their count."""
     numpy = sys.modules.get("numpy")
@@ -72,7 +84,7 @@ def _pairs(segments):
             raise ValueError(f"segments of shape {segments.shape}: rows of an offset and a length are needed")
         whole = numpy.ascontiguousarray(segments, dtype=numpy.uint64)
         return whole, whole.ctypes.data, len(whole)
-    whole = array.array("Q", (number for offset, length in segments for number in (offset, length)))
+    whole = array.array("Q", _numbers(segments))
     address, numbers = whole.buffer_info()
     return whole, address, numbers // 2
 
@@ -111,7 +123,7 @@ def hint_segments(path: _Path, segments: Iterable[Any]) -> None:
     Raises
     ------
     ValueError
-        If segments are not pairs.
+        If segments are not pairs of integers; it says which one is not.
     OverflowError
         If a number is negative.
     OSError

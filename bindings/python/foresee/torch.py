@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -155,9 +156,9 @@ class Records(torch.utils.data.Dataset):
                  cache: Cache | None = None, shared: bool = False) -> None:
         if shared and cache is not None:
             raise ValueError("shared: files are read by their paths, through no cache of this process; give one or the other")
-        if shared and (url := next((url for url, _, _ in ranges if "://" in url), None)):
-            raise ValueError(f"shared: {url} is no path; mount it with 'foresee mount', and say where it is below the mount")
         self.ranges, self.decode = ranges, decode
+        if shared and (url := next((url for url, _, _ in map(self._range, range(len(ranges))) if "://" in url), None)):
+            raise ValueError(f"shared: {url} is no path; mount it with 'foresee mount', and say where it is below the mount")
         self._reader = _Shared() if shared else _Cached((cache or default_cache()).reader())
         self._disclosed, self._order = None, None
 
@@ -174,8 +175,19 @@ class Records(torch.utils.data.Dataset):
 
     def __getitem__(self, index: int) -> Any:
         self._disclose()
-        record = self._reader.read(*self.ranges[index])
+        record = self._reader.read(*self._range(index))
         return record if self.decode is None else self.decode(record)
+
+    def _range(self, index):
+        item = self.ranges[index]
+        try:
+            url, start, stop = item
+            is_range = 0 <= operator.index(start) <= operator.index(stop)
+        except (TypeError, ValueError):
+            is_range = False
+        if not is_range:
+            raise ValueError(f"ranges[{index}]: a URL, where its bytes begin and where they end are needed, not {item!r}")
+        return url, start, stop
 
     def follow(self, order: Order, epoch: int) -> None:
         """From now on records are read in an order, which begins with an epoch."""
@@ -190,7 +202,7 @@ class Records(torch.utils.data.Dataset):
         if due != self._disclosed:
             self._disclosed = due
             order, epoch, worker, workers, _ = due
-            ranges = map(self.ranges.__getitem__, order.share(epoch, worker, workers))
+            ranges = map(self._range, order.share(epoch, worker, workers))
             self._reader.disclose(ranges, -(-len(self.ranges) // workers))
 
 

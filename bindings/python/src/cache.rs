@@ -13,6 +13,7 @@ use crate::client::service;
 use crate::error::to_python;
 use crate::file::File;
 use crate::inherited::Own;
+use crate::numbers::{block_bytes, memory, whole};
 use crate::plan::Plan;
 use crate::store::PythonStore;
 use crate::waiting::{begin, wait};
@@ -28,10 +29,10 @@ impl Cache {
     #[expect(clippy::too_many_arguments, reason = "they are the package's keywords")]
     fn new(
         py: Python<'_>,
-        memory: usize,
-        block_bytes: usize,
+        #[pyo3(from_py_with = memory)] memory: usize,
+        #[pyo3(from_py_with = block_bytes)] block_bytes: usize,
         policy: &str,
-        disk: Option<(PathBuf, u64)>,
+        disk: Option<(PathBuf, Bound<'_, PyAny>)>,
         max_age: f64,
         log: Option<PathBuf>,
         stores: HashMap<String, Bound<'_, PyAny>>,
@@ -47,7 +48,7 @@ impl Cache {
             builder = builder.store(&scheme, Arc::new(PythonStore::new(store)?));
         }
         if let Some((path, bytes)) = disk {
-            builder = builder.disk(path, bytes);
+            builder = builder.disk(path, whole("the bytes of disk", &bytes)?);
         }
         if let Some(path) = log {
             builder = builder.log(path);

@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 
 use crate::buffer::Lent;
 use crate::inherited::Own;
+use crate::numbers::{offset, size};
 use crate::view::View;
 use crate::waiting::{begin, wait};
 
@@ -86,9 +87,23 @@ impl File {
         Ok(self.get()?.version().to_string())
     }
 
+    /// So many of these bytes there are.
+    fn within(
+        &self,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = size)] size: usize,
+    ) -> PyResult<usize> {
+        Ok(within(self.get()?, offset, size))
+    }
+
     /// What is in memory of these bytes, up to the first that is not. Who reads on begins there:
     /// what was read twice would count twice.
-    fn read_now<'py>(&self, py: Python<'py>, offset: u64, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+    fn read_now<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = size)] size: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.get()?;
         let mut came = 0;
         let bytes = PyBytes::new_with(py, within(file, offset, size), |buffer| {
@@ -102,8 +117,8 @@ impl File {
     fn read<'py>(
         &self,
         py: Python<'py>,
-        offset: u64,
-        size: usize,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = size)] size: usize,
         done: Option<Py<PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let file = self.get()?;
@@ -136,7 +151,11 @@ impl File {
     }
 
     /// A view from an offset on, if it is in memory.
-    fn view_now(&self, offset: u64, size: usize) -> PyResult<Option<View>> {
+    fn view_now(
+        &self,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = size)] size: usize,
+    ) -> PyResult<Option<View>> {
         let file = self.get()?;
         let view =
             Python::attach(|py| file.view_now(offset, size).map_err(|error| crate::error::to_python(py, error)))?;
@@ -144,7 +163,13 @@ impl File {
     }
 
     #[pyo3(signature = (offset, size, done = None))]
-    fn view(&self, py: Python<'_>, offset: u64, size: usize, done: Option<Py<PyAny>>) -> PyResult<Option<View>> {
+    fn view(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = offset)] offset: u64,
+        #[pyo3(from_py_with = size)] size: usize,
+        done: Option<Py<PyAny>>,
+    ) -> PyResult<Option<View>> {
         let file = self.get()?.clone();
         let call = move || file.view(offset, size).map(|view| View::new(&file, view));
         match done {

@@ -16,6 +16,7 @@ mod ending;
 mod error;
 mod file;
 mod inherited;
+mod numbers;
 mod plan;
 mod store;
 mod view;

@@ -10,6 +10,7 @@ use crate::ending::enter;
 use crate::error::to_python;
 use crate::file::File;
 use crate::inherited::Own;
+use crate::numbers::{self, entries, passes, whole};
 
 /// A plan of the crate's; None once it was closed.
 #[pyclass(module = "foresee._foresee")]
@@ -34,13 +35,21 @@ impl Plan {
         self.with(|plan| _ = plan.file(file))
     }
 
-    fn ranges(&mut self, file: &File, ranges: Vec<(u64, u64)>) -> PyResult<()> {
-        let file = file.get()?;
-        if let Some((start, stop)) = ranges.iter().find(|(start, stop)| start > stop) {
-            let what = format!("ranges: ({start}, {stop}) ends before it begins");
-            return Err(PyValueError::new_err(what));
+    fn range(&mut self, file: &File, start: &Bound<'_, PyAny>, stop: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (start, stop) = (whole("start", start)?, whole("stop", stop)?);
+        if start > stop {
+            return Err(PyValueError::new_err(format!("start {start} and stop {stop}: it ends before it begins")));
         }
-        self.with(|plan| ranges.into_iter().for_each(|(start, stop)| _ = plan.range(file, start..stop)))
+        let file = file.get()?;
+        self.with(|plan| _ = plan.range(file, start..stop))
+    }
+
+    /// Pairs of where bytes begin and where they end.
+    fn ranges(plan: &Bound<'_, Self>, file: &File, ranges: &Bound<'_, PyAny>) -> PyResult<()> {
+        // What gives them may use this plan itself.
+        let (file, ranges) = (file.get()?, numbers::ranges("ranges", ranges)?);
+        plan.try_borrow_mut()?
+            .with(|plan| ranges.into_iter().for_each(|(start, stop)| _ = plan.range(file, start..stop)))
     }
 
     fn address(&mut self, py: Python<'_>, address: &str) -> PyResult<()> {
@@ -50,13 +59,17 @@ impl Plan {
         }
     }
 
-    fn repeat(&mut self, entries: u64, passes: u64) -> PyResult<()> {
+    fn repeat(
+        &mut self,
+        #[pyo3(from_py_with = entries)] entries: u64,
+        #[pyo3(from_py_with = passes)] passes: u64,
+    ) -> PyResult<()> {
         self.with(|plan| _ = plan.repeat(entries, passes))
     }
 
-    /// Of an iterator that gives files, where their bytes begin and where they end.
+    /// Of an iterator that gives files, each with a pair of where bytes begin and where they end.
     fn generate(&mut self, ranges: Py<PyIterator>) -> PyResult<()> {
-        self.with(|plan| plan.generate(Generated(ranges)))
+        self.with(|plan| plan.generate(Generated { ranges, given: 0 }))
     }
 
     fn close(&mut self) -> PyResult<()> {
@@ -66,19 +79,24 @@ impl Plan {
 }
 
 /// What Python code generates, in a thread of the cache's.
-struct Generated(Py<PyIterator>);
+struct Generated {
+    ranges: Py<PyIterator>,
+    given: u64,
+}
 
 impl Iterator for Generated {
     type Item = (foresee::File, Range<u64>);
 
     fn next(&mut self) -> Option<Self::Item> {
         enter(|py| {
-            let next = self.0.bind(py).clone().next()?;
+            let next = self.ranges.bind(py).clone().next()?;
             let range = next.and_then(|it| {
-                let (file, start, stop) = it.extract::<(Bound<'_, File>, u64, u64)>()?;
+                let (file, pair) = it.extract::<(Bound<'_, File>, Bound<'_, PyAny>)>()?;
+                let (start, stop) = numbers::range(|| format!("ranges[{}]", self.given), &pair)?;
                 Ok((file.get().get()?.clone(), start..stop))
             });
-            range.map_err(|error| error.write_unraisable(py, Some(self.0.bind(py)))).ok()
+            self.given += 1;
+            range.map_err(|error| error.write_unraisable(py, Some(self.ranges.bind(py)))).ok()
         })?
     }
 }

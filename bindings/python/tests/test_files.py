@@ -1,5 +1,6 @@
 """Files as any file is: lines, buffers, and what is closed."""
 
+import asyncio
 import io
 
 import pytest
@@ -38,3 +39,21 @@ def test_lines_are_read_by_blocks_and_not_by_bytes(text, monkeypatch):
     assert b"".join(text.open("test://text")) == TEXT
     # The last two find the end.
     assert len(reads) == -(-len(TEXT) // 4096) + 2
+
+
+@pytest.mark.parametrize("read, name", [
+    (lambda file: file.read_at(0, -1), "size"), (lambda file: file.read_at(-1, 1), "offset"), (lambda file: file.view(-1, 3), "offset"),
+    (lambda file: file.views(0, -1), "size"), (lambda file: asyncio.run(file.read_at_async(0, -1)), "size"),
+    (lambda file: asyncio.run(file.view_async(-1, 1)), "offset"), (lambda file: asyncio.run(file.views_async(-1, 1)), "offset"),
+    (lambda file: file.cache.plan().range(file, -1, 3), "start"), (lambda file: file.cache.plan().range(file, 0, -1), "stop"),
+    (lambda file: file.cache.plan().repeat(-1, 3), "entries"), (lambda file: file.cache.plan().repeat(1, -1), "passes"),
+])
+def test_a_number_that_cannot_be_is_named(text, read, name):
+    with pytest.raises(ValueError, match=rf"{name}: an integer from 0 to 2\^64 - 1 is needed, not -1"):
+        read(text.open("test://text"))
+
+
+def test_a_range_that_ends_before_it_begins_is_said(text):
+    file = text.open("test://text")
+    with pytest.raises(ValueError, match="start 5 and stop 3: it ends before it begins"):
+        text.plan().range(file, 5, 3)

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,16 @@ def test_what_is_shared_has_paths_and_no_cache(shared, tmp_path):
     gone.follow(BatchSampler(gone, 1).order, 0)
     with pytest.raises(FileNotFoundError):
         gone[0]
+
+
+@pytest.mark.parametrize("wrong", [("f", 5, 3), ("f", -1, 3), ("f", 0, 1.5), ("f", 0), 7])
+def test_a_record_that_is_none_is_named(tmp_path, wrong):
+    (tmp_path / "f").write_bytes(A)
+    assert Records([[str(tmp_path / "f"), 3, 5]])[0] == A[3:5]
+    with pytest.raises(ValueError, match=rf"ranges\[1\]: a URL, where .* are needed, not {re.escape(repr(wrong))}"):
+        Records([("f", 0, 1), wrong])[1]
+    with pytest.raises(ValueError, match=r"ranges\[1\]: "):
+        Records([("f", 0, 1), wrong], shared=True)
 
 
 @pytest.mark.parametrize("shared", [False, True])
