@@ -44,7 +44,7 @@ class Cache:
     disk : tuple of (path, int), optional
         A file on a local disk for what memory gives up, and the bytes that it may have.
     max_age : float
-        An object is not asked about again that was opened so many seconds ago or less.
+        An object is not asked about again that was opened so many seconds ago or less; ``float("inf")`` is for ever.
     log : path, optional
         Where all that is decided is written, for ``foresee explain``.
     stores : dict of str to object, optional
@@ -76,7 +76,7 @@ class Cache:
     def __init__(self, memory: int = 256 * _MIB, *, block_bytes: int = 16 << 10, policy: str = "informed",
                  disk: tuple[_Path, int] | None = None, max_age: float = 0.0, log: _Path | None = None,
                  stores: Mapping[str, Any] | None = None, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        options = {scheme: {key: str(value) for key, value in it.items()} for scheme, it in (settings or {}).items()}
+        options = {scheme: _options(scheme, it) for scheme, it in (settings or {}).items()}
         if disk is not None and not (isinstance(disk, (tuple, list)) and len(disk) == 2):
             raise TypeError(f"disk is a path and the bytes it may have, as in ('/var/tmp/foresee', 1 << 34): not {disk!r}")
         self._set_up(uuid.uuid4().hex, dict(
@@ -244,6 +244,12 @@ class Cache:
         return self._native.statistics()
 
 
+def _options(scheme, settings):
+    if not isinstance(settings, Mapping):
+        raise TypeError(f"settings[{scheme!r}]: a dict of options is needed, as in {{'endpoint': 'http://...'}}, not {settings!r}")
+    return {key: str(value) for key, value in settings.items()}
+
+
 class _Reader(Cache):
     """Another reader of a cache."""
 
@@ -295,6 +301,7 @@ class File(io.RawIOBase):
         return self._own.get()
 
     def __reduce__(self):
+        self._must_be_open()
         return _unpickled_file, (self.cache, self.name, self._address, self.version, self._position)
 
     def __repr__(self):
@@ -415,7 +422,7 @@ class File(io.RawIOBase):
         Parameters
         ----------
         buffer : writable buffer
-            Of contiguous bytes, or numbers in the machine's own order.
+            Contiguous memory, whatever it holds.
 
         Returns
         -------
@@ -429,20 +436,16 @@ class File(io.RawIOBase):
         foresee.Changed, OSError
             As of `read_at`.
         """
-        with memoryview(buffer).cast("B") as bytes_of:
-            count = self._native.read_into(bytes_of, self._position)
+        count = self._native.read_into(buffer, self._position)
         self._position += count
         return count
 
     async def readinto_async(self, buffer: Any) -> int:
         """As `readinto`, for coroutines; of one at a time, for they share the position."""
-        with memoryview(buffer).cast("B") as bytes_of:
-            if bytes_of.readonly:
-                raise ValueError("a buffer that can be written to is needed")
-            came = await self.read_at_async(self._position, len(bytes_of))
-            bytes_of[:len(came)] = came
-        self._position += len(came)
-        return len(came)
+        came = await self.read_at_async(self._position, self._native.room(buffer))
+        count = io.BytesIO(came).readinto(buffer)
+        self._position += count
+        return count
 
     def read(self, size: int | None = -1) -> bytes:
         """Bytes from the position on, which moves by as much.
@@ -543,6 +546,7 @@ class File(io.RawIOBase):
 
     def tell(self) -> int:
         """The position, in bytes."""
+        self._must_be_open()
         return self._position
 
     def write(self, buffer: Any) -> int:
@@ -561,11 +565,18 @@ class File(io.RawIOBase):
 
     def readable(self) -> bool:
         """It is."""
+        self._must_be_open()
         return True
 
     def seekable(self) -> bool:
         """It is."""
+        self._must_be_open()
         return True
+
+    def writable(self) -> bool:
+        """It is not."""
+        self._must_be_open()
+        return False
 
     def close(self) -> None:
         """As of any file. Views of it stay."""

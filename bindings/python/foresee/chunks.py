@@ -14,6 +14,7 @@ def touched(selection, shape, chunks):
     [(0, 2), (1, 2)]
     """
     selection = selection if isinstance(selection, tuple) else (selection,)
+    selection = tuple(it if it is Ellipsis or isinstance(it, slice) else _number(it) for it in selection)
     left = len(shape) - sum(it is not Ellipsis for it in selection)
     if left < 0:
         raise IndexError(f"{len(selection)} indices for {len(shape)} dimensions")
@@ -25,12 +26,18 @@ def touched(selection, shape, chunks):
     return itertools.product(*map(_along, selection, shape, chunks))
 
 
+def _number(index):
+    try:
+        return operator.index(index)
+    except TypeError:
+        raise TypeError(f"a selection by {index!r}: its chunks are not known ahead; give integers, slices and ...") from None
+
+
 def _along(index, length, chunk):
     """Numbers of the chunks along one dimension."""
     if isinstance(index, slice):
         touched = range(*index.indices(length))
         return sorted({at // chunk for at in touched}) if abs(touched.step) > 1 else _of_range(touched, chunk)
-    index = operator.index(index)
     if not -length <= index < length:
         raise IndexError(f"index {index} of a dimension of {length}")
     return [index % length // chunk]

@@ -39,6 +39,9 @@ class Store(zarr.abc.store.Store):
     def __str__(self) -> str:
         return f"foresee:{self.url}"
 
+    def __repr__(self) -> str:
+        return f"<foresee.zarr.Store {self.url!r}>"
+
     def with_read_only(self, read_only: bool = False) -> Store:
         """It is, and stays so."""
         if not read_only:
@@ -115,16 +118,32 @@ def _bounds(byte_range, size):
 def plan(array: Any, selection: Any = ..., into: Plan | None = None) -> Plan:
     """Disclose the chunks (of a sharded array, the shards) of a selection of an array in a `Store`.
 
+    Parameters
+    ----------
+    array : zarr.Array
+    selection : tuple of int, slice and ...
+        As the array will be read by.
+    into : Plan, optional
+        The plan to add to; a new one unless given.
+
     Returns
     -------
     Plan
+
+    Raises
+    ------
+    TypeError
+        If the array is in another store, or the selection another one.
 
     Examples
     --------
     >>> with foresee.zarr.plan(array, np.s_[:, 7]):  # doctest: +SKIP
     ...     plane = array[:, 7]
     """
-    store, made = array.store, into or Plan(array.store.cache)
+    store = array.store
+    if not isinstance(store, Store):
+        raise TypeError(f"an array of a foresee.zarr.Store is needed, as of zarr.open_array(foresee.zarr.Store(url)), not one of {store!r}")
+    made = into or Plan(store.cache)
     pieces = array.shards or array.chunks
     for chunk in touched(selection, array.shape, pieces):
         made.url("/".join(it for it in (store.url, array.path, array.metadata.encode_chunk_key(chunk)) if it))

@@ -2,31 +2,33 @@
 
 use std::io::IoSliceMut;
 
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// Contiguous bytes that Python code lends. They are touched with the interpreter's lock alone.
-pub struct Lent(PyBuffer<u8>);
+/// Bytes that Python code lends, one after the other, whatever they mean to it. They are touched
+/// with the interpreter's lock alone.
+pub struct Lent(Box<ffi::Py_buffer>);
 
 impl Lent {
     /// What an object of the buffer protocol lends.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = PyBuffer::get(object)?;
-        match buffer.is_c_contiguous() {
-            true => Ok(Lent(buffer)),
-            false => Err(PyValueError::new_err("a buffer of contiguous bytes is needed")),
+        let mut buffer = Box::new(ffi::Py_buffer::new());
+        // SAFETY: the object lives, and the buffer stays where it is until it is given back. As plain bytes
+        // alone it is asked for: who cannot lend those says why.
+        match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *buffer, ffi::PyBUF_SIMPLE) } {
+            0 => Ok(Lent(buffer)),
+            _ => Err(PyErr::fetch(object.py())),
         }
     }
 
     /// So many bytes.
     pub fn len(&self) -> usize {
-        self.0.len_bytes()
+        self.0.len.unsigned_abs()
     }
 
     /// Whether it may be written to.
     pub fn is_writable(&self) -> bool {
-        !self.0.readonly()
+        self.0.readonly == 0
     }
 
     /// Fills it from a place on, which lies within it.
@@ -34,13 +36,13 @@ impl Lent {
         assert!(self.is_writable() && at + bytes.len() <= self.len(), "what does not fit");
         // SAFETY: it lies within the buffer, which is contiguous and writable, and nobody else of Python
         // runs meanwhile.
-        unsafe { std::ptr::copy(bytes.as_ptr(), self.0.buf_ptr().cast::<u8>().add(at), bytes.len()) };
+        unsafe { std::ptr::copy(bytes.as_ptr(), self.0.buf.cast::<u8>().add(at), bytes.len()) };
     }
 
     /// Has it filled by code that runs nothing of Python's.
     pub fn fill_by<T>(&self, _py: Python<'_>, fill: impl FnOnce(&mut [u8]) -> T) -> T {
         assert!(self.is_writable(), "what is to be read");
-        let (begin, len) = (self.0.buf_ptr().cast::<u8>(), self.len());
+        let (begin, len) = (self.0.buf.cast::<u8>(), self.len());
         // A buffer of no bytes may lie nowhere.
         let buffer = match len {
             0 => &mut [],
@@ -58,9 +60,16 @@ impl Lent {
             let count = piece.len().min(self.len() - copied);
             // SAFETY: so many bytes are left in the buffer, which is contiguous, and nobody of Python runs
             // meanwhile.
-            unsafe { std::ptr::copy(self.0.buf_ptr().cast::<u8>().add(copied), piece.as_mut_ptr(), count) };
+            unsafe { std::ptr::copy(self.0.buf.cast::<u8>().add(copied), piece.as_mut_ptr(), count) };
             copied += count;
         }
         copied
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // SAFETY: it was lent, and is given back once.
+        Python::attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.0) });
     }
 }

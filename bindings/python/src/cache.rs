@@ -38,9 +38,8 @@ impl Cache {
         stores: HashMap<String, Bound<'_, PyAny>>,
         settings: HashMap<String, HashMap<String, String>>,
     ) -> PyResult<Self> {
-        let max_age = Duration::try_from_secs_f64(max_age).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut builder =
-            foresee::Cache::builder().memory(memory).block_bytes(block_bytes).policy(policy).max_age(max_age);
+            foresee::Cache::builder().memory(memory).block_bytes(block_bytes).policy(policy).max_age(age(max_age)?);
         for (scheme, settings) in settings {
             builder = builder.store(&scheme, Arc::new(service(&scheme, settings)?));
         }
@@ -121,6 +120,17 @@ impl Cache {
             all.set_item(name, of_outcomes(py, &outcomes)?)?;
         }
         Ok(all)
+    }
+}
+
+/// So many seconds. More than can be counted are all there will be.
+fn age(seconds: f64) -> PyResult<Duration> {
+    match seconds >= 0.0 {
+        true => Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)),
+        false => {
+            let wrong = format!("max_age is {seconds}: give seconds from 0 on, or float('inf') for ever");
+            Err(PyValueError::new_err(wrong))
+        }
     }
 }
 

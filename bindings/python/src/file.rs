@@ -67,6 +67,15 @@ fn wait_for_rest(
     Ok(filled)
 }
 
+/// Memory that may be filled.
+fn writable(buffer: &Bound<'_, PyAny>) -> PyResult<Lent> {
+    let lent = Lent::of(buffer)?;
+    match lent.is_writable() {
+        true => Ok(lent),
+        false => Err(PyValueError::new_err("a buffer that can be written to is needed")),
+    }
+}
+
 /// The first bytes of some, without a copy if they are all.
 fn first<'py>(bytes: Bound<'py, PyBytes>, count: usize) -> Bound<'py, PyBytes> {
     match bytes.as_bytes() {
@@ -94,6 +103,11 @@ impl File {
         #[pyo3(from_py_with = size)] size: usize,
     ) -> PyResult<usize> {
         Ok(within(self.get()?, offset, size))
+    }
+
+    /// How many bytes a buffer has that can be written to.
+    fn room(&self, buffer: &Bound<'_, PyAny>) -> PyResult<usize> {
+        Ok(writable(buffer)?.len())
     }
 
     /// What is in memory of these bytes, up to the first that is not. Who reads on begins there:
@@ -141,10 +155,7 @@ impl File {
 
     /// Fills a buffer with what the file has from an offset on; how many bytes that is.
     fn read_into(&self, py: Python<'_>, buffer: &Bound<'_, PyAny>, offset: u64) -> PyResult<usize> {
-        let (file, lent) = (self.get()?, Lent::of(buffer)?);
-        if !lent.is_writable() {
-            return Err(PyValueError::new_err("a buffer that can be written to is needed"));
-        }
+        let (file, lent) = (self.get()?, writable(buffer)?);
         let size = within(file, offset, lent.len());
         let here = lent.fill_by(py, |buffer| file.read_now(&mut buffer[..size], offset));
         wait_for_rest(py, file, offset, here..size, |at, bytes| lent.fill(py, at, bytes))

@@ -73,6 +73,19 @@ def test_zarr_reads_through_a_store(cache, tmp_path):
     assert store == ours.Store(str(tmp_path / "g.zarr"), cache=cache) != ours.Store(str(tmp_path), cache=cache)
 
 
+def test_a_zarr_store_names_its_place_and_plans_are_of_one(cache, tmp_path):
+    zarr, ours = pytest.importorskip("zarr"), pytest.importorskip("foresee.zarr")
+    zarr.create_array(tmp_path / "a.zarr", data=numpy.arange(60), chunks=(20,))
+    store = ours.Store(str(tmp_path / "a.zarr"), cache=cache)
+    assert str(store) == f"foresee:{tmp_path}/a.zarr" and repr(store) == f"<foresee.zarr.Store '{tmp_path}/a.zarr'>"
+    with pytest.raises(TypeError, match="an array of a foresee.zarr.Store is needed.*not one of.*a.zarr"):
+        ours.plan(zarr.open_array(tmp_path / "a.zarr"), 3)
+    wrong = [([1, 2], r"\[1, 2\]"), (numpy.zeros(60, bool), "array"), (None, "None"), ((slice(3), "x"), "'x'"), (1.5, "1.5")]
+    for selection, shown in wrong:
+        with pytest.raises(TypeError, match=f"(?s)selection by {shown}.*; give integers, slices and ..."):
+            ours.plan(zarr.open_array(store, mode="r"), selection)
+
+
 async def collected(items):
     return [it async for it in items]
 

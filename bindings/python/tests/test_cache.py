@@ -147,6 +147,8 @@ def test_what_is_set_is_looked_at(tmp_path):
         foresee.Cache(1 << 20, disk=str(tmp_path / "disk"))
     with pytest.raises(TypeError, match="disk is a path and the bytes it may have"):
         foresee.Cache(1 << 20, disk=5)
+    with pytest.raises(TypeError, match=r"settings\['s3'\]: a dict of options is needed.*not 'x'"):
+        foresee.Cache(1 << 20, settings={"s3": "x"})
     for wrong in ["soon", -1, "0", "inf"]:
         with pytest.raises(ValueError, match=f"deadline '{wrong}' of 'http'"):
             foresee.Cache(1 << 20, settings={"http": {"deadline": wrong}})
@@ -155,6 +157,13 @@ def test_what_is_set_is_looked_at(tmp_path):
         cache = foresee.Cache(1 << 20, settings={"http": {"Deadline": 0.5}})
         with pytest.raises(OSError):
             cache.open(f"http://127.0.0.1:{nobody.getsockname()[1]}/x")
+
+
+def test_what_was_opened_once_may_be_known_for_ever(store):
+    cache = foresee.Cache(1 << 20, max_age=float("inf"), stores={"test": store})
+    cache.open("test://a").read()
+    del store.objects["a"]
+    assert cache.open("test://a").read_at(0, 5) == A[:5]
 
 
 def test_coroutines_have_what_others_have(cache, store, tmp_path):
@@ -245,7 +254,9 @@ def test_errors_say_what_to_do(cache, store, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="no store for 'ftp://'.*stores="):
         cache.open("ftp://a")
     for settings, text in [({"memory": 1}, "give [0-9]+ or more"), ({"block_bytes": 5000}, "power of two"),
-                           ({"policy": "lrru"}, "lrru"), ({"max_age": -1.0}, "negative"), ({"settings": {"ftp": {}}}, "s3, gs, az"),
+                           ({"policy": "lrru"}, "lrru"), ({"max_age": -1.0}, "max_age is -1.*seconds from 0 on"),
+                           ({"max_age": float("nan")}, "max_age is NaN"), ({"memory": -1}, "memory: an integer from 0 to.*-1"),
+                           ({"disk": ("/nowhere", -1)}, "bytes of disk.*-1"), ({"settings": {"ftp": {}}}, "s3, gs, az"),
                            ({"log": "/nowhere/log"}, "/nowhere/log")]:
         with pytest.raises((ValueError, OSError), match=text):
             foresee.Cache(**settings)

@@ -1,7 +1,9 @@
 """Files as any file is: lines, buffers, and what is closed."""
 
+import array
 import asyncio
 import io
+import pickle
 
 import pytest
 
@@ -39,6 +41,38 @@ def test_lines_are_read_by_blocks_and_not_by_bytes(text, monkeypatch):
     assert b"".join(text.open("test://text")) == TEXT
     # The last two find the end.
     assert len(reads) == -(-len(TEXT) // 4096) + 2
+
+
+def test_what_is_closed_says_nothing(text):
+    file = text.open("test://text")
+    file.readline()
+    file.close()
+    calls = [file.tell, file.readable, file.seekable, file.writable, file.readline, file.read, lambda: file.seek(0), lambda: next(file),
+             lambda: pickle.dumps(file)]
+    for call in calls:
+        with pytest.raises(ValueError, match="closed file"):
+            call()
+
+
+def test_a_buffer_may_be_of_anything(text):
+    numpy = pytest.importorskip("numpy")
+
+    async def by_a_coroutine(file, buffer):
+        return await file.readinto_async(buffer)
+    for fill in (foresee.File.readinto, lambda *given: asyncio.run(by_a_coroutine(*given))):
+        buffers = [numpy.zeros(shape, kind) for shape, kind in [(4, "M8[s]"), ((0, 3), "f8"), ((2, 3), ">i2"), (3, "U2")]]
+        for buffer in [*buffers, array.array("d", [0])]:
+            with text.open("test://text") as file:
+                file.seek(1000)
+                count = len(buffer.tobytes())
+                assert fill(file, buffer) == count and buffer.tobytes() == TEXT[1000:1000 + count] and file.tell() == 1000 + count
+        fixed = numpy.zeros(3)
+        fixed.flags.writeable = False
+        with text.open("test://text") as file:
+            for wrong in (fixed, numpy.zeros((4, 4))[:, 1], b"fixed", 7):
+                with pytest.raises((ValueError, TypeError)):
+                    fill(file, wrong)
+            assert file.tell() == 0
 
 
 @pytest.mark.parametrize("read, name", [
