@@ -91,15 +91,21 @@ pub fn understood(given: &[String]) -> Result<Said, String> {
     Ok(Said { environment, words })
 }
 
-/// Lines of `NAME=VALUE`, which a service that mounts has no other way to say.
+/// Lines of `NAME=VALUE`, which a service that mounts has no other way to say; a shell's way to say
+/// them is understood, as is systemd's.
 fn variables(path: &str) -> Result<Vec<(String, String)>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let variable = |line: &str| {
-        let (name, value) = line.split_once('=').ok_or_else(|| format!("{path}: '{line}' is not NAME=VALUE"))?;
-        Ok((name.to_owned(), value.trim_matches('"').to_owned()))
-    };
-    lines.map(variable).collect()
+    lines.map(|line| variable(line).ok_or_else(|| format!("{path}: '{line}' is not NAME=VALUE"))).collect()
+}
+
+fn variable(line: &str) -> Option<(String, String)> {
+    let line = line.strip_prefix("export").filter(|it| it.starts_with(char::is_whitespace)).unwrap_or(line);
+    let (name, value) = line.split_once('=').map(|(name, value)| (name.trim_start(), value))?;
+    let is_name = !name.is_empty() && name.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric());
+    let bare =
+        ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(value);
+    is_name.then(|| (name.to_owned(), bare.to_owned()))
 }
 
 #[cfg(test)]
@@ -123,5 +129,19 @@ mod tests {
         assert!(said(&["/a", "/b", "-o", "remount,ro"]).unwrap_err().contains("unmount it"));
         assert!(said(&["/a", "/b", "-o", "memroy=1G"]).unwrap_err().contains("memroy=1G"));
         assert!(said(&["/a", "/b", "-o", "environment=/no/file"]).unwrap_err().contains("/no/file"));
+    }
+
+    #[test]
+    fn variables_are_said_as_shells_say_them() {
+        let said = |line| variable(line).map(|(name, value)| format!("{name} {value}"));
+        for line in ["A=b c", "A=\"b c\"", "A='b c'", "export A='b c'", "export\t A=b c"] {
+            assert_eq!(said(line).as_deref(), Some("A b c"), "{line}");
+        }
+        assert_eq!(said("A=").as_deref(), Some("A "));
+        assert_eq!(said("A=it's \"b\"").as_deref(), Some("A it's \"b\""));
+        assert_eq!(said("A='b").as_deref(), Some("A 'b"));
+        for line in ["export", "A", "A b=c", "=c", "set A=b", "export export A=b"] {
+            assert_eq!(said(line), None, "{line}");
+        }
     }
 }

@@ -21,7 +21,8 @@ use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::explain::{Place, timed_out};
 use crate::object::{Open, version};
 use crate::runtime::Runtime;
-use crate::service::{Client, PAUSE_MIN, Service, Settings};
+use crate::service::{Client, Service};
+use crate::settings::{PAUSE_MIN, Settings};
 use crate::silence::Silence;
 use crate::upload::Written;
 

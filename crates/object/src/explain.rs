@@ -7,6 +7,7 @@ use std::time::Duration;
 use foresee_store::Error;
 
 use crate::service::Service;
+use crate::settings::Unusable;
 
 /// What is asked.
 pub(crate) struct Place {
@@ -56,9 +57,14 @@ impl Place {
     }
 
     /// Settings that no client can be made of.
-    pub fn unusable(&self, why: &object_store::Error) -> Error {
-        let remedy = self.service.credentials();
-        error(io::ErrorKind::InvalidInput, format!("{}: {why}: look at what is set; it takes {remedy}", self.url()))
+    pub fn unusable(&self, why: &Unusable) -> Error {
+        let why = match why {
+            Unusable::Setting(why) => why.clone(),
+            Unusable::Client(why) => {
+                format!("{why}: look at what is set; it takes {}", self.service.credentials())
+            }
+        };
+        error(io::ErrorKind::InvalidInput, format!("{}: {why}", self.url()))
     }
 
     /// It has never answered, and does not.

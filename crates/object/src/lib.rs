@@ -15,7 +15,8 @@
 //! `~/.aws/config` and `~/.aws/credentials` (`AWS_CONFIG_FILE` and `AWS_SHARED_CREDENTIALS_FILE`
 //! elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a
 //! role is asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before
-//! the environment.
+//! the environment. What is empty is not set, and an endpoint that is no address is an error that
+//! names it.
 //!
 //! # What holds
 //! - **Versions**: an object's is its entity tag, or else when it was changed last and its length.
@@ -54,6 +55,7 @@ mod profile;
 mod refused;
 mod runtime;
 mod service;
+mod settings;
 mod silence;
 mod store;
 mod upload;

@@ -10,7 +10,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::beginning::Beginning;
 use crate::bucket::Bucket;
-use crate::service::PAUSE_MIN;
+use crate::settings::PAUSE_MIN;
 
 /// One version of it.
 pub(crate) struct Open {

@@ -17,6 +17,8 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key, AwsCredential
 use object_store::{CredentialProvider, Error, Result};
 use tokio::sync::Mutex;
 
+use crate::settings::{Unusable, check};
+
 /// What lasts for less is asked for anew: a request that is on its way must not be too late.
 const LEAST: Duration = Duration::from_secs(120);
 
@@ -44,21 +46,23 @@ enum Keys {
 }
 
 /// Adds what neither the environment nor the program has set, as the files say it.
-pub fn apply(mut builder: AmazonS3Builder) -> Result<AmazonS3Builder> {
+pub fn apply(mut builder: AmazonS3Builder) -> Result<AmazonS3Builder, Unusable> {
     let profile = match in_use() {
         Ok(Some(profile)) => profile,
         Ok(None) => return Ok(builder),
-        Err(why) => return Err(error(why)),
+        Err(why) => return Err(error(why).into()),
     };
     let is_set = |builder: &AmazonS3Builder, keys: &[Key]| keys.iter().any(|it| builder.get_config_value(it).is_some());
     if let Some(region) = profile.region
         && !is_set(&builder, &[Key::Region, Key::DefaultRegion])
     {
+        check("aws_region", "region of the profile", &region).map_err(Unusable::Setting)?;
         builder = builder.with_region(region);
     }
     if let Some(endpoint) = profile.endpoint
         && !is_set(&builder, &[Key::Endpoint, Key::S3Endpoint])
     {
+        check("aws_endpoint", "endpoint_url of the profile", &endpoint).map_err(Unusable::Setting)?;
         builder = builder.with_endpoint(endpoint);
     }
     let says_who = is_set(&builder, &[Key::AccessKeyId, Key::WebIdentityTokenFile])
@@ -85,7 +89,7 @@ fn error(why: String) -> Error {
 
 /// The profile that is in use, if there is one.
 fn in_use() -> Result<Option<Profile>, String> {
-    let file = |variable: &str, name: &str| match env::var_os(variable) {
+    let file = |variable: &str, name: &str| match env::var_os(variable).filter(|it| !it.is_empty()) {
         Some(path) => PathBuf::from(path),
         None => env::home_dir().unwrap_or_default().join(".aws").join(name),
     };
@@ -128,7 +132,10 @@ fn find(name: &str, config: &Ini, credentials: &Ini) -> Result<Option<Profile>, 
     if sections.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let get = |key: &str| sections.iter().flatten().find_map(|it| it.get(key)).map(str::to_owned);
+    let get = |key: &str| {
+        let said = sections.iter().flatten().filter_map(|it| it.get(key));
+        said.into_iter().find(|value| !value.is_empty()).map(str::to_owned)
+    };
     let has = |key: &str| get(key).is_some();
     let keys = match (get("aws_access_key_id"), get("aws_secret_access_key"), get("credential_process")) {
         // Those of a profile with a role are whose it is before he takes it on.

@@ -1,17 +1,17 @@
 //! What differs from service to service: how a bucket is connected to.
 
-use std::str::FromStr;
+#[cfg(feature = "http")]
+use std::iter;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use object_store::list::PaginatedListStore;
-use object_store::{BackoffConfig, RetryConfig};
 
-/// Pauses between attempts grow up to this: a store that is back is noticed within it.
-const PAUSE_MAX: Duration = Duration::from_secs(4);
-/// The first pause.
-pub(crate) const PAUSE_MIN: Duration = Duration::from_millis(50);
+#[cfg(feature = "http")]
+use crate::settings::is_host;
+use crate::settings::{Settings, Unusable};
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+use crate::settings::{is_name, variables};
 
 /// Who serves.
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +27,6 @@ pub(crate) enum Service {
     Http(&'static str),
 }
 
-/// What a program says of it.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub options: Vec<(String, String)>,
-    pub deadline: Duration,
-    /// The same for what never answered before: what is set may be wrong.
-    pub unmet_deadline: Duration,
-}
-
 /// A bucket as the service's client has it.
 pub(crate) struct Client {
     pub objects: Arc<dyn object_store::ObjectStore>,
@@ -45,32 +36,6 @@ pub(crate) struct Client {
 
 /// Comes to an end when who asks can say who it is.
 pub(crate) type Credentials = BoxFuture<'static, object_store::Result<()>>;
-
-impl Settings {
-    /// No attempt begins so late that its pause would go beyond the deadline.
-    fn retry(&self) -> RetryConfig {
-        let max_backoff = PAUSE_MAX.min(self.deadline / 4);
-        let backoff = BackoffConfig { init_backoff: PAUSE_MIN.min(max_backoff), max_backoff, ..Default::default() };
-        RetryConfig { backoff, max_retries: usize::MAX, retry_timeout: self.deadline - max_backoff }
-    }
-
-    /// Whether plain HTTP is asked for by an endpoint that begins so.
-    #[cfg(any(feature = "s3", feature = "azure"))]
-    fn is_plain(endpoint: Option<String>) -> bool {
-        endpoint.is_some_and(|it| it.starts_with("http://"))
-    }
-
-    /// Sets what was said, each by its key.
-    fn apply<B, K: FromStr<Err = object_store::Error>>(
-        &self,
-        builder: B,
-        with: impl Fn(B, K, &str) -> B,
-    ) -> object_store::Result<B> {
-        self.options
-            .iter()
-            .try_fold(builder, |builder, (key, value)| Ok(with(builder, key.to_ascii_lowercase().parse()?, value)))
-    }
-}
 
 /// Asks for credentials, unless nothing is to be signed.
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
@@ -121,16 +86,29 @@ impl Service {
         }
     }
 
+    /// Whether a bucket, or a host, can be called so.
+    fn has(self, bucket: &str) -> bool {
+        match self {
+            #[cfg(feature = "http")]
+            Service::Http(_) => is_host(bucket),
+            #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+            _ => is_name(bucket),
+        }
+    }
+
     /// Sets a client up; nothing is asked yet.
-    pub fn client(self, bucket: &str, settings: &Settings) -> object_store::Result<(Client, Credentials)> {
+    pub fn client(self, bucket: &str, settings: &Settings) -> Result<(Client, Credentials), Unusable> {
+        if !self.has(bucket) {
+            return Err(Unusable::Setting("no bucket or host can be called so".to_owned()));
+        }
         match self {
             #[cfg(feature = "s3")]
             Service::S3 => {
                 use object_store::ClientConfigKey::AllowHttp;
                 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
-                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(settings.retry());
-                let builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
-                let mut builder = crate::profile::apply(builder)?;
+                let of_environment = variables("AWS_", None);
+                let builder = settings.apply(AmazonS3Builder::new(), of_environment, AmazonS3Builder::with_config)?;
+                let mut builder = crate::profile::apply(builder)?.with_bucket_name(bucket).with_retry(settings.retry());
                 let endpoint = builder.get_config_value(&Key::S3Endpoint);
                 if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
@@ -145,10 +123,14 @@ impl Service {
             #[cfg(feature = "gcs")]
             Service::Gcs => {
                 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Key};
-                let builder =
-                    GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(settings.retry());
-                let builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
+                let of_environment = variables("GOOGLE_", Some("SERVICE_ACCOUNT"));
+                let builder = settings.apply(
+                    GoogleCloudStorageBuilder::new(),
+                    of_environment,
+                    GoogleCloudStorageBuilder::with_config,
+                )?;
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
+                let builder = builder.with_bucket_name(bucket).with_retry(settings.retry());
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), unsigned);
                 Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
@@ -157,9 +139,10 @@ impl Service {
             Service::Azure => {
                 use object_store::ClientConfigKey::AllowHttp;
                 use object_store::azure::{AzureConfigKey as Key, MicrosoftAzureBuilder};
-                let builder =
-                    MicrosoftAzureBuilder::from_env().with_container_name(bucket).with_retry(settings.retry());
-                let mut builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
+                let of_environment = variables("AZURE_", Some("IDENTITY_ENDPOINT"));
+                let mut builder =
+                    settings.apply(MicrosoftAzureBuilder::new(), of_environment, MicrosoftAzureBuilder::with_config)?;
+                builder = builder.with_container_name(bucket).with_retry(settings.retry());
                 if Settings::is_plain(builder.get_config_value(&Key::Endpoint)) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
@@ -174,7 +157,7 @@ impl Service {
                 use object_store::http::HttpBuilder;
                 let builder = HttpBuilder::new().with_http_connector(crate::refused::AskedOnce);
                 let builder = builder.with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
-                let builder = settings.apply(builder, |it, key: Key, value| it.with_config(key, value))?;
+                let builder = settings.apply(builder, iter::empty(), HttpBuilder::with_config)?;
                 let builder = match scheme {
                     "http" => builder.with_config(Key::AllowHttp, "true"),
                     _ => builder,

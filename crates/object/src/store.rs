@@ -9,7 +9,8 @@ use foresee_store::{Error, Folder, Listed, Object, Store, Upload};
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
-use crate::service::{Service, Settings};
+use crate::service::Service;
+use crate::settings::Settings;
 
 /// A store that is away for a minute, as they are at times, loses nothing.
 const DEADLINE: Duration = Duration::from_secs(120);

@@ -26,6 +26,32 @@ fn it_is_there_for_the_time_of_a_command_and_ends_as_that_does() {
 }
 
 #[test]
+fn variables_that_cannot_be_are_named() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    for (variable, value, source) in [
+        ("AWS_ENDPOINT_URL", "127.0.0.1:7170", "s3://b"),
+        ("AWS_ENDPOINT_URL_S3", "'http://h'", "s3://b"),
+        ("AWS_REGION", "here there", "s3://b"),
+        ("GOOGLE_BASE_URL", "h", "gs://b"),
+        ("AZURE_STORAGE_ENDPOINT", "h", "az://b"),
+    ] {
+        let mut command = place.mount(&[source, "at"]);
+        command.env(variable, value);
+        let error = end(command, b"").with(2).err();
+        assert!(error.contains(&format!("{variable} is {value:?}")) && error.lines().count() == 1, "{error}");
+    }
+    // What is empty is not set: these keys are.
+    let server = server();
+    server.put("/b/a", *b"text");
+    let mut command = place.mount(&["s3://b", "at", "--", "cat", "at/a"]);
+    command.env("AWS_ENDPOINT_URL", server.url()).env("AWS_ENDPOINT_URL_S3", "").env("AWS_SESSION_TOKEN", "");
+    assert_eq!(end(command, b"").with(0).out(), "text");
+}
+
+#[test]
 fn what_keeps_it_from_being_mounted_is_said() {
     if !can_mount() {
         return;
@@ -51,6 +77,7 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["s3://elsewhere", "at"], &["in another region", "AWS_REGION"]),
         (&["s3://punctual", "at"], &["s3://punctual", "clock is wrong"]),
         (&["s3://", "at"], &["names no bucket"]),
+        (&["s3://b b", "at"], &["s3://b b: no bucket"]),
         (&["ftp://x", "at"], &["ftp://x: no such kind of store", "s3, gs, az, http, https"]),
         (&["--memory", "1M", "from", "at"], &["too little"]),
         (&["--disk", "/no/where:1GiB", "from", "at"], &["/no/where", "No such file"]),
