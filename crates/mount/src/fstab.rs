@@ -1,22 +1,26 @@
 //! `mount -t foresee`: what mount(8) calls us with, as the words that people give.
 //!
-//! mount(8) looks for `mount.foresee`, which is a link to this program, and says `SOURCE DIR -o
-//! ro,memory=2GiB`.
+//! mount(8) looks for `mount.foresee`, which is a link to this program, and says `SOURCE DIR [-sfnv]
+//! [-N NAMESPACE] [-o ro,memory=2GiB] [-t TYPE]`.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What mount(8) says of every file system and keeps to itself, or what means nothing here.
-const PASSED_OVER: [&str; 29] = [
+/// What mount(8) knows (libmount's tables) and does itself, or what means nothing here: there are no
+/// times of access, devices, users' bits and mandatory locks, and files are written when they are closed.
+const PASSED_OVER: [&str; 47] = [
     "rw",
     "defaults",
     "auto",
     "noauto",
     "user",
-    "users",
     "nouser",
+    "users",
+    "nousers",
     "owner",
+    "noowner",
     "group",
+    "nogroup",
     "nofail",
     "_netdev",
     "exec",
@@ -24,20 +28,37 @@ const PASSED_OVER: [&str; 29] = [
     "nosuid",
     "dev",
     "nodev",
+    "sync",
     "async",
+    "dirsync",
+    "symfollow",
     "atime",
     "noatime",
     "relatime",
+    "norelatime",
     "diratime",
     "nodiratime",
-    "norelatime",
     "strictatime",
     "nostrictatime",
     "lazytime",
     "nolazytime",
+    "iversion",
+    "noiversion",
+    "mand",
+    "nomand",
     "silent",
     "loud",
+    "private",
+    "rprivate",
+    "shared",
+    "rshared",
+    "slave",
+    "rslave",
+    "unbindable",
+    "runbindable",
 ];
+/// The same, with a value.
+const PASSED_OVER_WITH: [&str; 4] = ["comment", "user", "helper", "uhelper"];
 /// Settings of ours.
 const SETTINGS: [&str; 9] =
     ["memory", "disk", "policy", "metadata-ttl", "deadline", "file-mode", "metrics", "log-level", "log"];
@@ -50,6 +71,10 @@ pub fn is_helper(program: &OsStr) -> bool {
 /// What people would have said.
 #[derive(Default)]
 pub struct Said {
+    /// Nothing is to be mounted.
+    pub is_fake: bool,
+    /// The namespace of mounts in which to mount, as a file.
+    pub namespace: Option<String>,
     /// Variables of the environment, and their values.
     pub environment: Vec<(String, String)>,
     /// The words after the program's name.
@@ -62,33 +87,52 @@ pub struct Said {
 /// What was not understood.
 pub fn understood(given: &[String]) -> Result<Said, String> {
     let (mut places, mut options, mut given) = (Vec::new(), Vec::new(), given.iter());
+    let (mut said, mut is_sloppy) = (Said::default(), false);
     while let Some(word) = given.next() {
-        match word.as_str() {
-            "-o" => options.extend(given.next().into_iter().flat_map(|it| it.split(','))),
-            // Verbose, or to take unknown options; what is the matter is said anyway.
-            "-v" | "-s" | "-n" => {}
-            option if option.starts_with('-') => return Err(format!("mount.foresee: what is {option}?")),
-            place => places.push(place.to_owned()),
+        let Some(letters) = word.strip_prefix('-') else {
+            places.push(word.clone());
+            continue;
+        };
+        let mut value = || given.next().ok_or_else(|| format!("mount.foresee: {word} what?"));
+        match letters {
+            "o" => options.extend(value()?.split(',')),
+            "N" => said.namespace = Some(value()?.clone()),
+            "t" => drop(value()?),
+            _ => {
+                for letter in letters.chars() {
+                    match letter {
+                        'f' => said.is_fake = true,
+                        's' => is_sloppy = true,
+                        'r' => options.push("ro"),
+                        // Who reads and writes, leaves mtab alone, or wants to be told more: so it is anyway.
+                        'w' | 'n' | 'v' => {}
+                        _ => return Err(format!("mount.foresee: what is {word}?")),
+                    }
+                }
+            }
         }
     }
-    let Said { mut environment, mut words } = Said::default();
-    words.extend(["mount".to_owned(), "--detach".to_owned()]);
+    said.words.extend(["mount".to_owned(), "--detach".to_owned()]);
     for option in options.into_iter().filter(|it| !it.is_empty()) {
         match option.split_once('=') {
-            None if option == "ro" => words.push("--read-only".into()),
-            None if option == "noexec" => words.push("--noexec".into()),
+            None if option == "ro" => said.words.push("--read-only".into()),
+            None if option == "noexec" => said.words.push("--noexec".into()),
             None if option == "remount" => {
                 return Err("mount.foresee: remount: unmount it, and mount it with the other options".to_owned());
             }
+            None if option == "nosymfollow" => {
+                return Err("mount.foresee: nosymfollow: links of what is shown are followed; leave it out".to_owned());
+            }
             None if PASSED_OVER.contains(&option) => {}
-            Some((name, value)) if SETTINGS.contains(&name) => words.push(format!("--{name}={value}")),
-            Some(("environment", path)) => environment.extend(variables(path)?),
-            _ if option.starts_with("x-") || option.starts_with("comment=") => {}
+            Some((name, value)) if SETTINGS.contains(&name) => said.words.push(format!("--{name}={value}")),
+            Some(("environment", path)) => said.environment.extend(variables(path)?),
+            Some((name, _)) if PASSED_OVER_WITH.contains(&name) => {}
+            _ if is_sloppy || option.starts_with("x-") || option.starts_with("X-") => {}
             _ => return Err(format!("mount.foresee: there is no option {option}")),
         }
     }
-    words.extend(places);
-    Ok(Said { environment, words })
+    said.words.extend(places);
+    Ok(said)
 }
 
 /// Lines of `NAME=VALUE`, which a service that mounts has no other way to say; a shell's way to say
@@ -126,9 +170,24 @@ mod tests {
         assert_eq!(said(&["/a", "/b", "-n", "-o", "ro"]).as_deref(), Ok("mount --detach --read-only /a /b"));
         let users = said(&["/a", "/b", "-o", "users,noexec,nosuid,nodev,strictatime"]);
         assert_eq!(users.as_deref(), Ok("mount --detach --noexec /a /b"));
+        let all = PASSED_OVER.join(",") + ",user=me,comment=a,X-mount.mkdir,x-gvfs-hide";
+        assert_eq!(said(&["/a", "/b", "-o", &all]).as_deref(), Ok("mount --detach /a /b"));
+        assert!(said(&["/a", "/b", "-o", "nosymfollow"]).unwrap_err().contains("nosymfollow"));
         assert!(said(&["/a", "/b", "-o", "remount,ro"]).unwrap_err().contains("unmount it"));
         assert!(said(&["/a", "/b", "-o", "memroy=1G"]).unwrap_err().contains("memroy=1G"));
         assert!(said(&["/a", "/b", "-o", "environment=/no/file"]).unwrap_err().contains("/no/file"));
+    }
+
+    #[test]
+    fn mounts_own_letters_are_understood() {
+        let given = ["/a", "/b", "-sfn", "-v", "-N", "/proc/1/ns/mnt", "-o", "no=1,memory=2GiB", "-t", "foresee", "-r"];
+        let said = understood(&given.map(str::to_owned)).unwrap();
+        assert_eq!(said.words.join(" "), "mount --detach --memory=2GiB --read-only /a /b");
+        assert!(said.is_fake);
+        assert_eq!(said.namespace.as_deref(), Some("/proc/1/ns/mnt"));
+        for (given, part) in [(["/a", "/b", "-z"], "-z"), (["/a", "/b", "--x"], "--x"), (["/a", "/b", "-o"], "-o")] {
+            assert!(understood(&given.map(str::to_owned)).err().unwrap().contains(part));
+        }
     }
 
     #[test]

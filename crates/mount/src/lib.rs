@@ -17,6 +17,9 @@ mod tree;
 mod view;
 
 use std::env;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -31,10 +34,12 @@ pub fn command() -> clap::Command {
 
 /// Does what this process's words say.
 pub fn main() -> ExitCode {
-    let cli = if fstab::is_helper(&env::args_os().next().unwrap_or_default()) { helper() } else { Ok(Cli::parse()) };
+    let is_helper = fstab::is_helper(&env::args_os().next().unwrap_or_default());
+    let cli = if is_helper { helper() } else { Ok(Some(Cli::parse())) };
     let result = cli.and_then(|cli| match cli {
-        Cli::Mount(options) => mount::mount(&options),
-        Cli::Unmount { dir } => foresee_fuse::unmount(&dir).map(|()| 0),
+        Some(Cli::Mount(options)) => mount::mount(&options),
+        Some(Cli::Unmount { dir }) => foresee_fuse::unmount(&dir).map(|()| 0),
+        None => Ok(0),
     });
     result.map(ExitCode::from).unwrap_or_else(|message| {
         say(message);
@@ -42,10 +47,25 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// As mount(8) calls us.
-fn helper() -> Result<Cli, String> {
-    let fstab::Said { environment, words } = fstab::understood(&env::args().skip(1).collect::<Vec<_>>())?;
+/// As mount(8) calls us. None if we are to do all but mount.
+fn helper() -> Result<Option<Cli>, String> {
+    let said = fstab::understood(&env::args().skip(1).collect::<Vec<_>>())?;
     // SAFETY: there is one thread.
-    environment.iter().for_each(|(name, value)| unsafe { env::set_var(name, value) });
-    Cli::try_parse_from([String::from("foresee")].into_iter().chain(words)).map_err(|error| error.to_string())
+    said.environment.iter().for_each(|(name, value)| unsafe { env::set_var(name, value) });
+    let words = [String::from("foresee")].into_iter().chain(said.words);
+    let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+    if let Some(path) = said.namespace {
+        enter(&path).map_err(|error| format!("mount.foresee: {path}: {error}"))?;
+    }
+    Ok((!said.is_fake).then_some(cli))
+}
+
+/// Goes where those are whose namespace of mounts this file stands for.
+fn enter(namespace: &str) -> io::Result<()> {
+    let file = File::open(namespace)?;
+    // SAFETY: the file is open, and there is one thread.
+    match unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNS) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
