@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs foresee from the directory that this file lies in: ./install.sh [PREFIX]. PREFIX is /usr/local for root, ~/.local for others.
-# ./install.sh --remove [PREFIX] removes it again.
+# As root it also makes /sbin/mount.foresee, for mount(8) and /etc/fstab. ./install.sh --remove [PREFIX] removes it all again.
 set -eu
 # Programs of every user load the library.
 umask 022
@@ -15,29 +15,44 @@ if [ "${1-}" = --remove ]; then
     shift
 fi
 case ${1-} in -*) fail "usage: ./install.sh [--remove] [PREFIX]" ;; esac
-if [ "$(id -u)" = 0 ]; then prefix=${1:-/usr/local}; else prefix=${1:-$HOME/.local}; fi
+if [ "$(id -u)" = 0 ]; then usual=/usr/local; else usual=${HOME:+$HOME/.local}; fi
+prefix=${1:-$usual}
+[ -n "$prefix" ] || fail "there is no HOME: say where, ./install.sh PREFIX"
 case $prefix in
 /*) ;;
 *) prefix=$PWD/$prefix ;;
 esac
 case $prefix in *[[:space:]:]*) fail "$prefix: the library could not be loaded from there, for its space or colon" ;; esac
 
-cd "$(dirname "$0")"
-find bin include lib share -type f | while read -r file; do
-    target=$prefix/$file
-    if [ $action = install ]; then
-        mkdir -p "$(dirname "$target")"
-        # A command that runs, and a library that is loaded, keep their file.
-        cp "$file" "$target.new"
-        mv "$target.new" "$target"
-    else
-        rm -f "$target"
-    fi
+# Also where it is called by a link.
+cd "$(dirname "$(readlink -f "$0")")"
+for part in bin include lib share; do
+    [ -d $part ] || fail "$PWD/$part is not there: unpack the whole archive, and call what lies in it"
 done
+# Directories that were not there before; they go with the rest if nobody else has put anything there.
+made=$prefix/share/doc/foresee/directories
+# Where mount(8) looks for who mounts file systems of this type.
+helper=/sbin/mount.foresee
+
 if [ $action = remove ]; then
-    find bin include lib share -depth -type d -path '*/foresee*' | while read -r own; do rmdir "$prefix/$own"; done
+    directories=$(sort -r "$made" 2>/dev/null || true)
+    find bin include lib share -type f | while read -r file; do rm -f "$prefix/$file"; done
+    rm -f "$made"
+    for directory in $directories; do rmdir "$directory" 2>/dev/null || true; done
+    if [ "$(readlink $helper)" = "$prefix/bin/foresee-mount" ] && [ "$(id -u)" = 0 ]; then rm -f $helper; fi
     exit
 fi
+
+directories=$(find . -type d | while read -r directory; do [ -d "$prefix/$directory" ] || echo "$prefix${directory#.}"; done)
+find bin include lib share -type f | while read -r file; do
+    target=$prefix/$file
+    mkdir -p "$(dirname "$target")"
+    # A command that runs, and a library that is loaded, keep their file.
+    cp "$file" "$target.new"
+    mv "$target.new" "$target"
+done
+if [ -n "$directories" ]; then echo "$directories" >>"$made"; fi
+if [ "$(id -u)" = 0 ] && [ ! -e $helper ]; then ln -sf "$prefix/bin/foresee-mount" $helper; fi
 
 complaint=$(LD_PRELOAD=$prefix/lib/foresee/libforesee_preload.so true 2>&1) || true
 if [ -n "$complaint" ]; then
