@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use foresee_run::say::say;
 use log::{Level, LevelFilter, Metadata, Record};
 
-/// The crate that speaks with the kernel tells of each request, and warns of what is usual.
-const OF_REQUESTS: &str = "fuser";
+/// The crate that speaks with the kernel tells of each request, and warns of what is usual; the one that
+/// looks at certificates says what is said with the error.
+const OF_REQUESTS: [&str; 2] = ["fuser", "rustls_platform_verifier"];
 /// Room for a time in numbers.
 const TIME_BYTES: usize = 32;
 
@@ -51,7 +52,7 @@ impl Log {
 
 impl log::Log for Log {
     fn enabled(&self, of: &Metadata<'_>) -> bool {
-        let is_of_requests = of.target().starts_with(OF_REQUESTS);
+        let is_of_requests = OF_REQUESTS.iter().any(|it| of.target().starts_with(it));
         of.level() <= self.level && (!is_of_requests || self.level >= Level::Debug)
     }
 
@@ -115,13 +116,14 @@ mod tests {
     #[test]
     fn lines_have_a_time_and_a_level_and_those_of_less_weight_are_left_out() {
         let path = std::env::temp_dir().join(format!("foresee-log-{}", std::process::id()));
-        for (level, expected) in [(LevelFilter::Warn, 1), (LevelFilter::Info, 2), (LevelFilter::Debug, 4)] {
+        for (level, expected) in [(LevelFilter::Warn, 1), (LevelFilter::Info, 2), (LevelFilter::Debug, 5)] {
             let log = Log { level, to: log_file(&path).unwrap() };
             for (level, target) in [
                 (Level::Warn, "foresee"),
                 (Level::Info, "foresee"),
                 (Level::Debug, "foresee"),
                 (Level::Error, "fuser::reply"),
+                (Level::Error, "rustls_platform_verifier::verification"),
             ] {
                 log.log(&Record::builder().level(level).target(target).args(format_args!("it is so")).build());
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use foresee_store::Error;
 
+use crate::refused::NOT_TRUSTED;
 use crate::service::Service;
 use crate::settings::Unusable;
 
@@ -101,6 +102,13 @@ impl Place {
             let text =
                 format!("{url} sends files as a whole alone: only servers that send parts of them (ranges) are read");
             return error(io::ErrorKind::Unsupported, text);
+        }
+        let root = root(why);
+        if root.contains(NOT_TRUSTED) {
+            let text = format!(
+                "{url} is not trusted: {root}; where its CA is not one of this machine's, set SSL_CERT_FILE to a file of it"
+            );
+            return error(io::ErrorKind::InvalidData, text);
         }
         if says(&["RequestTimeTooSkewed"]) {
             let text = format!("{url} takes no requests of this machine, whose clock is wrong ({text})");

@@ -1,10 +1,12 @@
-//! Servers that cannot list: that is their last word.
+//! Last words: what no further attempt would change, and the client would make until the deadline.
 
+use std::error::Error;
+use std::iter;
 use std::pin::Pin;
 
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
 
 /// A request that is not implemented (RFC 9110 section 15.6.2).
@@ -15,8 +17,11 @@ const NOT_ALLOWED: u16 = 405;
 /// How a list is asked for (RFC 4918 section 9.1).
 const LIST: &str = "PROPFIND";
 
-/// Connects so that a server that does not implement lists is not asked for them again: as any error
-/// of a server's it would be, until the deadline.
+/// What is said of a server that cannot show who it is.
+pub(crate) const NOT_TRUSTED: &str = "invalid peer certificate";
+
+/// Connects so that a server that does not implement lists is not asked for them again, nor one that
+/// is not trusted for anything.
 #[derive(Debug)]
 pub(crate) struct AskedOnce;
 
@@ -40,7 +45,10 @@ impl HttpService for Asked {
     {
         Box::pin(async move {
             let is_list = request.method().as_str() == LIST;
-            let mut answer = self.0.execute(request).await?;
+            let mut answer = self.0.execute(request).await.map_err(|error| match is_not_trusted(&error) {
+                true => HttpError::new(HttpErrorKind::Unknown, error),
+                false => error,
+            })?;
             if is_list
                 && answer.status().as_u16() == NOT_IMPLEMENTED
                 && let Ok(not_allowed) = NOT_ALLOWED.try_into()
@@ -50,4 +58,9 @@ impl HttpService for Asked {
             Ok(answer)
         })
     }
+}
+
+fn is_not_trusted(error: &HttpError) -> bool {
+    let mut causes = iter::successors(Some(error as &dyn Error), |&cause| cause.source());
+    causes.any(|cause| cause.to_string().contains(NOT_TRUSTED))
 }

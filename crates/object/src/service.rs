@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use object_store::list::PaginatedListStore;
 
+use crate::refused::AskedOnce;
 #[cfg(feature = "http")]
 use crate::settings::is_host;
 use crate::settings::{Settings, Unusable};
@@ -109,6 +110,7 @@ impl Service {
                 let of_environment = variables("AWS_", None);
                 let builder = settings.apply(AmazonS3Builder::new(), of_environment, AmazonS3Builder::with_config)?;
                 let mut builder = crate::profile::apply(builder)?.with_bucket_name(bucket).with_retry(settings.retry());
+                builder = builder.with_http_connector(AskedOnce);
                 let endpoint = builder.get_config_value(&Key::S3Endpoint);
                 if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
@@ -131,6 +133,7 @@ impl Service {
                 )?;
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
                 let builder = builder.with_bucket_name(bucket).with_retry(settings.retry());
+                let builder = builder.with_http_connector(AskedOnce);
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), unsigned);
                 Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
@@ -143,6 +146,7 @@ impl Service {
                 let mut builder =
                     settings.apply(MicrosoftAzureBuilder::new(), of_environment, MicrosoftAzureBuilder::with_config)?;
                 builder = builder.with_container_name(bucket).with_retry(settings.retry());
+                builder = builder.with_http_connector(AskedOnce);
                 if Settings::is_plain(builder.get_config_value(&Key::Endpoint)) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
@@ -155,7 +159,7 @@ impl Service {
             Service::Http(scheme) => {
                 use object_store::ClientConfigKey as Key;
                 use object_store::http::HttpBuilder;
-                let builder = HttpBuilder::new().with_http_connector(crate::refused::AskedOnce);
+                let builder = HttpBuilder::new().with_http_connector(AskedOnce);
                 let builder = builder.with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
                 let builder = settings.apply(builder, iter::empty(), HttpBuilder::with_config)?;
                 let builder = match scheme {

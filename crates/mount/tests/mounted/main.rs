@@ -20,4 +20,5 @@ mod random;
 mod scale;
 mod streams;
 mod system_log;
+mod trust;
 mod writes;
