@@ -241,6 +241,10 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     if place.is_empty() || place.starts_with('/') {
         return Err(format!("{}: it names no bucket or host, as s3://BUCKET/PREFIX does", options.source));
     }
+    let mut parts = place.trim_end_matches('/').split('/');
+    if let Some(part) = parts.find(|part| matches!(*part, "" | "." | "..")) {
+        return Err(format!("{}: no object can be below '{part}' between slashes: leave it out", options.source));
+    }
     // SAFETY: neither takes arguments or can fail.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
     let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };

@@ -278,7 +278,11 @@ impl Bucket {
         let found: Vec<ObjectMeta> = self.ask(async {
             match &self.client.pages {
                 Some(_) => self.list_pages(prefix).await,
-                None => self.list_folder(prefix).await,
+                // No name begins as one in a folder that is not there.
+                None => match self.list_folder(prefix).await {
+                    Err(Error::NotFound) => Ok(Vec::new()),
+                    found => found,
+                },
             }
         })?;
         let mut listed: Vec<_> = found.into_iter().map(|it| self.listed(it)).collect();

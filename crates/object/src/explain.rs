@@ -105,9 +105,8 @@ impl Place {
         }
         let root = root(why);
         if root.contains(NOT_TRUSTED) {
-            let text = format!(
-                "{url} is not trusted: {root}; where its CA is not one of this machine's, set SSL_CERT_FILE to a file of it"
-            );
+            let remedy = "where its CA is not one of this machine's, set SSL_CERT_FILE to a file of it";
+            let text = format!("{url} is not trusted: {root}; {remedy}");
             return error(io::ErrorKind::InvalidData, text);
         }
         if says(&["RequestTimeTooSkewed"]) {
@@ -130,6 +129,7 @@ impl Place {
                 error(io::ErrorKind::Unsupported, text)
             }
             // Of lists, the status stands in the text alone.
+            _ if says(&["410 Gone"]) => Error::NotFound,
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
             _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),
             _ => error(io::ErrorKind::Other, format!("{url}: {}", with_root(why))),

@@ -24,8 +24,9 @@
 //!   never handed over.
 //! - **Retries**: what was not answered, cut off, or answered with 5xx, 429 or 408 is tried again,
 //!   after pauses that grow and are drawn by chance, until the [deadline](ObjectStore::deadline).
-//!   Other answers are errors at once, and so is a certificate that is not trusted. Where it passed, and for half as long nothing was answered, what is
-//!   read within a quarter of a second is the same error: long reads do not wait for it twice.
+//!   Other answers are errors at once, and so is a certificate that is not trusted. Where it passed,
+//!   and for half as long nothing was answered, what is read within a quarter of a second is the
+//!   same error: long reads do not wait for it twice.
 //! - **Requests**: an object is opened by the request for its first 32 KiB, so that a small one
 //!   takes one in all; after a larger one, it is asked first what the next one is.
 //! - **Lengths**: an answer of more bytes than were asked for is an error; the rest of a shorter
@@ -49,6 +50,7 @@ mod beginning;
 mod bucket;
 mod explain;
 mod object;
+mod parts;
 #[cfg(feature = "s3")]
 mod profile;
 mod refused;

@@ -10,6 +10,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 
 use crate::beginning::Beginning;
 use crate::bucket::Bucket;
+use crate::parts::Whole;
 use crate::settings::PAUSE_MIN;
 
 /// One version of it.
@@ -31,7 +32,7 @@ impl Open {
             io::Error::new(io::ErrorKind::InvalidInput, why)
         };
         let version = version(&now).ok_or_else(no_version)?;
-        let condition = match tag(&now) {
+        let mut condition = match tag(&now) {
             Some(tag) if !is_weak(tag) => {
                 GetOptions { if_match: Some(format!("\"{}\"", bare(tag))), ..GetOptions::default() }
             }
@@ -39,6 +40,7 @@ impl Open {
             // he said. What answers say themselves is compared.
             _ => GetOptions::default(),
         };
+        condition.extensions.insert(Whole(now.size));
         Ok(Open { bucket, path, size: now.size, version, beginning, condition })
     }
 

@@ -9,10 +9,17 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
 
+use crate::parts::{Whole, measured};
+
 /// A request that is not implemented (RFC 9110 section 15.6.2).
 const NOT_IMPLEMENTED: u16 = 501;
 /// The same of the one address (section 15.5.6).
 const NOT_ALLOWED: u16 = 405;
+
+/// What is not there.
+const NOT_FOUND: u16 = 404;
+/// The same for ever (section 15.5.11): the client takes a folder that is not found for an empty one.
+const GONE: u16 = 410;
 
 /// How a list is asked for (RFC 4918 section 9.1).
 const LIST: &str = "PROPFIND";
@@ -21,7 +28,7 @@ const LIST: &str = "PROPFIND";
 pub(crate) const NOT_TRUSTED: &str = "invalid peer certificate";
 
 /// Connects so that a server that does not implement lists is not asked for them again, nor one that
-/// is not trusted for anything.
+/// is not trusted for anything, and so that a folder that is not there is none.
 #[derive(Debug)]
 pub(crate) struct AskedOnce;
 
@@ -45,17 +52,20 @@ impl HttpService for Asked {
     {
         Box::pin(async move {
             let is_list = request.method().as_str() == LIST;
+            let whole = request.extensions().get::<Whole>().copied();
             let mut answer = self.0.execute(request).await.map_err(|error| match is_not_trusted(&error) {
                 true => HttpError::new(HttpErrorKind::Unknown, error),
                 false => error,
             })?;
-            if is_list
-                && answer.status().as_u16() == NOT_IMPLEMENTED
-                && let Ok(not_allowed) = NOT_ALLOWED.try_into()
-            {
-                *answer.status_mut() = not_allowed;
+            let instead = match answer.status().as_u16() {
+                NOT_IMPLEMENTED => Some(NOT_ALLOWED),
+                NOT_FOUND => Some(GONE),
+                _ => None,
+            };
+            if let Some(Ok(status)) = instead.filter(|_| is_list).map(TryInto::try_into) {
+                *answer.status_mut() = status;
             }
-            Ok(answer)
+            Ok(measured(answer, whole))
         })
     }
 }

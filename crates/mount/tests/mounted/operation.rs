@@ -78,6 +78,8 @@ fn what_keeps_it_from_being_mounted_is_said() {
         (&["s3://punctual", "at"], &["s3://punctual", "clock is wrong"]),
         (&["s3://", "at"], &["names no bucket"]),
         (&["s3://b b", "at"], &["s3://b b: no bucket"]),
+        (&["s3://b/../x", "at"], &["s3://b/../x: no object", "'..'"]),
+        (&["s3://b/a//b", "at"], &["s3://b/a//b: no object", "''"]),
         (&["ftp://x", "at"], &["ftp://x: no such kind of store", "s3, gs, az, http, https"]),
         (&["--memory", "1M", "from", "at"], &["too little"]),
         (&["--disk", "/no/where:1GiB", "from", "at"], &["/no/where", "No such file"]),

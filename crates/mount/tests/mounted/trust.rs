@@ -27,8 +27,8 @@ const KEYS: [&str; 14] = [
 const SERVER: &str = r#"
 import http.server, os, ssl, sys, threading
 def entry(path, kind):
-    changed = "Mon, 01 Jan 2024 00:00:00 GMT"
-    return (f"<D:response><D:href>{path}</D:href><D:propstat><D:prop>{kind}<D:getlastmodified>{changed}</D:getlastmodified>"
+    changed = "<D:getlastmodified>Mon, 01 Jan 2024 00:00:00 GMT</D:getlastmodified>"
+    return (f"<D:response><D:href>{path}</D:href><D:propstat><D:prop>{kind}{changed}"
             "</D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>")
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass

@@ -1,13 +1,13 @@
 //! What is opened, listed and read, and what is said if it is not.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, IoSliceMut, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::bytes::bytes;
-use foresee::store::{Error as StoreError, Store};
+use foresee::store::{Error as StoreError, Listed, Object, Store, Version};
 use foresee::{Cache, Error, File};
 use foresee_object::ObjectStore;
 use foresee_object_server::{Faults, Server, Versions};
@@ -262,6 +262,52 @@ fn a_server_that_lists_nothing_is_asked_once() {
     });
     let error = ObjectStore::http().list(&format!("{host}/")).unwrap_err().to_string();
     assert!(error.contains("WebDAV") && asked.join().unwrap().starts_with("PROPFIND"), "{error}");
+}
+
+/// An HTTP server that gives these answers, one by one.
+fn answers(all: Vec<String>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for answer in all {
+            let (mut stream, _) = listener.accept().unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            let _ = write!(stream, "HTTP/1.1 {answer}");
+        }
+    });
+    host
+}
+
+#[test]
+fn a_folder_that_a_server_does_not_find_is_not_there() {
+    let host = answers(vec!["404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(); 2]);
+    let store = ObjectStore::http();
+    assert!(matches!(store.folder(&format!("{host}/typo/"), None), Err(StoreError::NotFound)));
+    assert_eq!(store.list(&format!("{host}/typo/")).unwrap().len(), 0);
+}
+
+#[test]
+fn parts_whose_length_only_their_range_says_are_read() {
+    let part = |how: &str, body: &str| {
+        let head = "206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 0-4/5\r\nConnection: close";
+        format!("{head}{how}\r\n\r\n{body}")
+    };
+    let read = |object: &dyn Object| {
+        let mut bytes = [0; 5];
+        let (came, _) = object.read(0, &mut [IoSliceMut::new(&mut bytes)]).unwrap();
+        assert_eq!((object.size(), &bytes[..came]), (5, &b"bytes"[..]));
+    };
+    for (how, body) in [("\r\nTransfer-Encoding: chunked", "5\r\nbytes\r\n0\r\n\r\n"), ("", "bytes")] {
+        let host = answers(vec![part(how, body)]);
+        let object = ObjectStore::http().deadline(Duration::from_secs(60)).open(&format!("{host}/a")).unwrap();
+        read(&*object);
+    }
+    // Who knows from a list how long the whole is need not be told again.
+    let host = answers(vec![part("", "bytes").replace("0-4/5", "0-4/*")]);
+    let (version, modified) = (Some(Version::Tag("1".into())), Some(SystemTime::UNIX_EPOCH));
+    let listed = Listed { name: format!("{host}/a"), size: 5, version, modified };
+    read(&*ObjectStore::http().deadline(Duration::from_secs(60)).open_listed(&listed).unwrap());
 }
 
 #[test]
