@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 
 use foresee_fuse::KIND;
 use foresee_run::process_stat::status;
@@ -29,29 +30,50 @@ pub fn is_killed(thread: u32) -> bool {
 }
 
 /// Whether a process has a file of this number open on a mount of ours; it is taken to have it where
-/// we may not know. Whose descriptors' links are read is waited for as one whose `stat` is.
+/// that cannot be known. By links, in place of what is said of each descriptor, one would wait for
+/// what waits for us, as by `stat`.
 pub fn has_open(process: u32, number: u64) -> bool {
     let of = |what: &str| format!("/proc/{process}/{what}");
-    let is_of = |descriptor: fs::DirEntry| {
-        let told = fs::read_to_string(descriptor.path()).unwrap_or_default();
-        let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let is_so_called = field("ino:").is_some_and(|it| it.parse() == Ok(number));
-        // Files of other file systems have such numbers, too.
-        is_so_called && field("mnt_id:").is_none_or(|mount| is_ours(&of("mountinfo"), mount))
+    let of_threads =
+        || fs::read_dir(of("task"))?.map(|it| Ok(it?.path().join("fdinfo"))).collect::<io::Result<Vec<_>>>();
+    let has = |descriptors: &Path| -> io::Result<Option<bool>> {
+        let mut found = None;
+        for descriptor in fs::read_dir(descriptors)? {
+            let is_it = match fs::read_to_string(descriptor?.path()) {
+                Ok(told) => is_told_of(&told, number, &of("mountinfo")),
+                // It was closed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+                Err(error) => return Err(error),
+            };
+            found = Some(found == Some(true) || is_it);
+        }
+        Ok(found)
     };
-    match fs::read_dir(of("fdinfo")) {
-        Ok(mut descriptors) => descriptors.any(|it| it.is_ok_and(is_of)),
+    let any = has(of("fdinfo").as_ref()).and_then(|found| match found {
+        Some(found) => Ok(found),
+        // It ends, or its first thread has.
+        None => of_threads()?.iter().try_fold(false, |any, it| Ok(any || has(it)?.unwrap_or(false))),
+    });
+    match any {
+        Ok(any) => any,
         // It has ended.
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Err(error) => error.kind() != io::ErrorKind::NotFound && error.raw_os_error() != Some(libc::ESRCH),
     }
 }
 
-/// Whether a mount of this number is foresee's, by proc_pid_mountinfo(5).
-fn is_ours(mounts: &str, number: &str) -> bool {
+/// Whether proc_pid_fdinfo(5) tells of a file of this number, on a mount of ours by
+/// proc_pid_mountinfo(5), or does not say that it is another one. Files of other file systems have
+/// such numbers, too.
+fn is_told_of(told: &str, number: u64, mounts: &str) -> bool {
+    let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let (Some(inode), Some(mount)) = (field("ino:"), field("mnt_id:")) else { return true };
+    if inode.parse() != Ok(number) {
+        return false;
+    }
     let mounts = fs::read(mounts).unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts);
-    let kind_of = |line: &str| line.split_once(" - ").is_some_and(|(_, rest)| rest.split(' ').next() == Some(KIND));
-    mounts.lines().any(|line| line.split(' ').next() == Some(number) && kind_of(line))
+    let line = mounts.lines().find(|line| line.split(' ').next() == Some(mount));
+    line.and_then(|line| line.split_once(" - ")).is_none_or(|(_, rest)| rest.split(' ').next() == Some(KIND))
 }
 
 /// A process, whatever becomes of its number.

@@ -152,9 +152,9 @@ impl Server {
         self.state.uploads.lock().unwrap().len()
     }
 
-    /// From now on nobody may write.
-    pub fn refuse_writes(&self) {
-        self.state.is_read_only.store(true, SeqCst);
+    /// From now on nobody may write, or everybody.
+    pub fn refuse_writes(&self, is_read_only: bool) {
+        self.state.is_read_only.store(is_read_only, SeqCst);
     }
 
     /// What was asked so far, as lines.

@@ -3,7 +3,8 @@
 //! Requests wait for one another: the parts of a long read, what was brought ahead and is asked for
 //! once more. Where the store is away each would wait the deadline out, and who reads for several of
 //! them. So where one gave up and for long nobody was answered, whoever reads at once after that gets
-//! the same error; who reads later asks again.
+//! the same error; who reads later asks again. A gateway that answers for a store that is away is no
+//! silence: it may have other objects.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

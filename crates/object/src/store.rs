@@ -216,6 +216,7 @@ mod tests {
         let why = opened(&whole, Duration::MAX);
         assert!(why.as_ref().is_err_and(|why| why.contains("sends files as a whole alone")), "{why:?}");
     }
+
     #[test]
     fn who_refuses_one_object_over_and_over_is_asked_for_others() {
         let host = answering(|asked| match asked.contains("/bad") {

@@ -2,7 +2,8 @@
 //!
 //! The kernel lets readers in by what it was told of each directory on their way, and leads them
 //! through links itself. So no name is looked up here through a link that took a directory's place
-//! meanwhile: it may lead to where its maker must not look, and we may.
+//! meanwhile: it may lead to where its maker must not look, and we may. A file is opened by its path,
+//! links and all, and is refused if it is not the one that was looked up.
 
 use std::ffi::{CStr, CString};
 use std::fs::{self, Metadata, OpenOptions};
@@ -33,8 +34,6 @@ pub struct Directory {
     lasting: Duration,
     /// Whether the system can be told to follow no links (Linux 5.6).
     follows_no_links: bool,
-    /// Whether files may have lists of users and groups.
-    has_acls: bool,
 }
 
 impl Directory {
@@ -45,22 +44,21 @@ impl Directory {
     pub fn new(path: &Path, lasting: Duration) -> io::Result<Self> {
         let root = fs::canonicalize(path)?;
         fs::read_dir(&root)?;
-        let follows_no_links = match resolve::open(&root, libc::O_PATH, libc::RESOLVE_NO_SYMLINKS) {
-            Ok(_) => true,
-            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => false,
-            Err(error) => return Err(error),
-        };
-        let mut directory = Directory { root, lasting, follows_no_links, has_acls: true };
-        directory.has_acls = directory.list_of_users(&directory.root)?.is_some();
+        let mut directory = Directory { root, lasting, follows_no_links: true };
+        directory.follows_no_links = directory.place(&directory.root).is_ok();
         Ok(directory)
     }
 
     /// Opens what a path leads to.
     fn open_as(&self, path: &Path, flags: i32) -> io::Result<fs::File> {
-        match self.follows_no_links {
-            true => resolve::open(path, flags | libc::O_NOFOLLOW, libc::RESOLVE_NO_SYMLINKS),
-            false => OpenOptions::new().read(true).custom_flags(flags | libc::O_NOFOLLOW).open(path),
-        }
+        let flags = flags | libc::O_NOFOLLOW;
+        let opened = |path, flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let Some(name) = path.strip_prefix(&self.root).ok().filter(|_| self.follows_no_links) else {
+            return opened(path, flags);
+        };
+        let name = if name.as_os_str().is_empty() { Path::new(".") } else { name };
+        let root = opened(&self.root, libc::O_PATH)?;
+        resolve::open(Some(&root), name, flags, libc::RESOLVE_NO_SYMLINKS)
     }
 
     /// Opens this as a place, which reads nothing.
@@ -68,9 +66,8 @@ impl Directory {
         self.open_as(path, libc::O_PATH)
     }
 
-    /// The list of users and groups that may use a file, as the system has it, empty if there is none;
-    /// None where it knows no such lists.
-    fn list_of_users(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    /// The list of users and groups that may use a file, as the system has it; empty if there is none.
+    fn list_of_users(&self, path: &Path) -> io::Result<Vec<u8>> {
         let place = self.place(path)?;
         let name = CString::new(opened(&place).into_os_string().into_vec())?;
         let mut list = vec![0; XATTR_BYTES_MAX];
@@ -79,11 +76,11 @@ impl Directory {
         let error = io::Error::last_os_error();
         match error.raw_os_error().filter(|_| len < 0) {
             None => list.truncate(len as usize),
-            Some(libc::ENODATA) => list.clear(),
-            Some(libc::EOPNOTSUPP) => return Ok(None),
+            // Its file system has such lists, or has none.
+            Some(libc::ENODATA | libc::EOPNOTSUPP) => list.clear(),
             Some(_) => return Err(error),
         }
-        Ok(Some(list))
+        Ok(list)
     }
 }
 
@@ -135,7 +132,11 @@ impl Tree for Directory {
 
     fn list(&self, path: &Path) -> Result<Names, Failure> {
         let mut names = Vec::new();
-        let directory = self.open_as(path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|error| failed(path, error))?;
+        let directory = self.open_as(path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|error| match error.kind() {
+            // What the kernel took for one, a link included.
+            io::ErrorKind::NotADirectory => Failure::of(libc::ESTALE),
+            _ => failed(path, error),
+        })?;
         for entry in fs::read_dir(opened(&directory)).map_err(|error| failed(path, error))? {
             let entry = entry.map_err(|error| failed(path, error))?;
             // What went meanwhile is not listed.
@@ -153,7 +154,8 @@ impl Tree for Directory {
             Ok(Some(found)) if found.kind != FileType::RegularFile => Failure::of(libc::ESTALE),
             // What the kernel knows of it is old, too.
             Ok(None) => Failure::of(libc::ESTALE),
-            _ => error.into(),
+            Ok(_) => error.into(),
+            Err(failure) => failure,
         })?;
         match entry.version.as_ref() == Some(file.version()) {
             true => Ok(file),
@@ -170,12 +172,11 @@ impl Tree for Directory {
     }
 
     fn has_acls(&self) -> bool {
-        self.has_acls
+        true
     }
 
     fn acl(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        let list = self.list_of_users(path).map_err(|error| failed(path, error))?;
-        Ok(list.unwrap_or_default())
+        self.list_of_users(path).map_err(|error| failed(path, error))
     }
 
     fn forget(&self, _path: &Path) {}

@@ -20,6 +20,9 @@ use crate::failure::Failure;
 /// forgotten.
 const NAMES_MAX: usize = 1 << 19;
 
+/// Names of a directory that are asked for one by one: beyond that it is listed anew.
+const CHANGED_MAX: usize = 4096;
+
 /// A page of a directory, and what leads to the next one.
 pub type Page = (Vec<(OsString, Entry)>, Option<String>);
 
@@ -150,7 +153,10 @@ impl Listings {
         let Some(directory) = lock(&self.directories).get(path).map(Arc::clone) else { return };
         // What is being asked for is not waited for: it may come as it was.
         match directory.try_lock() {
-            Ok(mut known) => _ = known.as_mut().map(|known| known.changed.insert(name.to_owned())),
+            Ok(mut known) => match &mut *known {
+                Some(known) if known.changed.len() < CHANGED_MAX => _ = known.changed.insert(name.to_owned()),
+                known => *known = None,
+            },
             Err(_) => self.forget(path),
         }
     }

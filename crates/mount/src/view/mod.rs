@@ -256,7 +256,7 @@ impl Filesystem for View {
         Ok(())
     }
 
-    fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+    fn getxattr(&self, request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         if !self.shown.tree.has_acls() {
             // It is asked for no others either.
             return reply.error(Errno::ENOSYS);
@@ -264,12 +264,15 @@ impl Filesystem for View {
         if name.as_encoded_bytes() != ACL.to_bytes() {
             return reply.error(Errno::ENODATA);
         }
-        self.by_worker(move |shown| match shown.acl(number.0) {
-            Ok(list) if list.is_empty() => reply.error(Errno::ENODATA),
-            Ok(list) if size == 0 => reply.size(list.len() as u32),
-            Ok(list) if list.len() > size as usize => reply.error(Errno::ERANGE),
-            Ok(list) => reply.data(&list),
-            Err(failure) => reply.error(failure.number()),
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
+            let list = shown.acl(number.0);
+            owed.give(|reply| match list {
+                Ok(list) if list.is_empty() => reply.error(Errno::ENODATA),
+                Ok(list) if size == 0 => reply.size(list.len() as u32),
+                Ok(list) if list.len() > size as usize => reply.error(Errno::ERANGE),
+                Ok(list) => reply.data(&list),
+                Err(failure) => reply.error(failure.number()),
+            });
         });
     }
 

@@ -2,9 +2,9 @@
 //!
 //! A descriptor may be closed several times before the last of its copies is (a shell closes what
 //! it has copied to standard output, and so does each program that it starts). So a file is
-//! finished by a close of the process that opened it, once something was written; by one after which
-//! neither that process nor the one that closes has it open; or else by the last of all, for which
-//! nobody waits. Who else opens a short file meanwhile shares what is written; a longer one is busy.
+//! finished by a close of the process that opened it, once something was written; a short one also by
+//! one after which neither that process nor the one that closes has it open; or else by the last of
+//! all, for which nobody waits. Who else opens a short file meanwhile shares what is written; a longer one is busy.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use foresee_run::process_stat::process_of;
 use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
-use super::written::Written;
+use super::written::{Held, Written};
 use super::{Shown, attributes};
 use crate::failure::Failure;
 use crate::processes::is_killed;
@@ -57,9 +57,10 @@ impl Shown {
         self.tree.writing().ok_or_else(|| Failure::of(libc::EROFS))
     }
 
-    fn begin(&self, path: Arc<Path>, number: u64, flags: i32, thread: u32) -> (u64, FopenFlags) {
+    fn begin(&self, path: Arc<Path>, number: u64, replaces: bool, flags: i32, thread: u32) -> (u64, FopenFlags) {
         self.nodes().resize(number, 0);
-        let opened = self.open_written(Arc::new(Written::new(path, number, Arc::clone(&self.room))), flags, thread);
+        let written = Written::new(path, number, replaces, Arc::clone(&self.room));
+        let opened = self.open_written(Arc::new(written), flags, thread);
         // However it ends, the number is of no version that is there: who opens it after that looks the
         // name up anew.
         self.nodes().make_stale(number);
@@ -110,7 +111,7 @@ impl Shown {
         let entry = self.writing()?.entry(&path)?;
         self.wait_for_writer(&path)?;
         let number = self.nodes().tell(&path, &entry);
-        let (handle, flags) = self.begin(path, number, flags, thread);
+        let (handle, flags) = self.begin(path, number, false, flags, thread);
         Ok((attributes(number, &entry), handle, flags))
     }
 
@@ -131,7 +132,7 @@ impl Shown {
             return Err(Failure::of(libc::ESTALE));
         }
         self.wait_for_writer(&path)?;
-        Ok(self.begin(path, number, flags, thread))
+        Ok(self.begin(path, number, true, flags, thread))
     }
 
     /// Writes to a file that is not there yet.
@@ -158,9 +159,7 @@ impl Shown {
                 written.give_up(Failure::of(libc::EINTR));
                 return Ok(());
             }
-            let is_done = is_opener && written.size() > 0;
-            // A long one is written no more once it is there, and others may have it open.
-            if !(is_done || written.is_at_hand() && written.is_closed_by(opener.iter().chain(&process))) {
+            if !(is_opener && written.size() > 0 || written.is_left_by(*opener, process)) {
                 return Ok(());
             }
         }
@@ -279,12 +278,14 @@ impl Shown {
         if keep && self.tree.look_up(&to)?.is_some() {
             return Err(Failure::of(libc::EEXIST));
         }
-        // What is still on its way to that name would come after what takes its place.
-        let replaced = self.writes.of(&to);
-        replaced.iter().for_each(|it| it.lose_name());
-        self.writing()?.rename(&from, &to).inspect_err(|failure| {
-            replaced.iter().for_each(|it| it.keep_name(&to, failure));
-        })?;
+        // What is still on its way to that name would come after what takes its place. Each has several
+        // descriptors.
+        let mut replaced = self.writes.of(&to);
+        replaced.sort_by_key(Arc::as_ptr);
+        replaced.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        let held: Vec<_> = replaced.iter().map(|it| it.hold()).collect();
+        self.writing()?.rename(&from, &to)?;
+        held.into_iter().for_each(Held::lose_name);
         self.nodes().moved(&from, &to);
         self.writes.of(&from).iter().for_each(|it| it.rename(&to));
         Ok(())

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use foresee::store::Upload;
 use foresee_run::pool::lock;
@@ -37,6 +37,8 @@ pub struct Written {
     size: AtomicU64,
     /// Whether what was written so far is there.
     is_finished: AtomicBool,
+    /// Whether there is a file in its place.
+    replaces: AtomicBool,
     room: Arc<Room>,
     state: Mutex<State>,
 }
@@ -96,17 +98,32 @@ impl State {
     }
 }
 
+/// One that is put nowhere meanwhile.
+pub struct Held<'w> {
+    written: &'w Written,
+    state: MutexGuard<'w, State>,
+}
+
+impl Held<'_> {
+    /// Its name is another's now: nobody will find what is written.
+    pub fn lose_name(mut self) {
+        *lock(&self.written.path) = None;
+        self.state.upload = None;
+    }
+}
+
 fn failure(path: &Path, error: foresee::store::Error) -> Failure {
     foresee::Error::Store { name: path.to_string_lossy().into(), error }.into()
 }
 
 impl Written {
-    /// One that has no bytes yet.
-    pub fn new(path: Arc<Path>, number: u64, room: Arc<Room>) -> Self {
+    /// One that has no bytes yet, in the place of another or of none.
+    pub fn new(path: Arc<Path>, number: u64, replaces: bool, room: Arc<Room>) -> Self {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
         let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), failed: None });
-        Written { path, number, writers, size, is_finished, room, state }
+        let replaces = AtomicBool::new(replaces);
+        Written { path, number, writers, size, is_finished, replaces, room, state }
     }
 
     /// One more descriptor can write it.
@@ -130,18 +147,14 @@ impl Written {
         lock(&self.path).clone()
     }
 
-    /// Its name was removed, or given to another: nobody will find what is written.
+    /// Its name was removed: nobody will find what is written.
     pub fn lose_name(&self) {
-        *lock(&self.path) = None;
-        lock(&self.state).upload = None;
+        self.hold().lose_name();
     }
 
-    /// It lost its name for nothing: it has that again, if all of it is there.
-    pub fn keep_name(&self, path: &Path, why: &Failure) {
-        self.rename(path);
-        if !self.is_finished() {
-            self.give_up(why.clone());
-        }
+    /// What is on its way to its name comes there first, and nothing else does as long as this is held.
+    pub fn hold(&self) -> Held<'_> {
+        Held { written: self, state: lock(&self.state) }
     }
 
     /// It was given another name.
@@ -164,9 +177,14 @@ impl Written {
         lock(&self.state).failed.is_some()
     }
 
-    /// Whether none of these processes has it open any more.
-    pub fn is_closed_by<'p>(&self, mut processes: impl Iterator<Item = &'p u32>) -> bool {
-        !processes.any(|&it| has_open(it, self.number))
+    /// Whether a close by one of these two, where only one is known at most, leaves it to none of them,
+    /// and it may be put in its place by that. A long one is written no more once it is there, and
+    /// others may have it open; and what was there is not to go for what nobody has written yet.
+    pub fn is_left_by(&self, opener: Option<u32>, closer: Option<u32>) -> bool {
+        let (Some(opener), Some(closer)) = (opener, closer) else { return false };
+        let has_it = |process| has_open(process, self.number);
+        let is_short = self.size() <= KEPT_BYTES_MAX && (self.size() > 0 || !self.replaces.load(SeqCst));
+        is_short && !self.is_finished() && !has_it(opener) && (opener == closer || !has_it(closer)) && self.is_at_hand()
     }
 
     /// Whether others can share what was written so far.
@@ -247,6 +265,7 @@ impl Written {
         to.finished(&path);
         put.map_err(|failure| state.fail(failure))?;
         self.is_finished.store(true, SeqCst);
+        self.replaces.store(true, SeqCst);
         if !self.is_kept(&state) {
             state.let_go(&self.room);
         }

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::bytes::bytes;
@@ -301,6 +301,7 @@ fn who_starts_a_program_holds_nobody_up_by_what_is_closed_then() {
         kill(writer.id() as i32, libc::SIGKILL);
         assert!(writer.try_wait().unwrap().is_some_and(|status| status.success()), "{before}{script}");
         assert_eq!(String::from_utf8_lossy(&get(&server, "f").unwrap()), expected, "{before}{script}");
+        fs::remove_file(mounted.path("f")).unwrap();
     }
 }
 
@@ -311,7 +312,7 @@ fn who_closes_hears_that_it_could_not_be_written() {
     }
     let server = server();
     let mounted = Mounted::bucket(&server, &[]);
-    server.refuse_writes();
+    server.refuse_writes(true);
     let mut some = Command::new("dd");
     some.args(["if=/dev/zero", "of=f", "bs=1000", "count=3"]);
     let mut none = Command::new("touch");
@@ -345,6 +346,25 @@ fn what_another_process_writes_by_a_copy_is_there_when_that_ends() {
         assert!(ended.how == "status 0", "{ended:?}");
         assert_eq!((get(&server, "f"), get(&server, "g")), (None, Some(b"one\ntwo\n".to_vec())));
     }
+}
+
+#[test]
+fn what_was_there_stays_until_another_process_has_written() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/f", *b"old");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "read line; echo $line"]).stdin(Stdio::piped());
+    let mut child = command.stdout(File::create(mounted.path("f")).unwrap()).spawn().unwrap();
+    // Here it is closed, without a byte.
+    drop(command);
+    assert_eq!(get(&server, "f").unwrap(), b"old");
+    child.stdin.take().unwrap().write_all(b"new\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(get(&server, "f").unwrap(), b"new\n");
 }
 
 #[test]
@@ -391,15 +411,16 @@ fn what_is_closed_never_comes_after_what_takes_its_place() {
         drop(open);
         assert_eq!((get(&server, "new"), get(&server, "old").unwrap()), (None, format!("round {round}").into_bytes()));
     }
-    // What could not be renamed leaves its name to nobody, and who writes that hears it.
+    // Who could not be given the name leaves it to whoever writes.
     fs::write(mounted.path("new"), "new").unwrap();
     let mut old = File::create(mounted.path("old")).unwrap();
     old.write_all(b"old").unwrap();
-    server.refuse_writes();
+    server.refuse_writes(true);
     assert_eq!(fs::rename(mounted.path("new"), mounted.path("old")).unwrap_err().raw_os_error(), Some(libc::EACCES));
-    assert_eq!(old.sync_all().unwrap_err().raw_os_error(), Some(libc::EACCES));
-    drop(old);
     assert_eq!(get(&server, "old").unwrap(), b"round 39");
+    server.refuse_writes(false);
+    drop(old);
+    assert_eq!((get(&server, "new"), get(&server, "old")), (Some(b"new".to_vec()), Some(b"old".to_vec())));
 }
 
 #[test]
@@ -410,7 +431,7 @@ fn who_syncs_hears_that_it_could_not_be_written_and_what_was_there_stays() {
     let server = server();
     server.put("/b/old", *b"old bytes");
     let mounted = Mounted::bucket(&server, &[]);
-    server.refuse_writes();
+    server.refuse_writes(true);
     for size in [1000, 20 << 20] {
         let mut file = File::create(mounted.path("old")).unwrap();
         // What is longer than is kept may be refused earlier, but once it was, it stays so.
@@ -511,8 +532,12 @@ fn who_opens_what_was_just_closed_waits_until_it_is_there() {
     for _ in 0..50 {
         drop(File::create(mounted.path("f")).unwrap());
         assert_eq!(get(&server, "f").unwrap(), b"");
+        // Closed without a byte where there is a file, it is put when the system lets go of it.
+        fs::write(mounted.path("f"), "x").unwrap();
+        drop(File::create(mounted.path("f")).unwrap());
         drop(OpenOptions::new().append(true).open(mounted.path("f")).unwrap());
         fs::write(mounted.path("f"), "x").unwrap();
         assert_eq!(get(&server, "f").unwrap(), b"x");
+        fs::remove_file(mounted.path("f")).unwrap();
     }
 }

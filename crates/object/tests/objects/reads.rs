@@ -141,7 +141,7 @@ fn what_is_written_is_there_as_a_whole_or_not_at_all() {
     cache.remove("s3://b/d/other").unwrap();
     assert!(server.get("/b/d/other").is_none());
     assert!(cache.rename("s3://b/new 0", "s3://other/x").is_err());
-    server.refuse_writes();
+    server.refuse_writes(true);
     let error = cache.create("s3://b/x").unwrap().finish().unwrap_err().to_string();
     assert!(error.contains("no right to read or write s3://b"), "{error}");
     assert!(cache.remove("s3://b/new 0").is_err() && server.get("/b/new 0").is_some());

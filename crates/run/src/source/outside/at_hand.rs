@@ -43,7 +43,7 @@ pub(super) fn open_directory(path: &Path) -> io::Result<File> {
 }
 
 fn open_as(path: &Path, flags: i32) -> io::Result<File> {
-    resolve::open(path, flags, libc::RESOLVE_CACHED)
+    resolve::open(None, path, flags, libc::RESOLVE_CACHED)
 }
 
 /// What is open here, without asking whoever serves it.
