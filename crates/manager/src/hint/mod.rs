@@ -214,6 +214,8 @@ pub(crate) struct Passed {
     pub file: FileId,
     pub first: u64,
     pub count: u64,
+    /// Nobody disclosed them.
+    pub is_gap: bool,
 }
 
 #[derive(Default)]

@@ -356,19 +356,20 @@ impl Sequence {
             let known = holdings.files.of(file);
             let is_here = matches!(known, Known::Here { .. });
             let (first, count) = entry.span(known).filter(|_| is_here).unwrap_or((0, 0));
+            if let Some(gap) = gap {
+                self.pass_gap(id, gap, at, holdings, passed);
+                continue;
+            }
             self.close(at);
             if want == Want::Name {
                 self.window.name_proved_wrong();
                 self.window.names_back(u64::from(issued));
             } else {
                 let (first, open) = (first + u64::from(read), count.saturating_sub(u64::from(read)));
-                passed.push(Passed { sequence: id, file, first, count: u64::from(issued.saturating_sub(read)) });
-                if let Some(gap) = gap {
-                    self.gaps.passed(gap, open);
-                    continue;
-                }
                 let telling = self.telling(Block { file, index: first }, open, holdings);
                 self.window.proved_wrong(open, telling);
+                let count = u64::from(issued.saturating_sub(read));
+                passed.push(Passed { sequence: id, file, first, count, is_gap: false });
                 if !self.lanes[lane].is_together() {
                     self.behind.passed(at, Block { file, index: first }, open);
                 }
@@ -592,6 +593,7 @@ impl Sequence {
             self.close(position);
         }
         self.trim();
+        self.pass_gaps(id, holdings, passed);
     }
 
     /// Some reader of this lane has gone on.
@@ -621,6 +623,7 @@ impl Sequence {
         self.window.clear();
         self.lanes = lanes(self.source);
         self.behind.clear();
+        self.gaps.begin_anew();
         self.foremost = (0, 0);
         (self.awaiting, self.far_run) = (0, 0);
         cleared
@@ -758,12 +761,16 @@ impl Sequence {
     /// A block that was to be read was given up: it is to be fetched again when its time comes.
     pub fn forgo(&mut self, block: Block, known: Known) {
         let Known::Here { home, .. } = known else { return };
-        let Some(position) = self.find(block, |entry| entry.holds(block.index, known)) else { return };
-        let Some(entry) = self.entry_mut(position) else { return };
-        let into = entry.span(known).map_or(0, |(from, _)| block.index - from) as u32;
-        if entry.issued > into {
-            entry.issued = into;
-            self.make_ready(position, home, known);
+        // The gap that it may be of takes none of it from who disclosed it.
+        for is_gap in [false, true] {
+            let belongs = |entry: &Entry| entry.gap.is_some() == is_gap && entry.holds(block.index, known);
+            let Some(position) = self.find(block, belongs) else { continue };
+            let Some(entry) = self.entry_mut(position) else { continue };
+            let into = entry.span(known).map_or(0, |(from, _)| block.index - from) as u32;
+            if entry.issued > into {
+                entry.issued = into;
+                self.make_ready(position, home, known);
+            }
         }
     }
 

@@ -47,14 +47,30 @@ impl Manager {
     /// The cursor left these behind: their pages stay until they age out, but hold nothing of the
     /// window.
     pub(super) fn pass_over(&mut self, passed: Vec<Passed>) {
-        for Passed { sequence, file, first, count } in passed {
+        for Passed { sequence, file, first, count, is_gap } in passed {
             for index in first..first + count {
                 let Some(page) = self.table.find(Block { file, index }) else { continue };
                 let frame = self.table.frame_mut(page);
                 if frame.sequence == sequence && !frame.passed {
+                    if is_gap {
+                        self.withdraw_page(page);
+                        continue;
+                    }
                     frame.passed = true;
                     self.hints.page_passed(sequence);
                 }
+            }
+        }
+    }
+
+    /// Nobody says any more that this unread page will be read.
+    fn withdraw_page(&mut self, page: Page) {
+        match self.table.frame(page).phase {
+            Phase::Queued => self.withdraw(self.table.block(page)),
+            Phase::InFlight => self.settle_unread(page, Unread::Withdrawn),
+            Phase::Present => {
+                self.settle_unread(page, Unread::Withdrawn);
+                self.table.set_state(page, State::Cached);
             }
         }
     }
@@ -66,16 +82,7 @@ impl Manager {
         }
         let mut pages: Vec<Page> = ending.iter().flat_map(|&id| self.table.pages_of_sequence(id)).collect();
         pages.sort_unstable();
-        for page in pages {
-            match self.table.frame(page).phase {
-                Phase::Queued => self.withdraw(self.table.block(page)),
-                Phase::InFlight => self.settle_unread(page, Unread::Withdrawn),
-                Phase::Present => {
-                    self.settle_unread(page, Unread::Withdrawn);
-                    self.table.set_state(page, State::Cached);
-                }
-            }
-        }
+        pages.into_iter().for_each(|page| self.withdraw_page(page));
         self.hints.clear(&ending);
     }
 

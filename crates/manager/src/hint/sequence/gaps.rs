@@ -11,25 +11,27 @@
 //! recorded:  4 6    5 is skipped         recorded:  4 77 6    5 is replaced
 //! ```
 //!
-//! A gap is no disclosure: it moves no cursor, and says nothing of how true its source is.
+//! A gap is no disclosure: it moves no cursor, and that it is read or not says nothing of how true its
+//! source is.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::Sequence;
+use super::{BLOCKS, Sequence};
 use crate::event::{Source, Want};
 use crate::files::Known;
-use crate::hint::{HINT_ENTRIES_MAX, JUMP_ENTRIES_MAX};
+use crate::hint::lane::Lane;
+use crate::hint::{HINT_ENTRIES_MAX, Holdings, JUMP_BLOCKS_MAX, JUMP_ENTRIES_MAX, Passed};
 use crate::ids::{Block, FileId};
 
-/// The longest gap.
-const BLOCKS_MAX: u64 = 1;
 /// Runs that may go on behind a gap, the latest that were disclosed.
 const RUNS: usize = 8;
-/// So many outcomes count; then each for half. What was long ago says little of what comes.
-const MEMORY: u64 = 32;
-/// A recording that is as long as this has no gaps looked for: they take the room of entries.
+/// So many blocks' outcomes count; then each for half. What was long ago says little of what comes.
+const MEMORY: u64 = 256;
+/// Where so much is disclosed no gaps are looked for: they take the room of disclosures.
 const ENTRIES_MAX: usize = HINT_ENTRIES_MAX / 4;
+/// Who reads by several threads may come to a gap a little after what lies behind it.
+const LATE_ENTRIES: u64 = 16;
 
 /// What lies in the place of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +58,11 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// The gap before these blocks, which are disclosed after all others.
+    /// The gap before these blocks, which are disclosed after all others. What was left out is taken
+    /// for one read, no longer than the next.
     fn before(&mut self, file: FileId, blocks: Range<u64>) -> Option<(Range<u64>, Gap)> {
-        let goes_on = |it: &Block| it.file == file && blocks.start <= it.index + BLOCKS_MAX && it.index <= blocks.end;
+        let longest = (blocks.end - blocks.start).min(JUMP_BLOCKS_MAX);
+        let goes_on = |it: &Block| it.file == file && blocks.start <= it.index + longest && it.index <= blocks.end;
         let run = self.ends.iter().rposition(goes_on);
         let gap = if run.is_some_and(|at| at + 1 < self.ends.len()) { Gap::Replaced } else { Gap::Skipped };
         let end = run.and_then(|at| self.ends.remove(at));
@@ -69,17 +73,17 @@ impl Gaps {
         end.map(|end| (end.index..blocks.start, gap)).filter(|(blocks, _)| !blocks.is_empty())
     }
 
+    /// What is disclosed next follows nothing.
+    pub fn begin_anew(&mut self) {
+        self.ends.clear();
+    }
+
     fn came_out(&mut self, gap: Gap, read: u64, passed: u64) {
         let outcomes = &mut self.outcomes[gap as usize];
         (outcomes.read, outcomes.passed) = (outcomes.read + read, outcomes.passed + passed);
         while outcomes.read + outcomes.passed > MEMORY {
             (outcomes.read, outcomes.passed) = (outcomes.read / 2, outcomes.passed / 2);
         }
-    }
-
-    /// So many blocks of one were passed over.
-    pub fn passed(&mut self, gap: Gap, blocks: u64) {
-        self.came_out(gap, 0, blocks);
     }
 
     /// Whether those of a kind are brought.
@@ -92,9 +96,10 @@ impl Gaps {
 impl Sequence {
     /// A disclosure, and the gap before it.
     pub(super) fn push(&mut self, file: FileId, want: Want, orders: &mut u64, known: Known) {
-        if let Want::Range { first, count } = want
+        if self.entries.len() >= ENTRIES_MAX {
+            self.gaps.begin_anew();
+        } else if let Want::Range { first, count } = want
             && self.source == Source::Profile
-            && self.entries.len() < ENTRIES_MAX
             && let Some((blocks, gap)) = self.gaps.before(file, first..first.saturating_add(count))
         {
             let want = Want::Range { first: blocks.start, count: blocks.end - blocks.start };
@@ -103,9 +108,17 @@ impl Sequence {
         self.push_entry(file, want, orders, known, None);
     }
 
+    /// Where the foremost reader is.
+    fn place(&self) -> u64 {
+        self.lanes.get(BLOCKS).and_then(Lane::foremost).map_or(self.base, |it| it.max(self.base))
+    }
+
     /// A block was read that is not disclosed, or not for now: it may be of a gap where the reader is.
     pub(super) fn fill_gap(&mut self, block: Block, known: Known) {
-        let near = self.base + JUMP_ENTRIES_MAX;
+        if self.gaps.ends.is_empty() {
+            return;
+        }
+        let near = self.place() + JUMP_ENTRIES_MAX;
         let found = self.find(block, |entry| entry.gap.is_some() && entry.has_left(block.index, known));
         let Some(position) = found.filter(|&position| position <= near) else { return };
         let Some(entry) = self.entry_mut(position) else { return };
@@ -115,6 +128,36 @@ impl Sequence {
         self.gaps.came_out(gap, 1, 0);
         if is_over {
             self.close(position);
+            self.trim();
+        }
+    }
+
+    /// A gap is passed over. Nobody said that it would be read.
+    pub(super) fn pass_gap(
+        &mut self,
+        id: u16,
+        gap: Gap,
+        position: u64,
+        holdings: Holdings<'_>,
+        passed: &mut Vec<Passed>,
+    ) {
+        if let Some(entry) = self.entry(position)
+            && let Some((first, count)) = entry.span(holdings.files.of(entry.file))
+        {
+            let (file, read, issued) = (entry.file, u64::from(entry.read), u64::from(entry.issued));
+            let count_out = issued.saturating_sub(read);
+            passed.push(Passed { sequence: id, file, first: first + read, count: count_out, is_gap: true });
+            self.gaps.came_out(gap, 0, count.saturating_sub(read));
+        }
+        self.close(position);
+    }
+
+    /// The cursor rests on no gap that its readers have left behind, nor on one with nothing behind it.
+    pub(super) fn pass_gaps(&mut self, id: u16, holdings: Holdings<'_>, passed: &mut Vec<Passed>) {
+        while let Some(gap) = self.entries.front().and_then(|entry| entry.gap)
+            && (self.base + LATE_ENTRIES <= self.place() || self.distance.before_chunk(u64::MAX) == 0)
+        {
+            self.pass_gap(id, gap, self.base, holdings, passed);
             self.trim();
         }
     }
@@ -141,6 +184,11 @@ mod tests {
         assert_eq!(
             [12..13, 77..78, 4..6].map(&mut before),
             [Some((11..12, Gap::Replaced)), None, Some((3..4, Gap::Replaced))]
+        );
+        // No longer than what comes next.
+        assert_eq!(
+            [20..21, 24..26, 28..30, 34..36, 40..46].map(&mut before),
+            [None, None, Some((26..28, Gap::Skipped)), None, Some((36..40, Gap::Skipped))]
         );
         (0..RUNS as u64).for_each(|run| _ = before(1000 * (run + 1)..1000 * (run + 1) + 1));
         assert_eq!(before(14..15), None, "long ago");
@@ -184,6 +232,26 @@ mod tests {
         let found = tenths(&brought(others, |_| true));
         assert!((30..50).contains(&found), "{found} of 50");
         assert_eq!(tenths(&brought(others, |index| index % 20 != 10)), 0, "nobody reads them");
+    }
+
+    #[test]
+    fn no_gap_is_left_that_its_reader_has_passed() {
+        let (mut files, table, mut orders) = (Files::default(), Table::default(), 0);
+        files.set(FILE, Known::Here { home: Home::default(), blocks: 10_000 });
+        let mut sequence = Sequence::new(Source::Profile, Trust::Earned { initial_blocks: 16 });
+        let every_other = || (0..400).step_by(2);
+        for first in every_other() {
+            sequence.disclose(FILE, Want::Range { first, count: 1 }, &mut orders, files.of(FILE));
+        }
+        let holdings = Holdings { files: &files, table: &table };
+        let mut passed = Vec::new();
+        for index in every_other() {
+            let foremost = sequence.place();
+            sequence.read(0, Block { file: FILE, index }, 1, holdings, &mut passed);
+            assert!(sequence.base + LATE_ENTRIES + 2 > foremost, "{index}: {} of {foremost}", sequence.base);
+        }
+        assert!(!sequence.is_followed() && passed.len() == 199, "{} of {}", sequence.len(), passed.len());
+        assert_eq!(sequence.window.accuracy.skipped, 0);
     }
 
     #[test]

@@ -13,9 +13,11 @@ impl Sequence {
             repeat.later.push_back(Later::Repeat(entries, passes));
             return;
         }
-        let begins = self.entries.len() - (entries.min(self.entries.len() as u64) as usize);
-        let pass: Vec<_> =
-            self.entries.range(begins..).filter(|it| it.gap.is_none()).map(|it| (it.file, it.want)).collect();
+        let count = usize::try_from(entries).unwrap_or(usize::MAX);
+        let last = self.entries.iter().enumerate().rev().filter(|(_, entry)| entry.gap.is_none()).take(count);
+        let begins = last.clone().last().map_or(self.entries.len(), |(at, _)| at);
+        let mut pass: Vec<_> = last.map(|(_, entry)| (entry.file, entry.want)).collect();
+        pass.reverse();
         if !pass.is_empty() && passes > 1 {
             let last_begins = self.base + begins as u64;
             self.repeat = Some(Repeat { pass, left: passes - 1, last_begins, later: VecDeque::new() });
