@@ -38,7 +38,9 @@ if [ $action = remove ]; then
     directories=$(sort -r "$made" 2>/dev/null || true)
     find bin include lib share -type f | while read -r file; do rm -f "$prefix/$file"; done
     rm -f "$made"
-    for directory in $directories; do rmdir "$directory" 2>/dev/null || true; done
+    # Those of foresee's name are its own, whoever made them.
+    own=$(find bin include lib share -type d -name 'foresee*' | sort -r | while read -r it; do echo "$prefix/$it"; done)
+    for directory in $own $directories; do rmdir "$directory" 2>/dev/null || true; done
     if [ "$(readlink $helper)" = "$prefix/bin/foresee-mount" ] && [ "$(id -u)" = 0 ]; then rm -f $helper; fi
     exit
 fi
@@ -48,11 +50,20 @@ find bin include lib share -type f | while read -r file; do
     target=$prefix/$file
     mkdir -p "$(dirname "$target")"
     # A command that runs, and a library that is loaded, keep their file.
+    rm -f "$target.new"
     cp "$file" "$target.new"
     mv "$target.new" "$target"
 done
 if [ -n "$directories" ]; then echo "$directories" >>"$made"; fi
-if [ "$(id -u)" = 0 ] && [ ! -e $helper ]; then ln -sf "$prefix/bin/foresee-mount" $helper; fi
+if [ "$(id -u)" = 0 ]; then
+    if [ -e $helper ] && [ "$(readlink $helper)" != "$prefix/bin/foresee-mount" ]; then
+        echo "install.sh: $helper is left as it is: $(readlink -f $helper)" >&2
+    elif [ -n "$(find "$prefix/bin" "$prefix/bin/foresee-mount" -prune ! -user 0)" ]; then
+        echo "install.sh: $helper is not made: root would run what others can change in $prefix/bin" >&2
+    else
+        ln -sf "$prefix/bin/foresee-mount" $helper
+    fi
+fi
 
 complaint=$(LD_PRELOAD=$prefix/lib/foresee/libforesee_preload.so true 2>&1) || true
 if [ -n "$complaint" ]; then

@@ -16,8 +16,8 @@ def absolute(url, directory=None):
     Examples
     --------
     >>> from foresee.address import absolute
-    >>> absolute("../b/./c", "/a"), absolute("file://c", "/a"), absolute("s3://b/c"), absolute("/c")
-    ('/a/../b/c', 'file:///a/c', 's3://b/c', '/c')
+    >>> absolute("../b/./c", "/a"), absolute("file://c", "/a"), absolute(".", "/"), absolute("s3://b/c"), absolute("/c")
+    ('/a/../b/c', 'file:///a/c', '/', 's3://b/c', '/c')
     """
     url = os.fsdecode(url)
     scheme, mark, path = url.partition("://")
@@ -26,4 +26,12 @@ def absolute(url, directory=None):
     if (scheme and scheme != "file") or not path or os.path.isabs(path):
         return url
     parts = os.path.join(os.getcwd() if directory is None else directory, path).split("/")
-    return scheme + mark + "/".join(part for part in parts if part != ".")
+    return scheme + mark + ("/".join(part for part in parts if part != ".") or "/")
+
+
+def here():
+    """The working directory; None where that is gone, which only relative paths need."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None

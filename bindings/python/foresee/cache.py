@@ -287,8 +287,8 @@ class File(io.RawIOBase):
         super().__init__()
         self.cache, self.name, self._address, self._position = cache, url, address, 0
         self._version = opened.version if opened else version
-        # Of what lines are read from: bytes of this version, and where they lie.
-        self._piece, self._piece_at = b"", 0
+        # What lines are read from: where they lie, and bytes of this version. Several threads may read.
+        self._piece = 0, b""
         self._own = Own(functools.partial(_opened_again, cache, address, self._version), opened)
 
     def _must_be_open(self):
@@ -492,23 +492,25 @@ class File(io.RawIOBase):
         foresee.Changed, OSError
             As of `read_at`.
         """
-        begin = self._position - self._piece_at
-        if begin >= 0 and (size is None or size < 0) and (end := self._piece.find(b"\n", begin) + 1):
-            self._position = self._piece_at + end
-            return self._piece[begin:end]
+        at, piece = self._piece
+        begin = self._position - at
+        if begin >= 0 and (size is None or size < 0) and (end := piece.find(b"\n", begin) + 1):
+            self._position = at + end
+            return piece[begin:end]
         return self._line_of_pieces(sys.maxsize if size is None or size < 0 else operator.index(size))
 
     def _line_of_pieces(self, limit):
         self._must_be_open()
-        position, parts = self._position, []
+        position, parts, (at, piece) = self._position, [], self._piece
         while limit > 0:
-            begin = position - self._piece_at
-            if not 0 <= begin < len(self._piece):
+            begin = position - at
+            if not 0 <= begin < len(piece):
                 # To the end of a block: no more than the cache brings for its first byte.
                 block = self.cache._settings["block_bytes"]
-                self._piece, self._piece_at, begin = self.read_at(position, block - position % block), position, 0
-            end = self._piece.find(b"\n", begin, begin + limit) + 1
-            part = self._piece[begin:end or begin + limit]
+                piece, at, begin = self.read_at(position, block - position % block), position, 0
+                self._piece = at, piece
+            end = piece.find(b"\n", begin, begin + limit) + 1
+            part = piece[begin:end or begin + limit]
             parts.append(part)
             position, limit = position + len(part), limit - len(part)
             if end or not part:
@@ -581,7 +583,7 @@ class File(io.RawIOBase):
     def close(self) -> None:
         """As of any file. Views of it stay."""
         super().close()
-        self._own, self._piece = None, b""
+        self._own, self._piece = None, (0, b"")
 
 
 def _opened_again(cache, address, version):

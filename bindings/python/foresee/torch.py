@@ -22,7 +22,7 @@ from typing import Any
 
 import torch.utils.data
 
-from .address import absolute
+from .address import absolute, here
 from .cache import Cache, default_cache
 from .hints import cancel, hint_segments
 
@@ -63,7 +63,7 @@ class _Cached:
     """Reads through a cache of this process."""
 
     def __init__(self, cache):
-        self.cache, self._files, self._plan, self._directory = cache, {}, None, os.getcwd()
+        self.cache, self._files, self._plan, self._directory = cache, {}, None, here()
 
     def __getstate__(self):
         # Files and plans are a process's own.
@@ -95,7 +95,7 @@ class _Shared:
     STEP = 256
 
     def __init__(self, directory=None):
-        self._directory = directory or os.getcwd()
+        self._directory = directory or here()
         self._begin(iter(()), 0)
 
     def __reduce__(self):

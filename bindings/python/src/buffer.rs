@@ -2,6 +2,7 @@
 
 use std::io::IoSliceMut;
 
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -17,7 +18,12 @@ impl Lent {
         // alone it is asked for: who cannot lend those says why.
         match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *buffer, ffi::PyBUF_SIMPLE) } {
             0 => Ok(Lent(buffer)),
-            _ => Err(PyErr::fetch(object.py())),
+            _ => {
+                let (py, why) = (object.py(), PyErr::fetch(object.py()));
+                // Of views it says that there may be no more.
+                let is_scattered = why.is_instance_of::<PyBufferError>(py);
+                Err(if is_scattered { PyValueError::new_err(why.value(py).to_string()) } else { why })
+            }
         }
     }
 
@@ -69,7 +75,8 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        // An interpreter that ends has nothing to give back to.
         // SAFETY: it was lent, and is given back once.
-        Python::attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.0) });
+        let _ = Python::try_attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.0) });
     }
 }

@@ -1,7 +1,7 @@
 //! `mount -t foresee`: what mount(8) calls us with, as the words that people give.
 //!
 //! mount(8) looks for `mount.foresee`, which is a link to this program, and says `SOURCE DIR [-sfnv]
-//! [-N NAMESPACE] [-o ro,memory=2GiB] [-t TYPE]`.
+//! [-o ro,memory=2GiB] [-t TYPE]`.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -73,8 +73,6 @@ pub fn is_helper(program: &OsStr) -> bool {
 pub struct Said {
     /// Nothing is to be mounted.
     pub is_fake: bool,
-    /// The namespace of mounts in which to mount, as a file.
-    pub namespace: Option<String>,
     /// Variables of the environment, and their values.
     pub environment: Vec<(String, String)>,
     /// The words after the program's name.
@@ -96,7 +94,8 @@ pub fn understood(given: &[String]) -> Result<Said, String> {
         let mut value = || given.next().ok_or_else(|| format!("mount.foresee: {word} what?"));
         match letters {
             "o" => options.extend(value()?.split(',')),
-            "N" => said.namespace = Some(value()?.clone()),
+            // All that a mount asks of a machine, names, certificates and helpers, would be taken from there.
+            "N" => return Err("mount.foresee: -N: call mount within that namespace, by nsenter(1)".to_owned()),
             "t" => drop(value()?),
             _ => {
                 for letter in letters.chars() {
@@ -139,14 +138,16 @@ pub fn understood(given: &[String]) -> Result<Said, String> {
 /// them is understood, as is systemd's.
 fn variables(path: &str) -> Result<Vec<(String, String)>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| variable(line).ok_or_else(|| format!("{path}: '{line}' is not NAME=VALUE"))).collect()
+    let lines = text.lines().map(str::trim).enumerate().filter(|(_, it)| !it.is_empty() && !it.starts_with('#'));
+    // What stands there may be a secret.
+    let of_line = |(at, line)| variable(line).ok_or_else(|| format!("{path}:{}: this is not NAME=VALUE", at + 1));
+    lines.map(of_line).collect()
 }
 
 fn variable(line: &str) -> Option<(String, String)> {
     let line = line.strip_prefix("export").filter(|it| it.starts_with(char::is_whitespace)).unwrap_or(line);
-    let (name, value) = line.split_once('=').map(|(name, value)| (name.trim_start(), value))?;
-    let is_name = !name.is_empty() && name.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric());
+    let (name, value) = line.split_once('=').map(|(name, value)| (name.trim(), value.trim()))?;
+    let is_name = !name.is_empty() && !name.contains(|it: char| it.is_whitespace() || it.is_control());
     let bare =
         ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(value);
     is_name.then(|| (name.to_owned(), bare.to_owned()))
@@ -180,20 +181,19 @@ mod tests {
 
     #[test]
     fn mounts_own_letters_are_understood() {
-        let given = ["/a", "/b", "-sfn", "-v", "-N", "/proc/1/ns/mnt", "-o", "no=1,memory=2GiB", "-t", "foresee", "-r"];
+        let given = ["/a", "/b", "-sfn", "-v", "-o", "no=1,memory=2GiB", "-t", "foresee", "-r"];
         let said = understood(&given.map(str::to_owned)).unwrap();
         assert_eq!(said.words.join(" "), "mount --detach --memory=2GiB --read-only /a /b");
         assert!(said.is_fake);
-        assert_eq!(said.namespace.as_deref(), Some("/proc/1/ns/mnt"));
-        for (given, part) in [(["/a", "/b", "-z"], "-z"), (["/a", "/b", "--x"], "--x"), (["/a", "/b", "-o"], "-o")] {
-            assert!(understood(&given.map(str::to_owned)).err().unwrap().contains(part));
+        for (given, part) in [("-z", "-z"), ("--x", "--x"), ("-o", "-o"), ("-N", "nsenter")] {
+            assert!(understood(&["/a", "/b", given].map(str::to_owned)).err().unwrap().contains(part));
         }
     }
 
     #[test]
     fn variables_are_said_as_shells_say_them() {
         let said = |line| variable(line).map(|(name, value)| format!("{name} {value}"));
-        for line in ["A=b c", "A=\"b c\"", "A='b c'", "export A='b c'", "export\t A=b c"] {
+        for line in ["A=b c", "A = \"b c\"", "A='b c'", "export A='b c'", "export\t A=b c"] {
             assert_eq!(said(line).as_deref(), Some("A b c"), "{line}");
         }
         assert_eq!(said("A=").as_deref(), Some("A "));

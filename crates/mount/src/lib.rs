@@ -17,9 +17,6 @@ mod tree;
 mod view;
 
 use std::env;
-use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -54,18 +51,5 @@ fn helper() -> Result<Option<Cli>, String> {
     said.environment.iter().for_each(|(name, value)| unsafe { env::set_var(name, value) });
     let words = [String::from("foresee")].into_iter().chain(said.words);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
-    if let Some(path) = said.namespace {
-        enter(&path).map_err(|error| format!("mount.foresee: {path}: {error}"))?;
-    }
     Ok((!said.is_fake).then_some(cli))
-}
-
-/// Goes where those are whose namespace of mounts this file stands for.
-fn enter(namespace: &str) -> io::Result<()> {
-    let file = File::open(namespace)?;
-    // SAFETY: the file is open, and there is one thread.
-    match unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNS) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }

@@ -105,8 +105,11 @@ impl Place {
         }
         let root = root(why);
         if root.contains(NOT_TRUSTED) {
-            let remedy = "where its CA is not one of this machine's, set SSL_CERT_FILE to a file of it";
-            let text = format!("{url} is not trusted: {root}; {remedy}");
+            let remedy = match root.contains("UnknownIssuer") {
+                true => ": if its CA is to be trusted, set SSL_CERT_FILE to a file of it and of all others that are",
+                false => "",
+            };
+            let text = format!("{url} is not trusted: {root}{remedy}");
             return error(io::ErrorKind::InvalidData, text);
         }
         if says(&["RequestTimeTooSkewed"]) {

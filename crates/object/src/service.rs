@@ -107,7 +107,7 @@ impl Service {
             Service::S3 => {
                 use object_store::ClientConfigKey::AllowHttp;
                 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
-                let of_environment = variables("AWS_", None);
+                let of_environment = variables(&["AWS_"]);
                 let builder = settings.apply(AmazonS3Builder::new(), of_environment, AmazonS3Builder::with_config)?;
                 let mut builder = crate::profile::apply(builder)?.with_bucket_name(bucket).with_retry(settings.retry());
                 builder = builder.with_http_connector(AskedOnce);
@@ -125,7 +125,7 @@ impl Service {
             #[cfg(feature = "gcs")]
             Service::Gcs => {
                 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Key};
-                let of_environment = variables("GOOGLE_", Some("SERVICE_ACCOUNT"));
+                let of_environment = variables(&["SERVICE_ACCOUNT", "GOOGLE_"]);
                 let builder = settings.apply(
                     GoogleCloudStorageBuilder::new(),
                     of_environment,
@@ -142,7 +142,7 @@ impl Service {
             Service::Azure => {
                 use object_store::ClientConfigKey::AllowHttp;
                 use object_store::azure::{AzureConfigKey as Key, MicrosoftAzureBuilder};
-                let of_environment = variables("AZURE_", Some("IDENTITY_ENDPOINT"));
+                let of_environment = variables(&["AZURE_", "IDENTITY_ENDPOINT"]);
                 let mut builder =
                     settings.apply(MicrosoftAzureBuilder::new(), of_environment, MicrosoftAzureBuilder::with_config)?;
                 builder = builder.with_container_name(bucket).with_retry(settings.retry());

@@ -1,5 +1,6 @@
 //! What is set: by variables of the environment, and by the program, which goes before them.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -13,18 +14,25 @@ pub(crate) const PAUSE_MIN: Duration = Duration::from_millis(50);
 
 /// Settings that are addresses, by the names that their keys have in the client, which takes them as
 /// they are and panics at some that are none.
-const ADDRESSES: [&str; 10] = [
-    "aws_endpoint",
-    "aws_endpoint_url_s3",
+const ADDRESSES: [&str; 4] = ["aws_endpoint", "aws_endpoint_url_s3", "google_base_url", "azure_storage_endpoint"];
+
+/// Those of whoever gives out credentials, who is asked where none of these keys is set.
+const OF_CREDENTIALS: [&str; 6] = [
     "aws_endpoint_url_sts",
     "aws_metadata_endpoint",
     "aws_container_credentials_full_uri",
-    "google_base_url",
-    "azure_storage_endpoint",
-    "azure_storage_authority_host",
+    AUTHORITY,
     "azure_msi_endpoint",
     "azure_fabric_token_service_url",
 ];
+const CREDENTIALS: [&str; 4] =
+    ["aws_access_key_id", "azure_storage_account_key", "azure_storage_sas_key", "azure_storage_token"];
+
+/// Azure's own programs take it without a scheme, too.
+const AUTHORITY: &str = "azure_storage_authority_host";
+
+/// What a URL says of each object.
+const BUCKETS: [&str; 3] = ["aws_bucket", "google_bucket", "azure_container_name"];
 
 /// Those that become a part of one.
 const NAMES: [&str; 3] = ["aws_region", "aws_default_region", "azure_storage_account_name"];
@@ -67,11 +75,11 @@ impl Settings {
     /// Whether plain HTTP is asked for by an endpoint that begins so.
     #[cfg(any(feature = "s3", feature = "azure"))]
     pub fn is_plain(endpoint: Option<String>) -> bool {
-        endpoint.is_some_and(|it| it.starts_with("http://"))
+        endpoint.is_some_and(|it| begins(&it, "http://"))
     }
 
-    /// Sets what these variables say, and then what the program says, each by its key. What is empty
-    /// is not set.
+    /// Sets what these variables say, unless the program says otherwise, each by its key. What is empty is
+    /// not set.
     pub fn apply<B, K: FromStr<Err = object_store::Error> + AsRef<str>>(
         &self,
         builder: B,
@@ -79,34 +87,59 @@ impl Settings {
         with: impl Fn(B, K, String) -> B,
     ) -> Result<B, Unusable> {
         let key = |name: &str| name.to_ascii_lowercase().parse::<K>();
+        let mut set = BTreeMap::new();
         // Variables are others' as well.
-        let variables = variables.filter_map(|(name, value)| Some((key(&name).ok()?, name, value))).map(Ok);
-        let options = self.options.iter().map(|(name, value)| Ok((key(name)?, name.clone(), value.clone())));
-        variables.chain(options).try_fold(builder, |builder, said: Result<_, object_store::Error>| {
-            let (key, name, value) = said?;
-            if value.is_empty() {
-                return Ok(builder);
+        for (key, name, value) in variables.filter_map(|(name, value)| Some((key(&name).ok()?, name, value))) {
+            if !value.is_empty() && !BUCKETS.contains(&key.as_ref()) {
+                set.insert(key.as_ref().to_owned(), (key, name, value));
             }
-            check(key.as_ref(), &name, &value).map_err(Unusable::Setting)?;
+        }
+        for (name, value) in &self.options {
+            let key = key(name)?;
+            match value.as_str() {
+                "" => drop(set.remove(key.as_ref())),
+                _ if BUCKETS.contains(&key.as_ref()) => {
+                    return Err(Unusable::Setting(format!("{name} is what URLs say: leave it out")));
+                }
+                _ => drop(set.insert(key.as_ref().to_owned(), (key, name.clone(), value.clone()))),
+            }
+        }
+        let has_credentials = CREDENTIALS.iter().any(|&it| set.contains_key(it));
+        set.into_iter().try_fold(builder, |builder, (known, (key, name, value))| {
+            let is_used = !has_credentials || !OF_CREDENTIALS.contains(&known.as_str());
+            let value = if known == AUTHORITY && !value.contains("://") { format!("https://{value}") } else { value };
+            if is_used {
+                check(&known, &name, &value).map_err(Unusable::Setting)?;
+            }
             Ok(with(builder, key, value))
         })
     }
 }
 
-/// Variables of the environment that begin so, and before them the one that is called otherwise.
+/// Variables of the environment of these names, and those that begin so where one ends with `_`; the
+/// later go before the others.
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
-pub(crate) fn variables(prefix: &str, other: Option<&str>) -> impl Iterator<Item = (String, String)> {
-    let all =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let other = other.and_then(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
-    other.into_iter().chain(all.filter(move |(name, _)| name.starts_with(prefix)))
+pub(crate) fn variables(names: &'static [&'static str]) -> impl Iterator<Item = (String, String)> {
+    let of = |wanted: &'static str| {
+        let is_it = move |name: &str| if wanted.ends_with('_') { name.starts_with(wanted) } else { name == wanted };
+        let all = std::env::vars_os();
+        let text = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        text.filter(move |(name, _)| is_it(name))
+    };
+    names.iter().copied().flat_map(of)
+}
+
+/// Whether a text begins so, in small letters or capital ones.
+fn begins(text: &str, with: &str) -> bool {
+    text.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with))
 }
 
 /// Complains if that cannot be the value of the key, by whatever name it was said.
 pub(crate) fn check(key: &str, name: &str, value: &str) -> Result<(), String> {
     let not = |what: &str| Err(format!("{name} is {value:?}, which is not {what}"));
+    let is_to_be_address = ADDRESSES.contains(&key) || OF_CREDENTIALS.contains(&key);
     match key {
-        _ if ADDRESSES.contains(&key) && !is_address(value) => not("an address, as http://HOST:PORT or https://HOST"),
+        _ if is_to_be_address && !is_address(value) => not("an address, as http://HOST:PORT or https://HOST"),
         _ if NAMES.contains(&key) && !is_name(value) => not("a name: those have no spaces, slashes and quotes"),
         // These are not for everybody to see.
         _ if KEYS.contains(&key) && value.contains(char::is_control) => Err(format!("{name} is not one line of text")),
@@ -122,7 +155,7 @@ fn is_of_urls(it: u8) -> bool {
 
 /// Whether it is an address of a server.
 fn is_address(text: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme))
+    ["http://", "https://"].iter().any(|scheme| begins(text, scheme))
         && text.bytes().all(is_of_urls)
         && Url::parse(text).is_ok_and(|it| it.has_host())
 }
@@ -158,7 +191,11 @@ mod tests {
         assert_eq!(endpoint(&[("AWS_ENDPOINT_URL", "")], &[]), Ok(None));
         assert_eq!(endpoint(&[("AWS_OF_OTHERS", "x"), ("AWS_ENDPOINT_URL", here)], &[]), Ok(Some(here.to_owned())));
         assert_eq!(endpoint(&[("AWS_ENDPOINT", here)], &[("Endpoint", there)]), Ok(Some(there.to_owned())));
-        assert_eq!(endpoint(&[("AWS_ENDPOINT", here)], &[("endpoint", "")]), Ok(Some(here.to_owned())));
+        assert_eq!(endpoint(&[("AWS_ENDPOINT", here)], &[("endpoint", "")]), Ok(None));
+        assert_eq!(endpoint(&[("AWS_ENDPOINT", "h:x")], &[("endpoint", there)]), Ok(Some(there.to_owned())));
+        let with_keys = [("AWS_ACCESS_KEY_ID", "me"), ("AWS_ENDPOINT_URL_STS", "sts"), ("AWS_BUCKET", "b")];
+        assert_eq!(endpoint(&with_keys, &[]), Ok(None), "nobody is asked for others");
+        assert!(endpoint(&[], &[("bucket", "b")]).unwrap_err().contains("bucket is what URLs say"));
         for wrong in ["127.0.0.1:7170", "'http://h'", "http:h", "ftp://h", "http://", "http://h:x", "http://h h"] {
             let why = endpoint(&[("AWS_ENDPOINT_URL", wrong)], &[]).unwrap_err();
             assert!(why.contains("AWS_ENDPOINT_URL") && why.contains(wrong), "{why}");
@@ -184,7 +221,9 @@ mod tests {
     #[test]
     fn the_client_knows_what_is_an_address() {
         use object_store::{aws::AmazonS3ConfigKey, azure::AzureConfigKey, gcp::GoogleConfigKey};
-        for name in ADDRESSES.into_iter().chain(NAMES).chain(KEYS) {
+        for name in
+            ADDRESSES.into_iter().chain(OF_CREDENTIALS).chain(CREDENTIALS).chain(BUCKETS).chain(NAMES).chain(KEYS)
+        {
             let known = match name.split_once('_') {
                 Some(("aws", _)) => name.parse::<AmazonS3ConfigKey>().map(|it| it.as_ref().to_owned()),
                 Some(("azure", _)) => name.parse::<AzureConfigKey>().map(|it| it.as_ref().to_owned()),

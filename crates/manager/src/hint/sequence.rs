@@ -516,6 +516,8 @@ impl Sequence {
             self.fill_gap(first, known);
             return 0;
         }
+        // It may be of a gap as well, which the cursor passes by this.
+        self.fill_gap(first, known);
         let Some(entry) = self.entry_mut(position) else { return 0 };
         // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
         entry.read = (first.index + blocks - from) as u32;

@@ -52,12 +52,12 @@ impl Manager {
                 let Some(page) = self.table.find(Block { file, index }) else { continue };
                 let frame = self.table.frame_mut(page);
                 if frame.sequence == sequence && !frame.passed {
-                    if is_gap {
-                        self.withdraw_page(page);
-                        continue;
-                    }
                     frame.passed = true;
                     self.hints.page_passed(sequence);
+                    // If it is read after all, that says nothing of what was disclosed.
+                    if is_gap {
+                        self.withdraw_page(page);
+                    }
                 }
             }
         }

@@ -45,7 +45,14 @@ impl Directory {
         let root = fs::canonicalize(path)?;
         fs::read_dir(&root)?;
         let mut directory = Directory { root, lasting, follows_no_links: true };
-        directory.follows_no_links = directory.place(&directory.root).is_ok();
+        match directory.place(&directory.root) {
+            // Some containers forbid what they do not know.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                log::warn!("{}: links that take a directory's place are followed: openat2: {error}", path.display());
+                directory.follows_no_links = false;
+            }
+            found => drop(found?),
+        }
         Ok(directory)
     }
 

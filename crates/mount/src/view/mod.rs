@@ -262,7 +262,7 @@ impl Filesystem for View {
             return reply.error(Errno::ENOSYS);
         }
         if name.as_encoded_bytes() != ACL.to_bytes() {
-            return reply.error(Errno::ENODATA);
+            return reply.error(Errno::EOPNOTSUPP);
         }
         self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
             let list = shown.acl(number.0);
@@ -469,11 +469,13 @@ impl Filesystem for View {
         reply: ReplyAttr,
     ) {
         // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
-        let cut = size.map_or(Ok(()), |size| self.shown.truncate(number.0, handle.map(|it| it.0), size));
-        match cut.and_then(|()| self.shown.attributes(number.0)) {
-            Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
-            Err(failure) => reply.error(failure.number()),
-        }
+        self.by_worker(move |shown| {
+            let cut = size.map_or(Ok(()), |size| shown.truncate(number.0, handle.map(|it| it.0), size));
+            match cut.and_then(|()| shown.attributes(number.0)) {
+                Ok(attributes) => reply.attr(&shown.tree.lasting(), &attributes),
+                Err(failure) => reply.error(failure.number()),
+            }
+        });
     }
 
     fn mknod(
@@ -497,10 +499,11 @@ impl Filesystem for View {
     }
 
     fn mkdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, _mode: u32, _umask: u32, reply: ReplyEntry) {
-        match self.shown.make_directory(parent.0, name) {
-            Ok(attributes) => reply.entry(&self.shown.tree.lasting(), &attributes, Generation(0)),
+        let name = name.to_owned();
+        self.by_worker(move |shown| match shown.make_directory(parent.0, &name) {
+            Ok(attributes) => reply.entry(&shown.tree.lasting(), &attributes, Generation(0)),
             Err(failure) => reply.error(failure.number()),
-        }
+        });
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {

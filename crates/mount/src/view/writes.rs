@@ -17,7 +17,7 @@ use foresee_run::process_stat::process_of;
 use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
-use super::written::{Held, Written};
+use super::written::Written;
 use super::{Shown, attributes};
 use crate::failure::Failure;
 use crate::processes::is_killed;
@@ -267,8 +267,15 @@ impl Shown {
         if from == to {
             return Ok(());
         }
-        if let Some(written) = self.writes.unfinished(&from) {
-            self.finish(&written).inspect_err(|failure| self.complain(failure))?;
+        // What is on its way to one of these names comes there first, and what is written meanwhile goes where
+        // the name has gone. Each has several descriptors.
+        let mut open = [self.writes.of(&from), self.writes.of(&to)].concat();
+        open.sort_by_key(Arc::as_ptr);
+        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        let mut held: Vec<_> = open.iter().map(|it| it.hold()).collect();
+        let writing = self.writing()?;
+        for it in held.iter_mut().filter(|it| it.path().as_deref() == Some(&from)) {
+            it.finish(writing).inspect_err(|failure| self.complain(failure))?;
         }
         let entry = self.tree.look_up(&from)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
         if entry.kind == fuser::FileType::Directory {
@@ -278,16 +285,14 @@ impl Shown {
         if keep && self.tree.look_up(&to)?.is_some() {
             return Err(Failure::of(libc::EEXIST));
         }
-        // What is still on its way to that name would come after what takes its place. Each has several
-        // descriptors.
-        let mut replaced = self.writes.of(&to);
-        replaced.sort_by_key(Arc::as_ptr);
-        replaced.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        let held: Vec<_> = replaced.iter().map(|it| it.hold()).collect();
-        self.writing()?.rename(&from, &to)?;
-        held.into_iter().for_each(Held::lose_name);
+        writing.rename(&from, &to)?;
         self.nodes().moved(&from, &to);
-        self.writes.of(&from).iter().for_each(|it| it.rename(&to));
+        for it in held {
+            match it.path().as_deref() == Some(&from) {
+                true => it.rename(&to),
+                false => it.lose_name(),
+            }
+        }
         Ok(())
     }
 

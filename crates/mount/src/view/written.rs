@@ -105,6 +105,35 @@ pub struct Held<'w> {
 }
 
 impl Held<'_> {
+    /// Makes it be there, if it is not yet.
+    pub fn finish(&mut self, to: &dyn Writing) -> Result<(), Failure> {
+        let Held { written, state } = self;
+        if let Some(failure) = &state.failed {
+            return Err(failure.clone());
+        }
+        let Some(path) = written.path().filter(|_| !written.is_finished()) else { return Ok(()) };
+        let put = state.put(to, &path, &written.room);
+        // An answer that was lost may have been that it is there.
+        to.finished(&path);
+        put.map_err(|failure| state.fail(failure))?;
+        written.is_finished.store(true, SeqCst);
+        written.replaces.store(true, SeqCst);
+        if !written.is_kept(state) {
+            state.let_go(&written.room);
+        }
+        Ok(())
+    }
+
+    /// The name that it will have.
+    pub fn path(&self) -> Option<Arc<Path>> {
+        self.written.path()
+    }
+
+    /// It has another name now.
+    pub fn rename(self, path: &Path) {
+        *lock(&self.written.path) = Some(path.into());
+    }
+
     /// Its name is another's now: nobody will find what is written.
     pub fn lose_name(mut self) {
         *lock(&self.written.path) = None;
@@ -155,11 +184,6 @@ impl Written {
     /// What is on its way to its name comes there first, and nothing else does as long as this is held.
     pub fn hold(&self) -> Held<'_> {
         Held { written: self, state: lock(&self.state) }
-    }
-
-    /// It was given another name.
-    pub fn rename(&self, path: &Path) {
-        *lock(&self.path) = Some(path.into());
     }
 
     /// Its length so far.
@@ -255,21 +279,7 @@ impl Written {
 
     /// Makes it be there, if it is not yet.
     pub fn finish(&self, to: &dyn Writing) -> Result<(), Failure> {
-        let mut state = lock(&self.state);
-        if let Some(failure) = &state.failed {
-            return Err(failure.clone());
-        }
-        let Some(path) = self.path().filter(|_| !self.is_finished()) else { return Ok(()) };
-        let put = state.put(to, &path, &self.room);
-        // An answer that was lost may have been that it is there.
-        to.finished(&path);
-        put.map_err(|failure| state.fail(failure))?;
-        self.is_finished.store(true, SeqCst);
-        self.replaces.store(true, SeqCst);
-        if !self.is_kept(&state) {
-            state.let_go(&self.room);
-        }
-        Ok(())
+        self.hold().finish(to)
     }
 
     /// It will never be there.
