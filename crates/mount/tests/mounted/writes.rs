@@ -507,6 +507,19 @@ fn what_is_written_goes_where_its_name_goes() {
     file.write_all(b" two").unwrap();
     drop(file);
     assert_eq!((get(&server, "d/new"), get(&server, "d/old")), (None, Some(b"one two".to_vec())));
+    // Also where that takes a while.
+    let mut file = File::create(mounted.path("d/new")).unwrap();
+    file.write_all(b"one").unwrap();
+    file.sync_all().unwrap();
+    server.answer_after(Duration::from_millis(100));
+    std::thread::scope(|scope| {
+        scope.spawn(|| fs::rename(mounted.path("d/new"), mounted.path("d/old")).unwrap());
+        std::thread::sleep(Duration::from_millis(150));
+        file.write_all(b" two, later").unwrap();
+        drop(file);
+    });
+    server.answer_after(Duration::ZERO);
+    assert_eq!((get(&server, "d/new"), get(&server, "d/old")), (None, Some(b"one two, later".to_vec())));
     // Without a name it is nobody's, and no error of who writes it.
     let mut file = File::create(mounted.path("d/gone")).unwrap();
     file.write_all(b"x").unwrap();
