@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foresee_fuse::KIND;
 use foresee_run::process_stat::status;
@@ -33,38 +33,43 @@ pub fn is_killed(thread: u32) -> bool {
 /// that cannot be known. By links, in place of what is said of each descriptor, one would wait for
 /// what waits for us, as by `stat`.
 pub fn has_open(process: u32, number: u64) -> bool {
-    let of = |what: &str| format!("/proc/{process}/{what}");
-    let of_threads =
-        || fs::read_dir(of("task"))?.map(|it| Ok(it?.path().join("fdinfo"))).collect::<io::Result<Vec<_>>>();
-    let has = |descriptors: &Path| -> io::Result<Option<bool>> {
-        let mut found = None;
-        for descriptor in fs::read_dir(descriptors)? {
-            let is_it = match fs::read_to_string(descriptor?.path()) {
-                Ok(told) => is_told_of(&told, number, &of("mountinfo")),
-                // It was closed meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-                Err(error) => return Err(error),
-            };
-            found = Some(found == Some(true) || is_it);
+    let of = |what: &str| PathBuf::from(format!("/proc/{process}/{what}"));
+    let has = |descriptors: &Path| any_of(descriptors, |told| is_told_of(told, number, &of("mountinfo")));
+    let look = || {
+        if let Some(found) = has(&of("fdinfo"))? {
+            return Ok(found);
         }
-        Ok(found)
-    };
-    let any = has(of("fdinfo").as_ref()).and_then(|found| match found {
-        Some(found) => Ok(found),
         // It ends, or its first thread has.
-        None => of_threads()?.iter().try_fold(false, |any, it| Ok(any || has(it)?.unwrap_or(false))),
-    });
-    match any {
-        Ok(any) => any,
-        // It has ended.
-        Err(error) => error.kind() != io::ErrorKind::NotFound && error.raw_os_error() != Some(libc::ESRCH),
+        for thread in fs::read_dir(of("task"))? {
+            if has(&thread?.path().join("fdinfo"))? == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    // What is not there has ended.
+    let has_ended = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH));
+    look().unwrap_or_else(|error: io::Error| !has_ended(&error))
+}
+
+/// Whether this is so of what is told of some descriptor; None if there is none.
+fn any_of(descriptors: &Path, is_so: impl Fn(&str) -> bool) -> io::Result<Option<bool>> {
+    let mut any = None;
+    for descriptor in fs::read_dir(descriptors)? {
+        match fs::read_to_string(descriptor?.path()) {
+            Ok(told) if is_so(&told) => return Ok(Some(true)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            // Another file, or one that was closed meanwhile.
+            _ => any = Some(false),
+        }
     }
+    Ok(any)
 }
 
 /// Whether proc_pid_fdinfo(5) tells of a file of this number, on a mount of ours by
 /// proc_pid_mountinfo(5), or does not say that it is another one. Files of other file systems have
 /// such numbers, too.
-fn is_told_of(told: &str, number: u64, mounts: &str) -> bool {
+fn is_told_of(told: &str, number: u64, mounts: &Path) -> bool {
     let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let (Some(inode), Some(mount)) = (field("ino:"), field("mnt_id:")) else { return true };
     if inode.parse() != Ok(number) {

@@ -201,9 +201,9 @@ impl Written {
         lock(&self.state).failed.is_some()
     }
 
-    /// Whether a close by one of these two, where only one is known at most, leaves it to none of them,
-    /// and it may be put in its place by that. A long one is written no more once it is there, and
-    /// others may have it open; and what was there is not to go for what nobody has written yet.
+    /// Whether a close leaves it open in neither of these processes, as far as that is known, and it may be
+    /// put in its place by that. A long one is written no more once it is there, and others may have it
+    /// open; and what was there is not to go for what nobody has written yet.
     pub fn is_left_by(&self, opener: Option<u32>, closer: Option<u32>) -> bool {
         let (Some(opener), Some(closer)) = (opener, closer) else { return false };
         let has_it = |process| has_open(process, self.number);

@@ -113,7 +113,7 @@ impl Sequence {
         self.lanes.get(BLOCKS).and_then(Lane::foremost).map_or(self.base, |it| it.max(self.base))
     }
 
-    /// A block was read that is not disclosed, or not for now: it may be of a gap where the reader is.
+    /// A block was read: it may be of a gap where the reader is.
     pub(super) fn fill_gap(&mut self, block: Block, known: Known) {
         if self.gaps.ends.is_empty() {
             return;
