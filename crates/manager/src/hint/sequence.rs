@@ -497,9 +497,10 @@ impl Sequence {
             self.lanes.iter_mut().for_each(Lane::is_of_several);
             return 0;
         }
-        // Whether it is disclosed or not.
-        self.fill_gap(first, known);
-        let Some(position) = found else { return 0 };
+        let Some(position) = found else {
+            self.fill_gap(first, known, true);
+            return 0;
+        };
         if self.is_read_again(first, position, known) {
             return 0;
         }
@@ -512,8 +513,10 @@ impl Sequence {
         // stays open, and shows in its turn. But what is disclosed once of several who read together one of them
         // reads there, ahead of the others: if it stayed open it would be brought again for nobody.
         if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, ends, known) {
+            self.fill_gap(first, known, true);
             return 0;
         }
+        self.fill_gap(first, known, false);
         let Some(entry) = self.entry_mut(position) else { return 0 };
         // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
         entry.read = (first.index + blocks - from) as u32;

@@ -113,8 +113,9 @@ impl Sequence {
         self.lanes.get(BLOCKS).and_then(Lane::foremost).map_or(self.base, |it| it.max(self.base))
     }
 
-    /// A block was read: it may be of a gap where the reader is.
-    pub(super) fn fill_gap(&mut self, block: Block, known: Known) {
+    /// A block was read: it may be of a gap where the reader is, and `says_so` of others unless it was
+    /// disclosed itself, a little before or behind that.
+    pub(super) fn fill_gap(&mut self, block: Block, known: Known, says_so: bool) {
         if self.gaps.ends.is_empty() {
             return;
         }
@@ -125,7 +126,7 @@ impl Sequence {
         let (Some(gap), Some((first, count))) = (entry.gap, entry.span(known)) else { return };
         entry.read = (block.index + 1 - first) as u32;
         let is_over = u64::from(entry.read) == count;
-        self.gaps.came_out(gap, 1, 0);
+        self.gaps.came_out(gap, u64::from(says_so), 0);
         if is_over {
             self.close(position);
             self.trim();
