@@ -224,6 +224,34 @@ fn a_file_that_is_written_to_is_another_version() {
 }
 
 #[test]
+fn a_file_that_nobody_has_open_takes_no_room_when_it_is_deleted() {
+    let folder = Folder::new("deleted");
+    let path = folder.path("a");
+    fs::write(&path, bytes("a", 0, 8 * BLOCK)).unwrap();
+    let is_open = || {
+        fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .flatten()
+            .any(|it| fs::read_link(it.path()).is_ok_and(|it| it.as_os_str() == path.as_str()))
+    };
+    let cache = builder(64).max_age(Duration::from_secs(60)).open().unwrap();
+    let mut plan = cache.plan();
+    let (one, other) = (cache.open(&path).unwrap(), cache.open(&path).unwrap());
+    read(&one, 0, 1).unwrap();
+    drop(one);
+    assert!(is_open());
+    drop(other);
+    assert!(!is_open());
+    // What is planned of it is read nevertheless, and who opens it again reads all of it.
+    plan.address(&path).unwrap();
+    while cache.statistics().bytes_read < 8 * BLOCK {
+        thread::yield_now();
+    }
+    assert!(!is_open());
+    assert_eq!(read(&cache.open(&path).unwrap(), 0, 8 * BLOCK as usize).unwrap(), bytes("a", 0, 8 * BLOCK));
+}
+
+#[test]
 fn what_is_viewed_keeps_its_bytes_and_stays() {
     let store = Memory::default();
     store.put("a", bytes("a", 0, 100 * BLOCK));

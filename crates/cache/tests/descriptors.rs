@@ -19,6 +19,9 @@ fn what_is_kept_open_gives_its_descriptors_back() {
     // SAFETY: the limit is ours while it is read.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
     let cache = Cache::builder().memory(4 << 20).open().unwrap();
+    // What is planned is opened ahead, and stays open.
+    let mut plan = cache.plan();
+    paths.iter().for_each(|path| _ = plan.address(path.to_str().unwrap()).unwrap());
     for path in &paths {
         let path = path.to_str().unwrap();
         let file = cache.open(path).unwrap();
@@ -26,6 +29,6 @@ fn what_is_kept_open_gives_its_descriptors_back() {
         assert_eq!(file.read_at(&mut found, 0).unwrap(), path.len());
         assert_eq!(found, path.as_bytes());
     }
-    drop(cache);
+    drop((plan, cache));
     fs::remove_dir_all(folder).unwrap();
 }

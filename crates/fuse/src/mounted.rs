@@ -3,18 +3,22 @@
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read};
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use foresee_run::child::command as command_of;
 use foresee_run::run::Failure;
-use fuser::{Config, Filesystem, MountOption, Session, SessionACL, SessionUnmounter};
+use fuser::{Config, Filesystem, MountOption, Session, SessionACL};
 
 use crate::Process;
 
@@ -44,9 +48,10 @@ pub struct Shown<'a> {
 /// The file system, mounted until this is dropped.
 pub struct Mounted {
     path: PathBuf,
-    unmounter: SessionUnmounter,
-    /// Its end says that nothing is mounted any more, whoever did that.
+    /// Its end says that nobody answers any more.
     gone: PipeReader,
+    /// Whether that is as it was unmounted. What is in its place then is not ours to unmount.
+    was_unmounted: Arc<AtomicBool>,
     /// Why nobody answers any more, if it is not because nothing is mounted.
     died: Receiver<io::Error>,
     /// What the place is on when nothing is mounted there.
@@ -62,22 +67,33 @@ impl Mounted {
         let own = |error: io::Error| format!("{}: {error}", shown.at.display());
         let path = fs::canonicalize(shown.at).map_err(own)?;
         let beneath = fs::symlink_metadata(&path).map_err(own)?.dev();
-        let mut session = session(view, &path, &shown)?;
-        let unmounter = session.unmount_callable();
+        let session = session(view, &path, &shown)?;
+        let device = session.as_fd().try_clone_to_owned().map_err(own)?;
         let (gone, is_there) = io::pipe().map_err(own)?;
         let (dies, died) = channel();
-        let device = session.as_fd().try_clone_to_owned().map_err(own)?;
-        let serve = move || {
-            if let Err(error) = session.run()
-                && !(error.raw_os_error() == Some(libc::ECONNABORTED) && was_unmounted(device))
-            {
-                // Nobody asks any more where we are ending.
-                let _ = dies.send(error);
+        let was_unmounted = Arc::new(AtomicBool::new(false));
+        let mut session = session.spawn().map_err(own)?;
+        let unmounted = Arc::clone(&was_unmounted);
+        let watch = move || {
+            // A session can be waited for, or not be dropped, not both; so what is waited for is taken from it.
+            let end = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
+            let ended = end.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
+            match ended {
+                Err(error) if error.raw_os_error() != Some(libc::ECONNABORTED) || !is_unmounted(device) => {
+                    // Nobody asks any more where we are ending.
+                    let _ = dies.send(error);
+                    drop(session);
+                }
+                _ => {
+                    unmounted.store(true, Release);
+                    // Else it would unmount what somebody else may have mounted there since.
+                    mem::forget(session);
+                }
             }
             drop(is_there);
         };
-        thread::Builder::new().name("foresee-fuse".into()).spawn(serve).map_err(own)?;
-        Ok(Mounted { path, unmounter, gone, died, beneath })
+        thread::Builder::new().name("foresee-fuse".into()).spawn(watch).map_err(own)?;
+        Ok(Mounted { path, gone, was_unmounted, died, beneath })
     }
 
     /// Waits for a signal, or for somebody to unmount it.
@@ -137,7 +153,7 @@ impl Mounted {
 
 /// Whether the kernel says of a file system that it was unmounted, and not that somebody aborted it. Of one
 /// that is unmounted while a request is on its way to us it says first that this was aborted.
-fn was_unmounted(device: OwnedFd) -> bool {
+fn is_unmounted(device: OwnedFd) -> bool {
     let mut polled = libc::pollfd { fd: device.as_raw_fd(), events: 0, revents: 0 };
     // SAFETY: it is one.
     let has_ended = unsafe { libc::poll(&raw mut polled, 1, 0) } == 1 && polled.revents & libc::POLLERR != 0;
@@ -154,6 +170,9 @@ impl AsRef<Mounted> for Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
+        if self.was_unmounted.load(Acquire) {
+            return;
+        }
         let begun = Instant::now();
         let path = self.path.display();
         loop {
@@ -166,7 +185,7 @@ impl Drop for Mounted {
                 }
                 libc::EPERM => {
                     // Not root: fusermount3 does it, now or when the last reader has gone. If not, that is seen below.
-                    let _ = self.unmounter.unmount();
+                    let _ = ask_helper(&self.path, &["-u", "-z"]);
                     break;
                 }
                 // Done, or somebody else has.

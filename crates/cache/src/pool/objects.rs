@@ -19,7 +19,8 @@ use super::workers::Workers;
 use crate::error::Error;
 use crate::tier::ObjectKey;
 
-/// Objects that are kept open without a reader: more than names are looked up ahead.
+/// Objects that are kept open without a reader, those of files only until they had one: more than names
+/// are looked up ahead.
 const KEPT_OPEN_MAX: usize = 512;
 /// Files that are remembered though nothing of them is left: some 8 MB. To open one of them again
 /// within the time that names last asks nobody.
@@ -31,7 +32,14 @@ const LOOKS: usize = 2;
 enum State {
     Unknown,
     Missing,
-    Known { size: u64, version: Version, device: DeviceId, asked: Instant, lasting: Option<ObjectKey> },
+    Known {
+        size: u64,
+        version: Version,
+        device: DeviceId,
+        is_in_file: bool,
+        asked: Instant,
+        lasting: Option<ObjectKey>,
+    },
 }
 
 struct Entry {
@@ -75,7 +83,7 @@ pub struct Objects {
     entries: Vec<Option<Entry>>,
     /// Numbers that no file has.
     free: Vec<FileId>,
-    /// Opened ahead, the oldest first.
+    /// Open without a reader, the oldest first.
     kept_open: VecDeque<FileId>,
     /// Whose turn it is to be looked at, whether it can be forgotten.
     hand: usize,
@@ -219,8 +227,10 @@ impl Objects {
     pub fn reopened(&mut self, store: StoreId, name: &str, max_age: Duration) -> Option<(FileId, u64, Version)> {
         let file = *self.by_name.get(&(store, Arc::from(name)))?;
         let entry = self.entry(file).filter(|entry| !entry.changed)?;
-        let State::Known { size, version, asked, .. } = &entry.state else { return None };
-        let found = (asked.elapsed() < max_age).then(|| (file, *size, version.clone()))?;
+        let State::Known { size, version, is_in_file, asked, .. } = &entry.state else { return None };
+        // To open it for each read would take longer than to ask once.
+        let is_open = !is_in_file || entry.object.is_some();
+        let found = (is_open && asked.elapsed() < max_age).then(|| (file, *size, version.clone()))?;
         entry.handles += 1;
         entry.was_opened = true;
         Some(found)
@@ -229,11 +239,11 @@ impl Objects {
     fn resolved(&mut self, file: FileId, opened: &Opened) -> Option<Event> {
         let entry = self.entries.get_mut(file.0 as usize)?.as_mut()?;
         let Opened { size, version, place, is_in_file, asked, .. } = opened;
-        let (size, version, asked) = (*size, version.clone(), *asked);
-        let device = self.devices.device(entry.store, place, *is_in_file);
+        let (size, version, is_in_file, asked) = (*size, version.clone(), *is_in_file, *asked);
+        let device = self.devices.device(entry.store, place, is_in_file);
         let Served { scheme, versions_last, .. } = self.devices.store(entry.store);
         let lasting = versions_last.then(|| ObjectKey::new(scheme, &entry.name, &version, size));
-        entry.state = State::Known { size, version, device, asked, lasting };
+        entry.state = State::Known { size, version, device, is_in_file, asked, lasting };
         Some(Event::FileKnown { file, device, blocks: size.div_ceil(self.block_bytes), place: 0 })
     }
 
@@ -244,11 +254,14 @@ impl Objects {
         if entry.handles > 0 {
             return None;
         }
-        if self.is_current(file) {
-            self.keep_open(file);
-            return None;
+        // A file that is deleted takes room until nobody has it open.
+        let is_in_file = matches!(entry.state, State::Known { is_in_file: true, .. });
+        match (self.is_current(file), is_in_file) {
+            (false, _) => return self.forget_unless_open(file),
+            (true, true) => self.release(file),
+            (true, false) => self.keep_open(file),
         }
-        self.forget_unless_open(file)
+        None
     }
 
     /// Whether its name leads to it.
@@ -280,7 +293,12 @@ impl Objects {
     fn keep_open_no_more(&mut self, file: FileId) {
         let Some(entry) = self.entry(file) else { return };
         entry.is_kept = false;
-        let object = if entry.handles == 0 { entry.object.take() } else { None };
+        self.release(file);
+    }
+
+    /// Its object is open no more, but for readers.
+    fn release(&mut self, file: FileId) {
+        let object = self.entry(file).filter(|entry| entry.handles == 0).and_then(|entry| entry.object.take());
         self.gone.add(object);
     }
 

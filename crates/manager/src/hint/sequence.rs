@@ -237,6 +237,8 @@ impl Sequence {
         assert_eq!(before_it, self.open_before(foremost), "what is open behind the foremost reader");
         let entries: u64 = self.files.values().map(|&entries| u64::from(entries)).sum();
         assert_eq!(entries, self.entries.len() as u64, "the entries of all files");
+        let open = self.entries.iter().filter(|entry| entry.gap.is_some() && !entry.done).count();
+        assert_eq!(self.gaps.open(), open, "open gaps");
     }
 
     /// The next things to do for this sequence, at most one for each device and one look-up, each
@@ -401,8 +403,11 @@ impl Sequence {
         self.set_ahead(position, 0);
         self.ready.remove(position);
         let Some(entry) = self.entry_mut(position) else { return };
-        entry.done = true;
+        let (was_open, gap) = (!mem::replace(&mut entry.done, true), entry.gap);
         let (class, key) = entry.place();
+        if was_open && gap.is_some() {
+            self.gaps.closed();
+        }
         let Some(places) = self.by_place.get_mut(&class) else { return };
         if let Some(positions) = places.get_mut(&key) {
             if let Ok(at) = positions.binary_search(&position) {
@@ -498,7 +503,7 @@ impl Sequence {
             return 0;
         }
         let Some(position) = found else {
-            self.fill_gap(first, known, true);
+            self.learn_of_gap(first, known);
             return 0;
         };
         if self.is_read_again(first, position, known) {
@@ -513,10 +518,11 @@ impl Sequence {
         // stays open, and shows in its turn. But what is disclosed once of several who read together one of them
         // reads there, ahead of the others: if it stayed open it would be brought again for nobody.
         if matches!(reader, Reader::Far) && !self.window.is_true() && !self.is_the_only_one(position, ends, known) {
-            self.fill_gap(first, known, true);
+            self.learn_of_gap(first, known);
             return 0;
         }
-        self.fill_gap(first, known, false);
+        // That it was disclosed itself, a little before or behind, says nothing of other gaps.
+        self.fill_gap(first, known);
         let Some(entry) = self.entry_mut(position) else { return 0 };
         // Blocks of this entry that were jumped over stay its own: they are read later more often than not.
         entry.read = (first.index + blocks - from) as u32;
@@ -624,7 +630,7 @@ impl Sequence {
         self.window.clear();
         self.lanes = lanes(self.source);
         self.behind.clear();
-        self.gaps.begin_anew();
+        self.gaps.clear();
         self.foremost = (0, 0);
         (self.awaiting, self.far_run) = (0, 0);
         cleared

@@ -72,23 +72,6 @@ impl Directory {
     fn place(&self, path: &Path) -> io::Result<fs::File> {
         self.open_as(path, libc::O_PATH)
     }
-
-    /// The list of users and groups that may use a file, as the system has it; empty if there is none.
-    fn list_of_users(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let place = self.place(path)?;
-        let name = CString::new(opened(&place).into_os_string().into_vec())?;
-        let mut list = vec![0; XATTR_BYTES_MAX];
-        // SAFETY: both names end with a zero, and there is as much room as is said.
-        let len = unsafe { libc::getxattr(name.as_ptr(), ACL.as_ptr(), list.as_mut_ptr().cast(), list.len()) };
-        let error = io::Error::last_os_error();
-        match error.raw_os_error().filter(|_| len < 0) {
-            None => list.truncate(len as usize),
-            // Its file system has such lists, or has none.
-            Some(libc::ENODATA | libc::EOPNOTSUPP) => list.clear(),
-            Some(_) => return Err(error),
-        }
-        Ok(list)
-    }
 }
 
 /// What is open, by a name that needs no looking up.
@@ -183,7 +166,19 @@ impl Tree for Directory {
     }
 
     fn acl(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        self.list_of_users(path).map_err(|error| failed(path, error))
+        let place = self.place(path).map_err(|error| failed(path, error))?;
+        let name = CString::new(opened(&place).into_os_string().into_vec()).map_err(io::Error::from)?;
+        let mut list = vec![0; XATTR_BYTES_MAX];
+        // SAFETY: both names end with a zero, and there is as much room as is said.
+        let len = unsafe { libc::getxattr(name.as_ptr(), ACL.as_ptr(), list.as_mut_ptr().cast(), list.len()) };
+        let error = io::Error::last_os_error();
+        match error.raw_os_error().filter(|_| len < 0) {
+            None => list.truncate(len as usize),
+            // Its file system has such lists, or has none.
+            Some(libc::ENODATA | libc::EOPNOTSUPP) => list.clear(),
+            Some(_) => return Err(failed(path, error)),
+        }
+        Ok(list)
     }
 
     fn forget(&self, _path: &Path) {}

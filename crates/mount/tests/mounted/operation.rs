@@ -1,7 +1,9 @@
 //! It comes, and goes, and says why not.
 
+use std::ffi::CString;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -246,6 +248,31 @@ fn signals_and_unmount_end_it() {
     wait_until("nobody uses it", || end(place.unmount_at("link/"), b"").how == "status 0");
     assert!(!place.is_mounted());
     assert!(end(place.unmount(), b"").with(2).err().contains("nothing is mounted there"));
+}
+
+#[test]
+fn who_is_unmounted_leaves_what_is_mounted_there_next() {
+    if !can_mount() {
+        return;
+    }
+    // SAFETY: takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return eprintln!("skipped: not root");
+    }
+    let place = Place::new();
+    place.write("a", "first");
+    let mut first = Mounted::directory(place, &[]);
+    // So that it hears of its end only when the next is there.
+    kill(first.daemon.id() as i32, libc::SIGSTOP);
+    let at = CString::new(first.at.as_os_str().as_bytes()).unwrap();
+    // SAFETY: the name ends with a zero. As umount(8) does, without a look at what does not answer.
+    assert_eq!(unsafe { libc::umount2(at.as_ptr(), 0) }, 0);
+    let second = first.place.mount(&["--detach", "from", "at"]);
+    end(second, b"").with(0);
+    kill(first.daemon.id() as i32, libc::SIGCONT);
+    assert!(first.daemon.wait().unwrap().success());
+    assert_eq!(fs::read(first.path("a")).unwrap(), b"first");
+    end(first.place.unmount(), b"").with(0);
 }
 
 #[test]

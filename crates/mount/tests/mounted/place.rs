@@ -151,6 +151,8 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         kill(self.daemon.id() as i32, libc::SIGTERM);
+        // One that a failed test has stopped would never end.
+        kill(self.daemon.id() as i32, libc::SIGCONT);
         let _ = self.daemon.wait();
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Gaps {
     /// The blocks behind the latest runs, the one that was disclosed last at the end.
     ends: VecDeque<Block>,
     outcomes: [Outcomes; 2],
+    /// Of those that wait among the disclosures, how many are neither read nor passed over.
+    open: usize,
 }
 
 impl Gaps {
@@ -76,6 +78,21 @@ impl Gaps {
     /// What is disclosed next follows nothing.
     pub fn begin_anew(&mut self) {
         self.ends.clear();
+    }
+
+    /// All disclosures are forgotten, and those among them.
+    pub fn clear(&mut self) {
+        self.begin_anew();
+        self.open = 0;
+    }
+
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// One that was open is read, or passed over.
+    pub fn closed(&mut self) {
+        self.open -= 1;
     }
 
     fn came_out(&mut self, gap: Gap, read: u64, passed: u64) {
@@ -104,6 +121,7 @@ impl Sequence {
         {
             let want = Want::Range { first: blocks.start, count: blocks.end - blocks.start };
             self.push_entry(file, want, orders, known, Some(gap));
+            self.gaps.open += 1;
         }
         self.push_entry(file, want, orders, known, None);
     }
@@ -113,24 +131,30 @@ impl Sequence {
         self.lanes.get(BLOCKS).and_then(Lane::foremost).map_or(self.base, |it| it.max(self.base))
     }
 
-    /// A block was read: it may be of a gap where the reader is, and `says_so` of others unless it was
-    /// disclosed itself, a little before or behind that.
-    pub(super) fn fill_gap(&mut self, block: Block, known: Known, says_so: bool) {
-        if self.gaps.ends.is_empty() {
-            return;
+    /// A block was read that nobody disclosed for now: it may be of a gap, and says of others that they are
+    /// read.
+    pub(super) fn learn_of_gap(&mut self, block: Block, known: Known) {
+        if let Some(gap) = self.fill_gap(block, known) {
+            self.gaps.came_out(gap, 1, 0);
+        }
+    }
+
+    /// The gap where the reader is that a block which was read is of.
+    pub(super) fn fill_gap(&mut self, block: Block, known: Known) -> Option<Gap> {
+        if self.gaps.open == 0 {
+            return None;
         }
         let near = self.place() + JUMP_ENTRIES_MAX;
         let found = self.find(block, |entry| entry.gap.is_some() && entry.has_left(block.index, known));
-        let Some(position) = found.filter(|&position| position <= near) else { return };
-        let Some(entry) = self.entry_mut(position) else { return };
-        let (Some(gap), Some((first, count))) = (entry.gap, entry.span(known)) else { return };
+        let position = found.filter(|&position| position <= near)?;
+        let entry = self.entry_mut(position)?;
+        let (gap, (first, count)) = (entry.gap?, entry.span(known)?);
         entry.read = (block.index + 1 - first) as u32;
-        let is_over = u64::from(entry.read) == count;
-        self.gaps.came_out(gap, u64::from(says_so), 0);
-        if is_over {
+        if u64::from(entry.read) == count {
             self.close(position);
             self.trim();
         }
+        Some(gap)
     }
 
     /// A gap is passed over. Nobody said that it would be read.
