@@ -124,7 +124,8 @@ impl Cache {
 
     /// The addresses that begin with this one, in order, as their store lists them: all of a folder,
     /// and of those below it, if it ends with a slash. Links to directories are not followed below
-    /// what is asked for. [`Cache::folder`] lists one folder alone.
+    /// what is asked for. Keys that are no paths, and objects that stand for folders, are left out.
+    /// [`Cache::folder`] lists one folder alone.
     ///
     /// # Errors
     /// If they cannot be listed.

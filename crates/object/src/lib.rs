@@ -49,6 +49,7 @@
 mod beginning;
 mod bucket;
 mod explain;
+mod nameless;
 mod object;
 mod parts;
 #[cfg(feature = "s3")]

@@ -3,12 +3,15 @@
 use std::error::Error;
 use std::iter;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
 
+use crate::nameless;
 use crate::parts::{Whole, measured};
 
 /// A request that is not implemented (RFC 9110 section 15.6.2).
@@ -28,18 +31,28 @@ const LIST: &str = "PROPFIND";
 pub(crate) const NOT_TRUSTED: &str = "invalid peer certificate";
 
 /// Connects so that a server that does not implement lists is not asked for them again, nor one that
-/// is not trusted for anything, and so that a folder that is not there is none.
+/// is not trusted for anything, and so that a folder that is not there is none. What keys there are that are
+/// no paths does not keep lists from being read.
 #[derive(Debug)]
-pub(crate) struct AskedOnce;
+pub(crate) struct AskedOnce {
+    /// The bucket's address.
+    pub bucket: String,
+}
 
 impl HttpConnector for AskedOnce {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Asked(ReqwestConnector::default().connect(options)?)))
+        let client = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Asked { client, bucket: self.bucket.clone(), is_said: Arc::default() }))
     }
 }
 
 #[derive(Debug)]
-struct Asked(HttpClient);
+struct Asked {
+    client: HttpClient,
+    bucket: String,
+    /// That some keys are left out.
+    is_said: Arc<AtomicBool>,
+}
 
 impl HttpService for Asked {
     fn call<'a, 'b>(
@@ -51,9 +64,9 @@ impl HttpService for Asked {
         Self: 'b,
     {
         Box::pin(async move {
-            let is_list = request.method().as_str() == LIST;
+            let (is_list, is_of_keys) = (request.method().as_str() == LIST, nameless::is_list(&request));
             let whole = request.extensions().get::<Whole>().copied();
-            let mut answer = self.0.execute(request).await.map_err(|error| match is_not_trusted(&error) {
+            let mut answer = self.client.execute(request).await.map_err(|error| match is_not_trusted(&error) {
                 true => HttpError::new(HttpErrorKind::Unknown, error),
                 false => error,
             })?;
@@ -65,7 +78,10 @@ impl HttpService for Asked {
             if let Some(Ok(status)) = instead.filter(|_| is_list).map(TryInto::try_into) {
                 *answer.status_mut() = status;
             }
-            Ok(measured(answer, whole))
+            Ok(match is_of_keys && answer.status().is_success() {
+                true => nameless::without(answer, &self.bucket, &self.is_said),
+                false => measured(answer, whole),
+            })
         })
     }
 }

@@ -102,6 +102,7 @@ impl Service {
         if !self.has(bucket) {
             return Err(Unusable::Setting("no bucket or host can be called so".to_owned()));
         }
+        let asked_once = AskedOnce { bucket: format!("{}://{bucket}", self.scheme()) };
         match self {
             #[cfg(feature = "s3")]
             Service::S3 => {
@@ -110,7 +111,7 @@ impl Service {
                 let of_environment = variables(&["AWS_"]);
                 let builder = settings.apply(AmazonS3Builder::new(), of_environment, AmazonS3Builder::with_config)?;
                 let mut builder = crate::profile::apply(builder)?.with_bucket_name(bucket).with_retry(settings.retry());
-                builder = builder.with_http_connector(AskedOnce);
+                builder = builder.with_http_connector(asked_once);
                 let endpoint = builder.get_config_value(&Key::S3Endpoint);
                 if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
@@ -133,7 +134,7 @@ impl Service {
                 )?;
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
                 let builder = builder.with_bucket_name(bucket).with_retry(settings.retry());
-                let builder = builder.with_http_connector(AskedOnce);
+                let builder = builder.with_http_connector(asked_once);
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), unsigned);
                 Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
@@ -146,7 +147,7 @@ impl Service {
                 let mut builder =
                     settings.apply(MicrosoftAzureBuilder::new(), of_environment, MicrosoftAzureBuilder::with_config)?;
                 builder = builder.with_container_name(bucket).with_retry(settings.retry());
-                builder = builder.with_http_connector(AskedOnce);
+                builder = builder.with_http_connector(asked_once);
                 if Settings::is_plain(builder.get_config_value(&Key::Endpoint)) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
@@ -159,7 +160,7 @@ impl Service {
             Service::Http(scheme) => {
                 use object_store::ClientConfigKey as Key;
                 use object_store::http::HttpBuilder;
-                let builder = HttpBuilder::new().with_http_connector(AskedOnce);
+                let builder = HttpBuilder::new().with_http_connector(asked_once);
                 let builder = builder.with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
                 let builder = settings.apply(builder, iter::empty(), HttpBuilder::with_config)?;
                 let builder = match scheme {

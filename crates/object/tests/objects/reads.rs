@@ -76,6 +76,20 @@ fn what_begins_so_is_listed_page_by_page() {
     assert_eq!(read(&cache.open(expected[2].0).unwrap(), 0, 9).unwrap(), b"day/13/x");
 }
 
+/// What lies in a folder, page by page: objects, and folders.
+fn folder(cache: &Cache, address: &str) -> (Vec<Listed>, Vec<String>) {
+    let (mut objects, mut folders, mut next) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = cache.folder(address, next.as_deref()).unwrap();
+        objects.extend(page.objects);
+        folders.extend(page.folders);
+        next = page.next;
+        if next.is_none() {
+            return (objects, folders);
+        }
+    }
+}
+
 #[test]
 fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_question() {
     let server = quiet(Versions::Tags);
@@ -83,22 +97,10 @@ fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_qu
         server.put(&format!("/b/{key}"), key.as_bytes());
     }
     let cache = over(s3(&server));
-    let folder = |address: &str| {
-        let (mut objects, mut folders, mut next) = (Vec::new(), Vec::new(), None);
-        loop {
-            let page = cache.folder(address, next.as_deref()).unwrap();
-            objects.extend(page.objects);
-            folders.extend(page.folders);
-            next = page.next;
-            if next.is_none() {
-                return (objects, folders);
-            }
-        }
-    };
-    let (objects, folders) = folder("s3://b/");
+    let (objects, folders) = folder(&cache, "s3://b/");
     assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/a", "s3://b/d-1"]);
     assert_eq!(folders, ["s3://b/d", "s3://b/\u{e9} %"]);
-    let (objects, folders) = folder("s3://b/d/");
+    let (objects, folders) = folder(&cache, "s3://b/d/");
     // Not the folder itself, which was made as an object.
     assert_eq!(objects.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/d/1", "s3://b/d/2", "s3://b/d/e<&>"]);
     assert_eq!(folders, ["s3://b/d/e"]);
@@ -114,6 +116,27 @@ fn what_lies_below_a_slash_is_a_folder_and_what_is_listed_is_opened_without_a_qu
     server.remove("/b/d/2");
     let error = read(&cache.open_listed(&objects[1]).unwrap(), 0, 3).unwrap_err();
     assert!(matches!(error, Error::Store { error: StoreError::NotFound, .. }), "{error}");
+}
+
+#[test]
+fn keys_that_are_no_paths_keep_no_others_from_being_listed() {
+    let server = quiet(Versions::Tags);
+    for key in ["a", "d/", "d//b", "d/../a", "d/./c", "d/e", "/f", "g\u{1}", "h//"] {
+        server.put(&format!("/b/{key}"), key.as_bytes());
+    }
+    let cache = over(s3(&server));
+    let listed = cache.list("s3://b/").unwrap();
+    assert_eq!(listed.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["s3://b/a", "s3://b/d/e"]);
+    let names = |address| {
+        let (objects, folders) = folder(&cache, address);
+        (objects.into_iter().map(|it| it.name).collect::<Vec<_>>(), folders)
+    };
+    assert_eq!(names("s3://b/"), (vec!["s3://b/a".into()], vec!["s3://b/d".into(), "s3://b/h".into()]));
+    assert_eq!(names("s3://b/d/"), (vec!["s3://b/d/e".into()], vec![]));
+    for one in listed {
+        let key = one.name.strip_prefix("s3://b/").unwrap();
+        assert_eq!(read(&cache.open_listed(&one).unwrap(), 0, 9).unwrap(), key.as_bytes());
+    }
 }
 
 #[test]

@@ -1,0 +1,172 @@
+//! Keys that are no paths: with nothing between two slashes, with parts that are `.` or `..`, or with
+//! control characters. A service has them as any others, no file can be called so, and the client gives a
+//! whole list up for one of them. So they are taken out of lists before it reads those; and what stands
+//! for a folder, whose key ends with a slash, with them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use futures_util::stream;
+use http_body::Frame;
+use http_body_util::StreamBody;
+use object_store::client::{HttpRequest, HttpResponse, HttpResponseBody};
+use object_store::path::{DELIMITER, Path};
+use quick_xml::escape::unescape;
+use quick_xml::events::Event;
+use quick_xml::reader::Reader;
+
+/// How keys are asked for: of S3 and Google Cloud Storage, of Azure.
+const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
+/// What a list consists of, and which part of that says the key.
+const ENTRIES: [(&[u8], &[u8]); 2] = [(b"Contents", b"Key"), (b"Blob", b"Name")];
+/// The same of folders, which end with a slash.
+const FOLDERS: [(&[u8], &[u8]); 2] = [(b"CommonPrefixes", b"Prefix"), (b"BlobPrefix", b"Name")];
+const LENGTH: &str = "content-length";
+
+/// Whether keys are asked for.
+pub(crate) fn is_list(request: &HttpRequest) -> bool {
+    request.uri().query().is_some_and(|query| query.split('&').any(|it| LISTS.contains(&it)))
+}
+
+/// Takes them out of a list. The first time it says so, of this bucket.
+pub(crate) fn without(answer: HttpResponse, bucket: &str, is_said: &Arc<AtomicBool>) -> HttpResponse {
+    let (mut head, body) = answer.into_parts();
+    head.headers.remove(LENGTH);
+    let (bucket, is_said) = (bucket.to_owned(), Arc::clone(is_said));
+    let list = async move {
+        let list = body.bytes().await?;
+        let Some(found) = Found::of(&list) else { return Ok(Frame::data(list)) };
+        if let Some(key) = found.example.filter(|_| !is_said.swap(true, Relaxed)) {
+            log::warn!("{bucket}: no file can have the key {key:?} as its name; it and its like are not listed");
+        }
+        Ok(Frame::data(remaining(&list, &found.entries).into()))
+    };
+    HttpResponse::from_parts(head, HttpResponseBody::new(StreamBody::new(stream::once(list))))
+}
+
+/// What a list has of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// Where they stand in it.
+    entries: Vec<Range<usize>>,
+    /// One that stands for no folder.
+    example: Option<String>,
+}
+
+impl Found {
+    /// None if there are none, or if it is no list.
+    fn of(list: &[u8]) -> Option<Self> {
+        let (mut reader, mut found) = (Reader::from_reader(list), Found::default());
+        loop {
+            let begin = reader.buffer_position() as usize;
+            let start = match reader.read_event().ok()? {
+                Event::Start(start) => start,
+                Event::Eof => return Some(found).filter(|it| !it.entries.is_empty()),
+                _ => continue,
+            };
+            let part = |of: &[(&[u8], &'static [u8])]| {
+                of.iter().find(|(name, _)| *name == start.local_name().as_ref()).map(|(_, part)| *part)
+            };
+            let (is_folder, part) = match (part(&ENTRIES), part(&FOLDERS)) {
+                (Some(part), _) => (false, part),
+                (None, Some(part)) => (true, part),
+                (None, None) => continue,
+            };
+            let key = key(&mut reader, part)?;
+            let place = begin..reader.buffer_position() as usize;
+            let folder = key.strip_suffix(DELIMITER);
+            if !is_path(if is_folder { folder.unwrap_or(&key) } else { &key }) {
+                found.entries.push(place);
+                if !folder.is_some_and(is_path) {
+                    found.example.get_or_insert(key);
+                }
+            }
+        }
+    }
+}
+
+/// The key of an entry that has begun. None if it cannot be read, which the client says better.
+fn key(reader: &mut Reader<&[u8]>, part: &[u8]) -> Option<String> {
+    let mut key = None;
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) if start.local_name().as_ref() == part => {
+                let text = reader.read_text(start.name()).ok()?.decode().ok()?;
+                key = Some(unescape(&text).ok()?.into_owned());
+            }
+            Event::Start(start) => _ = reader.read_to_end(start.name()).ok()?,
+            Event::End(_) => return key,
+            Event::Eof => return None,
+            _ => {}
+        }
+    }
+}
+
+fn is_path(key: &str) -> bool {
+    // What the client takes for one without the slashes around it would be another object's.
+    Path::parse(key).is_ok_and(|path| path.as_ref() == key && !key.is_empty())
+}
+
+/// What is left without these parts, which are in order.
+fn remaining(list: &[u8], parts: &[Range<usize>]) -> Vec<u8> {
+    let (mut left, mut from) = (Vec::with_capacity(list.len()), 0);
+    for part in parts {
+        left.extend_from_slice(&list[from..part.start]);
+        from = part.end;
+    }
+    left.extend_from_slice(&list[from..]);
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of a list, and what is said of it.
+    fn left(list: &str) -> Option<(String, Option<String>)> {
+        let found = Found::of(list.as_bytes())?;
+        Some((String::from_utf8(remaining(list.as_bytes(), &found.entries)).unwrap(), found.example))
+    }
+
+    #[test]
+    fn keys_that_are_no_paths_are_left_out() {
+        let of_key = |key: &str| format!("<Contents><Owner><ID>a//b</ID></Owner><Key>{key}</Key></Contents>");
+        let list = |keys: &[&str]| {
+            let keys: String = keys.iter().map(|key| of_key(key)).collect();
+            format!("<?xml version=\"1.0\"?><List xmlns=\"http://a//b\"><Prefix>a//</Prefix>{keys}</List>")
+        };
+        let good = ["a", "a/b", "a.b/..c", "a&amp;b", "&#228; %2F", "-"];
+        assert_eq!(left(&list(&good)), None);
+        for bad in ["a//b", "/a", "a/./b", "../a", "a/..", "a&#1;b", "a\u{7f}", "/", "a//"] {
+            let keys = [&good[..3], &[bad], &good[3..]].concat();
+            assert_eq!(left(&list(&keys)).map(|it| it.0), Some(list(&good)), "{bad}");
+        }
+        assert_eq!(left(&list(&["a/", "a&amp;//b", "c//d"])), Some((list(&[]), Some("a&//b".to_owned()))));
+        assert_eq!(left(&list(&["a/"])), Some((list(&[]), None)), "it stands for a folder");
+    }
+
+    #[test]
+    fn so_are_folders_and_azures() {
+        let list = |keys: &str| format!("<Enumeration><Blobs>{keys}</Blobs></Enumeration>");
+        let name =
+            |of: &str, name: &str| format!("<{of}><Properties><Name>/</Name></Properties><Name>{name}</Name></{of}>");
+        let good = name("Blob", "a") + &name("BlobPrefix", "b/");
+        assert_eq!(left(&list(&good)), None);
+        let mixed = name("BlobPrefix", "b//") + &good + &name("Blob", "..");
+        assert_eq!(left(&list(&mixed)), Some((list(&good), Some("b//".to_owned()))));
+        let folders = "<CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes>";
+        let bad = "<CommonPrefixes><Prefix>a/../</Prefix></CommonPrefixes>";
+        assert_eq!(left(&list(&format!("{bad}{folders}"))).map(|it| it.0), Some(list(folders)));
+    }
+
+    #[test]
+    fn what_is_no_list_stays() {
+        for no_list in
+            ["", "text", "<Contents><Key>a//b", "<Contents><Key>&none;</Key></Contents>", "<Contents></Contents>"]
+        {
+            assert_eq!(left(no_list), None, "{no_list}");
+        }
+    }
+}
