@@ -602,11 +602,11 @@ impl Dispatch {
         (1..=gap_max).find(|&gap| self.waits_beside(flight, gap))
     }
 
-    /// The gap behind this request is read over: of its blocks those that have pages are passed
-    /// over, and the others brought.
-    pub fn read_over(&mut self, flight: &mut Flight, gap: u64, has_page: impl Fn(Block) -> bool) {
+    /// The gap behind this request is read over: some of its blocks are passed over, and the others
+    /// brought.
+    pub fn read_over(&mut self, flight: &mut Flight, gap: u64, is_passed: impl Fn(Block) -> bool) {
         for _ in 0..gap {
-            if has_page(Block { index: flight.end(), ..flight.first }) {
+            if is_passed(Block { index: flight.end(), ..flight.first }) {
                 flight.pass_over();
             } else {
                 flight.count += 1;

@@ -1,10 +1,7 @@
 //! `foresee mount`.
 
-use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +19,7 @@ use fuser::MountOption;
 use crate::account::{Metrics, Reads, State};
 use crate::detach::Detached;
 use crate::options::Mount;
-use crate::tree::{Directory, Objects, Shape, Tree};
+use crate::tree::{Directory, Objects, Shape, Tree, room};
 use crate::view::{REQUEST_BYTES_MAX, View};
 
 /// Threads that take requests; those that wait for a store are others.
@@ -156,13 +153,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
 
 /// Says so if there is not as much room for the cache's disk as it may take.
 fn tell_of_room(path: &Path, bytes: u64) {
-    let free = CString::new(path.as_os_str().as_bytes()).ok().and_then(|name| {
-        let mut found = MaybeUninit::<libc::statvfs>::uninit();
-        // SAFETY: the name ends with a zero, and the system fills the other in.
-        let done = unsafe { libc::statvfs(name.as_ptr(), found.as_mut_ptr()) };
-        // SAFETY: it did.
-        (done == 0).then(|| unsafe { found.assume_init() }).map(|it| it.f_bavail * it.f_frsize)
-    });
+    let free = room(path).map(|it| it.f_bavail * it.f_frsize);
     if let (Some(free), Ok(taken)) = (free, fs::metadata(path).map(|it| 512 * it.blocks()))
         && free + taken < bytes
     {

@@ -2,9 +2,12 @@
 //!
 //! A number is one version of one file: what the kernel keeps of a file's bytes can then never be
 //! another version's, and is kept across opens for as long as the version is the same. A name that
-//! leads to another version leads to another number.
+//! leads to another version leads to another number. What a number is follows from these two, so that it
+//! is the same once the kernel has forgotten it, and in the next mount: archives that take what was
+//! changed go by it.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -22,13 +25,14 @@ struct Node {
     told: u64,
     /// Its store has another version by now.
     is_stale: bool,
+    /// The kernel may have bytes of it.
+    is_read: bool,
 }
 
 /// All of them.
 pub struct Nodes {
     by_number: HashMap<u64, Node>,
     by_path: HashMap<Arc<Path>, u64>,
-    last: u64,
 }
 
 impl Nodes {
@@ -36,8 +40,8 @@ impl Nodes {
     pub fn new(path: &Path, entry: Entry) -> Self {
         let path: Arc<Path> = path.into();
         let by_path = HashMap::from([(Arc::clone(&path), ROOT)]);
-        let root = Node { path, entry, told: 1, is_stale: false };
-        Nodes { by_number: HashMap::from([(ROOT, root)]), by_path, last: ROOT }
+        let root = Node { path, entry, told: 1, is_stale: false, is_read: false };
+        Nodes { by_number: HashMap::from([(ROOT, root)]), by_path }
     }
 
     /// The kernel is told of what a path leads to. Returns its number.
@@ -51,11 +55,21 @@ impl Nodes {
             node.told += 1;
             return number;
         }
-        self.last += 1;
+        let number = self.new_number(path, entry);
         let path: Arc<Path> = path.into();
-        self.by_path.insert(Arc::clone(&path), self.last);
-        self.by_number.insert(self.last, Node { path, entry: entry.clone(), told: 1, is_stale: false });
-        self.last
+        self.by_path.insert(Arc::clone(&path), number);
+        let node = Node { path, entry: entry.clone(), told: 1, is_stale: false, is_read: false };
+        self.by_number.insert(number, node);
+        number
+    }
+
+    /// One that the kernel does not know.
+    fn new_number(&self, path: &Path, entry: &Entry) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (path, &entry.version).hash(&mut hasher);
+        // Programs take it for a signed one.
+        let is_free = |number: &u64| *number > ROOT && !self.by_number.contains_key(number);
+        (0..).map(|next| (hasher.finish().wrapping_add(next)) >> 1).find(is_free).unwrap_or_default()
     }
 
     /// The kernel is told of a number once more, if it is there.
@@ -74,16 +88,34 @@ impl Nodes {
         }
     }
 
-    /// What has one path has another by now, as the kernel knows.
-    pub fn moved(&mut self, from: &Path, to: &Path) {
+    /// What has one path has another by now, as the kernel knows; and what is said of it there.
+    pub fn moved(&mut self, from: &Path, to: &Path, entry: Option<&Entry>) {
         self.removed(to);
         if let Some(number) = self.by_path.remove(from)
             && let Some(node) = self.by_number.get_mut(&number)
         {
-            // Its version may be another one where it was copied to.
-            node.is_stale = true;
+            // What was copied to may be another version, and even be of other bytes: its number stays if the kernel
+            // has none of those, so that who looks at it and opens it then has one file.
+            match entry.filter(|it| !node.is_read || it.version.is_some() && it.version == node.entry.version) {
+                Some(entry) => node.entry = entry.clone(),
+                None => node.is_stale = true,
+            }
             node.path = to.into();
             self.by_path.insert(Arc::clone(&node.path), number);
+        }
+    }
+
+    /// It is read, and the kernel keeps what it has read.
+    pub fn is_read(&mut self, number: u64) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.is_read = true;
+        }
+    }
+
+    /// What it leads to is this by now.
+    pub fn is_now(&mut self, number: u64, entry: Entry) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.entry = entry;
         }
     }
 
@@ -160,5 +192,20 @@ mod tests {
         assert!(nodes.is_stale(second) && nodes.tell(path, &entry("2")) != second);
         nodes.forget(ROOT, 5);
         assert!(nodes.get(ROOT).is_ok());
+    }
+
+    #[test]
+    fn what_is_moved_keeps_its_number_unless_the_kernel_may_have_other_bytes() {
+        let (from, to) = (Path::new("/r/a"), Path::new("/r/b"));
+        for (is_read, version, stays) in [(false, "2", true), (true, "1", true), (true, "2", false)] {
+            let mut nodes = Nodes::new(Path::new("/r"), entry("r"));
+            let number = nodes.tell(from, &entry("1"));
+            if is_read {
+                nodes.is_read(number);
+            }
+            nodes.moved(from, to, Some(&entry(version)));
+            assert_eq!(nodes.tell(to, &entry(version)) == number, stays, "{is_read} {version}");
+            assert!(nodes.tell(from, &entry("1")) != number);
+        }
     }
 }

@@ -299,7 +299,8 @@ impl Bucket {
     fn name_of(&self, path: &Path) -> String {
         let key = path.to_string();
         // What is decoded when it is opened.
-        let key = if self.client.pages.is_none() { key.replace('%', "%25") } else { key };
+        let is_url = self.client.pages.is_none();
+        let key = if is_url { key.replace('%', "%25").replace('#', "%23").replace('?', "%3F") } else { key };
         format!("{}/{key}", self.place.bucket)
     }
 

@@ -142,16 +142,21 @@ fn bare(tag: &str) -> &str {
     tag.trim_matches('"')
 }
 
-/// The tag, if there is one: some services list an empty one where there is none.
+/// The version that a tag tells, if it does: some services list an empty one where there is none.
+pub(crate) fn version_of(tag: &str) -> Option<Version> {
+    Some(bare(tag)).filter(|bare| !bare.is_empty()).map(|bare| Version::Tag(bare.into()))
+}
+
+/// The tag, if there is one.
 fn tag(meta: &ObjectMeta) -> Option<&str> {
-    meta.e_tag.as_deref().filter(|tag| !bare(tag).is_empty())
+    meta.e_tag.as_deref().filter(|tag| version_of(tag).is_some())
 }
 
 /// Which bytes these are, if their server says so.
 pub(crate) fn version(meta: &ObjectMeta) -> Option<Version> {
     let seconds = meta.last_modified.timestamp();
-    match tag(meta) {
-        Some(tag) => Some(Version::Tag(bare(tag).into())),
+    match tag(meta).and_then(version_of) {
+        Some(version) => Some(version),
         // What is said to have been changed at the beginning of time is not said to.
         None if seconds == 0 => None,
         None => Some(Version::Tag(format!("{seconds}/{}", meta.size).into())),

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
-use foresee_store::{Error, Upload};
+use foresee_store::{Error, Upload, Version};
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, PutPayload, WriteMultipart};
+use object_store::{ObjectStoreExt, PutPayload, PutResult, WriteMultipart};
 
 use crate::bucket::Bucket;
+use crate::object::version_of;
 
 /// S3 takes 10,000 parts of one object, and none but the last below 5 MiB: 78 GiB.
 const PART_BYTES: usize = 8 << 20;
@@ -59,21 +60,22 @@ impl Upload for Written {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), Error> {
+    fn finish(mut self: Box<Self>) -> Result<Option<Version>, Error> {
         let (bucket, rest) = (Arc::clone(&self.bucket), std::mem::take(&mut self.rest));
-        match self.parts.take() {
+        let put: PutResult = match self.parts.take() {
             None => bucket.ask_even_so(async {
                 let all = PutPayload::from(rest);
-                bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await.map(drop)
+                bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await
             }),
             Some(mut parts) => bucket.ask_even_so(async {
                 parts.put(rest.into());
-                parts.finish().await.map(drop).map_err(|error| match bucket.explain(&error) {
+                parts.finish().await.map_err(|error| match bucket.explain(&error) {
                     Error::NotFound => io::Error::other(FINISHED_OR_GIVEN_UP).into(),
                     error => error,
                 })
             }),
-        }
+        }?;
+        Ok(put.e_tag.as_deref().and_then(version_of))
     }
 }
 

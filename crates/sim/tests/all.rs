@@ -1,6 +1,7 @@
 //! All of this crate's integration tests as one program, which is compiled and linked once, and
 //! whose tests share the processors.
 
+mod arms;
 mod bound;
 mod conformance;
 mod devices;

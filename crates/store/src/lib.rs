@@ -145,11 +145,11 @@ pub trait Upload: Send {
     /// If it cannot be written any more.
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error>;
 
-    /// Makes it be there, whole.
+    /// Makes it be there, whole. Returns the version that it is, if its store says so.
     ///
     /// # Errors
     /// If it is not.
-    fn finish(self: Box<Self>) -> Result<(), Error>;
+    fn finish(self: Box<Self>) -> Result<Option<Version>, Error>;
 }
 
 /// An object that was listed.

@@ -4,7 +4,8 @@
 //! at after each read: whoever writes to a file sets its times before its bytes, so that bytes of
 //! another version are never taken for these. A time stamp is as coarse as the system's clock
 //! ticks: a file that was changed within the last moment is waited for until a further change would
-//! show. What is written through a shared mapping shows when the system writes it back.
+//! show. What is written through a shared mapping shows when the system writes it back. That a file lost
+//! its last name is no change to who has it open.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut};
@@ -190,7 +191,7 @@ impl Object for Open {
             true => read(&self.file, offset, pieces).or_else(|_| read(self.buffered()?, offset, pieces))?,
             false => read(self.buffered()?, offset, pieces)?,
         };
-        Ok((came, Version::from(&self.file.metadata()?)))
+        Ok((came, self.version.of_open(&self.file.metadata()?)))
     }
 }
 
@@ -231,6 +232,22 @@ impl From<&Metadata> for Version {
         let changed = nanoseconds(of.mtime(), of.mtime_nsec());
         let touched = nanoseconds(of.ctime(), of.ctime_nsec());
         Version::Stamp([of.dev(), of.ino(), of.len(), changed, touched])
+    }
+}
+
+impl Version {
+    /// The version that a file which was opened in this one has by now, as the system says.
+    #[must_use]
+    pub fn of_open(&self, now: &Metadata) -> Version {
+        let version = Version::from(now);
+        match (self, &version) {
+            // That its last name went is told by the time of its inode, and its bytes can be written by nobody
+            // but who has it open as well, which the other stamps tell.
+            (Version::Stamp(then), Version::Stamp(now_stamps)) if now.nlink() == 0 && then[..4] == now_stamps[..4] => {
+                self.clone()
+            }
+            _ => version,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foresee_store::{Error, Version};
+use foresee_store::{Error, Object, Version};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::bell::Bell;
@@ -38,14 +38,19 @@ impl Flight {
             return Ok(None);
         }
         // By now it may be one that is read otherwise.
-        caught(|| file_of(&self.fetch).map(|file| Ok(Version::from(&file.metadata()?))).transpose())
+        let of_open = |(object, file): (&dyn Object, &File)| Ok(object.version().of_open(&file.metadata()?));
+        caught(|| object_of(&self.fetch).and_then(|it| Some((it, it.file()?))).map(of_open).transpose())
     }
 }
 
-/// The file that it can be read from so, if it is in one. The object stays the fetch's, which takes
-/// care of how it goes ([`Fetch::done`]).
+/// What it is read from. The object stays the fetch's, which takes care of how it goes ([`Fetch::done`]).
+fn object_of(fetch: &Fetch) -> Option<&dyn Object> {
+    fetch.origin.as_ref().ok()?.object.as_deref()
+}
+
+/// The file that it can be read from so, if it is in one.
 fn file_of(fetch: &Fetch) -> Option<&File> {
-    fetch.origin.as_ref().ok()?.object.as_ref()?.file()
+    object_of(fetch)?.file()
 }
 
 /// All of them, of one thread.

@@ -19,11 +19,13 @@ use foresee::{Cache, File};
 use foresee_run::resolve;
 use fuser::FileType;
 
-use super::{Entry, Names, Tree};
+use super::{Entry, Names, Tree, room};
 use crate::failure::Failure;
 
 /// The extended attribute that says which users and groups a file is for, beside its owner and group.
 pub const ACL: &CStr = c"system.posix_acl_access";
+/// The same for what is made in a directory.
+pub const ACL_OF_NEW: &CStr = c"system.posix_acl_default";
 
 /// The longest extended attribute.
 const XATTR_BYTES_MAX: usize = 1 << 16;
@@ -151,6 +153,14 @@ impl Tree for Directory {
             true => Ok(file),
             false => Err(Failure::of(libc::ESTALE)),
         }
+    }
+
+    fn directory_now(&self, path: &Path) -> Option<Entry> {
+        self.look_up(path).ok().flatten().filter(|it| it.kind == FileType::Directory)
+    }
+
+    fn room(&self) -> Option<libc::statvfs> {
+        room(&self.root)
     }
 
     fn link(&self, path: &Path) -> Result<PathBuf, Failure> {

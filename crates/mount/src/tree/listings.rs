@@ -99,6 +99,11 @@ impl Listings {
         Ok(wanted)
     }
 
+    /// Whether a directory has no names. `page` brings pages of it.
+    pub fn is_empty(&self, path: &Path, page: &dyn Fn(Option<&str>) -> Result<Page, Failure>) -> Result<bool, Failure> {
+        self.begun(&self.directory(path), page, |known| known.names.is_empty() && known.next.is_none())
+    }
+
     /// What a name in a directory leads to. `page` brings pages of the directory.
     pub fn look_up(
         &self,

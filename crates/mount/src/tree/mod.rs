@@ -5,7 +5,9 @@ mod listings;
 mod objects;
 mod written;
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,7 +18,7 @@ use fuser::FileType;
 
 use crate::failure::Failure;
 
-pub use directory::{ACL, Directory};
+pub use directory::{ACL, ACL_OF_NEW, Directory};
 pub use objects::{Objects, Shape};
 
 /// The longest name: as long as a whole key may be, and shorter than the kernel would take.
@@ -63,6 +65,16 @@ pub trait Tree: Send + Sync {
     /// Opens a file in the version of this entry.
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure>;
 
+    /// What a directory is by now, where that changes.
+    fn directory_now(&self, _path: &Path) -> Option<Entry> {
+        None
+    }
+
+    /// How much room there is, if that is known.
+    fn room(&self) -> Option<libc::statvfs> {
+        None
+    }
+
     /// Where a link leads.
     fn link(&self, path: &Path) -> Result<PathBuf, Failure>;
 
@@ -88,6 +100,16 @@ pub trait Tree: Send + Sync {
     }
 }
 
+/// How much room there is where a file of this machine lies, as its system says.
+pub fn room(path: &Path) -> Option<libc::statvfs> {
+    let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut found = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the name ends with a zero, and the system fills the other in.
+    let done = unsafe { libc::statvfs(name.as_ptr(), found.as_mut_ptr()) };
+    // SAFETY: it did.
+    (done == 0).then(|| unsafe { found.assume_init() })
+}
+
 /// Names that can be written: files as a whole, from their beginning to their end.
 pub trait Writing: Send + Sync {
     /// What a file of this name is that was just made, if there can be one.
@@ -95,6 +117,9 @@ pub trait Writing: Send + Sync {
 
     /// Begins a file. What has its name keeps that until it is finished.
     fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure>;
+
+    /// The version that the store has of a file now, if it has any.
+    fn version(&self, path: &Path) -> Result<Option<Version>, Failure>;
 
     /// A file was finished, or may have been.
     fn finished(&self, path: &Path);

@@ -1,6 +1,5 @@
 //! Objects of a store as files: what lies between the slashes of their names are directories.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -43,6 +42,12 @@ impl Objects {
     pub fn new(cache: Cache, address: &str, shape: Shape, lasting: Duration, is_writable: bool) -> Self {
         let root = address.trim_end_matches('/').to_owned();
         Objects { cache, root, shape, listings: Listings::new(lasting), made: Made::default(), is_writable }
+    }
+
+    /// Whether what is to be shown is the name of an object.
+    fn is_object(&self) -> bool {
+        // What comes before the third slash is the scheme and the bucket.
+        self.root.splitn(4, '/').nth(3).is_some() && self.cache.open(&self.root).is_ok()
     }
 
     fn page(&self, path: &Path, page: Option<&str>) -> Result<Page, Failure> {
@@ -104,8 +109,13 @@ impl Tree for Objects {
     fn root(&self) -> (PathBuf, Result<Entry, Failure>) {
         let path = PathBuf::from(&self.root);
         // To ask for its first page is to find out whether it can be had.
-        let asked = self.listings.look_up(&path, OsStr::new(""), &|page| self.page(&path, page));
-        let entry = asked.map(|_| self.directory());
+        let entry = match self.listings.is_empty(&path, &|page| self.page(&path, page)) {
+            Ok(true) if self.is_object() => {
+                let why = format!("{}: is an object itself: mount what it lies in", self.root);
+                Err(Failure { errno: libc::ENOTDIR, why })
+            }
+            asked => asked.map(|_| self.directory()),
+        };
         (path, entry)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use foresee::store::Upload;
+use foresee::store::{Upload, Version};
 use foresee_run::pool::lock;
 
 use super::objects::{Objects, text};
@@ -58,10 +58,19 @@ impl Objects {
     }
 }
 
+/// A path whose last part may be an object's, which has no control characters.
+fn new_name(path: &Path) -> Result<&str, Failure> {
+    let name = text(path)?;
+    match name.contains(|it: char| it.is_ascii_control()) {
+        true => Err(Failure::of(libc::EINVAL)),
+        false => Ok(name),
+    }
+}
+
 impl Writing for Objects {
     fn entry(&self, path: &Path) -> Result<Entry, Failure> {
         // What comes before the third slash is the scheme and the bucket.
-        let key = text(path)?.splitn(4, '/').nth(3).unwrap_or_default();
+        let key = new_name(path)?.splitn(4, '/').nth(3).unwrap_or_default();
         match key.len() <= KEY_BYTES_MAX {
             true => Ok(self.fresh()),
             false => Err(Failure::of(libc::ENAMETOOLONG)),
@@ -70,6 +79,14 @@ impl Writing for Objects {
 
     fn create(&self, path: &Path) -> Result<Box<dyn Upload>, Failure> {
         Ok(self.cache.create(text(path)?)?)
+    }
+
+    fn version(&self, path: &Path) -> Result<Option<Version>, Failure> {
+        match self.cache.open(text(path)?) {
+            Ok(file) => Ok(Some(file.version().clone())),
+            Err(foresee::Error::Store { error: foresee::store::Error::NotFound, .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn finished(&self, path: &Path) {
@@ -83,14 +100,14 @@ impl Writing for Objects {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Failure> {
-        let renamed = self.cache.rename(text(from)?, text(to)?);
+        let renamed = self.cache.rename(text(from)?, new_name(to)?);
         // Copied and not removed is possible.
         [from, to].into_iter().for_each(|it| self.changed(it));
         Ok(renamed?)
     }
 
     fn make_directory(&self, path: &Path) -> Result<Entry, Failure> {
-        text(path)?;
+        new_name(path)?;
         self.made.add(path);
         Ok(self.directory())
     }

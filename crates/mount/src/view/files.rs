@@ -31,7 +31,7 @@ impl Shown {
     /// Opens a file to be read.
     pub fn open(&self, number: u64, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         let path = self.nodes().path(number)?;
-        if let Some(opened) = self.open_unfinished(number, &path, libc::O_RDONLY, thread)? {
+        if let Some(opened) = self.open_current(number, &path, libc::O_RDONLY, thread)? {
             return Ok(opened);
         }
         self.wait_for_writer(&path)?;
@@ -48,6 +48,7 @@ impl Shown {
         log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
         let handle = self.handle();
+        self.nodes().is_read(number);
         self.files
             .add(handle, OpenFile { file, number, path, hinted: Mutex::default(), failures: Failures::default() });
         // A number's bytes are always the same.
@@ -96,16 +97,21 @@ impl Shown {
                 }
             }
             Err(failure) => {
-                self.noticed(open.number, &open.path, &failure);
-                // What is gone is not what was open, either.
-                let errno = if failure.errno == libc::ENOENT { libc::ESTALE } else { failure.errno };
-                let errno = if errno == libc::ESTALE { errno } else { libc::EIO };
-                if errno == libc::EIO {
-                    self.complain(&failure);
-                }
-                owed.give(|reply| reply.error(Failure::of(errno).number()));
+                let failure = self.unread(open.number, &open.path, failure);
+                owed.give(|reply| reply.error(failure.number()));
             }
         }
+    }
+
+    /// What a file could not be read for, for who reads it.
+    pub fn unread(&self, number: u64, path: &Path, failure: Failure) -> Failure {
+        self.noticed(number, path, &failure);
+        // What is gone is not what was open, either.
+        if matches!(failure.errno, libc::ENOENT | libc::ESTALE) {
+            return Failure::of(libc::ESTALE);
+        }
+        self.complain(&failure);
+        Failure::of(libc::EIO)
     }
 
     /// Tells whoever watches, once for what is the same, unless who asked is alone to blame.

@@ -75,6 +75,16 @@ impl Kept {
         Ok(())
     }
 
+    /// Takes them from the beginning of a file that has at least as many.
+    pub fn fill(&mut self, file: &foresee::File) -> Result<(), Failure> {
+        let mut piece = vec![0; PIECE_BYTES.min(self.len() as usize)];
+        for at in (0..self.len()).step_by(PIECE_BYTES) {
+            let count = file.read_at(&mut piece, at)?;
+            self.write_at(&piece[..count], at)?;
+        }
+        Ok(())
+    }
+
     /// Replaces some of them.
     pub fn write_at(&mut self, new: &[u8], offset: u64) -> Result<(), Failure> {
         match self {

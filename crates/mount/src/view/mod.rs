@@ -39,7 +39,7 @@ use crate::allowance::Allowance;
 use crate::disclosed::Disclosed;
 use crate::failure::Failure;
 use crate::nodes::Nodes;
-use crate::tree::{ACL, Entry, NAME_BYTES_MAX, Tree};
+use crate::tree::{ACL, ACL_OF_NEW, Entry, NAME_BYTES_MAX, Tree};
 
 use directories::OpenDirectory;
 use files::OpenFile;
@@ -77,6 +77,8 @@ pub struct Shown {
     answers: Arc<Allowance>,
     /// What is written may take as much beside that.
     room: Arc<Room>,
+    /// Of who begins to write what is there: no two of them the same file.
+    begins: Mutex<()>,
     /// What came of them.
     reads: Arc<Reads>,
     /// Errors that were told of.
@@ -116,6 +118,7 @@ impl View {
             directories: Handles::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
             room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
+            begins: Mutex::default(),
             reads: Arc::default(),
             told: Mutex::default(),
             handles: AtomicU64::new(1),
@@ -191,6 +194,15 @@ impl Shown {
     fn attributes(&self, number: u64) -> Result<FileAttr, Failure> {
         self.nodes().get(number).map(|(_, entry)| attributes(number, entry))
     }
+
+    /// What a directory is by now. Who works in it, or in the mount's root, never looks its name up.
+    fn directory_now(&self, number: u64) -> Result<FileAttr, Failure> {
+        let path = self.nodes().path(number)?;
+        if let Some(entry) = self.tree.directory_now(&path) {
+            self.nodes().is_now(number, entry);
+        }
+        self.attributes(number)
+    }
 }
 
 /// What came of it, for who wants to know all.
@@ -261,6 +273,10 @@ impl Filesystem for View {
             // It is asked for no others either.
             return reply.error(Errno::ENOSYS);
         }
+        if name.as_encoded_bytes() == ACL_OF_NEW.to_bytes() {
+            // Nothing is made here; and who copies a directory takes any other error for one.
+            return reply.error(Errno::ENODATA);
+        }
         if name.as_encoded_bytes() != ACL.to_bytes() {
             return reply.error(Errno::EOPNOTSUPP);
         }
@@ -292,8 +308,17 @@ impl Filesystem for View {
         self.shown.nodes().forget(number.0, times);
     }
 
-    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(&self, request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
         match self.shown.attributes(number.0) {
+            Ok(attributes) if attributes.kind == FileType::Directory => {
+                self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
+                    let attributes = shown.directory_now(number.0);
+                    owed.give(|reply| match attributes {
+                        Ok(attributes) => reply.attr(&shown.tree.lasting(), &attributes),
+                        Err(failure) => reply.error(failure.number()),
+                    });
+                });
+            }
             Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
             Err(failure) => reply.error(failure.number()),
         }
@@ -423,12 +448,12 @@ impl Filesystem for View {
         offset: u64,
         data: &[u8],
         _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        flags: OpenFlags,
         _lock_owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let data = data.to_vec();
-        self.by_worker(move |shown| match shown.write(handle.0, offset, &data) {
+        let (data, appends) = (data.to_vec(), flags.0 & libc::O_APPEND != 0);
+        self.by_worker(move |shown| match shown.write(handle.0, offset, &data, appends) {
             Ok(()) => reply.written(data.len() as u32),
             Err(failure) => reply.error(failure.number()),
         });
@@ -452,7 +477,7 @@ impl Filesystem for View {
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         _mode: Option<u32>,
         _uid: Option<u32>,
@@ -468,9 +493,10 @@ impl Filesystem for View {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
+        let thread = request.pid();
         // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
         self.by_worker(move |shown| {
-            let cut = size.map_or(Ok(()), |size| shown.truncate(number.0, handle.map(|it| it.0), size));
+            let cut = size.map_or(Ok(()), |size| shown.truncate(number.0, handle.map(|it| it.0), size, thread));
             match cut.and_then(|()| shown.attributes(number.0)) {
                 Ok(attributes) => reply.attr(&shown.tree.lasting(), &attributes),
                 Err(failure) => reply.error(failure.number()),
@@ -550,9 +576,23 @@ impl Filesystem for View {
     }
 
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
-        // A store does not say how much room it has; who asks before he writes is told that there is
-        // enough.
-        let blocks = 1 << 38;
-        reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, NAME_BYTES_MAX as u32, 4096);
+        self.by_worker(move |shown| match shown.tree.room() {
+            Some(it) => reply.statfs(
+                it.f_blocks,
+                it.f_bfree,
+                it.f_bavail,
+                it.f_files,
+                it.f_ffree,
+                it.f_bsize as u32,
+                NAME_BYTES_MAX as u32,
+                it.f_frsize as u32,
+            ),
+            // A store does not say how much room it has; who asks before he writes is told that there is
+            // enough.
+            None => {
+                let blocks = 1 << 38;
+                reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, NAME_BYTES_MAX as u32, 4096);
+            }
+        });
     }
 }

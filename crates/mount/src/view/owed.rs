@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foresee_run::pool::lock;
-use fuser::{Errno, ReplyData, ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyXattr};
+use fuser::{Errno, ReplyAttr, ReplyData, ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyXattr};
 
 /// Who waits longer is looked at, and so often: a look takes some 20 us.
 const LATE: Duration = Duration::from_millis(500);
@@ -64,7 +64,7 @@ macro_rules! replies {
     })* };
 }
 
-replies!(ReplyData, ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyXattr);
+replies!(ReplyAttr, ReplyData, ReplyDirectoryPlus, ReplyEntry, ReplyOpen, ReplyXattr);
 
 /// An answer that is given once, by whoever is first.
 pub struct Owed<R> {

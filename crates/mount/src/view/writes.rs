@@ -4,20 +4,25 @@
 //! it has copied to standard output, and so does each program that it starts). So a file is
 //! finished by a close of the process that opened it, once something was written; a short one also by
 //! one after which neither that process nor the one that closes has it open; or else by the last of
-//! all, for which nobody waits. Who else opens a short file meanwhile shares what is written; a longer one is busy.
+//! all, for which nobody waits. Who else opens a short file meanwhile shares what is written; a longer one
+//! is busy until it is there. What is there is written in the same way: all of a short file is read first.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
+use foresee_run::pool::lock;
 use foresee_run::process_stat::process_of;
 use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
-use super::written::Written;
+use super::kept::Kept;
+use super::written::{Content, KEPT_BYTES_MAX, Written};
 use super::{Shown, attributes};
 use crate::failure::Failure;
 use crate::processes::is_killed;
@@ -32,6 +37,18 @@ pub struct Descriptor {
     pub(super) written: Arc<Written>,
     /// The process that opened it.
     opener: Option<u32>,
+    /// Whether it can be written by.
+    writes: bool,
+    /// Who opened it has closed it, and has no copy, as far as is known.
+    is_closed: AtomicBool,
+}
+
+impl Descriptor {
+    /// Whether the path leads to what is written by it, there or not.
+    fn is_current(&self) -> bool {
+        let is_open = self.writes && !self.is_closed.load(SeqCst);
+        !self.written.is_finished() || is_open && self.written.may_be_shared()
+    }
 }
 
 /// Whether who opens a file so can write.
@@ -42,7 +59,22 @@ fn may_write(flags: i32) -> bool {
 impl Handles<Descriptor> {
     /// The one of this path that is not there yet.
     fn unfinished(&self, path: &Path) -> Option<Arc<Written>> {
-        self.of(path).into_iter().find(|it| !it.is_finished())
+        self.written(path, |it| !it.written.is_finished())
+    }
+
+    /// The one that a path leads to.
+    fn current(&self, path: &Path) -> Option<Arc<Written>> {
+        self.written(path, Descriptor::is_current)
+    }
+
+    /// The one that who opens the path to write is to share.
+    fn shared(&self, path: &Path) -> Option<Arc<Written>> {
+        self.written(path, |it| !it.written.is_finished() || it.written.may_be_shared())
+    }
+
+    fn written(&self, path: &Path, is_it: impl Fn(&Descriptor) -> bool) -> Option<Arc<Written>> {
+        let found = self.find(|it| it.written.path().as_deref() == Some(path) && is_it(it))?;
+        Some(Arc::clone(&found.written))
     }
 
     /// Those of this path.
@@ -57,9 +89,8 @@ impl Shown {
         self.tree.writing().ok_or_else(|| Failure::of(libc::EROFS))
     }
 
-    fn begin(&self, path: Arc<Path>, number: u64, replaces: bool, flags: i32, thread: u32) -> (u64, FopenFlags) {
-        self.nodes().resize(number, 0);
-        let written = Written::new(path, number, replaces, Arc::clone(&self.room));
+    fn begin(&self, written: Written, flags: i32, thread: u32) -> (u64, FopenFlags) {
+        let number = written.number;
         let opened = self.open_written(Arc::new(written), flags, thread);
         // However it ends, the number is of no version that is there: who opens it after that looks the
         // name up anew.
@@ -68,32 +99,40 @@ impl Shown {
     }
 
     fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {
-        let handle = self.handle();
-        if may_write(flags) {
+        let (handle, writes) = (self.handle(), may_write(flags));
+        if writes {
             written.joined();
         }
-        self.writes.add(handle, Descriptor { written, opener: process_of(thread) });
+        let (opener, is_closed) = (process_of(thread), AtomicBool::new(false));
+        self.writes.add(handle, Descriptor { written, opener, writes, is_closed });
         // What is written is read by a number of its own, once it is there. Who only reads it does not
         // finish it.
-        let unheard = if may_write(flags) { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
+        let unheard = if writes { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
         (handle, FopenFlags::FOPEN_DIRECT_IO | unheard)
     }
 
     /// Opens a file that somebody writes, if all of that is at hand.
-    pub fn open_unfinished(
+    pub fn open_current(
         &self,
         number: u64,
         path: &Path,
         flags: i32,
         thread: u32,
     ) -> Result<Option<(u64, FopenFlags)>, Failure> {
-        let Some(written) = self.writes.unfinished(path).filter(|it| it.is_at_hand()) else { return Ok(None) };
+        let writes = may_write(flags);
+        let found = if writes { self.writes.shared(path) } else { self.writes.current(path) };
+        let Some(written) = found.filter(|it| it.is_at_hand()) else { return Ok(None) };
         if written.number != number {
+            if writes {
+                // One that seemed closed: what two of them write is not to be put by each alone.
+                let seemed_closed = self.writes.all(|it| Arc::ptr_eq(&it.written, &written));
+                seemed_closed.iter().for_each(|it| it.is_closed.store(false, SeqCst));
+            }
             // The kernel looks the name up anew then.
             return Err(Failure::of(libc::ESTALE));
         }
         if flags & libc::O_TRUNC != 0 {
-            written.resize(0)?;
+            written.resize(self.writing()?, 0)?;
             self.nodes().resize(number, 0);
         }
         Ok(Some(self.open_written(written, flags, thread)))
@@ -111,34 +150,66 @@ impl Shown {
         let entry = self.writing()?.entry(&path)?;
         self.wait_for_writer(&path)?;
         let number = self.nodes().tell(&path, &entry);
-        let (handle, flags) = self.begin(path, number, false, flags, thread);
+        self.nodes().resize(number, 0);
+        let (handle, flags) = self.begin(Written::new(path, number, false, Arc::clone(&self.room)), flags, thread);
         Ok((attributes(number, &entry), handle, flags))
     }
 
-    /// Opens a file that is there to be written anew.
+    /// Opens a file that is there to be written.
     pub fn overwrite(&self, number: u64, flags: i32, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         self.writing()?;
-        let (path, size) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
-        if let Some(opened) = self.open_unfinished(number, &path, flags, thread)? {
-            return Ok(opened);
-        }
-        if size > 0 && flags & libc::O_TRUNC == 0 {
-            return Err(Failure::of(libc::EOPNOTSUPP));
-        }
-        if self.files.find(|it| it.number == number).is_some() {
+        loop {
+            let (path, entry) = self.nodes().get(number).map(|(path, entry)| (path, entry.clone()))?;
+            if let Some(opened) = self.open_current(number, &path, flags, thread)? {
+                return Ok(opened);
+            }
+            self.wait_for_writer(&path)?;
+            let is_cut = flags & libc::O_TRUNC != 0;
+            let content = if is_cut { None } else { Some(self.content(number, &path, &entry)?) };
             // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has
             // a number of his own.
-            self.nodes().make_stale(number);
-            return Err(Failure::of(libc::ESTALE));
+            if self.files.find(|it| it.number == number).is_some() {
+                self.nodes().make_stale(number);
+                return Err(Failure::of(libc::ESTALE));
+            }
+            let _in_turn = lock(&self.begins);
+            if self.writes.shared(&path).is_some() {
+                continue;
+            }
+            let room = Arc::clone(&self.room);
+            let written = match content {
+                // Somebody has written it since it was read.
+                Some(_) if self.nodes().is_stale(number) => return Err(Failure::of(libc::ESTALE)),
+                Some(content) => Written::of(path, number, content, room),
+                None => {
+                    self.nodes().resize(number, 0);
+                    Written::new(path, number, true, room)
+                }
+            };
+            return Ok(self.begin(written, flags, thread));
         }
-        self.wait_for_writer(&path)?;
-        Ok(self.begin(path, number, true, flags, thread))
     }
 
-    /// Writes to a file that is not there yet.
-    pub fn write(&self, handle: u64, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+    /// All of a short file.
+    fn content(&self, number: u64, path: &Path, entry: &Entry) -> Result<Content, Failure> {
+        if entry.size > KEPT_BYTES_MAX {
+            return Err(Failure::of(libc::EOPNOTSUPP));
+        }
+        let (mut kept, mut allowed) = (Kept::default(), self.room.memory.nothing());
+        kept.resize(entry.size, &mut allowed)?;
+        let file = self.tree.open(&self.cache, path, entry);
+        let read = file.and_then(|file| kept.fill(&file).map(|()| file.version().clone()));
+        let version = read.map_err(|failure| self.unread(number, path, failure))?;
+        Ok(Content { kept, allowed, version })
+    }
+
+    /// Writes to a file that is not there yet, or at its end.
+    pub fn write(&self, handle: u64, offset: u64, bytes: &[u8], appends: bool) -> Result<(), Failure> {
         let open = self.writes.get(handle)?;
         let written = &open.written;
+        open.is_closed.store(false, SeqCst);
+        // The end that the kernel knows may not be the end by now.
+        let offset = Some(offset).filter(|_| !appends);
         let size = written.write(self.writing()?, offset, bytes).inspect_err(|failure| {
             if failure.errno != libc::EOPNOTSUPP {
                 self.complain(failure);
@@ -151,10 +222,11 @@ impl Shown {
     /// A copy of a descriptor was closed by this thread, or what was written is to be there by now.
     pub fn flush(&self, handle: u64, by: Option<u32>) -> Result<(), Failure> {
         let Ok(open) = self.writes.get(handle) else { return Ok(()) };
-        let Descriptor { written, opener } = &*open;
+        let Descriptor { written, opener, is_closed, .. } = &*open;
         if let Some(thread) = by {
             let process = process_of(thread);
             let is_opener = opener.is_none() || process == *opener;
+            is_closed.fetch_or(is_opener, SeqCst);
             if is_opener && is_killed(thread) {
                 written.give_up(Failure::of(libc::EINTR));
                 return Ok(());
@@ -193,7 +265,7 @@ impl Shown {
     /// A file that is being written, as it is by now, and its number: with another the kernel would
     /// take it for another file.
     pub fn being_written(&self, path: &Path) -> Option<(u64, Entry)> {
-        let written = self.writes.unfinished(path)?;
+        let written = self.writes.current(path)?;
         let entry = self.tree.writing()?.entry(path).ok()?;
         // When it was written last is known since then.
         let known = self.nodes().get(written.number).map(|(_, known)| (known.modified, known.changed));
@@ -232,18 +304,31 @@ impl Shown {
         Err(Failure::of(libc::EBUSY))
     }
 
-    /// Takes a file's size to be this, if it may be; of what is there already, if it is.
-    pub fn truncate(&self, number: u64, handle: Option<u64>, size: u64) -> Result<(), Failure> {
+    /// Takes a file's size to be this, if it may be, for this thread.
+    pub fn truncate(&self, number: u64, handle: Option<u64>, size: u64, thread: u32) -> Result<(), Failure> {
         self.writing()?;
         let (path, now) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
         let open = handle.and_then(|handle| self.writes.get(handle).ok()).map(|it| Arc::clone(&it.written));
-        match open.or_else(|| self.writes.unfinished(&path)) {
-            Some(written) => written.resize(size)?,
+        match open.or_else(|| self.writes.shared(&path)) {
+            Some(written) => written.resize(self.writing()?, size)?,
             None if now == size => return Ok(()),
-            None => return Err(Failure::of(libc::EOPNOTSUPP)),
+            None => return self.cut(number, size, thread),
         }
         self.nodes().resize(number, size);
         Ok(())
+    }
+
+    /// The same where nobody has it open to write.
+    fn cut(&self, number: u64, size: u64, thread: u32) -> Result<(), Failure> {
+        let flags = libc::O_WRONLY | if size == 0 { libc::O_TRUNC } else { 0 };
+        let (handle, _) = self.overwrite(number, flags, thread)?;
+        let resized = self.writes.get(handle).and_then(|open| open.written.resize(self.writing()?, size));
+        let done = resized.and_then(|()| {
+            self.nodes().resize(number, size);
+            self.flush(handle, None)
+        });
+        self.release_written(handle, flags);
+        done
     }
 
     /// Removes a file.
@@ -286,7 +371,9 @@ impl Shown {
             return Err(Failure::of(libc::EEXIST));
         }
         writing.rename(&from, &to)?;
-        self.nodes().moved(&from, &to);
+        // So that its number stays, where it has the same version there.
+        let moved = self.tree.look_up(&to).ok().flatten();
+        self.nodes().moved(&from, &to, moved.as_ref());
         for it in held {
             match it.path().as_deref() == Some(&from) {
                 true => it.rename(&to),

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use foresee::store::Upload;
+use foresee::store::{Upload, Version};
 use foresee_run::pool::lock;
 
 use super::kept::{Kept, Room};
@@ -20,9 +20,22 @@ use crate::processes::has_open;
 use crate::tree::Writing;
 
 /// As much of a file is kept until it is closed.
-const KEPT_BYTES_MAX: u64 = 8 << 20;
+pub(super) const KEPT_BYTES_MAX: u64 = 8 << 20;
+/// What is passed over at the end of a longer file is sent as zeros, no more of them at once.
+const ZEROS_MAX: u64 = 1 << 30;
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// What an upload takes: parts of 8 MiB that are on their way, and the one that is filled.
 const UPLOAD_BYTES: usize = 40 << 20;
+
+/// What is there.
+pub struct Content {
+    /// All of it.
+    pub kept: Kept,
+    /// What that may take.
+    pub allowed: Allowed,
+    /// The version that it is.
+    pub version: Version,
+}
 
 /// One of them.
 pub struct Written {
@@ -39,6 +52,8 @@ pub struct Written {
     is_finished: AtomicBool,
     /// Whether there is a file in its place.
     replaces: AtomicBool,
+    /// Why it never will be there.
+    failed: OnceLock<Failure>,
     room: Arc<Room>,
     state: Mutex<State>,
 }
@@ -49,8 +64,8 @@ struct State {
     upload: Option<Box<dyn Upload>>,
     /// What these two may take.
     room: Allowed,
-    /// Why it never will be there.
-    failed: Option<Failure>,
+    /// What it was made of, if it is a change of what is there: of no other may it take the place.
+    base: Option<Version>,
 }
 
 impl State {
@@ -79,22 +94,25 @@ impl State {
     }
 
     fn put(&mut self, to: &dyn Writing, path: &Path, room: &Room) -> Result<(), Failure> {
+        if self.base.is_some() && to.version(path)? != self.base {
+            let why = format!("{}: others changed it since it was opened: it was not written", path.display());
+            return Err(Failure { errno: libc::ESTALE, why });
+        }
         let _in_turn = matches!(self.kept, Kept::File(..)).then(|| lock(&room.of_files));
         let upload = match self.upload.take() {
             Some(upload) => upload,
             None => self.begun(to, path)?,
         };
-        upload.finish().map_err(|error| failure(path, error))
+        let version = upload.finish().map_err(|error| failure(path, error))?;
+        if self.base.is_some() {
+            self.base = version.map_or_else(|| to.version(path), |version| Ok(Some(version)))?;
+        }
+        Ok(())
     }
 
     /// What is not needed any more is given back.
     fn let_go(&mut self, room: &Room) {
         (self.kept, self.upload, self.room) = (Kept::default(), None, room.memory.nothing());
-    }
-
-    fn fail(&mut self, why: Failure) -> Failure {
-        (self.upload, self.failed) = (None, Some(why.clone()));
-        why
     }
 }
 
@@ -108,14 +126,12 @@ impl Held<'_> {
     /// Makes it be there, if it is not yet.
     pub fn finish(&mut self, to: &dyn Writing) -> Result<(), Failure> {
         let Held { written, state } = self;
-        if let Some(failure) = &state.failed {
-            return Err(failure.clone());
-        }
+        written.check()?;
         let Some(path) = written.path().filter(|_| !written.is_finished()) else { return Ok(()) };
         let put = state.put(to, &path, &written.room);
         // An answer that was lost may have been that it is there.
         to.finished(&path);
-        put.map_err(|failure| state.fail(failure))?;
+        put.map_err(|failure| written.fail(state, failure))?;
         written.is_finished.store(true, SeqCst);
         written.replaces.store(true, SeqCst);
         if !written.is_kept(state) {
@@ -150,9 +166,17 @@ impl Written {
     pub fn new(path: Arc<Path>, number: u64, replaces: bool, room: Arc<Room>) -> Self {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
-        let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), failed: None });
-        let replaces = AtomicBool::new(replaces);
-        Written { path, number, writers, size, is_finished, replaces, room, state }
+        let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), base: None });
+        let (replaces, failed) = (AtomicBool::new(replaces), OnceLock::new());
+        Written { path, number, writers, size, is_finished, replaces, failed, room, state }
+    }
+
+    /// One that is as what it replaces, so far.
+    pub fn of(path: Arc<Path>, number: u64, content: Content, room: Arc<Room>) -> Self {
+        let Content { kept, allowed, version } = content;
+        let (size, is_finished) = (AtomicU64::new(kept.len()), AtomicBool::new(true));
+        let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(version) });
+        Written { size, is_finished, state, ..Written::new(path, number, true, room) }
     }
 
     /// One more descriptor can write it.
@@ -198,7 +222,25 @@ impl Written {
 
     /// Whether it never will be.
     pub fn has_failed(&self) -> bool {
-        lock(&self.state).failed.is_some()
+        self.failed.get().is_some()
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        self.failed.get().map_or(Ok(()), |why| Err(why.clone()))
+    }
+
+    fn fail(&self, state: &mut State, why: Failure) -> Failure {
+        state.upload = None;
+        self.failed.get_or_init(|| why).clone()
+    }
+
+    /// Whether others may write it as well, though it is there.
+    pub fn may_be_shared(&self) -> bool {
+        self.has_writers() && self.is_short() && !self.has_failed()
+    }
+
+    fn is_short(&self) -> bool {
+        self.size() <= KEPT_BYTES_MAX
     }
 
     /// Whether a close leaves it open in neither of these processes, as far as that is known, and it may be
@@ -207,18 +249,22 @@ impl Written {
     pub fn is_left_by(&self, opener: Option<u32>, closer: Option<u32>) -> bool {
         let (Some(opener), Some(closer)) = (opener, closer) else { return false };
         let has_it = |process| has_open(process, self.number);
-        let is_short = self.size() <= KEPT_BYTES_MAX && (self.size() > 0 || !self.replaces.load(SeqCst));
-        is_short && !self.is_finished() && !has_it(opener) && (opener == closer || !has_it(closer)) && self.is_at_hand()
+        let is_written = self.size() > 0 || !self.replaces.load(SeqCst);
+        is_written
+            && self.is_short()
+            && !self.is_finished()
+            && !has_it(opener)
+            && (opener == closer || !has_it(closer))
+            && self.is_at_hand()
     }
 
     /// Whether others can share what was written so far.
     pub fn is_at_hand(&self) -> bool {
-        let state = lock(&self.state);
-        self.is_kept(&state) && state.failed.is_none()
+        self.is_kept(&lock(&self.state)) && !self.has_failed()
     }
 
     fn is_kept(&self, state: &State) -> bool {
-        state.kept.len() == self.size() && self.size() <= KEPT_BYTES_MAX
+        state.kept.len() == self.size() && self.is_short()
     }
 
     /// Takes what is kept to be so long. Returns whether it may be.
@@ -226,7 +272,7 @@ impl Written {
         let may = self.is_kept(state) && size <= KEPT_BYTES_MAX;
         if may {
             let State { kept, room, .. } = state;
-            kept.resize(size, room).map_err(|failure| state.fail(failure))?;
+            kept.resize(size, room).map_err(|failure| self.fail(state, failure))?;
             self.changed(size);
         }
         Ok(may)
@@ -237,27 +283,44 @@ impl Written {
         self.is_finished.store(false, SeqCst);
     }
 
-    /// Returns how long it is by then.
-    pub fn write(&self, to: &dyn Writing, offset: u64, bytes: &[u8]) -> Result<u64, Failure> {
+    /// Writes from here on, or at the end. Returns how long it is by then.
+    pub fn write(&self, to: &dyn Writing, offset: Option<u64>, bytes: &[u8]) -> Result<u64, Failure> {
         let mut state = lock(&self.state);
-        if let Some(failure) = &state.failed {
-            return Err(failure.clone());
-        }
+        self.check()?;
+        let offset = offset.unwrap_or(self.size());
         let end = offset + bytes.len() as u64;
         let size = end.max(self.size());
         if self.resize_kept(&mut state, size)? {
-            state.kept.write_at(bytes, offset).map_err(|failure| state.fail(failure))?;
+            state.kept.write_at(bytes, offset).map_err(|failure| self.fail(&mut state, failure))?;
             return Ok(size);
         }
-        if offset != self.size() || (self.is_finished() && !self.is_kept(&state)) {
-            return Err(Failure::of(libc::EOPNOTSUPP));
-        }
+        self.extend(&mut state, to, offset)?;
+        self.add(&mut state, to, bytes)?;
+        Ok(size)
+    }
+
+    /// Adds bytes at the end of what is long.
+    fn add(&self, state: &mut State, to: &dyn Writing, bytes: &[u8]) -> Result<(), Failure> {
         match self.path() {
-            Some(path) => state.add(to, &path, bytes).map_err(|failure| state.fail(failure))?,
+            Some(path) => state.add(to, &path, bytes).map_err(|failure| self.fail(state, failure))?,
             None => state.let_go(&self.room),
         }
-        self.changed(size);
-        Ok(size)
+        self.changed(self.size() + bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Adds zeros to what is long, or becomes it, if it can be written.
+    fn extend(&self, state: &mut State, to: &dyn Writing, size: u64) -> Result<(), Failure> {
+        let gap = size.checked_sub(self.size()).filter(|&gap| gap <= ZEROS_MAX);
+        let Some(mut left) = gap.filter(|_| !self.is_finished() || self.is_kept(state)) else {
+            return Err(Failure::of(libc::EOPNOTSUPP));
+        };
+        while left > 0 {
+            let zeros = &ZEROS[..left.min(ZEROS.len() as u64) as usize];
+            self.add(state, to, zeros)?;
+            left -= zeros.len() as u64;
+        }
+        Ok(())
     }
 
     /// What was written, from here on.
@@ -270,10 +333,11 @@ impl Written {
     }
 
     /// Takes it to be so long, if it may be.
-    pub fn resize(&self, size: u64) -> Result<(), Failure> {
-        match size == self.size() || self.resize_kept(&mut lock(&self.state), size)? {
+    pub fn resize(&self, to: &dyn Writing, size: u64) -> Result<(), Failure> {
+        let mut state = lock(&self.state);
+        match size == self.size() || self.resize_kept(&mut state, size)? {
             true => Ok(()),
-            false => Err(Failure::of(libc::EOPNOTSUPP)),
+            false => self.extend(&mut state, to, size),
         }
     }
 
@@ -282,8 +346,10 @@ impl Written {
         self.hold().finish(to)
     }
 
-    /// It will never be there.
+    /// It will never be there, unless others write it as well.
     pub fn give_up(&self, why: Failure) {
-        lock(&self.state).fail(why);
+        if self.writers.load(SeqCst) == 1 {
+            self.fail(&mut lock(&self.state), why);
+        }
     }
 }

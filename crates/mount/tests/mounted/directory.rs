@@ -199,6 +199,60 @@ fn who_is_on_no_list_of_a_file_reads_it_as_little_as_where_it_lies() {
 }
 
 #[test]
+fn what_changes_of_a_directory_itself_shows() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("d/f", "f");
+    let mounted = Mounted::directory(place, &["--metadata-ttl", "0"]);
+    let of = |path: &Path| fs::metadata(path).map(|it| (it.mode(), it.mtime(), it.mtime_nsec())).unwrap();
+    let from = mounted.place.path("from");
+    // By its descriptor, as who works in it has it.
+    let opened = File::open(&mounted.at).unwrap();
+    for mode in [0o700, 0o755] {
+        fs::set_permissions(&from, Permissions::from_mode(mode)).unwrap();
+        mounted.place.write(&format!("new {mode}"), "new");
+        assert_eq!(of(&mounted.at), of(&from));
+        assert_eq!(opened.metadata().unwrap().mode() & 0o777, mode);
+    }
+}
+
+#[test]
+fn programs_that_copy_it_or_look_for_room_get_what_they_get_of_its_source() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("d/f", "f");
+    let mounted = Mounted::directory(place, &[]);
+    let run = |program: &str, words: &[&str]| {
+        let ended = Command::new(program).args(words).current_dir(mounted.place.path("")).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    run("cp", &["-a", "at/d", "copy"]);
+    assert_eq!(fs::read(mounted.place.path("copy/f")).unwrap(), b"f");
+    assert_eq!(run("stat", &["-f", "-c", "%b %S %c", "at"]), run("stat", &["-f", "-c", "%b %S %c", "from"]));
+}
+
+#[test]
+fn a_file_has_the_same_number_in_the_next_mount() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    ["a", "b", "d/a"].iter().for_each(|name| _ = place.write(name, name));
+    let shown = || place.shown("cd at && stat -c %i a b d/a d").with(0).out();
+    let first = shown();
+    assert_eq!(first, shown());
+    assert_eq!(first.lines().collect::<std::collections::BTreeSet<_>>().len(), 4);
+    place.write("b", "other");
+    let changed: Vec<_> = first.lines().zip(shown().lines()).map(|(before, now)| before == now).collect();
+    assert_eq!(changed, [true, false, true, true], "its bytes are others");
+}
+
+#[test]
 fn an_open_file_is_one_version_and_a_name_the_one_it_has_now() {
     if !can_mount() {
         return;
@@ -222,7 +276,9 @@ fn an_open_file_is_one_version_and_a_name_the_one_it_has_now() {
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ESTALE)),
         }
     };
-    is_of(&open, &one, 300_000);
+    let mut rest = vec![0; one.len()];
+    open.read_exact_at(&mut rest, 0).unwrap();
+    assert!(rest == one, "who has a file open keeps it, though it has no name any more");
     let open = File::open(mounted.path("f")).unwrap();
     File::options().write(true).open(mounted.place.path("from/f")).unwrap().write_all_at(&one, 0).unwrap();
     let mut both = one.clone();

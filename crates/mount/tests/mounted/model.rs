@@ -233,6 +233,49 @@ impl Model {
         drop(fs::read(self.path(name)));
     }
 
+    /// A part of what is there is changed, by one who has it open or by two.
+    fn change(&mut self, name: &'static str) {
+        let Some(before) = self.files.get(name).filter(|it| it.len() < LONG as usize / 2).cloned() else { return };
+        let (offset, kind) = (self.random.below(before.len() as u64 + 1), self.random.below(5));
+        let new = self.new_bytes(name);
+        let open = |options: &mut OpenOptions| options.open(self.path(name)).unwrap();
+        let (mut file, mut expected) = (open(OpenOptions::new().read(true).write(true)), before.to_vec());
+        match kind {
+            0 => {
+                let mut other = open(OpenOptions::new().append(true));
+                other.write_all(&new).unwrap();
+                expected.extend_from_slice(&new);
+                drop(other);
+            }
+            1 => {
+                file.set_len(offset).unwrap();
+                expected.truncate(offset as usize);
+            }
+            2 => {
+                // SAFETY: a number is set.
+                assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) }, 0);
+                file.write_all(&new).unwrap();
+                expected.extend_from_slice(&new);
+            }
+            3 => {}
+            _ => {
+                file.write_all_at(&new, offset).unwrap();
+                expected.resize(expected.len().max(offset as usize + new.len()), 0);
+                expected[offset as usize..][..new.len()].copy_from_slice(&new);
+            }
+        }
+        assert!(fs::read(self.path(name)).unwrap() == expected, "{name}, while it is changed");
+        if self.random.below(3) == 0 {
+            file.sync_all().unwrap();
+            assert!(self.original(name).unwrap() == expected, "{name} after fsync");
+        }
+        drop(file);
+        let expected = if expected == *before { before } else { Arc::new(expected) };
+        self.files.insert(name, expected);
+        // What has no bytes is put when the system lets go of it.
+        drop(fs::read(self.path(name)));
+    }
+
     /// What is long goes to the store in parts. Where that comes to an error, all of it is there or
     /// none: a store that was asked once more to put the parts together, because its answer was
     /// lost, says that there are none.
@@ -284,7 +327,7 @@ impl Model {
     fn step(&mut self) {
         let (name, other) = (self.name(), self.name());
         let is_writable = matches!(self.behind, Behind::Server(_));
-        match self.random.below(12) {
+        match self.random.below(14) {
             0..=2 => self.read(name),
             3 => self.open_reader(name),
             4 | 5 => self.read_reader(),
@@ -294,6 +337,7 @@ impl Model {
             9 if is_writable => self.remove(name),
             10 if is_writable && self.random.below(8) == 0 => self.write_long(name),
             10 | 11 if is_writable => self.write(name),
+            12 | 13 if is_writable => self.change(name),
             _ if self.random.below(3) == 0 => self.others_remove(name),
             _ => self.read(other),
         }

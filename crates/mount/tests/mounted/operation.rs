@@ -97,6 +97,27 @@ fn what_keeps_it_from_being_mounted_is_said() {
 }
 
 #[test]
+fn an_object_is_no_directory() {
+    if !can_mount() {
+        return;
+    }
+    let (place, server) = (Place::new(), server());
+    server.put("/b/a", *b"a");
+    server.put("/b/d/x", *b"x");
+    server.put("/b/d", *b"both");
+    for (address, is_one) in [("s3://b/a", false), ("s3://b/d/", true), ("s3://b/new", true)] {
+        let mut command = place.mount(&[address, "at", "--", "true"]);
+        command.env("AWS_ENDPOINT_URL", server.url());
+        let ended = end(command, b"");
+        assert_eq!(
+            (ended.how == "status 0", ended.err().contains("is an object itself")),
+            (is_one, !is_one),
+            "{ended:?}"
+        );
+    }
+}
+
+#[test]
 fn a_disk_that_has_less_room_than_it_may_take_is_told_of() {
     if !can_mount() {
         return;

@@ -3,6 +3,8 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -147,12 +149,14 @@ fn what_a_store_cannot_do_is_refused() {
     let server = server();
     server.put("/b/old", *b"old bytes");
     server.put("/b/d/x", *b"x");
+    server.put("/b/longer", bytes("longer", 0, (8 << 20) + 1));
     let mounted = Mounted::bucket(&server, &[]);
-    let open = |options: &mut OpenOptions| options.open(mounted.path("old")).map(drop).unwrap_err().raw_os_error();
-    assert_eq!(open(OpenOptions::new().write(true)), Some(libc::EOPNOTSUPP));
-    assert_eq!(open(OpenOptions::new().append(true)), Some(libc::EOPNOTSUPP));
-    assert_eq!(open(OpenOptions::new().read(true).write(true)), Some(libc::EOPNOTSUPP));
-    assert_eq!(open(OpenOptions::new().write(true).create_new(true)), Some(libc::EEXIST));
+    let open =
+        |name: &str, options: &mut OpenOptions| options.open(mounted.path(name)).map(drop).unwrap_err().raw_os_error();
+    assert_eq!(open("longer", OpenOptions::new().write(true)), Some(libc::EOPNOTSUPP));
+    assert_eq!(open("longer", OpenOptions::new().append(true)), Some(libc::EOPNOTSUPP));
+    assert_eq!(open("longer", OpenOptions::new().read(true).write(true)), Some(libc::EOPNOTSUPP));
+    assert_eq!(open("old", OpenOptions::new().write(true).create_new(true)), Some(libc::EEXIST));
     let error = |done: std::io::Result<()>| done.unwrap_err().raw_os_error();
     assert_eq!(error(fs::rename(mounted.path("d"), mounted.path("e"))), Some(libc::EXDEV));
     assert_eq!(error(fs::remove_dir(mounted.path("d"))), Some(libc::ENOTEMPTY));
@@ -175,6 +179,206 @@ fn what_a_store_cannot_do_is_refused() {
     let mounted = Mounted::bucket(&server, &["--read-only"]);
     assert_eq!(error(fs::write(mounted.path("new"), "x")), Some(libc::EROFS));
     assert_eq!(error(fs::remove_file(mounted.path("old"))), Some(libc::EROFS));
+}
+
+#[test]
+fn what_is_there_is_written_further() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("log");
+    let append = || OpenOptions::new().append(true).open(&path).unwrap();
+    let mut log = append();
+    log.write_all(b" two").unwrap();
+    look_at_all_of(&path, b"one two");
+    assert_eq!(get(&server, "log").unwrap(), b"one", "before it is closed");
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"one two");
+    // Of two, and of what one of them has put already, nothing is lost; and its name leads to it all along.
+    let (mut log, mut other) = (append(), append());
+    log.write_all(b" three").unwrap();
+    log.sync_all().unwrap();
+    assert_eq!(log.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
+    let mut third = append();
+    other.write_all(b" four").unwrap();
+    third.write_all(b" five").unwrap();
+    drop(other);
+    log.write_all(b" six").unwrap();
+    look_at_all_of(&path, b"one two three four five six");
+    drop((log, third));
+    assert_eq!(get(&server, "log").unwrap(), b"one two three four five six");
+    // Who has it open keeps what he opened.
+    let before = File::open(&path).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    file.write_all_at(b"ONE", 0).unwrap();
+    file.set_len(7).unwrap();
+    look_at_all_of(&path, b"ONE two");
+    drop(file);
+    assert_eq!(get(&server, "log").unwrap(), b"ONE two");
+    let mut all = Vec::new();
+    std::io::Read::read_to_end(&mut &before, &mut all).unwrap();
+    assert_eq!(all, b"one two three four five six");
+    look_at_all_of(&path, b"ONE two");
+    // What is closed is mapped at once, as any file that nobody writes.
+    for number in 0..50 {
+        append().write_all(b"x").unwrap();
+        let (file, size) = (File::open(&path).unwrap(), 8 + number);
+        // SAFETY: a mapping that nobody uses.
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        assert!(at != libc::MAP_FAILED, "{number}");
+    }
+    // By its name alone.
+    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    for (size, expected) in [(3, &b"ONE"[..]), (5, b"ONE\0\0"), (0, b"")] {
+        // SAFETY: the name ends with a zero.
+        assert_eq!(unsafe { libc::truncate(name.as_ptr(), size) }, 0);
+        assert_eq!(get(&server, "log").unwrap(), expected);
+        look_at_all_of(&path, expected);
+    }
+}
+
+#[test]
+fn what_others_change_meanwhile_is_not_lost() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    for expected in [b"one two".as_slice(), b"one two two"] {
+        log.write_all(b" two").unwrap();
+        log.sync_all().unwrap();
+        assert_eq!(get(&server, "log").unwrap(), expected, "of its own it is told apart");
+    }
+    server.put("/b/log", *b"theirs");
+    log.write_all(b" three").unwrap();
+    assert_eq!(log.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"theirs");
+}
+
+#[test]
+fn what_is_opened_to_write_and_not_written_is_not_put() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/some", *b"some");
+    server.put("/b/none", *b"");
+    let mounted = Mounted::bucket(&server, &[]);
+    server.refuse_writes(true);
+    for name in ["some", "none"] {
+        let file = OpenOptions::new().append(true).open(mounted.path(name)).unwrap();
+        file.sync_all().unwrap();
+        drop(file);
+        look_at_all_of(&mounted.path(name), get(&server, name).unwrap().as_slice());
+    }
+    let mut file = OpenOptions::new().append(true).open(mounted.path("some")).unwrap();
+    file.write_all(b" more").unwrap();
+    assert!(file.sync_all().is_err());
+    drop(file);
+    wait_until("it is as it was", || fs::read(mounted.path("some")).is_ok_and(|it| it == b"some"));
+}
+
+#[test]
+fn what_grows_beyond_what_is_kept_goes_in_parts() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let all = bytes("all", 0, 20 << 20);
+    server.put("/b/all", all[..7 << 20].to_vec());
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut file = OpenOptions::new().append(true).open(mounted.path("all")).unwrap();
+    file.write_all(&all[7 << 20..]).unwrap();
+    drop(file);
+    assert!(get(&server, "all").unwrap() == all && fs::read(mounted.path("all")).unwrap() == all);
+}
+
+#[test]
+fn what_is_passed_over_in_a_longer_file_is_zeros() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut all = bytes("all", 0, 7 << 20);
+    let file = File::create(mounted.path("all")).unwrap();
+    file.write_all_at(&all, 0).unwrap();
+    for (at, end) in [(9 << 20, (9 << 20) + 5), (15 << 20, 20 << 20)] {
+        file.write_all_at(b"bytes", at).unwrap();
+        file.set_len(end).unwrap();
+        all.resize(at as usize, 0);
+        all.extend(b"bytes");
+        all.resize(end as usize, 0);
+    }
+    drop(file);
+    assert!(get(&server, "all").unwrap() == all && fs::read(mounted.path("all")).unwrap() == all);
+}
+
+#[test]
+fn what_is_renamed_is_the_same_file_to_who_opens_it() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    fs::write(mounted.path("a"), "a").unwrap();
+    fs::rename(mounted.path("a"), mounted.path("b")).unwrap();
+    let before = fs::metadata(mounted.path("b")).unwrap().ino();
+    assert_eq!(File::open(mounted.path("b")).unwrap().metadata().unwrap().ino(), before);
+    assert_eq!(fs::read(mounted.path("b")).unwrap(), b"a");
+}
+
+#[test]
+fn who_is_killed_takes_nothing_from_who_writes_beside_him() {
+    if !can_mount() || !have("python3") {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"old");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    let script = "import time\nf = open('log', 'ab', 0)\nf.write(b' his')\nprint()\ntime.sleep(60)";
+    let mut command = Command::new("python3");
+    command.args(["-uc", script]).current_dir(&mounted.at).stdout(std::process::Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    std::io::Read::read_exact(writer.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    kill(writer.id() as i32, libc::SIGKILL);
+    writer.wait().unwrap();
+    log.write_all(b" mine").unwrap();
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"old his mine");
+}
+
+#[test]
+fn programs_change_what_is_there() {
+    if !can_mount() || !have("git") || !have("sqlite3") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let says = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-ec", script]).current_dir(&mounted.at).env("LC_ALL", "C").env("HOME", &mounted.at);
+        end(command, b"").with(0).out()
+    };
+    let log = "for i in 1 2 3; do echo $i >> log; done; (echo 4; /bin/echo 5) >> log; cat log";
+    assert_eq!(says(log), "1\n2\n3\n4\n5\n");
+    assert_eq!(get(&server, "log").unwrap(), b"1\n2\n3\n4\n5\n");
+    let git = "git init -q r; cd r; git config user.email a@b; git config user.name c
+for i in 1 2 3; do echo $i >> f; git add f; git commit -qm $i; done
+git gc -q; git fsck --strict; git log --format=%s; git status --short";
+    assert_eq!(says(git), "3\n2\n1\n");
+    let sqlite = "sqlite3 d 'create table t (a); insert into t values (1), (2);'
+sqlite3 d 'begin; insert into t values (3); commit; update t set a = a + 1; select sum(a) from t; pragma integrity_check;'
+sqlite3 d 'insert into t values (10); select sum(a) from t;'";
+    assert_eq!(says(sqlite), "9\nok\n19\n");
 }
 
 #[test]
