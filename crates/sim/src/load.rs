@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use foresee_manager::{Advice, AdviceFile, Block, Demand, Event, FileId, Future, ReaderId, Site, Time};
+use foresee_manager::{
+    Advice, AdviceFile, Block, Demand, Event, FileId, Future, REFERENCE_BLOCKS_MAX, ReaderId, Site, Time,
+};
 
 use crate::column::Column;
 use crate::error::Error;
@@ -339,8 +341,17 @@ impl Loader {
         Ok(())
     }
 
+    /// A request, in pieces of what the manager takes at most.
     #[inline]
     fn append(&mut self, request: Request, file: FileId, first: u64, count: u32) {
+        let count = u64::from(count);
+        for at in (0..count).step_by(REFERENCE_BLOCKS_MAX as usize) {
+            self.append_piece(request, file, first + at, (count - at).min(REFERENCE_BLOCKS_MAX) as u32);
+        }
+    }
+
+    #[inline]
+    fn append_piece(&mut self, request: Request, file: FileId, first: u64, count: u32) {
         let lane = self.lane(request.process, request.thread);
         let trace = &mut self.trace;
         trace.keys.push(u64::from(file.0) * Block::INDEX_LIMIT + first);

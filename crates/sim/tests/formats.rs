@@ -373,3 +373,23 @@ fn foreign(recording: &[u8]) -> Vec<u8> {
     bytes[creator..creator + 7].copy_from_slice(b"another");
     bytes
 }
+
+#[test]
+fn what_is_packed_otherwise_or_no_utf_8_is_said_to_be() {
+    let utf_16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    for (name, bytes, part) in [
+        ("packed.csv.xz", b"\xfd7zXZ\0\0".to_vec(), "xz -dc FILE"),
+        ("packed.csv.bz2", b"BZh91AY&SY".to_vec(), "bzip2 -dc FILE"),
+        ("wide.csv", utf_16("\u{feff}1,hm,0,Read,0,4096,10\n"), "iconv -f UTF-16"),
+    ] {
+        let path = scratch(name);
+        fs::write(&path, bytes).unwrap();
+        let error = read(&path, None).unwrap_err();
+        assert!(error.contains(name) && error.contains(part), "{error}");
+    }
+    // A trace of numbers may begin as UTF-16 does.
+    let path = scratch("begins.oracleGeneral");
+    let requests = [Request { time_ns: 0xfeff_u64 * 1_000_000_000, ..object(7) }];
+    write(&path, format("oracleGeneral"), &requests, &[""]);
+    assert!(fs::read(&path).unwrap().starts_with(b"\xff\xfe") && read(&path, None).unwrap().0.len() == 1);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foresee_manager::{Block, FileId};
+use foresee_manager::{Block, Config, FileId, REFERENCE_BLOCKS_MAX};
 use foresee_sim::explain::{Question, Witness};
 use foresee_sim::host;
 use foresee_sim::load::Trace;
@@ -80,4 +80,17 @@ fn what_is_unread_at_the_end_is_wasted() {
     let bytes: u64 = report.devices.iter().map(|device| device.bytes).sum();
     assert_eq!(bytes / 4096 - trace.distinct_blocks(), wasted);
     assert!(wasted > 0);
+}
+
+/// However long a request is, each of its blocks is a reference, and takes its time.
+#[test]
+fn a_request_that_is_longer_than_the_manager_takes_counts_as_a_whole() {
+    let blocks = 2 * REFERENCE_BLOCKS_MAX + 5;
+    let trace = Trace::of_runs([(0, blocks as u32)], 4096);
+    let counted = run_watched(&trace, &Cell::new("lru".parse().unwrap(), 100), &|_| {}, |_, _, _| {});
+    assert_eq!((trace.references, counted.statistics.misses), (blocks, blocks));
+    let device = "servers=1,latency_us=0,mb_per_s=4096".parse().unwrap();
+    let how = Options { think: Think::None, disclose: None, device, disks: 1, lookup_ns: 0 };
+    let report = host::run(&setup(&trace, &how, Config::new(100, "lru".parse().unwrap()))).unwrap();
+    assert!(report.elapsed_ns >= blocks * 1000, "4 KiB in a microsecond each, and not {} ns", report.elapsed_ns);
 }

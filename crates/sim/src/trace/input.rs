@@ -17,6 +17,23 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// So many bytes are read between two looks at the memory.
 const BYTES_PER_LOOK: u64 = 1 << 20;
 
+/// Why a file that begins so is not read as it is, and what makes it be. A trace of numbers may begin with
+/// any of them: so as many bytes are looked at as tell.
+fn refused(head: &[u8]) -> Option<&'static str> {
+    match *head {
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+            Some("it is packed by xz, which is not unpacked here: 'xz -dc FILE | foresee sim -'")
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41] => {
+            Some("it is packed by bzip2, which is not unpacked here: 'bzip2 -dc FILE | foresee sim -'")
+        }
+        [0xff, 0xfe, b' '..=b'~', 0, b' '..=b'~', 0] | [0xfe, 0xff, 0, b' '..=b'~', 0, b' '..=b'~'] => {
+            Some("it is UTF-16, and traces are UTF-8: 'iconv -f UTF-16 -t UTF-8 FILE | foresee sim -'")
+        }
+        _ => None,
+    }
+}
+
 /// What a format is recognised by.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
@@ -58,9 +75,12 @@ impl Input {
         let file = opened.map_err(failed)?;
         let regular = !is_standard && file.metadata().map_err(failed)?.is_file();
         let mut head = Vec::new();
-        // As much as tells gzip and zstd.
-        (&file).take(4).read_to_end(&mut head).map_err(failed)?;
-        let (gzip, zstd) = (head.starts_with(&[0x1f, 0x8b]), head == [0x28, 0xb5, 0x2f, 0xfd]);
+        // As much as tells how it is packed.
+        (&file).take(6).read_to_end(&mut head).map_err(failed)?;
+        if let Some(why) = refused(&head) {
+            return Err(Error::whole(path, why));
+        }
+        let (gzip, zstd) = (head.starts_with(&[0x1f, 0x8b]), head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
         let bytes = std::io::Cursor::new(head).chain(file);
         let source: Box<dyn Read> = if gzip {
             let packed = BufReader::with_capacity(BUFFER_BYTES, bytes);
