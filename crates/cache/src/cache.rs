@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_manager::{Event, LevelOrder, Reply};
-use foresee_store::{Error as StoreError, Object, Store};
+use foresee_store::{Error as StoreError, Object, Store, Version};
 
 use crate::builder::Builder;
 use crate::error::Error;
@@ -156,6 +156,15 @@ impl Cache {
     /// If it cannot be written.
     pub fn create(&self, address: &str) -> Result<Box<dyn Upload>, Error> {
         self.asked(address, |store, name| store.create(name))
+    }
+
+    /// The version that what is at this address has now, for who is about to take its place. Costs one call
+    /// of its store, whatever was asked lately.
+    ///
+    /// # Errors
+    /// If nothing is there, or it cannot be had.
+    pub fn version(&self, address: &str) -> Result<Version, Error> {
+        self.asked(address, |store, name| store.version(name))
     }
 
     /// Removes what is at this address.

@@ -12,6 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use foresee::store::Version;
+
 use crate::failure::Failure;
 use crate::tree::Entry;
 
@@ -27,6 +29,15 @@ struct Node {
     is_stale: bool,
     /// The kernel may have bytes of it.
     is_read: bool,
+    /// Some may be of another version: it is to forget them at each open, and to have another number when it
+    /// looks the name up.
+    has_old_bytes: bool,
+}
+
+impl Node {
+    fn new(path: Arc<Path>, entry: Entry) -> Self {
+        Node { path, entry, told: 1, is_stale: false, is_read: false, has_old_bytes: false }
+    }
 }
 
 /// All of them.
@@ -40,7 +51,7 @@ impl Nodes {
     pub fn new(path: &Path, entry: Entry) -> Self {
         let path: Arc<Path> = path.into();
         let by_path = HashMap::from([(Arc::clone(&path), ROOT)]);
-        let root = Node { path, entry, told: 1, is_stale: false, is_read: false };
+        let root = Node::new(path, entry);
         Nodes { by_number: HashMap::from([(ROOT, root)]), by_path }
     }
 
@@ -50,6 +61,7 @@ impl Nodes {
             && let Some(node) = self.by_number.get_mut(&number)
             && (node.entry.kind, &node.entry.version) == (entry.kind, &entry.version)
             && !node.is_stale
+            && !node.has_old_bytes
         {
             node.entry = entry.clone();
             node.told += 1;
@@ -58,8 +70,7 @@ impl Nodes {
         let number = self.new_number(path, entry);
         let path: Arc<Path> = path.into();
         self.by_path.insert(Arc::clone(&path), number);
-        let node = Node { path, entry: entry.clone(), told: 1, is_stale: false, is_read: false };
-        self.by_number.insert(number, node);
+        self.by_number.insert(number, Node::new(path, entry.clone()));
         number
     }
 
@@ -105,10 +116,22 @@ impl Nodes {
         }
     }
 
-    /// It is read, and the kernel keeps what it has read.
-    pub fn is_read(&mut self, number: u64) {
-        if let Some(node) = self.by_number.get_mut(&number) {
+    /// It is opened to be read. Returns whether all that the kernel may have of its bytes is of this version.
+    pub fn is_read(&mut self, number: u64) -> bool {
+        let node = self.by_number.get_mut(&number);
+        node.is_some_and(|node| {
             node.is_read = true;
+            !node.has_old_bytes
+        })
+    }
+
+    /// It was written, nobody has it open, and this version is there now, if its path leads to it still.
+    pub fn is_written(&mut self, number: u64, path: &Path, version: Version) {
+        if self.by_path.get(path) == Some(&number)
+            && let Some(node) = self.by_number.get_mut(&number)
+        {
+            node.entry.version = Some(version);
+            (node.is_stale, node.has_old_bytes) = (false, node.is_read);
         }
     }
 

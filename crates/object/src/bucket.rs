@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use foresee_store::{Error, Folder, Listed};
+use foresee_store::{Error, Folder, Listed, Version};
 use futures_util::TryStreamExt;
 use futures_util::future::{self, Either};
 use object_store::client::{HttpError, HttpErrorKind};
@@ -19,7 +19,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
 use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::explain::{Place, timed_out};
-use crate::object::{Open, version};
+use crate::object::{NO_VERSION, Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, Service};
 use crate::settings::{PAUSE_MIN, Settings};
@@ -248,6 +248,14 @@ impl Bucket {
             bytes.extend_from_slice(&chunk);
         }
         Ok((meta, bytes))
+    }
+
+    /// The version that an object has now.
+    pub fn version(&self, key: &str) -> Result<Version, Error> {
+        let path = self.path(key)?;
+        let head = GetOptions { head: true, ..GetOptions::default() };
+        let found = self.ask_even_so(self.get(&path, head))?;
+        version(&found.meta).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION).into())
     }
 
     /// What an object is.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use foresee_store::{Error, Folder, Listed, Object, Store, Upload};
+use foresee_store::{Error, Folder, Listed, Object, Store, Upload, Version};
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
@@ -125,6 +125,11 @@ impl Store for ObjectStore {
     fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
         let (bucket, key) = self.bucket(prefix)?;
         bucket.folder(key, page)
+    }
+
+    fn version(&self, name: &str) -> Result<Version, Error> {
+        let (bucket, key) = self.bucket(name)?;
+        bucket.version(key)
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn Upload>, Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foresee_store::{Error, Upload, Version};
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, PutPayload, PutResult, WriteMultipart};
+use object_store::{ObjectStoreExt, PutPayload, WriteMultipart};
 
 use crate::bucket::Bucket;
 use crate::object::version_of;
@@ -62,20 +62,23 @@ impl Upload for Written {
 
     fn finish(mut self: Box<Self>) -> Result<Option<Version>, Error> {
         let (bucket, rest) = (Arc::clone(&self.bucket), std::mem::take(&mut self.rest));
-        let put: PutResult = match self.parts.take() {
-            None => bucket.ask_even_so(async {
-                let all = PutPayload::from(rest);
-                bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await
-            }),
+        match self.parts.take() {
+            None => {
+                let put = bucket.ask_even_so(async {
+                    let all = PutPayload::from(rest);
+                    bucket.whole(async || bucket.objects().put(&self.path, all.clone()).await).await
+                })?;
+                Ok(put.e_tag.as_deref().and_then(version_of))
+            }
             Some(mut parts) => bucket.ask_even_so(async {
                 parts.put(rest.into());
-                parts.finish().await.map_err(|error| match bucket.explain(&error) {
+                // Not everybody who speaks as S3 does says then which tag the whole has.
+                parts.finish().await.map(|_| None).map_err(|error| match bucket.explain(&error) {
                     Error::NotFound => io::Error::other(FINISHED_OR_GIVEN_UP).into(),
                     error => error,
                 })
             }),
-        }?;
-        Ok(put.e_tag.as_deref().and_then(version_of))
+        }
     }
 }
 

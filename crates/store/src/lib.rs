@@ -68,6 +68,14 @@ pub trait Store: Send + Sync {
         Ok(Folder::of(prefix, self.list(prefix)?))
     }
 
+    /// The version that an object has now, for who is about to take its place.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be had.
+    fn version(&self, name: &str) -> Result<Version, Error> {
+        Ok(self.open(name)?.version().clone())
+    }
+
     /// Begins an object of this name. What had it before keeps it until the new one is finished.
     ///
     /// # Errors

@@ -155,8 +155,8 @@ impl Tree for Directory {
         }
     }
 
-    fn directory_now(&self, path: &Path) -> Option<Entry> {
-        self.look_up(path).ok().flatten().filter(|it| it.kind == FileType::Directory)
+    fn is_of_this_machine(&self) -> bool {
+        true
     }
 
     fn room(&self) -> Option<libc::statvfs> {

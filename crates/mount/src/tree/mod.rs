@@ -65,9 +65,9 @@ pub trait Tree: Send + Sync {
     /// Opens a file in the version of this entry.
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure>;
 
-    /// What a directory is by now, where that changes.
-    fn directory_now(&self, _path: &Path) -> Option<Entry> {
-        None
+    /// Whether directories change by themselves, and how much room there is is known: then that is asked for.
+    fn is_of_this_machine(&self) -> bool {
+        false
     }
 
     /// How much room there is, if that is known.

@@ -82,8 +82,8 @@ impl Writing for Objects {
     }
 
     fn version(&self, path: &Path) -> Result<Option<Version>, Failure> {
-        match self.cache.open(text(path)?) {
-            Ok(file) => Ok(Some(file.version().clone())),
+        match self.cache.version(text(path)?) {
+            Ok(version) => Ok(Some(version)),
             Err(foresee::Error::Store { error: foresee::store::Error::NotFound, .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -35,6 +35,7 @@ impl Shown {
             return Ok(opened);
         }
         self.wait_for_writer(&path)?;
+        self.wait_for_release(number);
         let (path, entry) = {
             let nodes = self.nodes();
             if nodes.is_stale(number) {
@@ -48,11 +49,17 @@ impl Shown {
         log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
         let handle = self.handle();
-        self.nodes().is_read(number);
         self.files
             .add(handle, OpenFile { file, number, path, hinted: Mutex::default(), failures: Failures::default() });
-        // A number's bytes are always the same.
-        Ok((handle, FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH))
+        let mut nodes = self.nodes();
+        if nodes.is_stale(number) {
+            // Somebody has begun to write it meanwhile.
+            self.files.close(handle);
+            return Err(Failure::of(libc::ESTALE));
+        }
+        // A number's bytes are always the same, but for those from before it was written.
+        let kept = if nodes.is_read(number) { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
+        Ok((handle, kept | FopenFlags::FOPEN_NOFLUSH))
     }
 
     /// Answers a read.

@@ -77,6 +77,10 @@ impl Kept {
 
     /// Takes them from the beginning of a file that has at least as many.
     pub fn fill(&mut self, file: &foresee::File) -> Result<(), Failure> {
+        if let Kept::Memory(bytes) = self {
+            file.read_at(bytes, 0)?;
+            return Ok(());
+        }
         let mut piece = vec![0; PIECE_BYTES.min(self.len() as usize)];
         for at in (0..self.len()).step_by(PIECE_BYTES) {
             let count = file.read_at(&mut piece, at)?;

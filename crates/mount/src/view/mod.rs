@@ -10,6 +10,7 @@ mod handles;
 mod hints;
 mod kept;
 mod owed;
+mod turns;
 mod writes;
 mod written;
 
@@ -47,6 +48,7 @@ use handles::Handles;
 use hints::Told;
 use kept::Room;
 use owed::{Asked, Owed, Reply, Watch};
+use turns::Turns;
 use writes::Descriptor;
 
 /// The longest request; the kernel makes none longer.
@@ -77,8 +79,8 @@ pub struct Shown {
     answers: Arc<Allowance>,
     /// What is written may take as much beside that.
     room: Arc<Room>,
-    /// Of who begins to write what is there: no two of them the same file.
-    begins: Mutex<()>,
+    /// Of who begins to write what is there.
+    begins: Turns,
     /// What came of them.
     reads: Arc<Reads>,
     /// Errors that were told of.
@@ -118,7 +120,7 @@ impl View {
             directories: Handles::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
             room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
-            begins: Mutex::default(),
+            begins: Turns::default(),
             reads: Arc::default(),
             told: Mutex::default(),
             handles: AtomicU64::new(1),
@@ -167,6 +169,7 @@ impl Shown {
     fn look_up(&self, parent: u64, name: &OsStr) -> Result<(FileAttr, Duration), Failure> {
         let path = self.nodes().path(parent)?.join(name);
         if let Some((number, entry)) = self.being_written(&path)
+            && !self.is_another_by_now(&path)
             && let Some(number) = self.nodes().tell_again(number)
         {
             return Ok((attributes(number, &entry), WHILE_WRITTEN));
@@ -198,7 +201,9 @@ impl Shown {
     /// What a directory is by now. Who works in it, or in the mount's root, never looks its name up.
     fn directory_now(&self, number: u64) -> Result<FileAttr, Failure> {
         let path = self.nodes().path(number)?;
-        if let Some(entry) = self.tree.directory_now(&path) {
+        if let Ok(Some(entry)) = self.tree.look_up(&path)
+            && entry.kind == FileType::Directory
+        {
             self.nodes().is_now(number, entry);
         }
         self.attributes(number)
@@ -310,7 +315,7 @@ impl Filesystem for View {
 
     fn getattr(&self, request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
         match self.shown.attributes(number.0) {
-            Ok(attributes) if attributes.kind == FileType::Directory => {
+            Ok(attributes) if attributes.kind == FileType::Directory && self.shown.tree.is_of_this_machine() => {
                 self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
                     let attributes = shown.directory_now(number.0);
                     owed.give(|reply| match attributes {
@@ -338,9 +343,15 @@ impl Filesystem for View {
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let thread = request.pid();
         if flags.acc_mode() != OpenAccMode::O_RDONLY {
-            return self.by_worker(move |shown| match shown.overwrite(number.0, flags.0, thread) {
-                Ok((handle, flags)) => reply.opened(FileHandle(handle), flags),
-                Err(failure) => reply.error(failure.number()),
+            return self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
+                match shown.overwrite(number.0, flags.0, thread) {
+                    Ok((handle, opened)) => {
+                        if !owed.give(|reply| reply.opened(FileHandle(handle), opened)) {
+                            shown.release_written(handle, flags.0);
+                        }
+                    }
+                    Err(failure) => _ = owed.give(|reply| reply.error(failure.number())),
+                }
             });
         }
         self.by_worker_for((request, Asked::Name), reply, move |shown, owed| match shown.open(number.0, thread) {
@@ -576,6 +587,13 @@ impl Filesystem for View {
     }
 
     fn statfs(&self, _request: &Request, _number: INodeNo, reply: ReplyStatfs) {
+        // A store does not say how much room it has; who asks before he writes is told that there is
+        // enough.
+        let enough = 1 << 38;
+        let names = NAME_BYTES_MAX as u32;
+        if !self.shown.tree.is_of_this_machine() {
+            return reply.statfs(enough, enough, enough, enough, enough, 4096, names, 4096);
+        }
         self.by_worker(move |shown| match shown.tree.room() {
             Some(it) => reply.statfs(
                 it.f_blocks,
@@ -584,15 +602,10 @@ impl Filesystem for View {
                 it.f_files,
                 it.f_ffree,
                 it.f_bsize as u32,
-                NAME_BYTES_MAX as u32,
+                names,
                 it.f_frsize as u32,
             ),
-            // A store does not say how much room it has; who asks before he writes is told that there is
-            // enough.
-            None => {
-                let blocks = 1 << 38;
-                reply.statfs(blocks, blocks, blocks, blocks, blocks, 4096, NAME_BYTES_MAX as u32, 4096);
-            }
+            None => reply.error(Errno::EIO),
         });
     }
 }

@@ -16,13 +16,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
-use foresee_run::pool::lock;
 use foresee_run::process_stat::process_of;
 use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
 use super::kept::Kept;
-use super::written::{Content, KEPT_BYTES_MAX, Written};
+use super::written::{Content, Held, KEPT_BYTES_MAX, Written};
 use super::{Shown, attributes};
 use crate::failure::Failure;
 use crate::processes::is_killed;
@@ -31,6 +30,8 @@ use crate::tree::{Entry, Writing};
 /// How long who opens a file waits for the one who is just closing it.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
 const CLOSING_STEP: Duration = Duration::from_millis(5);
+/// The kernel lets go of what was closed a moment later.
+const RELEASE_STEPS: usize = 20;
 
 /// A descriptor of a file that is being written.
 pub struct Descriptor {
@@ -41,6 +42,8 @@ pub struct Descriptor {
     writes: bool,
     /// Who opened it has closed it, and has no copy, as far as is known.
     is_closed: AtomicBool,
+    /// Who opened it was killed.
+    is_killed: AtomicBool,
 }
 
 impl Descriptor {
@@ -84,6 +87,11 @@ impl Handles<Descriptor> {
     }
 }
 
+/// What is on its way to their names comes there first, and nothing else does as long as they are held.
+fn hold(open: &[Arc<Written>]) -> Vec<Held<'_>> {
+    open.iter().map(|it| it.hold()).collect()
+}
+
 impl Shown {
     fn writing(&self) -> Result<&dyn Writing, Failure> {
         self.tree.writing().ok_or_else(|| Failure::of(libc::EROFS))
@@ -103,8 +111,8 @@ impl Shown {
         if writes {
             written.joined();
         }
-        let (opener, is_closed) = (process_of(thread), AtomicBool::new(false));
-        self.writes.add(handle, Descriptor { written, opener, writes, is_closed });
+        let (is_closed, is_killed) = (AtomicBool::new(false), AtomicBool::new(false));
+        self.writes.add(handle, Descriptor { written, opener: process_of(thread), writes, is_closed, is_killed });
         // What is written is read by a number of its own, once it is there. Who only reads it does not
         // finish it.
         let unheard = if writes { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
@@ -123,10 +131,8 @@ impl Shown {
         let found = if writes { self.writes.shared(path) } else { self.writes.current(path) };
         let Some(written) = found.filter(|it| it.is_at_hand()) else { return Ok(None) };
         if written.number != number {
-            if writes {
-                // One that seemed closed: what two of them write is not to be put by each alone.
-                let seemed_closed = self.writes.all(|it| Arc::ptr_eq(&it.written, &written));
-                seemed_closed.iter().for_each(|it| it.is_closed.store(false, SeqCst));
+            if writes && self.waits_for_release(&written) {
+                return Ok(None);
             }
             // The kernel looks the name up anew then.
             return Err(Failure::of(libc::ESTALE));
@@ -136,6 +142,31 @@ impl Shown {
             self.nodes().resize(number, 0);
         }
         Ok(Some(self.open_written(written, flags, thread)))
+    }
+
+    /// Waits a little for the kernel to let go of what was written and is closed. If it does not, somebody
+    /// has a copy of the descriptor: what two write is not to be put by each alone.
+    fn waits_for_release(&self, written: &Arc<Written>) -> bool {
+        let of_it = || self.writes.all(|it| Arc::ptr_eq(&it.written, written));
+        for _ in 0..RELEASE_STEPS {
+            let open = of_it();
+            if !written.has_writers() || open.is_empty() {
+                return true;
+            }
+            if !written.is_finished() || open.iter().any(|it| it.writes && !it.is_closed.load(SeqCst)) {
+                return false;
+            }
+            thread::sleep(CLOSING_STEP);
+        }
+        of_it().iter().for_each(|it| it.is_closed.store(false, SeqCst));
+        false
+    }
+
+    /// The same of a number that was written just now, for who opens it to read.
+    pub fn wait_for_release(&self, number: u64) {
+        if let Some(open) = self.writes.find(|it| it.written.number == number && it.is_closed.load(SeqCst)) {
+            let _ = self.waits_for_release(&open.written);
+        }
     }
 
     /// Makes a file, to be written.
@@ -151,43 +182,54 @@ impl Shown {
         self.wait_for_writer(&path)?;
         let number = self.nodes().tell(&path, &entry);
         self.nodes().resize(number, 0);
-        let (handle, flags) = self.begin(Written::new(path, number, false, Arc::clone(&self.room)), flags, thread);
+        let written = Written::new(path, number, false, Arc::clone(&self.room));
+        // Who adds to what is there, and knows of nothing, is not to replace what others have made since.
+        let adds = flags & libc::O_APPEND != 0 && flags & libc::O_TRUNC == 0;
+        let written = if adds { written.of_nothing() } else { written };
+        let (handle, flags) = self.begin(written, flags, thread);
         Ok((attributes(number, &entry), handle, flags))
     }
 
     /// Opens a file that is there to be written.
     pub fn overwrite(&self, number: u64, flags: i32, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         self.writing()?;
-        loop {
-            let (path, entry) = self.nodes().get(number).map(|(path, entry)| (path, entry.clone()))?;
-            if let Some(opened) = self.open_current(number, &path, flags, thread)? {
-                return Ok(opened);
-            }
-            self.wait_for_writer(&path)?;
-            let is_cut = flags & libc::O_TRUNC != 0;
-            let content = if is_cut { None } else { Some(self.content(number, &path, &entry)?) };
+        let path = self.nodes().path(number)?;
+        if let Some(opened) = self.open_current(number, &path, flags, thread)? {
+            return Ok(opened);
+        }
+        self.wait_for_writer(&path)?;
+        let _turn = self.begins.take(&path);
+        // What somebody else has begun meanwhile is shared.
+        if let Some(opened) = self.open_current(number, &path, flags, thread)? {
+            return Ok(opened);
+        }
+        let is_cut = flags & libc::O_TRUNC != 0;
+        let entry = {
+            let mut nodes = self.nodes();
+            let (now, entry) = nodes.get(number).map(|(path, entry)| (path, entry.clone()))?;
             // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has
             // a number of his own.
-            if self.files.find(|it| it.number == number).is_some() {
-                self.nodes().make_stale(number);
+            let is_read = self.files.find(|it| it.number == number).is_some();
+            let is_old = now != path || !is_cut && nodes.is_stale(number);
+            // From here on who opens it to read looks its name up anew, too.
+            nodes.make_stale(number);
+            if is_read || is_old {
                 return Err(Failure::of(libc::ESTALE));
             }
-            let _in_turn = lock(&self.begins);
-            if self.writes.shared(&path).is_some() {
-                continue;
+            entry
+        };
+        let room = Arc::clone(&self.room);
+        let written = match is_cut {
+            true => {
+                self.nodes().resize(number, 0);
+                Written::new(path, number, true, room)
             }
-            let room = Arc::clone(&self.room);
-            let written = match content {
-                // Somebody has written it since it was read.
-                Some(_) if self.nodes().is_stale(number) => return Err(Failure::of(libc::ESTALE)),
-                Some(content) => Written::of(path, number, content, room),
-                None => {
-                    self.nodes().resize(number, 0);
-                    Written::new(path, number, true, room)
-                }
-            };
-            return Ok(self.begin(written, flags, thread));
-        }
+            false => {
+                let content = self.content(number, &path, &entry)?;
+                Written::of(path, number, content, room)
+            }
+        };
+        Ok(self.begin(written, flags, thread))
     }
 
     /// All of a short file.
@@ -228,7 +270,12 @@ impl Shown {
             let is_opener = opener.is_none() || process == *opener;
             is_closed.fetch_or(is_opener, SeqCst);
             if is_opener && is_killed(thread) {
-                written.give_up(Failure::of(libc::EINTR));
+                open.is_killed.store(true, SeqCst);
+                let others =
+                    |it: &Descriptor| Arc::ptr_eq(&it.written, written) && it.writes && !it.is_killed.load(SeqCst);
+                if self.writes.find(others).is_none() {
+                    written.give_up(Failure::of(libc::EINTR));
+                }
                 return Ok(());
             }
             if !(is_opener && written.size() > 0 || written.is_left_by(*opener, process)) {
@@ -255,11 +302,23 @@ impl Shown {
             let path = written.path();
             log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
+        let (path, version) = (written.path(), written.version());
         self.writes.close(handle);
-        // Who still reads it holds nobody up.
-        if is_last && written.has_failed() {
-            written.lose_name();
+        // Where nobody has it open any more its number is that of the version that is there, so that who looked
+        // at it and opens it now has one file.
+        if let (Some(path), Some(version)) = (path, version)
+            && self.writes.find(|it| Arc::ptr_eq(&it.written, written)).is_none()
+        {
+            self.nodes().is_written(written.number, &path, version);
         }
+    }
+
+    /// Whether what was written and is there has been replaced by others since, as far as is known of its name.
+    pub fn is_another_by_now(&self, path: &Path) -> bool {
+        let Some(written) = self.writes.current(path).filter(|it| it.is_finished()) else { return false };
+        let Some(version) = written.version() else { return false };
+        let found = self.tree.look_up(path).ok().flatten();
+        found.is_some_and(|it| it.version.is_some_and(|now| now != version))
     }
 
     /// A file that is being written, as it is by now, and its number: with another the kernel would
@@ -310,12 +369,14 @@ impl Shown {
         let (path, now) = self.nodes().get(number).map(|(path, entry)| (path, entry.size))?;
         let open = handle.and_then(|handle| self.writes.get(handle).ok()).map(|it| Arc::clone(&it.written));
         match open.or_else(|| self.writes.shared(&path)) {
-            Some(written) => written.resize(self.writing()?, size)?,
-            None if now == size => return Ok(()),
-            None => return self.cut(number, size, thread),
+            Some(written) => {
+                written.resize(self.writing()?, size)?;
+                self.nodes().resize(written.number, size);
+                Ok(())
+            }
+            None if now == size => Ok(()),
+            None => self.cut(number, size, thread),
         }
-        self.nodes().resize(number, size);
-        Ok(())
     }
 
     /// The same where nobody has it open to write.
@@ -331,16 +392,25 @@ impl Shown {
         done
     }
 
+    /// What is written of these names. Each has several descriptors.
+    fn of<const N: usize>(&self, paths: [&Path; N]) -> Vec<Arc<Written>> {
+        let mut open: Vec<_> = paths.into_iter().flat_map(|path| self.writes.of(path)).collect();
+        open.sort_by_key(Arc::as_ptr);
+        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        open
+    }
+
     /// Removes a file.
     pub fn remove(&self, parent: u64, name: &OsStr) -> Result<(), Failure> {
         let path = self.nodes().path(parent)?.join(name);
-        let open = self.writes.of(&path);
-        open.iter().for_each(|it| it.lose_name());
+        let open = self.of([&path]);
+        let held = hold(&open);
         match self.writing()?.remove(&path) {
             // What was just made was never there.
-            Err(failure) if failure.errno == libc::ENOENT && !open.is_empty() => {}
+            Err(failure) if failure.errno == libc::ENOENT && !held.is_empty() => {}
             removed => removed?,
         }
+        held.into_iter().for_each(Held::lose_name);
         self.nodes().removed(&path);
         Ok(())
     }
@@ -352,12 +422,9 @@ impl Shown {
         if from == to {
             return Ok(());
         }
-        // What is on its way to one of these names comes there first, and what is written meanwhile goes where
-        // the name has gone. Each has several descriptors.
-        let mut open = [self.writes.of(&from), self.writes.of(&to)].concat();
-        open.sort_by_key(Arc::as_ptr);
-        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        let mut held: Vec<_> = open.iter().map(|it| it.hold()).collect();
+        // What is written meanwhile goes where the name has gone.
+        let open = self.of([&from, &to]);
+        let mut held = hold(&open);
         let writing = self.writing()?;
         for it in held.iter_mut().filter(|it| it.path().as_deref() == Some(&from)) {
             it.finish(writing).inspect_err(|failure| self.complain(failure))?;
@@ -376,7 +443,7 @@ impl Shown {
         self.nodes().moved(&from, &to, moved.as_ref());
         for it in held {
             match it.path().as_deref() == Some(&from) {
-                true => it.rename(&to),
+                true => it.rename(&to, moved.as_ref().and_then(|it| it.version.clone())),
                 false => it.lose_name(),
             }
         }

@@ -64,8 +64,9 @@ struct State {
     upload: Option<Box<dyn Upload>>,
     /// What these two may take.
     room: Allowed,
-    /// What it was made of, if it is a change of what is there: of no other may it take the place.
-    base: Option<Version>,
+    /// What it was made of, if it is a change of what is there, or what was put last: of no other may it take
+    /// the place. None within is nothing.
+    base: Option<Option<Version>>,
 }
 
 impl State {
@@ -94,19 +95,21 @@ impl State {
     }
 
     fn put(&mut self, to: &dyn Writing, path: &Path, room: &Room) -> Result<(), Failure> {
-        if self.base.is_some() && to.version(path)? != self.base {
+        let _in_turn = matches!(self.kept, Kept::File(..)).then(|| lock(&room.of_files));
+        if let Some(base) = &self.base
+            && to.version(path)? != *base
+        {
             let why = format!("{}: others changed it since it was opened: it was not written", path.display());
             return Err(Failure { errno: libc::ESTALE, why });
         }
-        let _in_turn = matches!(self.kept, Kept::File(..)).then(|| lock(&room.of_files));
         let upload = match self.upload.take() {
             Some(upload) => upload,
             None => self.begun(to, path)?,
         };
-        let version = upload.finish().map_err(|error| failure(path, error))?;
-        if self.base.is_some() {
-            self.base = version.map_or_else(|| to.version(path), |version| Ok(Some(version)))?;
-        }
+        self.base = match upload.finish().map_err(|error| failure(path, error))? {
+            None if self.base.is_some() => Some(to.version(path)?),
+            version => version.map(Some),
+        };
         Ok(())
     }
 
@@ -145,8 +148,9 @@ impl Held<'_> {
         self.written.path()
     }
 
-    /// It has another name now.
-    pub fn rename(self, path: &Path) {
+    /// It has another name now, and is this version there, if that is known.
+    pub fn rename(mut self, path: &Path, version: Option<Version>) {
+        self.state.base = self.state.base.take().and(version.map(Some));
         *lock(&self.written.path) = Some(path.into());
     }
 
@@ -171,11 +175,18 @@ impl Written {
         Written { path, number, writers, size, is_finished, replaces, failed, room, state }
     }
 
+    /// It is put only where nothing is.
+    #[must_use]
+    pub fn of_nothing(self) -> Self {
+        lock(&self.state).base = Some(None);
+        self
+    }
+
     /// One that is as what it replaces, so far.
     pub fn of(path: Arc<Path>, number: u64, content: Content, room: Arc<Room>) -> Self {
         let Content { kept, allowed, version } = content;
         let (size, is_finished) = (AtomicU64::new(kept.len()), AtomicBool::new(true));
-        let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(version) });
+        let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(Some(version)) });
         Written { size, is_finished, state, ..Written::new(path, number, true, room) }
     }
 
@@ -198,11 +209,6 @@ impl Written {
     /// The name that it will have.
     pub fn path(&self) -> Option<Arc<Path>> {
         lock(&self.path).clone()
-    }
-
-    /// Its name was removed: nobody will find what is written.
-    pub fn lose_name(&self) {
-        self.hold().lose_name();
     }
 
     /// What is on its way to its name comes there first, and nothing else does as long as this is held.
@@ -229,8 +235,10 @@ impl Written {
         self.failed.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
+    /// It will not be there, and its name leads to what is.
     fn fail(&self, state: &mut State, why: Failure) -> Failure {
         state.upload = None;
+        *lock(&self.path) = None;
         self.failed.get_or_init(|| why).clone()
     }
 
@@ -335,6 +343,7 @@ impl Written {
     /// Takes it to be so long, if it may be.
     pub fn resize(&self, to: &dyn Writing, size: u64) -> Result<(), Failure> {
         let mut state = lock(&self.state);
+        self.check()?;
         match size == self.size() || self.resize_kept(&mut state, size)? {
             true => Ok(()),
             false => self.extend(&mut state, to, size),
@@ -346,10 +355,14 @@ impl Written {
         self.hold().finish(to)
     }
 
-    /// It will never be there, unless others write it as well.
+    /// It will never be there.
     pub fn give_up(&self, why: Failure) {
-        if self.writers.load(SeqCst) == 1 {
-            self.fail(&mut lock(&self.state), why);
-        }
+        self.fail(&mut lock(&self.state), why);
+    }
+
+    /// The version that is there of it, if all of it is, and that is known. Nobody is waited for.
+    pub fn version(&self) -> Option<Version> {
+        let state = self.state.try_lock().ok().filter(|_| self.is_finished())?;
+        state.base.clone().flatten()
     }
 }

@@ -260,6 +260,87 @@ fn what_others_change_meanwhile_is_not_lost() {
     assert_eq!(log.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
     drop(log);
     assert_eq!(get(&server, "log").unwrap(), b"theirs");
+    // The same of what was put once by who has it open still.
+    let mut new = File::create(mounted.path("new")).unwrap();
+    new.write_all(b"mine").unwrap();
+    new.sync_all().unwrap();
+    server.put("/b/new", *b"theirs");
+    new.write_all(b" more").unwrap();
+    assert_eq!(new.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    assert_eq!(get(&server, "new").unwrap(), b"theirs");
+}
+
+#[test]
+fn who_adds_to_what_he_takes_for_nothing_replaces_nothing() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let (log, new) = (mounted.path("log"), mounted.path("new"));
+    assert!(fs::metadata(&log).is_err());
+    server.put("/b/log", *b"theirs");
+    let append = |path| OpenOptions::new().append(true).create(true).open(path).unwrap();
+    let mut file = append(&log);
+    file.write_all(b"mine").unwrap();
+    assert_eq!(file.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    // What cannot be put is not in the way of what is there.
+    assert_eq!(fs::read(&log).unwrap(), b"theirs");
+    assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    drop(file);
+    assert_eq!(get(&server, "log").unwrap(), b"theirs");
+    append(&new).write_all(b"mine").unwrap();
+    assert_eq!(get(&server, "new").unwrap(), b"mine");
+}
+
+#[test]
+fn what_is_changed_goes_on_where_its_name_goes() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    log.write_all(b" two").unwrap();
+    fs::rename(mounted.path("log"), mounted.path("moved")).unwrap();
+    log.write_all(b" three").unwrap();
+    log.sync_all().unwrap();
+    drop(log);
+    assert_eq!((get(&server, "log"), get(&server, "moved").unwrap()), (None, b"one two three".to_vec()));
+}
+
+#[test]
+fn many_who_add_to_one_file_lose_nothing() {
+    if !can_mount() || !have("xargs") {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"0\n");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut command = Command::new("sh");
+    command.args(["-ec", "seq 60 | xargs -P 8 -I N sh -c 'echo N >> log'; sort -n log"]).current_dir(&mounted.at);
+    let said = end(command, b"").with(0).out();
+    assert_eq!(said, (0..=60).map(|number| format!("{number}\n")).collect::<String>());
+}
+
+#[test]
+fn what_was_just_changed_is_copied() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/f", *b"0");
+    let mounted = Mounted::bucket(&server, &[]);
+    let changes =
+        "stat f > /dev/null; for i in 1 2 3 4 5; do echo $i >> f; cp f g; cat g; echo $i > f; cp f g; cat g f; done";
+    let mut command = Command::new("sh");
+    command.args(["-ec", changes]).current_dir(&mounted.at).env("LC_ALL", "C");
+    let ended = end(command, b"");
+    assert!(ended.how == "status 0" && ended.err().is_empty(), "{ended:?}");
+    let expected = "01\n1\n1\n1\n2\n2\n2\n2\n3\n3\n3\n3\n4\n4\n4\n4\n5\n5\n5\n";
+    assert_eq!(ended.out(), expected);
+    assert_eq!(get(&server, "g").unwrap(), b"5\n");
 }
 
 #[test]
@@ -458,7 +539,8 @@ fn who_is_killed_leaves_no_part_of_a_file() {
     for (size, name) in [(1000, "python3"), (20 << 20, "python3"), (1000, "abcdefghijklmn\\xc3")] {
         let called = format!("import sys, time\nopen('/proc/self/comm', 'wb').write(b'{name}')\n");
         let writes = format!("f = open('old', 'wb', 0)\nf.write(bytes({size}))\nprint()\ntime.sleep(60)");
-        let script = called + &writes;
+        // By two descriptors, as `cmd > f 2> f` has it.
+        let script = called + "other = open('old', 'ab', 0)\n" + &writes;
         let mut command = Command::new("python3");
         command.args(["-uc", &script]).current_dir(&mounted.at).stdout(std::process::Stdio::piped());
         let mut writer = command.spawn().unwrap();
