@@ -4,6 +4,7 @@ mod account;
 #[path = "../../../cache/tests/common/bytes.rs"]
 mod bytes;
 mod calls;
+mod changed;
 mod directory;
 mod faults;
 mod fstab;

@@ -1,0 +1,259 @@
+//! What is there is changed as on a disk, and put as a whole in the place of what it was made of.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::process::Command;
+
+use crate::bytes::bytes;
+use crate::place::{Mounted, can_mount, server};
+use crate::process::{end, have, kill, wait_until};
+use crate::writes::{get, look_at_all_of};
+
+#[test]
+fn what_is_there_is_written_further() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("log");
+    let append = || OpenOptions::new().append(true).open(&path).unwrap();
+    let mut log = append();
+    log.write_all(b" two").unwrap();
+    look_at_all_of(&path, b"one two");
+    assert_eq!(get(&server, "log").unwrap(), b"one", "before it is closed");
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"one two");
+    // Of two, and of what one of them has put already, nothing is lost; and its name leads to it all along.
+    let (mut log, mut other) = (append(), append());
+    log.write_all(b" three").unwrap();
+    log.sync_all().unwrap();
+    assert_eq!(log.metadata().unwrap().ino(), fs::metadata(&path).unwrap().ino());
+    let mut third = append();
+    other.write_all(b" four").unwrap();
+    third.write_all(b" five").unwrap();
+    drop(other);
+    log.write_all(b" six").unwrap();
+    look_at_all_of(&path, b"one two three four five six");
+    drop((log, third));
+    assert_eq!(get(&server, "log").unwrap(), b"one two three four five six");
+    // Who has it open keeps what he opened.
+    let before = File::open(&path).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    file.write_all_at(b"ONE", 0).unwrap();
+    file.set_len(7).unwrap();
+    look_at_all_of(&path, b"ONE two");
+    drop(file);
+    assert_eq!(get(&server, "log").unwrap(), b"ONE two");
+    let mut all = Vec::new();
+    std::io::Read::read_to_end(&mut &before, &mut all).unwrap();
+    assert_eq!(all, b"one two three four five six");
+    look_at_all_of(&path, b"ONE two");
+    // What is closed is mapped at once, as any file that nobody writes.
+    for number in 0..50 {
+        append().write_all(b"x").unwrap();
+        let (file, size) = (File::open(&path).unwrap(), 8 + number);
+        // SAFETY: a mapping that nobody uses.
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        assert!(at != libc::MAP_FAILED, "{number}");
+    }
+    // By its name alone.
+    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    for (size, expected) in [(3, &b"ONE"[..]), (5, b"ONE\0\0"), (0, b"")] {
+        // SAFETY: the name ends with a zero.
+        assert_eq!(unsafe { libc::truncate(name.as_ptr(), size) }, 0);
+        assert_eq!(get(&server, "log").unwrap(), expected);
+        look_at_all_of(&path, expected);
+    }
+}
+
+#[test]
+fn who_adds_to_what_he_takes_for_nothing_replaces_nothing() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let (log, new) = (mounted.path("log"), mounted.path("new"));
+    assert!(fs::metadata(&log).is_err());
+    server.put("/b/log", *b"theirs");
+    let append = |path| OpenOptions::new().append(true).create(true).open(path).unwrap();
+    let mut file = append(&log);
+    file.write_all(b"mine").unwrap();
+    assert_eq!(file.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    // What cannot be put is not in the way of what is there.
+    assert_eq!(fs::read(&log).unwrap(), b"theirs");
+    assert_eq!(file.set_len(0).unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    drop(file);
+    assert_eq!(get(&server, "log").unwrap(), b"theirs");
+    append(&new).write_all(b"mine").unwrap();
+    assert_eq!(get(&server, "new").unwrap(), b"mine");
+}
+
+#[test]
+fn what_is_changed_goes_on_where_its_name_goes() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    log.write_all(b" two").unwrap();
+    fs::rename(mounted.path("log"), mounted.path("moved")).unwrap();
+    log.write_all(b" three").unwrap();
+    log.sync_all().unwrap();
+    drop(log);
+    assert_eq!((get(&server, "log"), get(&server, "moved").unwrap()), (None, b"one two three".to_vec()));
+}
+
+#[test]
+fn many_who_add_to_one_file_lose_nothing() {
+    if !can_mount() || !have("xargs") {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"0\n");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut command = Command::new("sh");
+    command.args(["-ec", "seq 60 | xargs -P 8 -I N sh -c 'echo N >> log'; sort -n log"]).current_dir(&mounted.at);
+    let said = end(command, b"").with(0).out();
+    assert_eq!(said, (0..=60).map(|number| format!("{number}\n")).collect::<String>());
+}
+
+#[test]
+fn what_was_just_changed_is_copied() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/f", *b"0");
+    let mounted = Mounted::bucket(&server, &[]);
+    let changes =
+        "stat f > /dev/null; for i in 1 2 3 4 5; do echo $i >> f; cp f g; cat g; echo $i > f; cp f g; cat g f; done";
+    let mut command = Command::new("sh");
+    command.args(["-ec", changes]).current_dir(&mounted.at).env("LC_ALL", "C");
+    let ended = end(command, b"");
+    assert!(ended.how == "status 0" && ended.err().is_empty(), "{ended:?}");
+    let expected = "01\n1\n1\n1\n2\n2\n2\n2\n3\n3\n3\n3\n4\n4\n4\n4\n5\n5\n5\n";
+    assert_eq!(ended.out(), expected);
+    assert_eq!(get(&server, "g").unwrap(), b"5\n");
+}
+
+#[test]
+fn what_others_change_meanwhile_is_not_lost() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    for expected in [b"one two".as_slice(), b"one two two"] {
+        log.write_all(b" two").unwrap();
+        log.sync_all().unwrap();
+        assert_eq!(get(&server, "log").unwrap(), expected, "of its own it is told apart");
+    }
+    server.put("/b/log", *b"theirs");
+    log.write_all(b" three").unwrap();
+    assert_eq!(log.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"theirs");
+    // The same of what was put once by who has it open still.
+    let mut new = File::create(mounted.path("new")).unwrap();
+    new.write_all(b"mine").unwrap();
+    new.sync_all().unwrap();
+    server.put("/b/new", *b"theirs");
+    new.write_all(b" more").unwrap();
+    assert_eq!(new.sync_all().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+    assert_eq!(get(&server, "new").unwrap(), b"theirs");
+}
+
+#[test]
+fn what_is_opened_to_write_and_not_written_is_not_put() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/some", *b"some");
+    server.put("/b/none", *b"");
+    let mounted = Mounted::bucket(&server, &[]);
+    server.refuse_writes(true);
+    for name in ["some", "none"] {
+        let file = OpenOptions::new().append(true).open(mounted.path(name)).unwrap();
+        file.sync_all().unwrap();
+        drop(file);
+        look_at_all_of(&mounted.path(name), get(&server, name).unwrap().as_slice());
+    }
+    let mut file = OpenOptions::new().append(true).open(mounted.path("some")).unwrap();
+    file.write_all(b" more").unwrap();
+    assert!(file.sync_all().is_err());
+    drop(file);
+    wait_until("it is as it was", || fs::read(mounted.path("some")).is_ok_and(|it| it == b"some"));
+}
+
+#[test]
+fn what_grows_beyond_what_is_kept_goes_in_parts() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let all = bytes("all", 0, 20 << 20);
+    server.put("/b/all", all[..7 << 20].to_vec());
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut file = OpenOptions::new().append(true).open(mounted.path("all")).unwrap();
+    file.write_all(&all[7 << 20..]).unwrap();
+    drop(file);
+    assert!(get(&server, "all").unwrap() == all && fs::read(mounted.path("all")).unwrap() == all);
+}
+
+#[test]
+fn who_is_killed_takes_nothing_from_who_writes_beside_him() {
+    if !can_mount() || !have("python3") {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"old");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut log = OpenOptions::new().append(true).open(mounted.path("log")).unwrap();
+    let script = "import time\nf = open('log', 'ab', 0)\nf.write(b' his')\nprint()\ntime.sleep(60)";
+    let mut command = Command::new("python3");
+    command.args(["-uc", script]).current_dir(&mounted.at).stdout(std::process::Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    std::io::Read::read_exact(writer.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+    kill(writer.id() as i32, libc::SIGKILL);
+    writer.wait().unwrap();
+    log.write_all(b" mine").unwrap();
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"old his mine");
+}
+
+#[test]
+fn programs_change_what_is_there() {
+    if !can_mount() || !have("git") || !have("sqlite3") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let says = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-ec", script]).current_dir(&mounted.at).env("LC_ALL", "C").env("HOME", &mounted.at);
+        end(command, b"").with(0).out()
+    };
+    let log = "for i in 1 2 3; do echo $i >> log; done; (echo 4; /bin/echo 5) >> log; cat log";
+    assert_eq!(says(log), "1\n2\n3\n4\n5\n");
+    assert_eq!(get(&server, "log").unwrap(), b"1\n2\n3\n4\n5\n");
+    let git = "git init -q r; cd r; git config user.email a@b; git config user.name c
+for i in 1 2 3; do echo $i >> f; git add f; git commit -qm $i; done
+git gc -q; git fsck --strict; git log --format=%s; git status --short";
+    assert_eq!(says(git), "3\n2\n1\n");
+    let sqlite = "sqlite3 d 'create table t (a); insert into t values (1), (2);'
+sqlite3 d 'begin; insert into t values (3); commit; update t set a = a + 1; select sum(a) from t; pragma integrity_check;'
+sqlite3 d 'insert into t values (10); select sum(a) from t;'";
+    assert_eq!(says(sqlite), "9\nok\n19\n");
+}
