@@ -23,8 +23,13 @@ async def later(begin, *arguments):
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, value, error)
 
-    begin(*arguments, done)
-    return await future
+    begun = begin(*arguments, done)
+    try:
+        return await future
+    except BaseException:
+        # Cancelled, most often: it goes on in a thread, and no longer counts among those that wait.
+        begun.give_up()
+        raise
 
 
 def together(begins):
@@ -39,8 +44,14 @@ def together(begins):
             if left[0] == 0:
                 ended.set()
 
-    for at, begin in enumerate(begins):
-        begin(functools.partial(done, at))
-    if begins:
-        ended.wait()
+    begun = []
+    try:
+        for at, begin in enumerate(begins):
+            begun.append(begin(functools.partial(done, at)))
+        if begins:
+            ended.wait()
+    except BaseException:
+        for it in begun:
+            it.give_up()
+        raise
     return came

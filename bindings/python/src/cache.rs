@@ -16,7 +16,7 @@ use crate::inherited::Own;
 use crate::numbers::{block_bytes, memory, whole};
 use crate::plan::Plan;
 use crate::store::PythonStore;
-use crate::waiting::{begin, wait};
+use crate::waiting::wait_or_begin;
 
 /// A cache of the crate's.
 #[pyclass(frozen, module = "foresee._foresee")]
@@ -61,30 +61,18 @@ impl Cache {
     }
 
     #[pyo3(signature = (address, done = None))]
-    fn open(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Option<File>> {
+    fn open(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         let cache = self.0.get()?.clone();
         let call = move || cache.open(&address).map(File::new);
-        match done {
-            None => Ok(Some(wait(py, call)?)),
-            Some(done) => {
-                begin(done, call, |py, file| Ok(Py::new(py, file)?.into_any()))?;
-                Ok(None)
-            }
-        }
+        wait_or_begin(py, done, call, |py, file| Ok(Py::new(py, file)?.into_any()))
     }
 
     /// Names and sizes.
     #[pyo3(signature = (address, done = None))]
-    fn list(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Option<Vec<(String, u64)>>> {
+    fn list(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         let cache = self.0.get()?.clone();
         let call = move || Ok(cache.list(&address)?.into_iter().map(|it| (it.name, it.size)).collect::<Vec<_>>());
-        match done {
-            None => Ok(Some(wait(py, call)?)),
-            Some(done) => {
-                begin(done, call, |py, listed| Ok(listed.into_pyobject(py)?.into_any().unbind()))?;
-                Ok(None)
-            }
-        }
+        wait_or_begin(py, done, call, |py, listed| Ok(listed.into_pyobject(py)?.into_any().unbind()))
     }
 
     /// Whether this cache opened a file.

@@ -10,7 +10,7 @@ use crate::buffer::Lent;
 use crate::inherited::Own;
 use crate::numbers::{offset, size};
 use crate::view::View;
-use crate::waiting::{begin, wait};
+use crate::waiting::{wait, wait_or_begin};
 
 /// A part of a buffer that is filled at a time: what comes is copied once more, from here.
 const PART: usize = 16 << 20;
@@ -134,13 +134,12 @@ impl File {
         #[pyo3(from_py_with = offset)] offset: u64,
         #[pyo3(from_py_with = size)] size: usize,
         done: Option<Py<PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let file = self.get()?;
-        if let Some(done) = done {
+        if done.is_some() {
             let file = file.clone();
             let value = |py: Python<'_>, bytes: Vec<u8>| Ok(PyBytes::new(py, &bytes).into_any().unbind());
-            begin(done, move || read(&file, offset, size), value)?;
-            return Ok(None);
+            return Ok(wait_or_begin(py, done, move || read(&file, offset, size), value)?.into_bound(py));
         }
         let (size, mut came) = (within(file, offset, size), 0);
         let bytes = PyBytes::new_with(py, size, |buffer| {
@@ -150,7 +149,7 @@ impl File {
             })?;
             Ok(())
         })?;
-        Ok(Some(first(bytes, came)))
+        Ok(first(bytes, came).into_any())
     }
 
     /// Fills a buffer with what the file has from an offset on; how many bytes that is.
@@ -180,15 +179,9 @@ impl File {
         #[pyo3(from_py_with = offset)] offset: u64,
         #[pyo3(from_py_with = size)] size: usize,
         done: Option<Py<PyAny>>,
-    ) -> PyResult<Option<View>> {
+    ) -> PyResult<Py<PyAny>> {
         let file = self.get()?.clone();
         let call = move || file.view(offset, size).map(|view| View::new(&file, view));
-        match done {
-            None => Ok(Some(wait(py, call)?)),
-            Some(done) => {
-                begin(done, call, |py, view| Ok(Py::new(py, view)?.into_any()))?;
-                Ok(None)
-            }
-        }
+        wait_or_begin(py, done, call, |py, view| Ok(Py::new(py, view)?.into_any()))
     }
 }

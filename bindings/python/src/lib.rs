@@ -4,7 +4,7 @@
 //!
 //! # What holds
 //! - Nobody waits with the interpreter's lock, and whoever waits in the main thread can be
-//!   interrupted (`waiting.rs`).
+//!   interrupted (`waiting.rs`); what was given up keeps nobody else from a thread (`threads.rs`).
 //! - What a process inherited by a fork is neither used nor dropped by it (`inherited.rs`).
 //! - What Python code does for a cache, as a store or as a generator, it does in the cache's
 //!   threads (`store.rs`, `plan.rs`).
@@ -19,6 +19,7 @@ mod inherited;
 mod numbers;
 mod plan;
 mod store;
+mod threads;
 mod view;
 mod waiting;
 
@@ -39,6 +40,8 @@ mod module {
     use crate::plan::Plan;
     #[pymodule_export]
     use crate::view::View;
+    #[pymodule_export]
+    use crate::waiting::Begun;
 
     use pyo3::prelude::*;
 

@@ -2,13 +2,11 @@
 //!
 //! The interpreter's main thread is where signals are heard of, so it does not wait itself: another
 //! thread does, and the main thread looks now and then whether it was interrupted. What was
-//! interrupted goes on in its thread, and nobody is told what came of it. Coroutines have the same
-//! threads do what they wait for.
+//! interrupted goes on in its thread (`threads.rs`), and nobody is told what came of it. Coroutines
+//! have the same threads do what they wait for.
 
-use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foresee::Error;
@@ -17,79 +15,38 @@ use pyo3::prelude::*;
 
 use crate::ending::enter;
 use crate::error::to_python;
-use crate::inherited::process;
+use crate::inherited::Own;
+use crate::threads::{Threads, Urgency};
 
 /// An interrupt is heard of so much later at most.
 const LOOK: Duration = Duration::from_millis(50);
-/// As many as a store's requests side by side.
-const THREADS_MAX: usize = 64;
 
-type Job = Box<dyn FnOnce() + Send>;
+/// What was begun for a coroutine.
+#[pyclass(frozen, module = "foresee._foresee")]
+pub struct Begun(Own<(Arc<Threads>, u64)>);
 
-#[derive(Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
-    idle: usize,
-    threads: usize,
-}
-
-#[derive(Default)]
-struct Threads {
-    queue: Mutex<Queue>,
-    more: Condvar,
-}
-
-/// The present process's, with the number of the process.
-static THREADS: Mutex<Option<(u64, Arc<Threads>)>> = Mutex::new(None);
-
-fn threads() -> Arc<Threads> {
-    // Held by whoever has the interpreter's lock alone, which a fork has as well: never by a thread
-    // that a child lacks.
-    let mut known = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*known {
-        Some((of, threads)) if *of == process() => Arc::clone(threads),
-        _ => {
-            let threads = Arc::<Threads>::default();
-            // Of the parent's, the lock may be held by a thread that is not here.
-            std::mem::forget(known.replace((process(), Arc::clone(&threads))));
-            threads
+#[pymethods]
+impl Begun {
+    /// Nobody waits for it any more. What has ended is no other for that, and a forked child has none
+    /// of the threads.
+    fn give_up(&self) {
+        if let Ok((threads, number)) = self.0.get() {
+            threads.give_up(*number);
         }
     }
 }
 
-impl Threads {
-    fn add(self: Arc<Self>, job: Job) -> PyResult<()> {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.jobs.push_back(job);
-        if queue.jobs.len() > queue.idle && queue.threads < THREADS_MAX {
-            let threads = Arc::clone(&self);
-            match thread::Builder::new().name("foresee-wait".into()).spawn(move || threads.work()) {
-                Ok(_) => queue.threads += 1,
-                Err(error) if queue.threads == 0 => {
-                    queue.jobs.clear();
-                    return Err(error.into());
-                }
-                // Those there are do it.
-                Err(_) => {}
-            }
-        }
-        drop(queue);
-        self.more.notify_one();
-        Ok(())
-    }
-
-    fn work(&self) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            while let Some(job) = queue.jobs.pop_front() {
-                drop(queue);
-                job();
-                queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            }
-            queue.idle += 1;
-            queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.idle -= 1;
-        }
+/// What comes of a call that waits. Where `done` is given, it is begun, and `done` is called as
+/// [`begin`] has it.
+pub fn wait_or_begin<T: Send + 'static>(
+    py: Python<'_>,
+    done: Option<Py<PyAny>>,
+    call: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    value: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
+) -> PyResult<Py<PyAny>> {
+    match done {
+        None => value(py, wait(py, call)?),
+        Some(done) => Ok(Py::new(py, begin(done, call, value)?)?.into_any()),
     }
 }
 
@@ -108,14 +65,15 @@ pub fn wait<T: Send + 'static>(
         return py.detach(call).map_err(|error| to_python(py, error));
     }
     let (sender, receiver) = channel();
-    threads().add(Box::new(move || _ = sender.send(call())))?;
+    let threads = Threads::of_process();
+    let number = threads.add(Box::new(move || _ = sender.send(call())), Urgency::AtOnce)?;
     // The receiver is not to be shared, and is not: it goes there and back.
     let receiver = Mutex::new(receiver);
     loop {
         let came = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK));
         match came {
             Ok(result) => return result.map_err(|error| to_python(py, error)),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| threads.give_up(number))?,
             Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the call was given up")),
         }
     }
@@ -123,11 +81,11 @@ pub fn wait<T: Send + 'static>(
 
 /// As [`wait`], but by another thread: it calls `done(value, error)` with what came of it, one of
 /// them None.
-pub fn begin<T: Send + 'static>(
+fn begin<T: Send + 'static>(
     done: Py<PyAny>,
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,
     value: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
-) -> PyResult<()> {
+) -> PyResult<Begun> {
     let job = move || {
         let came = call();
         // Where the interpreter ends, nobody waits any more.
@@ -142,5 +100,7 @@ pub fn begin<T: Send + 'static>(
             }
         });
     };
-    threads().add(Box::new(job))
+    let threads = Threads::of_process();
+    let number = threads.add(Box::new(job), Urgency::Waits)?;
+    Ok(Begun(Own::new((threads, number))))
 }
