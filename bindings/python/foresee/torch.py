@@ -13,6 +13,7 @@ its part of the cache's memory, so that a machine's workers take no more than wa
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import operator
 import os
@@ -59,33 +60,43 @@ class Order:
                 yield from batch
 
 
+class _Files(dict):
+    """Those that a process has open of a cache, by their URLs."""
+
+    def __init__(self, cache, directory):
+        self._cache, self._directory = cache, directory
+
+    def __missing__(self, url):
+        self[url] = file = self._cache.open(self._cache._address(url, self._directory))
+        return file
+
+    def __reduce__(self):
+        return _Files, (self._cache, self._directory)
+
+
 class _Cached:
     """Reads through a cache of this process."""
 
     def __init__(self, cache):
-        self.cache, self._files, self._plan, self._directory = cache, {}, None, here()
+        self.cache, self._files, self._plan = cache, _Files(cache, here()), None
 
     def __getstate__(self):
-        # Files and plans are a process's own.
-        return {**self.__dict__, "_files": {}, "_plan": None}
+        # A plan is a process's own.
+        return {**self.__dict__, "_plan": None}
 
     def begin(self, workers):
         """Before all else in a process, which is one of so many."""
         self.cache._among(workers)
 
     def read(self, url, start, stop):
-        return self._file(url).read_at(start, stop - start)
-
-    def _file(self, url):
-        if url not in self._files:
-            self._files[url] = self.cache.open(self.cache._address(url, self._directory))
-        return self._files[url]
+        return self._files[url].read_at(start, stop - start)
 
     def disclose(self, ranges, each_epoch):
         if self._plan is not None:
             self._plan.close()
-        self._plan = self.cache.plan()
-        self._plan.generate((self._file(url), start, stop) for url, start, stop in ranges)
+        self._plan, files = self.cache.plan(), self._files
+        # It refers to nothing that has the plan: without a cycle, what nobody has is gone at once.
+        self._plan.generate((files[url], start, stop) for url, start, stop in ranges)
 
 
 class _Shared:
@@ -157,7 +168,8 @@ class Records(torch.utils.data.Dataset):
         if shared and cache is not None:
             raise ValueError("shared: files are read by their paths, through no cache of this process; give one or the other")
         self.ranges, self.decode = ranges, decode
-        if shared and (url := next((url for url, _, _ in map(self._range, range(len(ranges))) if "://" in url), None)):
+        urls = (_range(ranges, index)[0] for index in range(len(ranges)))
+        if shared and (url := next((url for url in urls if "://" in url), None)):
             raise ValueError(f"shared: {url} is no path; mount it with 'foresee mount', and say where it is below the mount")
         self._reader = _Shared() if shared else _Cached((cache or default_cache()).reader())
         self._disclosed, self._order = None, None
@@ -175,19 +187,8 @@ class Records(torch.utils.data.Dataset):
 
     def __getitem__(self, index: int) -> Any:
         self._disclose()
-        record = self._reader.read(*self._range(index))
+        record = self._reader.read(*_range(self.ranges, index))
         return record if self.decode is None else self.decode(record)
-
-    def _range(self, index):
-        item = self.ranges[index]
-        try:
-            url, start, stop = item
-            is_range = 0 <= operator.index(start) <= operator.index(stop)
-        except (TypeError, ValueError):
-            is_range = False
-        if not is_range:
-            raise ValueError(f"ranges[{index}]: a URL, where its bytes begin and where they end are needed, not {item!r}")
-        return url, start, stop
 
     def follow(self, order: Order, epoch: int) -> None:
         """From now on records are read in an order, which begins with an epoch."""
@@ -202,8 +203,20 @@ class Records(torch.utils.data.Dataset):
         if due != self._disclosed:
             self._disclosed = due
             order, epoch, worker, workers, _ = due
-            ranges = map(self._range, order.share(epoch, worker, workers))
+            ranges = map(functools.partial(_range, self.ranges), order.share(epoch, worker, workers))
             self._reader.disclose(ranges, -(-len(self.ranges) // workers))
+
+
+def _range(ranges, index):
+    item = ranges[index]
+    try:
+        url, start, stop = item
+        is_range = 0 <= operator.index(start) <= operator.index(stop)
+    except (TypeError, ValueError):
+        is_range = False
+    if not is_range:
+        raise ValueError(f"ranges[{index}]: a URL, where its bytes begin and where they end are needed, not {item!r}")
+    return url, start, stop
 
 
 class BatchSampler(torch.utils.data.Sampler):

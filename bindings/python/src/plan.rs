@@ -1,8 +1,10 @@
 //! What will be read.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -14,16 +16,25 @@ use crate::numbers::{self, entries, passes, whole};
 
 /// A plan of the crate's; None once it was closed.
 #[pyclass(module = "foresee._foresee")]
-pub struct Plan(Own<Option<foresee::Plan>>);
+pub struct Plan {
+    plan: Own<Option<foresee::Plan>>,
+    generator: Option<Generator>,
+}
+
+/// What Python code generates with, until nobody can use the plan any more. The cache has it, for
+/// as long as the plan is there, so to the interpreter's collector it is the plan's: most often it
+/// refers to who has the plan. Locked with the interpreter's lock alone, and by nobody who lets go
+/// of that meanwhile.
+type Generator = Arc<Mutex<Option<Py<PyIterator>>>>;
 
 impl Plan {
     /// A plan of this process's.
     pub fn new(plan: foresee::Plan) -> Self {
-        Plan(Own::new(Some(plan)))
+        Plan { plan: Own::new(Some(plan)), generator: None }
     }
 
     fn with(&mut self, act: impl FnOnce(&mut foresee::Plan)) -> PyResult<()> {
-        self.0.get_mut()?.as_mut().map(act);
+        self.plan.get_mut()?.as_mut().map(act);
         Ok(())
     }
 }
@@ -53,7 +64,7 @@ impl Plan {
     }
 
     fn address(&mut self, py: Python<'_>, address: &str) -> PyResult<()> {
-        match self.0.get_mut()? {
+        match self.plan.get_mut()? {
             Some(plan) => plan.address(address).map(|_| ()).map_err(|error| to_python(py, error)),
             None => Ok(()),
         }
@@ -69,19 +80,49 @@ impl Plan {
 
     /// Of an iterator that gives files, each with a pair of where bytes begin and where they end.
     fn generate(&mut self, ranges: Py<PyIterator>) -> PyResult<()> {
-        self.with(|plan| plan.generate(Generated { ranges, given: 0 }))
+        let generator = Arc::new(Mutex::new(Some(ranges)));
+        let ranges = Arc::clone(&generator);
+        self.with(|plan| plan.generate(Generated { ranges, given: 0 }))?;
+        self.generator = Some(generator);
+        Ok(())
     }
 
     fn close(&mut self) -> PyResult<()> {
-        *self.0.get_mut()? = None;
+        *self.plan.get_mut()? = None;
+        self.generator = None;
         Ok(())
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.generator {
+            Some(generator) => visit.call(&*generator.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => Ok(()),
+        }
+    }
+
+    fn __clear__(&mut self) {
+        if let Some(generator) = self.generator.take() {
+            drop(take(&generator));
+        }
+    }
+}
+
+/// To be dropped by whoever has no lock: code of Python's may run then.
+fn take(generator: &Generator) -> Option<Py<PyIterator>> {
+    generator.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// What Python code generates, in a thread of the cache's.
 struct Generated {
-    ranges: Py<PyIterator>,
+    ranges: Generator,
     given: u64,
+}
+
+impl Drop for Generated {
+    /// What it refers to goes now, and not when somebody next calls the package.
+    fn drop(&mut self) {
+        enter(|_| drop(take(&self.ranges)));
+    }
 }
 
 impl Iterator for Generated {
@@ -89,14 +130,15 @@ impl Iterator for Generated {
 
     fn next(&mut self) -> Option<Self::Item> {
         enter(|py| {
-            let next = self.ranges.bind(py).clone().next()?;
+            let ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.clone_ref(py);
+            let next = ranges.bind(py).clone().next()?;
             let range = next.and_then(|it| {
                 let (file, pair) = it.extract::<(Bound<'_, File>, Bound<'_, PyAny>)>()?;
                 let (start, stop) = numbers::range(|| format!("ranges[{}]", self.given), &pair)?;
                 Ok((file.get().get()?.clone(), start..stop))
             });
             self.given += 1;
-            range.map_err(|error| error.write_unraisable(py, Some(self.ranges.bind(py)))).ok()
+            range.map_err(|error| error.write_unraisable(py, Some(ranges.bind(py)))).ok()
         })?
     }
 }

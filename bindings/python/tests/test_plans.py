@@ -1,7 +1,11 @@
 """What plans and hints take: pairs of any kind."""
 
+import gc
+import itertools
 import queue
 import sys
+import time
+import weakref
 
 import pytest
 
@@ -91,3 +95,32 @@ def test_a_hint_that_is_no_pair_is_named(monkeypatch):
             foresee.hint_segments("f", [[0, 5], wrong])
     with pytest.raises(OverflowError, match=r"segments\[1\]: .* from 0 on, not \(0, -1\)"):
         foresee.hint_segments("f", [(0, 5), (0, -1)])
+
+
+class Dataset:
+    """As users write one: its plan's generator is its method."""
+
+    def __init__(self, cache):
+        self.file, self.plan = cache.open("test://a"), cache.plan()
+        self.plan.generate(self.pieces())
+
+    def pieces(self):
+        for at in itertools.cycle(range(0, 300_000, 1000)):
+            yield self.file, at, at + 1000
+
+
+def test_a_generator_that_refers_to_its_plan_is_collected():
+    cache = foresee.Cache(16 << 20, stores={"test": Store(a=A)})
+    dataset = Dataset(cache)
+    while cache.statistics()["planned"]["fetched"] == 0:
+        pass
+    gc.collect()
+    # It is used, so it is there.
+    assert dataset.file.read_at(5000, 5) == A[5000:5005]
+    gone = [weakref.ref(it) for it in (cache, dataset, dataset.file, dataset.plan)]
+    del cache, dataset
+    deadline = time.monotonic() + 60
+    # A thread may be about to ask it.
+    while any(it() for it in gone) and time.monotonic() < deadline:
+        gc.collect()
+    assert [it() for it in gone] == [None] * 4

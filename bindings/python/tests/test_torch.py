@@ -1,5 +1,6 @@
 """Loaders in the order that their sampler disclosed."""
 
+import gc
 import json
 import os
 import pickle
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -148,6 +150,25 @@ def test_records_are_of_the_directory_in_which_they_were_named(tmp_path, monkeyp
     records.follow(BatchSampler(records, 1).order, 0)
     again = pickle.loads(pickle.dumps(records))
     assert records[0] == again[0] == A[:5] and again[1] == A[5:9]
+
+
+def test_records_that_nobody_has_are_gone_at_once(records):
+    ours = Records(records.ranges, cache=foresee.Cache(600_000, block_bytes=4096))
+    ours.follow(BatchSampler(ours, 10).order, 0)
+    assert ours[3] == A[12000:16000]
+    settled(ours.cache)
+    gone = [weakref.ref(ours), weakref.ref(ours.cache)]
+    gc.disable()
+    try:
+        del ours
+        assert gone[0]() is None
+        # A thread may be just asking what is next.
+        deadline = time.monotonic() + 60
+        while gone[1]() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert gone[1]() is None
+    finally:
+        gc.enable()
 
 
 # Two workers on a mount, and what it says of itself in the end.
