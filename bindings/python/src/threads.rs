@@ -16,7 +16,6 @@ const THREADS_MAX: usize = 64;
 /// So many wait at most for what was given up. Each takes some memory, and a number of a process.
 const GIVEN_UP_MAX: usize = 1000;
 
-/// What is done. Where it cannot be, it is dropped.
 pub type Job = Box<dyn FnOnce() + Send>;
 
 /// Who is in no hurry waits for one of the threads that there may be; the main thread for none.

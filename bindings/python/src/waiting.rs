@@ -13,7 +13,7 @@ use foresee::Error;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::ending::enter;
+use crate::ending::{Callback, enter};
 use crate::error::to_python;
 use crate::inherited::Own;
 use crate::threads::{Threads, Urgency};
@@ -23,14 +23,18 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What was begun for a coroutine.
 #[pyclass(frozen, module = "foresee._foresee")]
-pub struct Begun(Own<(Arc<Threads>, u64)>);
+pub struct Begun {
+    number: Own<(Arc<Threads>, u64)>,
+    done: Callback,
+}
 
 #[pymethods]
 impl Begun {
     /// Nobody waits for it any more. What has ended is no other for that, and a forked child has none
     /// of the threads.
-    fn give_up(&self) {
-        if let Ok((threads, number)) = self.0.get() {
+    fn give_up(&self, py: Python<'_>) {
+        if let Ok((threads, number)) = self.number.get() {
+            self.done.forget(py);
             threads.give_up(*number);
         }
     }
@@ -46,7 +50,7 @@ pub fn wait_or_begin<T: Send + 'static>(
 ) -> PyResult<Py<PyAny>> {
     match done {
         None => value(py, wait(py, call)?),
-        Some(done) => Ok(Py::new(py, begin(done, call, value)?)?.into_any()),
+        Some(done) => Ok(Py::new(py, begin(py, done, call, value)?)?.into_any()),
     }
 }
 
@@ -82,25 +86,16 @@ pub fn wait<T: Send + 'static>(
 /// As [`wait`], but by another thread: it calls `done(value, error)` with what came of it, one of
 /// them None.
 fn begin<T: Send + 'static>(
+    py: Python<'_>,
     done: Py<PyAny>,
     call: impl FnOnce() -> Result<T, Error> + Send + 'static,
     value: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Begun> {
+    let (threads, done) = (Threads::of_process(), Callback::new(py, done)?);
     let job = move || {
         let came = call();
-        // Where the interpreter ends, nobody waits any more.
-        enter(move |py| {
-            let came = came.map_err(|error| to_python(py, error)).and_then(|it| value(py, it));
-            let told = match came {
-                Ok(value) => done.call1(py, (value, py.None())),
-                Err(error) => done.call1(py, (py.None(), error.into_value(py))),
-            };
-            if let Err(error) = told {
-                error.write_unraisable(py, Some(done.bind(py)));
-            }
-        });
+        enter(|py| done.call(py, || came.map_err(|error| to_python(py, error)).and_then(|it| value(py, it))));
     };
-    let threads = Threads::of_process();
-    let number = threads.add(Box::new(job), Urgency::Waits)?;
-    Ok(Begun(Own::new((threads, number))))
+    let number = threads.add(Box::new(job), Urgency::Waits).inspect_err(|_| done.forget(py))?;
+    Ok(Begun { number: Own::new((threads, number)), done })
 }

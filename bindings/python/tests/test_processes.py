@@ -281,3 +281,28 @@ def test_the_interpreter_ends_while_stores_answer(program):
         for at in range(20):
             files[at % 8].read_at(at * 16384, 1)
     """)
+
+
+@pytest.mark.parametrize("late, said", [
+    ("asyncio.run(file.read_at_async(0, 10))", "RuntimeError: the interpreter ends"),
+    ("cache.open_all(['/dev/null'])", "RuntimeError: the interpreter ends"),
+    ("loop.run_until_complete(task)", "RuntimeError: the interpreter ends"), ("print(len(file.read_at(0, 10)))", "10"),
+])
+def test_what_is_read_when_the_interpreter_ends_is_read_or_told(program, path, late, said):
+    assert said in program(f"""
+        import atexit
+        @atexit.register
+        def bye():
+            {late}
+        import asyncio, foresee, threading
+        class Hung:
+            size, version = 100_000, 1
+            def open(self, name):
+                return self
+            def read(self, offset, size):
+                threading.Event().wait()
+        cache = foresee.Cache(16 << 20, stores={{"hung": Hung()}})
+        file, loop = cache.open({path!r}), asyncio.new_event_loop()
+        task = loop.create_task(cache.open("hung://x").read_at_async(0, 10))
+        loop.run_until_complete(asyncio.sleep(0.1))
+    """)
