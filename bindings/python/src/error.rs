@@ -7,7 +7,8 @@ use foresee::Error;
 use foresee::store::Error as StoreError;
 use pyo3::create_exception;
 use pyo3::exceptions::{
-    PyBufferError, PyFileNotFoundError, PyOSError, PyOverflowError, PyPermissionError, PyValueError,
+    PyBufferError, PyFileNotFoundError, PyOSError, PyOverflowError, PyPermissionError, PyRuntimeError, PyStopIteration,
+    PyValueError,
 };
 use pyo3::prelude::*;
 
@@ -65,6 +66,16 @@ pub fn to_store(py: Python<'_>, error: PyErr) -> StoreError {
     } else if error.is_instance_of::<Changed>(py) {
         StoreError::Changed
     } else {
-        StoreError::Io(Arc::new(io::Error::other(error)))
+        StoreError::Io(Arc::new(io::Error::other(without_stop(py, error))))
     }
+}
+
+/// As generators have it: a StopIteration would end whoever waits for it, and no future takes one.
+fn without_stop(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    let stopped = PyRuntimeError::new_err("the store raised StopIteration");
+    stopped.set_cause(py, Some(error));
+    stopped
 }

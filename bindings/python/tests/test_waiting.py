@@ -117,3 +117,18 @@ def waiting_threads():
         with contextlib.suppress(OSError):
             names.append((task / "comm").read_text())
     return names.count("foresee-wait\n")
+
+
+@pytest.mark.parametrize("read", [lambda file: file.read_at(0, 10), lambda file: asyncio.run(file.read_at_async(0, 10))])
+def test_a_store_that_raises_stop_iteration_is_no_end(read):
+    class Stops(Store):
+        def open(self, name):
+            opened = super().open(name)
+            opened.read = lambda offset, size: next(iter(()))
+            return opened
+    file = foresee.Cache(16 << 20, stores={"stops": Stops(a=A)}).open("stops://a")
+    signal.alarm(60)
+    with pytest.raises(RuntimeError, match="the store raised StopIteration") as raised:
+        read(file)
+    signal.alarm(0)
+    assert isinstance(raised.value.__cause__, StopIteration)
