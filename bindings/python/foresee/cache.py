@@ -22,6 +22,7 @@ from .waiting import later, together
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Listed = list[tuple[str, int]]
 _MIB = 1 << 20
+_PART = 16 * _MIB
 # By the key of their pickles: what is unpickled twice in a process is one cache there.
 _caches = weakref.WeakValueDictionary()
 
@@ -346,10 +347,7 @@ class File(io.RawIOBase):
 
     async def read_at_async(self, offset: int, size: int) -> bytes:
         """As `read_at`, for coroutines."""
-        native = self._native
-        here = native.read_now(offset, size)
-        lacking = native.within(offset, size) - len(here)
-        return here + await later(native.read, offset + len(here), lacking) if lacking else here
+        return await later(self._native.read, offset, size)
 
     def view(self, offset: int, size: int) -> _foresee.View:
         """Bytes from an offset on as they are in the cache's memory, without a copy, up to the end of the block that they begin in.
@@ -372,15 +370,11 @@ class File(io.RawIOBase):
         foresee.Changed, OSError
             As of `read_at`.
         """
-        native = self._native
-        here = native.view_now(offset, size)
-        return here if here is not None else native.view(offset, size)
+        return self._native.view(offset, size)
 
     async def view_async(self, offset: int, size: int) -> _foresee.View:
         """As `view`, for coroutines."""
-        native = self._native
-        here = native.view_now(offset, size)
-        return here if here is not None else await later(native.view, offset, size)
+        return await later(self._native.view, offset, size)
 
     def views(self, offset: int, size: int) -> list[_foresee.View]:
         """Views of all these bytes, one for each block.
@@ -442,8 +436,10 @@ class File(io.RawIOBase):
 
     async def readinto_async(self, buffer: Any) -> int:
         """As `readinto`, for coroutines; of one at a time, for they share the position."""
-        came = await self.read_at_async(self._position, self._native.room(buffer))
-        count = io.BytesIO(came).readinto(buffer)
+        count, room = 0, self._native.room(buffer)
+        # In parts, for what comes is copied. Who gives up has a buffer that nobody fills any more.
+        while came := await self.read_at_async(self._position + count, min(room - count, _PART)):
+            count += _foresee.fill(buffer, count, came)
         self._position += count
         return count
 

@@ -4,11 +4,12 @@ import asyncio
 import functools
 import threading
 
+from ._foresee import Begun
+
 
 async def later(begin, *arguments):
-    """What a native method comes to that is given `done`."""
+    """What a native method comes to that is given `done`: what is in memory comes at once."""
     loop = asyncio.get_running_loop()
-    future = loop.create_future()
 
     def settle(value, error):
         if future.cancelled():
@@ -24,6 +25,10 @@ async def later(begin, *arguments):
             loop.call_soon_threadsafe(settle, value, error)
 
     begun = begin(*arguments, done)
+    if not isinstance(begun, Begun):
+        return begun
+    # The loop settles it, which does not go on before this coroutine waits.
+    future = loop.create_future()
     try:
         return await future
     except BaseException:

@@ -27,13 +27,21 @@ impl Lent {
         }
     }
 
+    /// The same, of memory that may be filled.
+    pub fn writable(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let lent = Self::of(object)?;
+        match lent.is_writable() {
+            true => Ok(lent),
+            false => Err(PyValueError::new_err("a buffer that can be written to is needed")),
+        }
+    }
+
     /// So many bytes.
     pub fn len(&self) -> usize {
         self.0.len.unsigned_abs()
     }
 
-    /// Whether it may be written to.
-    pub fn is_writable(&self) -> bool {
+    fn is_writable(&self) -> bool {
         self.0.readonly == 0
     }
 
@@ -71,6 +79,18 @@ impl Lent {
         }
         copied
     }
+}
+
+/// Fills memory with bytes, from a place on; how many they are.
+#[pyfunction]
+pub fn fill(py: Python<'_>, buffer: &Bound<'_, PyAny>, at: usize, bytes: &[u8]) -> PyResult<usize> {
+    let lent = Lent::writable(buffer)?;
+    if bytes.len() > lent.len().saturating_sub(at) {
+        let len = lent.len();
+        return Err(PyValueError::new_err(format!("the buffer has {len} bytes by now, fewer than when it was given")));
+    }
+    lent.fill(py, at, bytes);
+    Ok(bytes.len())
 }
 
 impl Drop for Lent {

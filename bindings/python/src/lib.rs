@@ -10,6 +10,7 @@
 //!   threads (`store.rs`, `plan.rs`).
 
 mod buffer;
+mod bytes;
 mod cache;
 mod client;
 mod ending;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 /// What the package `foresee` is made of.
 #[pymodule(name = "_foresee")]
 mod module {
+    #[pymodule_export]
+    use crate::buffer::fill;
     #[pymodule_export]
     use crate::cache::Cache;
     #[pymodule_export]

@@ -91,3 +91,57 @@ def test_a_range_that_ends_before_it_begins_is_said(text):
     file = text.open("test://text")
     with pytest.raises(ValueError, match="start 5 and stop 3: it ends before it begins"):
         text.plan().range(file, 5, 3)
+
+
+@pytest.mark.parametrize("read", [
+    "len(file.read())", "asyncio.run(read_all())", "file.readinto(bytearray(size))",
+    "asyncio.run(file.readinto_async(bytearray(size)))",
+])
+def test_a_large_read_takes_little_more_than_what_it_returns(program, tmp_path, read):
+    (tmp_path / "f").write_bytes(bytes(1 << 20))
+    with open(tmp_path / "f", "ab") as file:
+        file.truncate(200 << 20)
+    program(f"""
+        import asyncio, foresee, resource
+        async def read_all():
+            # Of a task that comes to bytes, asyncio.run has the text made.
+            return len(await file.read_at_async(0, size))
+        asyncio.run(asyncio.sleep(0))
+        file, size = foresee.Cache(16 << 20).open({str(tmp_path / "f")!r}), 200 << 20
+        file.read_at(0, 10)
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        before = peak()
+        assert {read} == size
+        assert peak() - before < 1.5 * size, (peak() - before) / size
+    """)
+
+
+def test_a_buffer_that_is_given_up_is_filled_no_more():
+    store = Store(text=TEXT)
+    file, buffer = foresee.Cache(16 << 20, stores={"test": store}).open("test://text"), bytearray(len(TEXT))
+
+    async def give_up():
+        store.goes_on.clear()
+        task = asyncio.create_task(file.readinto_async(buffer))
+        while not store.reads:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        store.goes_on.set()
+        assert await file.read_at_async(0, len(TEXT)) == TEXT
+    asyncio.run(give_up())
+    assert buffer == bytes(len(TEXT)) and file.tell() == 0
+
+
+def test_a_buffer_that_became_smaller_is_said(monkeypatch, text):
+    monkeypatch.setattr(foresee.cache, "_PART", 1000)
+    file, buffer = text.open("test://text"), bytearray(5000)
+
+    async def shrink():
+        task = asyncio.create_task(file.readinto_async(buffer))
+        await asyncio.sleep(0)
+        del buffer[10:]
+        await task
+    with pytest.raises(ValueError, match="the buffer has 10 bytes by now"):
+        asyncio.run(shrink())
