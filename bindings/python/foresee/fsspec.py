@@ -56,7 +56,7 @@ class FilesystemStore:
         if self._reader and (known := self._reader.object(name, said)):
             return known
         # By name: filesystems have arguments of their own between the path and these.
-        return _Fetched(lambda start, end: self.filesystem.cat_file(name, start=start, end=end), said["size"], _version(said))
+        return _Fetched(name, lambda start, end: self.filesystem.cat_file(name, start=start, end=end), said["size"], _version(said))
 
     def list(self, prefix: str) -> list[tuple[str, int]]:
         """As the cache asks it."""
@@ -66,12 +66,15 @@ class FilesystemStore:
 class _Fetched:
     """A file that is fetched by a call with where bytes begin and where they end."""
 
-    def __init__(self, fetch, size, version):
-        self._fetch, self.size, self.version = fetch, size, version
+    def __init__(self, name, fetch, size, version):
+        self._name, self._fetch, self.size, self.version = name, fetch, size, version
 
     def read(self, offset, size):
         came = self._fetch(offset, offset + size)
-        if len(came) != size:
+        if len(came) > size:
+            raise OSError(f"{self._name}: {len(came)} bytes came in place of {size}: who serves it sends files as a whole alone, and only "
+                          "those who send parts of them (ranges) are read; copy it to a disk first")
+        if len(came) < size:
             raise Changed(errno.ESTALE, f"{len(came)} bytes came in place of {size}: open it again")
         return came
 
@@ -265,7 +268,7 @@ class _Sharing:
     def open(self, name):
         one = next(iter(self._files[name]))
         known = s3.object_of(getattr(one.fetcher, "__self__", None))
-        return known or _Fetched(functools.partial(self._fetch, name), one.size, name)
+        return known or _Fetched(name, functools.partial(self._fetch, name), one.size, name)
 
     def _fetch(self, name, start, stop):
         for file in list(self._files[name]):

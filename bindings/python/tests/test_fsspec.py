@@ -163,3 +163,14 @@ def test_xarray_and_h5netcdf_read_through_it(ours):
     ours.pipe_file("/data/d.nc", bytes(data.to_netcdf(engine="h5netcdf")))
     with ours.open("/data/d.nc") as file, xarray.open_dataset(file, engine="h5netcdf") as again:
         assert float(again.t.sum()) == 19900 and numpy.array_equal(again.t[3], data.t[3])
+
+
+def test_who_sends_files_as_a_whole_is_told_apart_from_what_changed(ours, memory, monkeypatch):
+    fetch, sends = memory.cat_file, [lambda all, start, end: all]
+    monkeypatch.setattr(memory, "cat_file", lambda path, start=None, end=None: sends[0](fetch(path), start, end))
+    with pytest.raises(OSError, match="/data/a: 300000 bytes came in place of .* as a whole alone") as raised:
+        ours.cat_file("/data/a", 100_000, 100_010)
+    assert not isinstance(raised.value, foresee.Changed)
+    sends[0] = lambda all, start, end: all[start:end - 1]
+    with pytest.raises(foresee.Changed):
+        ours.cat_file("/data/a", 100_000, 100_010)
