@@ -599,17 +599,25 @@ class Plan:
     """What will be read, in this order: it is read ahead as far as that is worth its memory, and kept until it is read.
 
     It never changes what a read returns. What is in it and was not read is withdrawn by `close`, or at the end of ``with``. It says
-    what this process reads: other processes make plans of their own, and it has no pickle.
+    what this process reads: other processes make plans of their own, and it has no pickle. To add to one
+    that is closed is a ValueError.
     """
 
     def __init__(self, cache: Cache) -> None:
         self._own, self._cache = Own(lambda: cache._native.plan()), cache
-        self._own.get()
+        self._native
+
+    @property
+    def _native(self):
+        if self._own is None:
+            raise ValueError("the plan is closed: make another one by Cache.plan()")
+        return self._own.get()
 
     def __reduce__(self):
         raise TypeError("a plan is of one process's reads: make one where they are made")
 
     def __enter__(self) -> Plan:
+        self._native
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -634,7 +642,7 @@ class Plan:
         ValueError
             If another cache did.
         """
-        self._own.get().file(_native_of(file, self._cache))
+        self._native.file(_native_of(file, self._cache))
         return self
 
     def range(self, file: File, start: int, stop: int) -> Plan:
@@ -646,7 +654,7 @@ class Plan:
         start, stop : int
             In bytes; what lies beyond the end of the file is left out.
         """
-        self._own.get().range(_native_of(file, self._cache), start, stop)
+        self._native.range(_native_of(file, self._cache), start, stop)
         return self
 
     def ranges(self, file: File, ranges: Iterable[Iterable[SupportsIndex]]) -> Plan:
@@ -664,7 +672,7 @@ class Plan:
         TypeError, ValueError
             If one is no pair of integers from 0 on, or ends before it begins; it says which one.
         """
-        self._own.get().ranges(_native_of(file, self._cache), ranges)
+        self._native.ranges(_native_of(file, self._cache), ranges)
         return self
 
     def url(self, url: _Path) -> Plan:
@@ -680,7 +688,7 @@ class Plan:
         ValueError
             If there is no store for such URLs.
         """
-        self._own.get().address(self._cache._address(url))
+        self._native.address(self._cache._address(url))
         return self
 
     def repeat(self, entries: int, passes: int) -> Plan:
@@ -693,7 +701,7 @@ class Plan:
         passes : int
             How often they will be read in all.
         """
-        self._own.get().repeat(entries, passes)
+        self._native.repeat(entries, passes)
         return self
 
     def generate(self, ranges: Iterable[tuple[File, SupportsIndex, SupportsIndex]]) -> Plan:
@@ -705,13 +713,12 @@ class Plan:
             Files, where their bytes begin and where they end. A thread of the cache's asks for them, some hundred at a time, as they are
             needed; what it raises is reported as of any thread's, and ends the plan.
         """
-        self._own.get().generate(_generated(iter(ranges), self._cache))
+        self._native.generate(_generated(iter(ranges), self._cache))
         return self
 
     def close(self) -> None:
         """Withdraw what was not read. Once more, it does nothing."""
-        if self._own.has():
-            self._own.get().close()
+        self._own = None
 
 
 def _generated(ranges, cache):

@@ -14,10 +14,10 @@ use crate::file::File;
 use crate::inherited::Own;
 use crate::numbers::{self, entries, passes, whole};
 
-/// A plan of the crate's; None once it was closed.
+/// A plan of the crate's. It is withdrawn when it goes.
 #[pyclass(module = "foresee._foresee")]
 pub struct Plan {
-    plan: Own<Option<foresee::Plan>>,
+    plan: Own<foresee::Plan>,
     generator: Option<Generator>,
 }
 
@@ -30,11 +30,11 @@ type Generator = Arc<Mutex<Option<Py<PyIterator>>>>;
 impl Plan {
     /// A plan of this process's.
     pub fn new(plan: foresee::Plan) -> Self {
-        Plan { plan: Own::new(Some(plan)), generator: None }
+        Plan { plan: Own::new(plan), generator: None }
     }
 
     fn with(&mut self, act: impl FnOnce(&mut foresee::Plan)) -> PyResult<()> {
-        self.plan.get_mut()?.as_mut().map(act);
+        act(self.plan.get_mut()?);
         Ok(())
     }
 }
@@ -64,10 +64,7 @@ impl Plan {
     }
 
     fn address(&mut self, py: Python<'_>, address: &str) -> PyResult<()> {
-        match self.plan.get_mut()? {
-            Some(plan) => plan.address(address).map(|_| ()).map_err(|error| to_python(py, error)),
-            None => Ok(()),
-        }
+        self.plan.get_mut()?.address(address).map(|_| ()).map_err(|error| to_python(py, error))
     }
 
     fn repeat(
@@ -84,12 +81,6 @@ impl Plan {
         let ranges = Arc::clone(&generator);
         self.with(|plan| plan.generate(Generated { ranges, given: 0 }))?;
         self.generator = Some(generator);
-        Ok(())
-    }
-
-    fn close(&mut self) -> PyResult<()> {
-        *self.plan.get_mut()? = None;
-        self.generator = None;
         Ok(())
     }
 

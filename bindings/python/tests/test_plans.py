@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import os
 import queue
 import sys
 import time
@@ -124,3 +125,22 @@ def test_a_generator_that_refers_to_its_plan_is_collected():
     while any(it() for it in gone) and time.monotonic() < deadline:
         gc.collect()
     assert [it() for it in gone] == [None] * 4
+
+
+def test_a_closed_plan_takes_nothing(cache):
+    file, plan = cache.open("test://a"), cache.plan()
+    plan.close()
+    plan.close()
+    for disclose in (lambda: plan.file(file), lambda: plan.range(file, 0, 5), lambda: plan.ranges(file, [(0, 5)]),
+                     lambda: plan.url("test://a"), lambda: plan.repeat(1, 2), lambda: plan.generate([(file, 0, 5)]), plan.__enter__):
+        with pytest.raises(ValueError, match="the plan is closed: make another"):
+            disclose()
+    # In a child, too, where nothing was closed.
+    child = os.fork()
+    if child == 0:
+        try:
+            plan.url("test://a")
+        except ValueError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
