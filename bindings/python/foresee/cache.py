@@ -43,11 +43,12 @@ class Cache:
         What decides what is read ahead and what stays: a name that ``foresee sim --list`` has. By `informed` what plans say is kept as
         well as brought.
     disk : tuple of (path, int), optional
-        A file on a local disk for what memory gives up, and the bytes that it may have.
+        A file on a local disk for what memory gives up, and the bytes that it may have. Of several caches one writes it, and the others
+        read what that one keeps.
     max_age : float
         An object is not asked about again that was opened so many seconds ago or less; ``float("inf")`` is for ever.
     log : path, optional
-        Where all that is decided is written, for ``foresee explain``.
+        Where all that is decided is written, for ``foresee explain``; one cache's alone.
     stores : dict of str to object, optional
         By scheme: objects with ``open(name)``, which gives one with ``size``, ``version`` and ``read(offset, size)``.
         `foresee.fsspec.FilesystemStore` makes one of any filesystem of fsspec.
@@ -60,6 +61,8 @@ class Cache:
     ------
     ValueError
         If there is no such policy, or too little memory.
+    OSError
+        If `disk` or `log` cannot be had, or another cache writes that log.
 
     Examples
     --------

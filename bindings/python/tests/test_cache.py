@@ -333,6 +333,14 @@ def test_a_disk_keeps_what_memory_gives_up(tmp_path, store):
     assert cache.open("test://a").read() == A and (tmp_path / "disk").exists()
 
 
+def test_a_log_is_one_caches(tmp_path):
+    cache = foresee.Cache(1 << 20, log=tmp_path / "log")
+    with pytest.raises(OSError, match=f"{tmp_path}/log: another cache writes its log there: .* a file of its own"):
+        foresee.Cache(1 << 20, log=tmp_path / "log")
+    del cache
+    foresee.Cache(1 << 20, log=tmp_path / "log")
+
+
 def test_what_is_partly_here_is_read_once(store):
     ways = [lambda file: file.read_at(0, 50_000), lambda file: file.readinto(bytearray(50_000)),
             lambda file: asyncio.run(file.read_at_async(0, 50_000))]

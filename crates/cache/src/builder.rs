@@ -1,7 +1,6 @@
 //! How a cache is set up.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use foresee_store::Store;
 
 use crate::cache::Cache;
 use crate::error::Error;
+use crate::log::LogFile;
 use crate::pool::{Memory, Pool, spare};
 use crate::stores;
 use crate::tier::{Layout, Tier};
@@ -143,7 +143,8 @@ impl Builder {
 
     /// Writes all that the cache is told and decides to this file, for `foresee replay` and
     /// `foresee explain`. It costs some microseconds a decision. It is whole when the last handle of
-    /// the cache was dropped, and what was being fetched then has come.
+    /// the cache was dropped, and what was being fetched then has come. One cache at a time writes
+    /// it; what it held before is gone.
     pub fn log(mut self, path: impl Into<PathBuf>) -> Self {
         self.log = Some(path.into());
         self
@@ -168,7 +169,8 @@ impl Builder {
         };
         let trust = Trust::Earned { initial_blocks: TRUSTED_BLOCKS };
         let config = Config { device, trust, ..Config::new(capacity as u64, policy) };
-        let log = self.log.map(|path| begin_log(path, &config)).transpose()?;
+        let log = self.log.map(|path| LogFile::create(&path)).transpose()?;
+        let log = log.map(|mut file| Log::begin(Box::new(move |text: &str| file.add(text)), &config));
         let memory = Memory::new(frames, self.block_bytes)?;
         let tier = self.disk.zip(layout).map(|((path, _), layout)| Tier::open(&path, layout, frames));
         let pool = Pool::new(memory, &config, self.stores, tier.transpose()?, log)?;
@@ -192,14 +194,6 @@ impl Builder {
         }
         Ok(frames)
     }
-}
-
-fn begin_log(path: PathBuf, config: &Config) -> Result<Log<'static>, Error> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let mut file = BufWriter::new(File::create(&path).map_err(named)?);
-    // A cache does not stop for its log; what is missing shows in the log.
-    let sink = move |text: &str| _ = file.write_all(text.as_bytes());
-    Ok(Log::begin(Box::new(sink), config))
 }
 
 #[cfg(test)]

@@ -89,6 +89,8 @@ mod builder;
 mod cache;
 mod error;
 mod file;
+mod lock;
+mod log;
 mod plan;
 mod pool;
 mod reader;

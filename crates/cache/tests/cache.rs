@@ -608,6 +608,23 @@ fn a_log_of_it_can_be_replayed() {
 }
 
 #[test]
+fn a_log_is_one_caches_at_a_time() {
+    let folder = Folder::new("one-log");
+    let log = folder.path("log");
+    let first = builder(16).log(&log).open().unwrap();
+    let second = builder(16).log(&log).open().map(drop).unwrap_err().to_string();
+    assert!(second.starts_with(&log) && second.contains("a file of its own"), "{second}");
+    drop(first);
+    fs::write(&log, "x".repeat(100_000)).unwrap();
+    // The first one's threads may still be about to let go of it, which is waited for.
+    drop(builder(16).log(&log).open().unwrap());
+    assert!(!fs::read_to_string(&log).unwrap().contains("xx"));
+    // What is no file may be several ones'.
+    let pipes = [0, 1].map(|_| builder(16).log("/dev/null").open());
+    assert!(pipes.iter().all(Result::is_ok));
+}
+
+#[test]
 fn what_is_dropped_while_it_is_on_its_way_waits_for_nothing() {
     let objects = Memory::default();
     objects.put("a", bytes("a", 0, 50 * BLOCK));
