@@ -7,9 +7,17 @@ import threading
 from ._foresee import Begun
 
 
+def _loop():
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError("coroutines of foresee are asyncio's, and no loop of asyncio runs here: by others (trio, curio) call what waits "
+                           "itself (open, read_at, ...) in a thread, as by trio.to_thread.run_sync") from None
+
+
 async def later(begin, *arguments):
     """What a native method comes to that is given `done`: what is in memory comes at once."""
-    loop = asyncio.get_running_loop()
+    loop = _loop()
 
     def settle(value, error):
         if future.cancelled():

@@ -132,3 +132,10 @@ def test_a_store_that_raises_stop_iteration_is_no_end(read):
         read(file)
     signal.alarm(0)
     assert isinstance(raised.value.__cause__, StopIteration)
+
+
+def test_coroutines_of_others_are_told_whose_these_are():
+    file = foresee.Cache(16 << 20, stores={"test": Store(a=A)}).open("test://a")
+    # As whatever runs coroutines without asyncio does.
+    with pytest.raises(RuntimeError, match="are asyncio's.*trio.to_thread.run_sync"):
+        file.read_at_async(0, 10).send(None)
