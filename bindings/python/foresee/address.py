@@ -3,6 +3,23 @@
 import os
 
 
+def plain(url):
+    """The same URL or path as text; of a local file as the cache has it, without the host that RFC 8089 allows.
+
+    Examples
+    --------
+    >>> from foresee.address import plain
+    >>> plain("FILE:///a"), plain("file://localhost/a"), plain("file://a"), plain(b"localhost/a"), plain("s3://localhost/a")
+    ('file:///a', 'file:///a', 'file://a', 'localhost/a', 's3://localhost/a')
+    """
+    url = os.fsdecode(url)
+    scheme, mark, path = url.partition("://")
+    if not mark or scheme.lower() != "file":
+        return url
+    host = "localhost"
+    return "file://" + (path[len(host):] if path.lower().startswith(host + "/") else path)
+
+
 def absolute(url, directory=None):
     """The same path from the root on, without ``.``; of a URL, the same URL.
 
@@ -19,7 +36,7 @@ def absolute(url, directory=None):
     >>> absolute("../b/./c", "/a"), absolute("file://c", "/a"), absolute(".", "/"), absolute("s3://b/c"), absolute("/c")
     ('/a/../b/c', 'file:///a/c', '/', 's3://b/c', '/c')
     """
-    url = os.fsdecode(url)
+    url = plain(url)
     scheme, mark, path = url.partition("://")
     if not mark or "/" in scheme:
         scheme, mark, path = "", "", url

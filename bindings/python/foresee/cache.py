@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
 from . import _foresee
-from .address import absolute
+from .address import absolute, plain
 from .process import Own
 from .waiting import later, together
 
@@ -107,8 +107,15 @@ class Cache:
 
     def _address(self, url, directory=None):
         """What a URL or a path leads to from now on."""
-        # Another store's names may be no paths.
-        return os.fsdecode(url) if "file" in self._settings["stores"] else absolute(url, directory)
+        return absolute(url, directory) if self._has_paths() else os.fsdecode(url)
+
+    def _prefix(self, url):
+        """The same of what names begin with, which stays relative."""
+        return plain(url) if self._has_paths() else os.fsdecode(url)
+
+    def _has_paths(self):
+        # Another store's names may be none.
+        return "file" not in self._settings["stores"]
 
     def __reduce__(self):
         return _unpickled, (self._key, self._settings)
@@ -196,11 +203,11 @@ class Cache:
         OSError
             If the store does not answer, or has no listings.
         """
-        return self._native.list(os.fsdecode(url))
+        return self._native.list(self._prefix(url))
 
     async def list_async(self, url: _Path) -> _Listed:
         """As `list`, for coroutines."""
-        return await later(self._native.list, os.fsdecode(url))
+        return await later(self._native.list, self._prefix(url))
 
     def reader(self) -> Cache:
         """The same cache for another reader: what it reads and plans is told apart. Threads that go their own ways should each be one.

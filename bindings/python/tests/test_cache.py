@@ -115,6 +115,15 @@ def test_paths_are_text_or_bytes(cache, tmp_path):
         cache.open(None)
 
 
+def test_a_local_url_may_have_its_host(cache, tmp_path):
+    (tmp_path / "f").write_bytes(b"bytes")
+    for url in [f"file://{tmp_path}/f", f"file://localhost{tmp_path}/f", f"FILE://LocalHost{tmp_path}/f"]:
+        assert cache.open(url).read() == b"bytes"
+        assert cache.list(url) == asyncio.run(cache.list_async(url)) == [(f"file://{tmp_path}/f", 5)]
+    named = foresee.Cache(16 << 20, stores={"file": Store(**{"localhost/f": b"named"})})
+    assert named.open("file://localhost/f").read() == b"named" and named.list("file://localhost/") == [("file://localhost/f", 5)]
+
+
 def test_what_cannot_be_is_said(cache):
     with cache.open("test://a") as file:
         with pytest.raises(io.UnsupportedOperation, match="not writable"):
