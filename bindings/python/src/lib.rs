@@ -46,10 +46,18 @@ mod module {
     #[pymodule_export]
     use crate::waiting::Begun;
 
+    use pyo3::exceptions::PyImportError;
+    use pyo3::ffi::{PyInterpreterState_Get, PyInterpreterState_GetID};
     use pyo3::prelude::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // SAFETY: the present interpreter is there, for it runs this. The first one has the number 0.
+        if unsafe { PyInterpreterState_GetID(PyInterpreterState_Get()) } != 0 {
+            return Err(PyImportError::new_err(
+                "caches are the main interpreter's, for their threads enter no other: use them there, or in another process",
+            ));
+        }
         crate::ending::watch(module)?;
         crate::inherited::watch_forks()
     }

@@ -306,3 +306,15 @@ def test_what_is_read_when_the_interpreter_ends_is_read_or_told(program, path, l
         task = loop.create_task(cache.open("hung://x").read_at_async(0, 10))
         loop.run_until_complete(asyncio.sleep(0.1))
     """)
+
+
+@pytest.mark.parametrize("first", ["", "import foresee; foresee.default_cache()"])
+def test_another_interpreter_of_the_process_is_refused(program, path, first):
+    pytest.importorskip("_xxsubinterpreters")
+    assert program(f"""
+        import _xxsubinterpreters as interpreters
+        {first}
+        lines = ["import foresee", "foresee.hint_repeat", "try:", "    foresee.open({path!r}).read()", "except ImportError as error:",
+                 "    print('refused:', error, flush=True)"]
+        interpreters.run_string(interpreters.create(), chr(10).join(lines))
+    """).startswith("refused: ")
