@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read};
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -56,6 +56,8 @@ pub struct Mounted {
     died: Receiver<io::Error>,
     /// What the place is on when nothing is mounted there.
     beneath: u64,
+    /// What it is, if that is known.
+    device: Option<(u32, u32)>,
 }
 
 impl Mounted {
@@ -68,7 +70,8 @@ impl Mounted {
         let path = fs::canonicalize(shown.at).map_err(own)?;
         let beneath = fs::symlink_metadata(&path).map_err(own)?.dev();
         let session = session(view, &path, &shown)?;
-        let device = session.as_fd().try_clone_to_owned().map_err(own)?;
+        let device = device_at(&path);
+        let served = session.as_fd().try_clone_to_owned().map_err(own)?;
         let (gone, is_there) = io::pipe().map_err(own)?;
         let (dies, died) = channel();
         let was_unmounted = Arc::new(AtomicBool::new(false));
@@ -79,7 +82,7 @@ impl Mounted {
             let end = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
             let ended = end.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
             match ended {
-                Err(error) if error.raw_os_error() != Some(libc::ECONNABORTED) || !is_unmounted(device) => {
+                Err(error) if error.raw_os_error() != Some(libc::ECONNABORTED) || !is_unmounted(served) => {
                     // Nobody asks any more where we are ending.
                     let _ = dies.send(error);
                     drop(session);
@@ -93,7 +96,7 @@ impl Mounted {
             drop(is_there);
         };
         thread::Builder::new().name("foresee-fuse".into()).spawn(watch).map_err(own)?;
-        Ok(Mounted { path, gone, was_unmounted, died, beneath })
+        Ok(Mounted { path, gone, was_unmounted, died, beneath, device })
     }
 
     /// Waits for a signal, or for somebody to unmount it.
@@ -170,7 +173,9 @@ impl AsRef<Mounted> for Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        if self.was_unmounted.load(Acquire) {
+        // Of what was unmounted while it was in use something else may have the place.
+        let is_another = self.device.is_some_and(|own| device_at(&self.path).is_some_and(|there| there != own));
+        if self.was_unmounted.load(Acquire) || is_another {
             return;
         }
         let begun = Instant::now();
@@ -196,6 +201,18 @@ impl Drop for Mounted {
             log::warn!("{path}: is still mounted; 'fusermount3 -u {path}'");
         }
     }
+}
+
+/// What a path lies on, without asking who serves that.
+fn device_at(path: &Path) -> Option<(u32, u32)> {
+    let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut found = MaybeUninit::<libc::statx>::zeroed();
+    let flags = libc::AT_STATX_DONT_SYNC | libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: the name ends with a zero and outlives the call, and the system fills the other in.
+    let done = unsafe { libc::statx(libc::AT_FDCWD, name.as_ptr(), flags, libc::STATX_TYPE, found.as_mut_ptr()) };
+    // SAFETY: it did, and zeros are such a value as well.
+    let found = unsafe { found.assume_init() };
+    (done == 0).then_some((found.stx_dev_major, found.stx_dev_minor))
 }
 
 /// Asks the system to unmount what is there; returns the error's number, or 0.

@@ -10,6 +10,7 @@ mod handles;
 mod hints;
 mod kept;
 mod owed;
+mod puts;
 mod turns;
 mod writes;
 mod written;
@@ -48,6 +49,7 @@ use handles::Handles;
 use hints::Told;
 use kept::Room;
 use owed::{Asked, Owed, Reply, Watch};
+use puts::Puts;
 use turns::Turns;
 use writes::Descriptor;
 
@@ -79,6 +81,7 @@ pub struct Shown {
     answers: Arc<Allowance>,
     /// What is written may take as much beside that.
     room: Arc<Room>,
+    puts: Puts,
     /// Of who begins to write what is there.
     begins: Turns,
     /// What came of them.
@@ -120,6 +123,7 @@ impl View {
             directories: Handles::default(),
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
             room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
+            puts: Puts::default(),
             begins: Turns::default(),
             reads: Arc::default(),
             told: Mutex::default(),
@@ -175,13 +179,24 @@ impl Shown {
             return Ok((attributes(number, &entry), WHILE_WRITTEN));
         }
         let may_be_written = self.may_be_written(&path);
-        let found = self.tree.look_up(&path);
+        let found = self.looked_up(&path);
         log::debug!("look up {}: {}", path.display(), told(&found));
         let found = found.inspect_err(|failure| self.complain(failure))?;
         // Who began meanwhile may have written.
         let may_be_written = may_be_written || self.may_be_written(&path);
         let lasting = if may_be_written { WHILE_WRITTEN } else { self.tree.lasting() };
         Ok((found.map_or_else(nothing, |entry| self.tell(&path, &entry)), lasting))
+    }
+
+    /// What a path leads to, if nothing was put meanwhile: what was there before it would be told of else.
+    fn looked_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
+        loop {
+            let before = self.puts.count();
+            let found = self.tree.look_up(path);
+            if !self.puts.has_since(before, path) {
+                return found;
+            }
+        }
     }
 
     /// The kernel is told of what a path leads to.

@@ -42,7 +42,7 @@ pub struct Descriptor {
     writes: bool,
     /// Who opened it has closed it, and has no copy, as far as is known.
     is_closed: AtomicBool,
-    /// Who opened it was killed.
+    /// Who opened it was killed, and nobody has written by it since.
     is_killed: AtomicBool,
 }
 
@@ -183,9 +183,10 @@ impl Shown {
         let number = self.nodes().tell(&path, &entry);
         self.nodes().resize(number, 0);
         let written = Written::new(path, number, false, Arc::clone(&self.room));
-        // Who adds to what is there, and knows of nothing, is not to replace what others have made since.
-        let adds = flags & libc::O_APPEND != 0 && flags & libc::O_TRUNC == 0;
-        let written = if adds { written.of_nothing() } else { written };
+        // Who would take what is there as it is, and knows of nothing, is not to replace what others have made
+        // since. To ask for who wants it to be new would double what it takes to copy many files.
+        let takes_what_is_there = flags & (libc::O_TRUNC | libc::O_EXCL) == 0;
+        let written = if takes_what_is_there { written.of_nothing() } else { written };
         let (handle, flags) = self.begin(written, flags, thread);
         Ok((attributes(number, &entry), handle, flags))
     }
@@ -237,6 +238,11 @@ impl Shown {
         if entry.size > KEPT_BYTES_MAX {
             return Err(Failure::of(libc::EOPNOTSUPP));
         }
+        // Of what the cache has it could not be put in the place of another.
+        let now = self.writing()?.version(path)?;
+        if now.is_none() || entry.version.is_some() && now != entry.version {
+            return Err(self.unread(number, path, Failure::of(libc::ESTALE)));
+        }
         let (mut kept, mut allowed) = (Kept::default(), self.room.memory.nothing());
         kept.resize(entry.size, &mut allowed)?;
         let file = self.tree.open(&self.cache, path, entry);
@@ -250,6 +256,7 @@ impl Shown {
         let open = self.writes.get(handle)?;
         let written = &open.written;
         open.is_closed.store(false, SeqCst);
+        open.is_killed.store(false, SeqCst);
         // The end that the kernel knows may not be the end by now.
         let offset = Some(offset).filter(|_| !appends);
         let size = written.write(self.writing()?, offset, bytes).inspect_err(|failure| {
@@ -270,15 +277,15 @@ impl Shown {
             let is_opener = opener.is_none() || process == *opener;
             is_closed.fetch_or(is_opener, SeqCst);
             if is_opener && is_killed(thread) {
+                // Others may have a copy, and go on.
                 open.is_killed.store(true, SeqCst);
-                let others =
-                    |it: &Descriptor| Arc::ptr_eq(&it.written, written) && it.writes && !it.is_killed.load(SeqCst);
-                if self.writes.find(others).is_none() {
-                    written.give_up(Failure::of(libc::EINTR));
-                }
                 return Ok(());
             }
-            if !(is_opener && written.size() > 0 || written.is_left_by(*opener, process)) {
+            // Of what is long nothing can be written once it is there.
+            let writes = |it: &Descriptor| Arc::ptr_eq(&it.written, written) && it.writes && !it.is_closed.load(SeqCst);
+            let is_to_grow = !written.is_short() && self.writes.find(writes).is_some();
+            let may_be_put = is_opener && written.may_be_put() && !is_to_grow;
+            if !(may_be_put || written.is_left_by(*opener, process)) {
                 return Ok(());
             }
         }
@@ -286,7 +293,9 @@ impl Shown {
     }
 
     fn finish(&self, written: &Written) -> Result<(), Failure> {
-        written.finish(self.writing()?)
+        let finished = written.finish(self.writing()?);
+        written.path().into_iter().for_each(|path| self.puts.add(path));
+        finished
     }
 
     /// The last copy of a descriptor was closed, which was opened so. Nobody hears of an error any
@@ -295,6 +304,9 @@ impl Shown {
         let Ok(open) = self.writes.get(handle) else { return };
         let written = &open.written;
         let is_last = written.left(may_write(flags));
+        if is_last && open.is_killed.load(SeqCst) && !written.is_finished() {
+            written.give_up(Failure::of(libc::EIO));
+        }
         if is_last
             && !written.has_failed()
             && let Err(failure) = self.finish(written)
@@ -372,7 +384,8 @@ impl Shown {
             Some(written) => {
                 written.resize(self.writing()?, size)?;
                 self.nodes().resize(written.number, size);
-                Ok(())
+                // Who has it open may never write it again.
+                if handle.is_none() && written.is_short() { self.finish(&written) } else { Ok(()) }
             }
             None if now == size => Ok(()),
             None => self.cut(number, size, thread),
@@ -403,6 +416,7 @@ impl Shown {
     /// Removes a file.
     pub fn remove(&self, parent: u64, name: &OsStr) -> Result<(), Failure> {
         let path = self.nodes().path(parent)?.join(name);
+        let _turn = self.begins.take(&path);
         let open = self.of([&path]);
         let held = hold(&open);
         match self.writing()?.remove(&path) {
@@ -422,6 +436,7 @@ impl Shown {
         if from == to {
             return Ok(());
         }
+        let _turn = self.begins.take_all(&[&from, &to]);
         // What is written meanwhile goes where the name has gone.
         let open = self.of([&from, &to]);
         let mut held = hold(&open);

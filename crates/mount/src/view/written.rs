@@ -52,6 +52,8 @@ pub struct Written {
     is_finished: AtomicBool,
     /// Whether there is a file in its place.
     replaces: AtomicBool,
+    /// Whether it was there once, as a whole.
+    was_there: AtomicBool,
     /// Why it never will be there.
     failed: OnceLock<Failure>,
     room: Arc<Room>,
@@ -137,6 +139,7 @@ impl Held<'_> {
         put.map_err(|failure| written.fail(state, failure))?;
         written.is_finished.store(true, SeqCst);
         written.replaces.store(true, SeqCst);
+        written.was_there.store(true, SeqCst);
         if !written.is_kept(state) {
             state.let_go(&written.room);
         }
@@ -171,8 +174,8 @@ impl Written {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
         let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), base: None });
-        let (replaces, failed) = (AtomicBool::new(replaces), OnceLock::new());
-        Written { path, number, writers, size, is_finished, replaces, failed, room, state }
+        let (replaces, was_there, failed) = (AtomicBool::new(replaces), AtomicBool::new(false), OnceLock::new());
+        Written { path, number, writers, size, is_finished, replaces, was_there, failed, room, state }
     }
 
     /// It is put only where nothing is.
@@ -185,9 +188,9 @@ impl Written {
     /// One that is as what it replaces, so far.
     pub fn of(path: Arc<Path>, number: u64, content: Content, room: Arc<Room>) -> Self {
         let Content { kept, allowed, version } = content;
-        let (size, is_finished) = (AtomicU64::new(kept.len()), AtomicBool::new(true));
+        let (size, is_finished, was_there) = (AtomicU64::new(kept.len()), AtomicBool::new(true), AtomicBool::new(true));
         let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(Some(version)) });
-        Written { size, is_finished, state, ..Written::new(path, number, true, room) }
+        Written { size, is_finished, was_there, state, ..Written::new(path, number, true, room) }
     }
 
     /// One more descriptor can write it.
@@ -247,8 +250,15 @@ impl Written {
         self.has_writers() && self.is_short() && !self.has_failed()
     }
 
-    fn is_short(&self) -> bool {
+    /// Whether all of it is kept, unless it failed.
+    pub fn is_short(&self) -> bool {
         self.size() <= KEPT_BYTES_MAX
+    }
+
+    /// Whether it may be put by a close of who opened it: what is there is not to go for what nobody has
+    /// written yet, as where a shell closes what it has a copy of.
+    pub fn may_be_put(&self) -> bool {
+        self.size() > 0 || self.was_there.load(SeqCst)
     }
 
     /// Whether a close leaves it open in neither of these processes, as far as that is known, and it may be
@@ -301,6 +311,13 @@ impl Written {
         if self.resize_kept(&mut state, size)? {
             state.kept.write_at(bytes, offset).map_err(|failure| self.fail(&mut state, failure))?;
             return Ok(size);
+        }
+        // What begins in what is kept and ends beyond what may be.
+        let (mut offset, mut bytes) = (offset, bytes);
+        if self.is_kept(&state) && offset < self.size() {
+            let (within, beyond) = bytes.split_at((self.size() - offset) as usize);
+            state.kept.write_at(within, offset).map_err(|failure| self.fail(&mut state, failure))?;
+            (offset, bytes) = (self.size(), beyond);
         }
         self.extend(&mut state, to, offset)?;
         self.add(&mut state, to, bytes)?;

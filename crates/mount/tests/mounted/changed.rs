@@ -93,6 +93,70 @@ fn who_adds_to_what_he_takes_for_nothing_replaces_nothing() {
     assert_eq!(get(&server, "log").unwrap(), b"theirs");
     append(&new).write_all(b"mine").unwrap();
     assert_eq!(get(&server, "new").unwrap(), b"mine");
+    // As `touch` does.
+    let touched = mounted.path("touched");
+    assert!(fs::metadata(&touched).is_err());
+    server.put("/b/touched", *b"theirs");
+    drop(OpenOptions::new().write(true).create(true).truncate(false).open(&touched).unwrap());
+    wait_until("theirs is found", || fs::read(&touched).is_ok_and(|it| it == b"theirs"));
+}
+
+#[test]
+fn what_others_changed_before_is_what_is_changed() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"one");
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("log");
+    for theirs in [b"two".as_slice(), b"three"] {
+        assert!(!fs::read(&path).unwrap().is_empty());
+        server.put("/b/log", theirs);
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b" mine").unwrap();
+        assert_eq!(get(&server, "log").unwrap(), [theirs, b" mine"].concat());
+    }
+}
+
+#[test]
+fn what_is_cut_while_somebody_has_it_open_is_cut() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("log");
+    let mut log = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+    for cut in [": > log", "truncate -s 0 log"] {
+        log.write_all(b"lines").unwrap();
+        log.sync_all().unwrap();
+        assert_eq!(get(&server, "log").unwrap(), b"lines");
+        let mut command = Command::new("sh");
+        command.args(["-ec", cut]).current_dir(&mounted.at);
+        end(command, b"").with(0);
+        assert_eq!(get(&server, "log").unwrap(), b"", "{cut}");
+    }
+    log.write_all(b"more").unwrap();
+    drop(log);
+    assert_eq!(get(&server, "log").unwrap(), b"more");
+}
+
+#[test]
+fn who_has_a_copy_goes_on_when_its_opener_was_killed() {
+    if !can_mount() || !have("bash") {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let script = "exec >> log; echo start; (for i in 1 2 3 4; do sleep 0.2; echo child $i; done) & sleep 2";
+    let mut command = Command::new("bash");
+    command.args(["-c", script]).current_dir(&mounted.at);
+    let mut opener = command.spawn().unwrap();
+    wait_until("it has begun", || fs::read(mounted.path("log")).is_ok_and(|it| it.starts_with(b"start")));
+    kill(opener.id() as i32, libc::SIGKILL);
+    opener.wait().unwrap();
+    let expected = b"start\nchild 1\nchild 2\nchild 3\nchild 4\n";
+    wait_until("all of it is there", || get(&server, "log").is_some_and(|it| it == expected));
 }
 
 #[test]
@@ -205,11 +269,21 @@ fn what_grows_beyond_what_is_kept_goes_in_parts() {
     let server = server();
     let all = bytes("all", 0, 20 << 20);
     server.put("/b/all", all[..7 << 20].to_vec());
+    let (short, long) = ((8 << 20) - 100, (8 << 20) + 200);
+    server.put("/b/both", all[..short].to_vec());
     let mounted = Mounted::bucket(&server, &[]);
     let mut file = OpenOptions::new().append(true).open(mounted.path("all")).unwrap();
     file.write_all(&all[7 << 20..]).unwrap();
     drop(file);
     assert!(get(&server, "all").unwrap() == all && fs::read(mounted.path("all")).unwrap() == all);
+    // By two, of which one closes it when it is long, and by a write over the end of what is kept.
+    let open = || OpenOptions::new().write(true).open(mounted.path("both")).unwrap();
+    let (one, other) = (open(), open());
+    other.write_all_at(&all[short - 50..long], short as u64 - 50).unwrap();
+    drop(other);
+    one.write_all_at(&all[long..long + 10], long as u64).unwrap();
+    drop(one);
+    assert!(get(&server, "both").unwrap() == all[..long + 10]);
 }
 
 #[test]

@@ -297,6 +297,29 @@ fn who_is_unmounted_leaves_what_is_mounted_there_next() {
 }
 
 #[test]
+fn who_was_unmounted_while_in_use_leaves_what_is_mounted_there_next() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    place.write("a", "first");
+    let mut first = Mounted::directory(place, &[]);
+    let open = fs::File::open(first.path("a")).unwrap();
+    let at = CString::new(first.at.as_os_str().as_bytes()).unwrap();
+    // SAFETY: the name ends with a zero.
+    if unsafe { libc::umount2(at.as_ptr(), libc::MNT_DETACH) } != 0 {
+        return eprintln!("skipped: not root");
+    }
+    let second = first.place.mount(&["--detach", "from", "at"]);
+    end(second, b"").with(0);
+    kill(first.daemon.id() as i32, libc::SIGTERM);
+    assert!(first.daemon.wait().unwrap().success());
+    assert_eq!(fs::read(first.path("a")).unwrap(), b"first");
+    drop(open);
+    end(first.place.unmount(), b"").with(0);
+}
+
+#[test]
 fn what_it_says_is_as_much_as_was_asked_for_and_where() {
     if !can_mount() {
         return;
