@@ -11,6 +11,7 @@ use fuser::{FopenFlags, ReplyData};
 
 use super::failed::Failures;
 use super::owed::Owed;
+use super::retries::TRIES;
 use super::{Shown, told};
 use crate::failure::Failure;
 
@@ -28,9 +29,41 @@ pub struct OpenFile {
 }
 
 impl Shown {
-    /// Opens a file to be read.
+    /// Opens a file to be read. Who comes again, as it was another meanwhile, gets what is there, past the
+    /// kernel's page cache, which keeps what it has by number.
     pub fn open(&self, number: u64, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         let path = self.nodes().path(number)?;
+        let comes_again = self.retries.comes_again(thread, &path);
+        let opened = self.open_version(number, Arc::clone(&path), thread);
+        if !opened.as_ref().is_err_and(|failure| failure.errno == libc::ESTALE) {
+            return opened;
+        }
+        if !comes_again {
+            self.retries.told(thread, path);
+            return opened;
+        }
+        (0..TRIES).map(|_| self.open_as_it_is(number, &path, thread)).find(Result::is_ok).unwrap_or(opened)
+    }
+
+    /// Opens what a path leads to now, by whichever number.
+    fn open_as_it_is(&self, number: u64, path: &Arc<Path>, thread: u32) -> Result<(u64, FopenFlags), Failure> {
+        if let Some(written) = self.being_shared(path, libc::O_RDONLY) {
+            return Ok(self.open_written(written, libc::O_RDONLY, thread));
+        }
+        self.wait_for_writer(path)?;
+        path.parent().into_iter().for_each(|parent| self.tree.forget(parent));
+        let entry = self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
+        let file = self.tree.open(&self.cache, path, &entry)?;
+        Ok((self.add_file(number, Arc::clone(path), file), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH))
+    }
+
+    fn add_file(&self, number: u64, path: Arc<Path>, file: File) -> u64 {
+        let (handle, hinted, failures) = (self.handle(), Mutex::default(), Failures::default());
+        self.files.add(handle, OpenFile { file, number, path, hinted, failures });
+        handle
+    }
+
+    fn open_version(&self, number: u64, path: Arc<Path>, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         if let Some(opened) = self.open_current(number, &path, libc::O_RDONLY, thread)? {
             return Ok(opened);
         }
@@ -48,9 +81,7 @@ impl Shown {
         let opened = self.tree.open(&self.cache, &path, &entry);
         log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
-        let handle = self.handle();
-        self.files
-            .add(handle, OpenFile { file, number, path, hinted: Mutex::default(), failures: Failures::default() });
+        let handle = self.add_file(number, path, file);
         let mut nodes = self.nodes();
         if nodes.is_stale(number) {
             // Somebody has begun to write it meanwhile.

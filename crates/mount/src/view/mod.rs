@@ -11,6 +11,7 @@ mod hints;
 mod kept;
 mod owed;
 mod puts;
+mod retries;
 mod turns;
 mod writes;
 mod written;
@@ -50,6 +51,7 @@ use hints::Told;
 use kept::Room;
 use owed::{Asked, Owed, Reply, Watch};
 use puts::Puts;
+use retries::Retries;
 use turns::Turns;
 use writes::Descriptor;
 
@@ -82,6 +84,7 @@ pub struct Shown {
     /// What is written may take as much beside that.
     room: Arc<Room>,
     puts: Puts,
+    retries: Retries,
     /// Of who begins to write what is there.
     begins: Turns,
     /// What came of them.
@@ -124,6 +127,7 @@ impl View {
             answers: Allowance::new(answer_bytes.max(REQUEST_BYTES_MAX as usize)),
             room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
             puts: Puts::default(),
+            retries: Retries::default(),
             begins: Turns::default(),
             reads: Arc::default(),
             told: Mutex::default(),

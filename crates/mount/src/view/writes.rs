@@ -21,6 +21,7 @@ use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
 use super::kept::Kept;
+use super::retries::TRIES;
 use super::written::{Content, Held, KEPT_BYTES_MAX, Written};
 use super::{Shown, attributes};
 use crate::failure::Failure;
@@ -106,7 +107,7 @@ impl Shown {
         opened
     }
 
-    fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {
+    pub fn open_written(&self, written: Arc<Written>, flags: i32, thread: u32) -> (u64, FopenFlags) {
         let (handle, writes) = (self.handle(), may_write(flags));
         if writes {
             written.joined();
@@ -127,11 +128,9 @@ impl Shown {
         flags: i32,
         thread: u32,
     ) -> Result<Option<(u64, FopenFlags)>, Failure> {
-        let writes = may_write(flags);
-        let found = if writes { self.writes.shared(path) } else { self.writes.current(path) };
-        let Some(written) = found.filter(|it| it.is_at_hand()) else { return Ok(None) };
+        let Some(written) = self.being_shared(path, flags) else { return Ok(None) };
         if written.number != number {
-            if writes && self.waits_for_release(&written) {
+            if may_write(flags) && self.waits_for_release(&written) {
                 return Ok(None);
             }
             // The kernel looks the name up anew then.
@@ -142,6 +141,12 @@ impl Shown {
             self.nodes().resize(number, 0);
         }
         Ok(Some(self.open_written(written, flags, thread)))
+    }
+
+    /// What who opens a path so shares, if all of it is at hand.
+    pub fn being_shared(&self, path: &Path, flags: i32) -> Option<Arc<Written>> {
+        let found = if may_write(flags) { self.writes.shared(path) } else { self.writes.current(path) };
+        found.filter(|it| it.is_at_hand())
     }
 
     /// Waits a little for the kernel to let go of what was written and is closed. If it does not, somebody
@@ -191,17 +196,73 @@ impl Shown {
         Ok((attributes(number, &entry), handle, flags))
     }
 
-    /// Opens a file that is there to be written.
+    /// Opens a file that is there to be written. Who comes again, as it was another meanwhile, waits for who
+    /// reads it by this number, and adds to what is there by whichever number.
     pub fn overwrite(&self, number: u64, flags: i32, thread: u32) -> Result<(u64, FopenFlags), Failure> {
         self.writing()?;
         let path = self.nodes().path(number)?;
-        if let Some(opened) = self.open_current(number, &path, flags, thread)? {
+        let comes_again = self.retries.comes_again(thread, &path);
+        if comes_again {
+            self.wait_for_readers(number);
+        }
+        let opened = self.overwrite_version(number, &path, flags, thread);
+        if !opened.as_ref().is_err_and(|failure| failure.errno == libc::ESTALE) {
+            return opened;
+        }
+        if !comes_again {
+            self.retries.told(thread, path);
+            return opened;
+        }
+        let adds = flags & libc::O_APPEND != 0;
+        let mut tries = (0..TRIES).take_while(|_| adds).map(|_| self.add_as_it_is(number, &path, flags, thread));
+        tries.find(Result::is_ok).unwrap_or(opened)
+    }
+
+    /// Those who read a version soon have read it.
+    fn wait_for_readers(&self, number: u64) {
+        let is_read = || self.files.find(|it| it.number == number).is_some();
+        let steps = CLOSING_MAX.as_millis() / CLOSING_STEP.as_millis();
+        (0..steps).take_while(|_| is_read()).for_each(|_| thread::sleep(CLOSING_STEP));
+    }
+
+    /// Opens what a path leads to now, to add to it: where that goes is not for the kernel to say, which knows
+    /// another file by this number.
+    fn add_as_it_is(
+        &self,
+        number: u64,
+        path: &Arc<Path>,
+        flags: i32,
+        thread: u32,
+    ) -> Result<(u64, FopenFlags), Failure> {
+        let _turn = self.begins.take(path);
+        if self.files.find(|it| it.number == number).is_some() {
+            return Err(Failure::of(libc::ESTALE));
+        }
+        self.nodes().make_stale(number);
+        if let Some(written) = self.being_shared(path, flags) {
+            return Ok(self.open_written(written, flags, thread));
+        }
+        self.wait_for_writer(path)?;
+        path.parent().into_iter().for_each(|parent| self.tree.forget(parent));
+        let entry = self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
+        let content = self.content(number, path, &entry)?;
+        Ok(self.begin(Written::of(Arc::clone(path), number, content, Arc::clone(&self.room)), flags, thread))
+    }
+
+    fn overwrite_version(
+        &self,
+        number: u64,
+        path: &Arc<Path>,
+        flags: i32,
+        thread: u32,
+    ) -> Result<(u64, FopenFlags), Failure> {
+        if let Some(opened) = self.open_current(number, path, flags, thread)? {
             return Ok(opened);
         }
-        self.wait_for_writer(&path)?;
-        let _turn = self.begins.take(&path);
+        self.wait_for_writer(path)?;
+        let _turn = self.begins.take(path);
         // What somebody else has begun meanwhile is shared.
-        if let Some(opened) = self.open_current(number, &path, flags, thread)? {
+        if let Some(opened) = self.open_current(number, path, flags, thread)? {
             return Ok(opened);
         }
         let is_cut = flags & libc::O_TRUNC != 0;
@@ -211,7 +272,7 @@ impl Shown {
             // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has
             // a number of his own.
             let is_read = self.files.find(|it| it.number == number).is_some();
-            let is_old = now != path || !is_cut && nodes.is_stale(number);
+            let is_old = now != *path || !is_cut && nodes.is_stale(number);
             // From here on who opens it to read looks its name up anew, too.
             nodes.make_stale(number);
             if is_read || is_old {
@@ -219,7 +280,7 @@ impl Shown {
             }
             entry
         };
-        let room = Arc::clone(&self.room);
+        let (path, room) = (Arc::clone(path), Arc::clone(&self.room));
         let written = match is_cut {
             true => {
                 self.nodes().resize(number, 0);

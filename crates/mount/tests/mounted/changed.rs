@@ -191,6 +191,32 @@ fn many_who_add_to_one_file_lose_nothing() {
 }
 
 #[test]
+fn who_opens_what_changes_all_the_time_gets_what_is_there() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/log", *b"");
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("log");
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for _ in 0..100 {
+                OpenOptions::new().append(true).open(&path).unwrap().write_all(b"x").unwrap();
+            }
+        });
+        while !writer.is_finished() {
+            // What is read may be another by then, but not what is opened.
+            let mut open = File::open(&path).unwrap();
+            let mut found = Vec::new();
+            let read = std::io::Read::read_to_end(&mut open, &mut found);
+            assert!(read.is_err() || found.iter().all(|&byte| byte == b'x'));
+        }
+    });
+    assert_eq!(get(&server, "log").unwrap(), [b'x'; 100]);
+}
+
+#[test]
 fn what_was_just_changed_is_copied() {
     if !can_mount() {
         return;
