@@ -10,6 +10,7 @@ use foresee_run::pool::lock;
 use fuser::{FopenFlags, ReplyData};
 
 use super::failed::Failures;
+use super::handles::Handles;
 use super::owed::Owed;
 use super::retries::TRIES;
 use super::{Shown, told};
@@ -22,10 +23,19 @@ const TOLD_MAX: usize = 1000;
 pub struct OpenFile {
     pub(super) file: File,
     pub(super) number: u64,
+    /// Whether the kernel keeps what it reads by this, and takes the number's length for its own.
+    is_cached: bool,
     path: Arc<Path>,
     /// What was told of it by this descriptor, but not all of that yet.
     pub(super) hinted: Mutex<Vec<Range<u64>>>,
     failures: Failures,
+}
+
+impl Handles<OpenFile> {
+    /// Whether somebody reads a version by this number, through the kernel's page cache.
+    pub fn are_reading(&self, number: u64) -> bool {
+        self.find(|it| it.number == number && it.is_cached).is_some()
+    }
 }
 
 impl Shown {
@@ -54,12 +64,15 @@ impl Shown {
         path.parent().into_iter().for_each(|parent| self.tree.forget(parent));
         let entry = self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
         let file = self.tree.open(&self.cache, path, &entry)?;
-        Ok((self.add_file(number, Arc::clone(path), file), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH))
+        Ok((
+            self.add_file(number, Arc::clone(path), file, false),
+            FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH,
+        ))
     }
 
-    fn add_file(&self, number: u64, path: Arc<Path>, file: File) -> u64 {
+    fn add_file(&self, number: u64, path: Arc<Path>, file: File, is_cached: bool) -> u64 {
         let (handle, hinted, failures) = (self.handle(), Mutex::default(), Failures::default());
-        self.files.add(handle, OpenFile { file, number, path, hinted, failures });
+        self.files.add(handle, OpenFile { file, number, is_cached, path, hinted, failures });
         handle
     }
 
@@ -81,7 +94,7 @@ impl Shown {
         let opened = self.tree.open(&self.cache, &path, &entry);
         log::debug!("open {}: {}", path.display(), told(&opened));
         let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
-        let handle = self.add_file(number, path, file);
+        let handle = self.add_file(number, path, file, true);
         let mut nodes = self.nodes();
         if nodes.is_stale(number) {
             // Somebody has begun to write it meanwhile.

@@ -220,7 +220,7 @@ impl Shown {
 
     /// Those who read a version soon have read it.
     fn wait_for_readers(&self, number: u64) {
-        let is_read = || self.files.find(|it| it.number == number).is_some();
+        let is_read = || self.files.are_reading(number);
         let steps = CLOSING_MAX.as_millis() / CLOSING_STEP.as_millis();
         (0..steps).take_while(|_| is_read()).for_each(|_| thread::sleep(CLOSING_STEP));
     }
@@ -235,10 +235,12 @@ impl Shown {
         thread: u32,
     ) -> Result<(u64, FopenFlags), Failure> {
         let _turn = self.begins.take(path);
-        if self.files.find(|it| it.number == number).is_some() {
+        // From here on nobody else comes to read by it.
+        self.nodes().make_stale(number);
+        self.wait_for_readers(number);
+        if self.files.are_reading(number) {
             return Err(Failure::of(libc::ESTALE));
         }
-        self.nodes().make_stale(number);
         if let Some(written) = self.being_shared(path, flags) {
             return Ok(self.open_written(written, flags, thread));
         }
@@ -271,7 +273,7 @@ impl Shown {
             let (now, entry) = nodes.get(number).map(|(path, entry)| (path, entry.clone()))?;
             // Whoever reads it keeps what he opened: the kernel looks the name up anew then, and the writer has
             // a number of his own.
-            let is_read = self.files.find(|it| it.number == number).is_some();
+            let is_read = self.files.are_reading(number);
             let is_old = now != *path || !is_cut && nodes.is_stale(number);
             // From here on who opens it to read looks its name up anew, too.
             nodes.make_stale(number);

@@ -152,7 +152,7 @@ fn who_has_a_copy_goes_on_when_its_opener_was_killed() {
     let mut command = Command::new("bash");
     command.args(["-c", script]).current_dir(&mounted.at);
     let mut opener = command.spawn().unwrap();
-    wait_until("it has begun", || fs::read(mounted.path("log")).is_ok_and(|it| it.starts_with(b"start")));
+    wait_until("its child writes", || fs::read(mounted.path("log")).is_ok_and(|it| it.ends_with(b"child 1\n")));
     kill(opener.id() as i32, libc::SIGKILL);
     opener.wait().unwrap();
     let expected = b"start\nchild 1\nchild 2\nchild 3\nchild 4\n";
