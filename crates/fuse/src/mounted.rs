@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use foresee_run::child::command as command_of;
 use foresee_run::run::Failure;
-use fuser::{Config, Filesystem, MountOption, Session, SessionACL};
+use fuser::{Config, Filesystem, MountOption, Notifier, Session, SessionACL};
 
 use crate::Process;
 
@@ -58,6 +58,7 @@ pub struct Mounted {
     beneath: u64,
     /// What it is, if that is known.
     device: Option<(u32, u32)>,
+    notifier: Notifier,
 }
 
 impl Mounted {
@@ -75,6 +76,7 @@ impl Mounted {
         let (gone, is_there) = io::pipe().map_err(own)?;
         let (dies, died) = channel();
         let was_unmounted = Arc::new(AtomicBool::new(false));
+        let notifier = session.notifier();
         let mut session = session.spawn().map_err(own)?;
         let unmounted = Arc::clone(&was_unmounted);
         let watch = move || {
@@ -96,7 +98,12 @@ impl Mounted {
             drop(is_there);
         };
         thread::Builder::new().name("foresee-fuse".into()).spawn(watch).map_err(own)?;
-        Ok(Mounted { path, gone, was_unmounted, died, beneath, device })
+        Ok(Mounted { path, gone, was_unmounted, died, beneath, device, notifier })
+    }
+
+    /// Tells the kernel what it is to forget.
+    pub fn notifier(&self) -> Notifier {
+        self.notifier.clone()
     }
 
     /// Waits for a signal, or for somebody to unmount it.

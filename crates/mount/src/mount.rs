@@ -135,7 +135,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     let written_bytes = (options.memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
     let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes as usize, written_bytes as usize));
     let view = view.map_err(|failure| failure.to_string())?;
-    let reads = view.reads();
+    let (reads, kernel) = (view.reads(), view.kernel());
     if let Some(metrics) = &options.metrics {
         let (reads, cache) = (Arc::clone(&reads), cache.clone());
         metrics.answer(move || Metrics::of(&reads, &cache))?;
@@ -147,6 +147,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     of_mount.extend((!is_writable).then_some(MountOption::RO));
     let shown = Shown { name: &options.source, at: &options.dir, options: of_mount, threads: THREADS };
     let mounted = Mounted::new(view, shown)?;
+    kernel.is_there(mounted.notifier());
     mounted.read_ahead(READ_AHEAD_BYTES);
     Ok(mounted)
 }

@@ -12,9 +12,10 @@ use fuser::{FopenFlags, ReplyData};
 use super::failed::Failures;
 use super::handles::Handles;
 use super::owed::Owed;
-use super::retries::TRIES;
+use super::retries::again_while_it_changes;
 use super::{Shown, told};
 use crate::failure::Failure;
+use crate::tree::Entry;
 
 /// Errors that are told of at most.
 const TOLD_MAX: usize = 1000;
@@ -23,8 +24,8 @@ const TOLD_MAX: usize = 1000;
 pub struct OpenFile {
     pub(super) file: File,
     pub(super) number: u64,
-    /// Whether the kernel keeps what it reads by this, and takes the number's length for its own.
-    is_cached: bool,
+    /// Whether it is of the number's version, so that the kernel keeps what it reads by this.
+    pub(super) is_cached: bool,
     path: Arc<Path>,
     /// What was told of it by this descriptor, but not all of that yet.
     pub(super) hinted: Mutex<Vec<Range<u64>>>,
@@ -32,9 +33,9 @@ pub struct OpenFile {
 }
 
 impl Handles<OpenFile> {
-    /// Whether somebody reads a version by this number, through the kernel's page cache.
+    /// Whether somebody reads by this number.
     pub fn are_reading(&self, number: u64) -> bool {
-        self.find(|it| it.number == number && it.is_cached).is_some()
+        self.find(|it| it.number == number).is_some()
     }
 }
 
@@ -52,22 +53,54 @@ impl Shown {
             self.retries.told(thread, path);
             return opened;
         }
-        (0..TRIES).map(|_| self.open_as_it_is(number, &path, thread)).find(Result::is_ok).unwrap_or(opened)
+        self.give_number_up(number, &path)?;
+        again_while_it_changes(|| self.open_as_it_is(number, &path, thread))
+    }
+
+    /// Of this number nobody is told any more, and who reads by it soon has read it. What is written of the
+    /// path is waited for.
+    pub fn give_number_up(&self, number: u64, path: &Path) -> Result<(), Failure> {
+        self.nodes().make_stale(number);
+        self.wait_for_readers(number);
+        self.wait_for_writer(path)
     }
 
     /// Opens what a path leads to now, by whichever number.
     fn open_as_it_is(&self, number: u64, path: &Arc<Path>, thread: u32) -> Result<(u64, FopenFlags), Failure> {
-        if let Some(written) = self.being_shared(path, libc::O_RDONLY) {
-            return Ok(self.open_written(written, libc::O_RDONLY, thread));
+        let entry = self.entry_now(path)?;
+        let opened = match self.being_shared(path, libc::O_RDONLY) {
+            Some(written) => self.open_written(written, libc::O_RDONLY, thread),
+            None => {
+                let file = self.tree.open(&self.cache, path, &entry)?;
+                let handle = self.add_file(number, Arc::clone(path), file, false);
+                (handle, FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH)
+            }
+        };
+        let mut nodes = self.nodes();
+        // A mapping would bring pages of this under the eyes of who reads another version by this number.
+        if self.files.find(|it| it.number == number && it.is_cached).is_some() {
+            drop(nodes);
+            if !self.files.close(opened.0) {
+                self.writes.close(opened.0);
+            }
+            return Err(Failure::of(libc::ESTALE));
         }
-        self.wait_for_writer(path)?;
+        nodes.is_read(number);
+        drop(nodes);
+        self.tell_now(number, entry);
+        Ok(opened)
+    }
+
+    /// What a path leads to, whatever was known of it.
+    pub fn entry_now(&self, path: &Path) -> Result<Entry, Failure> {
         path.parent().into_iter().for_each(|parent| self.tree.forget(parent));
-        let entry = self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
-        let file = self.tree.open(&self.cache, path, &entry)?;
-        Ok((
-            self.add_file(number, Arc::clone(path), file, false),
-            FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH,
-        ))
+        self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))
+    }
+
+    /// By this number the kernel is told another length from now on.
+    pub fn tell_now(&self, number: u64, entry: Entry) {
+        self.nodes().is_now(number, entry);
+        self.kernel.forget_attributes(number);
     }
 
     fn add_file(&self, number: u64, path: Arc<Path>, file: File, is_cached: bool) -> u64 {
@@ -123,7 +156,7 @@ impl Shown {
             return;
         }
         let mut bytes = vec![0; size];
-        let disclosed = self.disclosed.file(thread, open.number);
+        let disclosed = if open.is_cached { self.disclosed.file(thread, open.number) } else { None };
         let file = disclosed.as_ref().unwrap_or(&open.file);
         let asked = offset..offset.saturating_add(size as u64);
         let read = match open.failures.lately(&asked) {

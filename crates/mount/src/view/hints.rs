@@ -65,6 +65,10 @@ impl Shown {
 
     fn hint(&self, thread: u32, handle: u64, is_whole: bool, data: &[u8]) -> Result<(), Failure> {
         let open = self.files.get(handle)?;
+        if !open.is_cached {
+            // Hints go by the number, which is another version's.
+            return Ok(());
+        }
         let mut ranges: Vec<Range<u64>> = std::mem::take(&mut *lock(&open.hinted));
         ranges.extend(pairs(data).map(|(offset, length)| offset..offset.saturating_add(length)));
         ranges.truncate(RANGES_MAX);

@@ -9,6 +9,7 @@ mod files;
 mod handles;
 mod hints;
 mod kept;
+mod kernel;
 mod owed;
 mod puts;
 mod retries;
@@ -49,9 +50,10 @@ use files::OpenFile;
 use handles::Handles;
 use hints::Told;
 use kept::Room;
+pub use kernel::Kernel;
 use owed::{Asked, Owed, Reply, Watch};
 use puts::Puts;
-use retries::Retries;
+use retries::{Retries, TRIES};
 use turns::Turns;
 use writes::Descriptor;
 
@@ -85,6 +87,7 @@ pub struct Shown {
     room: Arc<Room>,
     puts: Puts,
     retries: Retries,
+    kernel: Kernel,
     /// Of who begins to write what is there.
     begins: Turns,
     /// What came of them.
@@ -128,6 +131,7 @@ impl View {
             room: Arc::new(Room { memory: Allowance::new(written_bytes), of_files: Mutex::default() }),
             puts: Puts::default(),
             retries: Retries::default(),
+            kernel: Kernel::default(),
             begins: Turns::default(),
             reads: Arc::default(),
             told: Mutex::default(),
@@ -137,6 +141,11 @@ impl View {
         let workers = Pool::with_stacks(STACK_BYTES, THREADS_MAX, THREADS_MAX, move |task: Task| task(&served));
         workers.start()?;
         Ok(View { shown, workers, watch: Watch::start()? })
+    }
+
+    /// Whom it tells that what the kernel was told is not so any more.
+    pub fn kernel(&self) -> Kernel {
+        self.shown.kernel.clone()
     }
 
     /// What readers asked for.
@@ -194,13 +203,15 @@ impl Shown {
 
     /// What a path leads to, if nothing was put meanwhile: what was there before it would be told of else.
     fn looked_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
-        loop {
+        let mut found = Ok(None);
+        for _ in 0..TRIES {
             let before = self.puts.count();
-            let found = self.tree.look_up(path);
+            found = self.tree.look_up(path);
             if !self.puts.has_since(before, path) {
-                return found;
+                break;
             }
         }
+        found
     }
 
     /// The kernel is told of what a path leads to.

@@ -21,7 +21,7 @@ use fuser::{FileAttr, FopenFlags};
 
 use super::handles::Handles;
 use super::kept::Kept;
-use super::retries::TRIES;
+use super::retries::again_while_it_changes;
 use super::written::{Content, Held, KEPT_BYTES_MAX, Written};
 use super::{Shown, attributes};
 use crate::failure::Failure;
@@ -213,13 +213,15 @@ impl Shown {
             self.retries.told(thread, path);
             return opened;
         }
-        let adds = flags & libc::O_APPEND != 0;
-        let mut tries = (0..TRIES).take_while(|_| adds).map(|_| self.add_as_it_is(number, &path, flags, thread));
-        tries.find(Result::is_ok).unwrap_or(opened)
+        if flags & (libc::O_APPEND | libc::O_TRUNC) != libc::O_APPEND {
+            return opened;
+        }
+        self.give_number_up(number, &path)?;
+        again_while_it_changes(|| self.add_as_it_is(number, &path, flags, thread))
     }
 
     /// Those who read a version soon have read it.
-    fn wait_for_readers(&self, number: u64) {
+    pub fn wait_for_readers(&self, number: u64) {
         let is_read = || self.files.are_reading(number);
         let steps = CLOSING_MAX.as_millis() / CLOSING_STEP.as_millis();
         (0..steps).take_while(|_| is_read()).for_each(|_| thread::sleep(CLOSING_STEP));
@@ -235,19 +237,15 @@ impl Shown {
         thread: u32,
     ) -> Result<(u64, FopenFlags), Failure> {
         let _turn = self.begins.take(path);
-        // From here on nobody else comes to read by it.
-        self.nodes().make_stale(number);
-        self.wait_for_readers(number);
         if self.files.are_reading(number) {
             return Err(Failure::of(libc::ESTALE));
         }
         if let Some(written) = self.being_shared(path, flags) {
             return Ok(self.open_written(written, flags, thread));
         }
-        self.wait_for_writer(path)?;
-        path.parent().into_iter().for_each(|parent| self.tree.forget(parent));
-        let entry = self.tree.look_up(path)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
+        let entry = self.entry_now(path)?;
         let content = self.content(number, path, &entry)?;
+        self.tell_now(number, entry);
         Ok(self.begin(Written::of(Arc::clone(path), number, content, Arc::clone(&self.room)), flags, thread))
     }
 
@@ -347,6 +345,10 @@ impl Shown {
             // Of what is long nothing can be written once it is there.
             let writes = |it: &Descriptor| Arc::ptr_eq(&it.written, written) && it.writes && !it.is_closed.load(SeqCst);
             let is_to_grow = !written.is_short() && self.writes.find(writes).is_some();
+            if is_opener && is_to_grow {
+                // He is told that it will be there.
+                written.is_owed();
+            }
             let may_be_put = is_opener && written.may_be_put() && !is_to_grow;
             if !(may_be_put || written.is_left_by(*opener, process)) {
                 return Ok(());
@@ -356,8 +358,9 @@ impl Shown {
     }
 
     fn finish(&self, written: &Written) -> Result<(), Failure> {
+        let path = written.path().filter(|_| !written.is_finished());
         let finished = written.finish(self.writing()?);
-        written.path().into_iter().for_each(|path| self.puts.add(path));
+        path.into_iter().for_each(|path| self.puts.add(path));
         finished
     }
 
@@ -367,7 +370,7 @@ impl Shown {
         let Ok(open) = self.writes.get(handle) else { return };
         let written = &open.written;
         let is_last = written.left(may_write(flags));
-        if is_last && open.is_killed.load(SeqCst) && !written.is_finished() {
+        if is_last && open.is_killed.load(SeqCst) && !written.is_finished() && !written.was_closed_well() {
             written.give_up(Failure::of(libc::EIO));
         }
         if is_last
@@ -383,6 +386,7 @@ impl Shown {
         // at it and opens it now has one file.
         if let (Some(path), Some(version)) = (path, version)
             && self.writes.find(|it| Arc::ptr_eq(&it.written, written)).is_none()
+            && !self.files.are_reading(written.number)
         {
             self.nodes().is_written(written.number, &path, version);
         }
@@ -515,7 +519,9 @@ impl Shown {
         if keep && self.tree.look_up(&to)?.is_some() {
             return Err(Failure::of(libc::EEXIST));
         }
-        writing.rename(&from, &to)?;
+        let renamed = writing.rename(&from, &to);
+        [&from, &to].into_iter().for_each(|path| self.puts.add(path.as_path().into()));
+        renamed?;
         // So that its number stays, where it has the same version there.
         let moved = self.tree.look_up(&to).ok().flatten();
         self.nodes().moved(&from, &to, moved.as_ref());

@@ -54,6 +54,8 @@ pub struct Written {
     replaces: AtomicBool,
     /// Whether it was there once, as a whole.
     was_there: AtomicBool,
+    /// Whether somebody has closed it who was told that it will be there, though others still write it.
+    is_owed: AtomicBool,
     /// Why it never will be there.
     failed: OnceLock<Failure>,
     room: Arc<Room>,
@@ -175,7 +177,8 @@ impl Written {
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
         let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), base: None });
         let (replaces, was_there, failed) = (AtomicBool::new(replaces), AtomicBool::new(false), OnceLock::new());
-        Written { path, number, writers, size, is_finished, replaces, was_there, failed, room, state }
+        let is_owed = AtomicBool::new(false);
+        Written { path, number, writers, size, is_finished, replaces, was_there, is_owed, failed, room, state }
     }
 
     /// It is put only where nothing is.
@@ -253,6 +256,16 @@ impl Written {
     /// Whether all of it is kept, unless it failed.
     pub fn is_short(&self) -> bool {
         self.size() <= KEPT_BYTES_MAX
+    }
+
+    /// Somebody closes it who is told that it will be there.
+    pub fn is_owed(&self) {
+        self.is_owed.store(true, SeqCst);
+    }
+
+    /// Whether somebody has.
+    pub fn was_closed_well(&self) -> bool {
+        self.is_owed.load(SeqCst)
     }
 
     /// Whether it may be put by a close of who opened it: what is there is not to go for what nobody has
