@@ -16,9 +16,10 @@ pub struct Unseen {
 unsafe impl Send for Unseen {}
 
 impl Unseen {
-    /// So many, all zero.
+    /// So many, all zero. As `bytes(len)` makes them, whose zeros are the system's where they are
+    /// many: they take memory only when they are filled, and not while a read waits for its turn.
     pub fn new(py: Python<'_>, len: usize) -> PyResult<Self> {
-        let bytes = PyBytes::new_with(py, len, |_| Ok(()))?;
+        let bytes = py.get_type::<PyBytes>().call1((len,))?.cast_into::<PyBytes>()?;
         // SAFETY: it is a bytes object.
         let begin = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) }.cast();
         Ok(Unseen { bytes: bytes.unbind(), begin, len })
