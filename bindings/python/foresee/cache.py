@@ -17,7 +17,7 @@ from typing import Any, SupportsIndex
 from . import _foresee
 from .address import absolute, plain
 from .process import Own
-from .waiting import later, together
+from .waiting import _loop, later, together
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Listed = list[tuple[str, int]]
@@ -179,6 +179,7 @@ class Cache:
 
     async def open_all_async(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
         """As `open_all`, for coroutines."""
+        _loop()
         return await asyncio.gather(*map(self.open_async, urls), return_exceptions=True)
 
     def list(self, url: _Path) -> _Listed:

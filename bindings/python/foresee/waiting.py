@@ -40,8 +40,9 @@ async def later(begin, *arguments):
     try:
         return await future
     except BaseException:
-        # Cancelled, most often: it goes on in a thread, and no longer counts among those that wait.
-        begun.give_up()
+        # Cancelled: it goes on in a thread, and no longer counts among those that wait. What failed has ended.
+        if not future.done() or future.cancelled():
+            begun.give_up()
         raise
 
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
@@ -63,7 +64,7 @@ impl Cache {
     #[pyo3(signature = (address, done = None))]
     fn open(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         let cache = self.0.get()?.clone();
-        let call = move || cache.open(&address).map(File::new);
+        let call = move |_: &AtomicBool| cache.open(&address).map(File::new);
         wait_or_begin(py, done, call, |py, file| Ok(Py::new(py, file)?.into_any()))
     }
 
@@ -71,7 +72,9 @@ impl Cache {
     #[pyo3(signature = (address, done = None))]
     fn list(&self, py: Python<'_>, address: String, done: Option<Py<PyAny>>) -> PyResult<Py<PyAny>> {
         let cache = self.0.get()?.clone();
-        let call = move || Ok(cache.list(&address)?.into_iter().map(|it| (it.name, it.size)).collect::<Vec<_>>());
+        let call = move |_: &AtomicBool| {
+            Ok(cache.list(&address)?.into_iter().map(|it| (it.name, it.size)).collect::<Vec<_>>())
+        };
         wait_or_begin(py, done, call, |py, listed| Ok(listed.into_pyobject(py)?.into_any().unbind()))
     }
 

@@ -1,5 +1,7 @@
 //! One version of an object, open.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use pyo3::prelude::*;
 
 use crate::buffer::Lent;
@@ -10,8 +12,8 @@ use crate::numbers::{offset, size};
 use crate::view::View;
 use crate::waiting::{wait, wait_or_begin};
 
-/// A part of a buffer that is filled at a time: what comes is copied once more, from here.
-const PART: usize = 16 << 20;
+/// So much is read at a time: between two parts it is seen whether anybody still waits.
+const PART: u64 = 16 << 20;
 
 /// A file of the crate's. Where `done` is given, a method returns at once: what is in memory, or
 /// what was begun; of that it calls `done` with what came and what went wrong.
@@ -36,6 +38,12 @@ fn read(file: &foresee::File, offset: u64, size: usize) -> Result<Vec<u8>, fores
     let count = file.read_at(&mut bytes, offset)?;
     bytes.truncate(count);
     Ok(bytes)
+}
+
+/// Of so many bytes from a place on, those to be read first. Parts end where blocks do: what lay in
+/// two would be read twice.
+fn part(from: u64, left: usize) -> usize {
+    left.min((PART - from % PART) as usize)
 }
 
 /// So many of these bytes the file has.
@@ -87,9 +95,18 @@ impl File {
             return Ok(bytes.first(py, size));
         }
         let file = file.clone();
-        let call = move || {
-            let came = file.read_at(&mut bytes.buffer()[here..], offset + here as u64)?;
-            Ok((bytes, here + came))
+        let call = move |given_up: &AtomicBool| {
+            let mut filled = here;
+            while filled < size && !given_up.load(Relaxed) {
+                let (from, buffer) = (offset + filled as u64, &mut bytes.buffer()[filled..]);
+                let count = part(from, buffer.len());
+                let came = file.read_at(&mut buffer[..count], from)?;
+                filled += came;
+                if came < count {
+                    break;
+                }
+            }
+            Ok((bytes, filled))
         };
         wait_or_begin(py, done, call, |py, (bytes, came)| Ok(bytes.first(py, came)))
     }
@@ -100,8 +117,10 @@ impl File {
         let size = within(file, offset, lent.len());
         let mut filled = lent.fill_by(py, |buffer| file.read_now(&mut buffer[..size], offset));
         while filled < size {
-            let (file, from, count) = (file.clone(), offset + filled as u64, PART.min(size - filled));
-            let bytes = wait(py, move || read(&file, from, count))?;
+            let (file, from) = (file.clone(), offset + filled as u64);
+            let count = part(from, size - filled);
+            // What comes is copied once more: the buffer is touched with the interpreter's lock alone.
+            let bytes = wait(py, move |_| read(&file, from, count))?;
             lent.fill(py, filled, &bytes);
             filled += bytes.len();
             if bytes.len() < count {
@@ -125,7 +144,7 @@ impl File {
             return Ok(Py::new(py, View::new(file, view))?.into_any());
         }
         let file = file.clone();
-        let call = move || file.view(offset, size).map(|view| View::new(&file, view));
+        let call = move |_: &AtomicBool| file.view(offset, size).map(|view| View::new(&file, view));
         wait_or_begin(py, done, call, |py, view| Ok(Py::new(py, view)?.into_any()))
     }
 }

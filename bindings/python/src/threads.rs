@@ -2,12 +2,18 @@
 //!
 //! What was given up goes on in its thread until the store answers, which may be never. Such a
 //! thread no longer counts: another one is started in its place, or stores that hang would take all
-//! of them, one after the other, from those that answer.
+//! of them, one after the other, from those that answer. Who gives up one often gives up all: so the
+//! other thread begins nothing before a moment has passed without, or each would take the next one
+//! from the queue just to see it given up as well.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::mem::take;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::inherited::process;
 
@@ -15,8 +21,13 @@ use crate::inherited::process;
 const THREADS_MAX: usize = 64;
 /// So many wait at most for what was given up. Each takes some memory, and a number of a process.
 const GIVEN_UP_MAX: usize = 1000;
+/// So long nothing more was given up: who gave up is through.
+const MOMENT: Duration = Duration::from_millis(20);
+/// Of one who gives up for ever, others do not wait for the end.
+const PATIENCE: Duration = Duration::from_millis(300);
 
-pub type Job = Box<dyn FnOnce() + Send>;
+/// Is done with what says by and by whether it was given up, or is told why it never will be.
+pub type Job = Box<dyn FnOnce(Result<&AtomicBool, &io::Error>) + Send>;
 
 /// Who is in no hurry waits for one of the threads that there may be; the main thread for none.
 #[derive(Clone, Copy, PartialEq)]
@@ -29,14 +40,16 @@ pub enum Urgency {
 struct Queue {
     /// What nobody has begun, with its number.
     jobs: VecDeque<(u64, Job)>,
-    /// What threads are at that was not given up.
-    running: HashSet<u64>,
+    /// What threads are at that was not given up, with what tells them when it is.
+    running: HashMap<u64, Arc<AtomicBool>>,
     /// The last number that was given.
     number: u64,
     idle: usize,
     /// Without those that are at what was given up.
     threads: usize,
     given_up: usize,
+    /// When something was last given up.
+    given_up_at: Option<Instant>,
 }
 
 /// The threads of a process.
@@ -71,12 +84,7 @@ impl Threads {
         let mut queue = self.queue();
         let is_urgent = urgency == Urgency::AtOnce;
         if queue.jobs.len() >= queue.idle && (is_urgent || queue.threads < THREADS_MAX) {
-            let started = match queue.given_up < GIVEN_UP_MAX {
-                true => self.start(&mut queue),
-                false => Err(io::Error::other(format!(
-                    "{GIVEN_UP_MAX} reads that were given up still wait for stores that do not answer: end the process"
-                ))),
-            };
+            let started = self.start(&mut queue, |threads| threads.work());
             // Those there are do it, unless they may never.
             if is_urgent || queue.threads == 0 || queue.given_up >= GIVEN_UP_MAX {
                 started?;
@@ -94,30 +102,57 @@ impl Threads {
     }
 
     /// Nobody waits any more for what has this number: nobody begins it, or its thread no longer
-    /// counts.
+    /// counts and is told.
     pub fn give_up(self: &Arc<Self>, number: u64) {
         let mut queue = self.queue();
-        let unbegun = queue.jobs.iter().position(|(it, _)| *it == number).and_then(|at| queue.jobs.remove(at));
-        if queue.running.remove(&number) {
-            queue.threads -= 1;
-            queue.given_up += 1;
-            if queue.jobs.len() > queue.idle {
-                // Where there can be none, those there are do it.
-                _ = self.start(&mut queue);
-            }
+        queue.given_up_at = Some(Instant::now());
+        let Some(given_up) = queue.running.remove(&number) else {
+            let unbegun = queue.jobs.iter().position(|(it, _)| *it == number).and_then(|at| queue.jobs.remove(at));
+            drop(queue);
+            // What it holds may be Python's.
+            return drop(unbegun);
+        };
+        given_up.store(true, Relaxed);
+        queue.threads -= 1;
+        queue.given_up += 1;
+        if queue.jobs.len() <= queue.idle || queue.threads >= THREADS_MAX {
+            return;
         }
-        drop(queue);
-        // What it holds may be Python's.
-        drop(unbegun);
+        let started = self.start(&mut queue, |threads| {
+            threads.let_pass();
+            threads.work();
+        });
+        // Where there can be no other, those there are do it, or nobody would.
+        if let Err(why) = started
+            && queue.threads == 0
+        {
+            let jobs = take(&mut queue.jobs);
+            drop(queue);
+            jobs.into_iter().for_each(|(_, job)| job(Err(&why)));
+        }
+    }
+
+    /// Returns when a moment has passed in which nothing was given up.
+    fn let_pass(&self) {
+        let begun = Instant::now();
+        let is_lately = || self.queue().given_up_at.is_some_and(|at| at.elapsed() < MOMENT);
+        while begun.elapsed() < PATIENCE && is_lately() {
+            thread::sleep(MOMENT);
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+    fn start(self: &Arc<Self>, queue: &mut Queue, does: impl FnOnce(&Self) + Send + 'static) -> io::Result<()> {
+        if queue.given_up >= GIVEN_UP_MAX {
+            return Err(io::Error::other(format!(
+                "{GIVEN_UP_MAX} reads that were given up still wait for stores that do not answer: end the process"
+            )));
+        }
         let threads = Arc::clone(self);
-        thread::Builder::new().name("foresee-wait".into()).spawn(move || threads.work())?;
+        thread::Builder::new().name("foresee-wait".into()).spawn(move || does(&threads))?;
         queue.threads += 1;
         Ok(())
     }
@@ -126,11 +161,13 @@ impl Threads {
         let mut queue = self.queue();
         loop {
             while let Some((number, job)) = queue.jobs.pop_front() {
-                queue.running.insert(number);
+                let given_up = Arc::<AtomicBool>::default();
+                queue.running.insert(number, Arc::clone(&given_up));
                 drop(queue);
-                job();
+                // Who waits is told by the job itself; the thread goes on with the next.
+                _ = catch_unwind(AssertUnwindSafe(|| job(Ok(&given_up))));
                 queue = self.queue();
-                if !queue.running.remove(&number) {
+                if queue.running.remove(&number).is_none() {
                     queue.given_up -= 1;
                     queue.threads += 1;
                 }
