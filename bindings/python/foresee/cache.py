@@ -48,7 +48,8 @@ class Cache:
     max_age : float
         An object is not asked about again that was opened so many seconds ago or less; ``float("inf")`` is for ever.
     log : path, optional
-        Where all that is decided is written, for ``foresee explain``; one cache's alone.
+        Where all that is decided is written, for ``foresee explain``. A new file takes the place of one that
+        is there; a cache that still writes that one goes on with it, without a name.
     stores : dict of str to object, optional
         By scheme: objects with ``open(name)``, which gives one with ``size``, ``version`` and ``read(offset, size)``.
         `foresee.fsspec.FilesystemStore` makes one of any filesystem of fsspec.
@@ -62,7 +63,7 @@ class Cache:
     ValueError
         If there is no such policy, or too little memory.
     OSError
-        If `disk` or `log` cannot be had, or another cache writes that log.
+        If `disk` or `log` cannot be had.
 
     Examples
     --------

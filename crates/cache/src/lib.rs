@@ -89,7 +89,6 @@ mod builder;
 mod cache;
 mod error;
 mod file;
-mod lock;
 mod log;
 mod plan;
 mod pool;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -608,17 +608,31 @@ fn a_log_of_it_can_be_replayed() {
 }
 
 #[test]
-fn a_log_is_one_caches_at_a_time() {
+fn a_log_is_a_new_file_each_time() {
     let folder = Folder::new("one-log");
-    let log = folder.path("log");
-    let first = builder(16).log(&log).open().unwrap();
-    let second = builder(16).log(&log).open().map(drop).unwrap_err().to_string();
-    assert!(second.starts_with(&log) && second.contains("a file of its own"), "{second}");
-    drop(first);
-    fs::write(&log, "x".repeat(100_000)).unwrap();
-    // The first one's threads may still be about to let go of it, which is waited for.
-    drop(builder(16).log(&log).open().unwrap());
-    assert!(!fs::read_to_string(&log).unwrap().contains("xx"));
+    let (log, link) = (folder.path("log"), folder.path("link"));
+    std::os::unix::fs::symlink(&log, &link).unwrap();
+    let [first, second] = [0, 1].map(|_| {
+        let store = Arc::new(Memory::default());
+        store.put("a", bytes("a", 0, 50 * BLOCK));
+        let objects = Arc::downgrade(&store);
+        (builder(16).store("test", store).log(&link).open().unwrap(), objects)
+    });
+    for (cache, _) in [&first, &second] {
+        read(&cache.open("test://a").unwrap(), 0, 10).unwrap();
+    }
+    let close = |(cache, objects): (Cache, Weak<Memory>)| {
+        drop(cache);
+        // A thread may still hold on to it for a moment.
+        while objects.strong_count() > 0 {
+            thread::yield_now();
+        }
+    };
+    close(second);
+    let text = fs::read_to_string(&log).unwrap();
+    close(first);
+    assert!(replay(&text) > 0 && fs::read_to_string(&log).unwrap() == text);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     // What is no file may be several ones'.
     let pipes = [0, 1].map(|_| builder(16).log("/dev/null").open());
     assert!(pipes.iter().all(Result::is_ok));

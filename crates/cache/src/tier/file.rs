@@ -5,11 +5,14 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::key::Key;
 use super::layout::{ENTRY_BYTES, Entry, Layout, MAGIC, PAGE};
-use crate::lock::{lock, try_lock, unlock};
 
+/// Who has just closed it may still be through with a write; it is not waited for longer.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// Of the index, so much is read at once.
 const INDEX_READ_BYTES: usize = ENTRY_BYTES << 14;
 
@@ -92,7 +95,8 @@ impl SlotFile {
             return Ok((entries(&self.file, self.layout, first, count)?, is_ours));
         }
         // It has been another one's since, who made it for other sizes.
-        unlock(&self.file);
+        // SAFETY: a descriptor that is open; no memory is handed over.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
         Ok((vec![None; count as usize], false))
     }
 
@@ -161,9 +165,11 @@ impl SlotFile {
 }
 
 impl Drop for SlotFile {
+    /// A child that was forked meanwhile has the file open as well, and with it the lock.
     fn drop(&mut self) {
         if self.process == std::process::id() {
-            unlock(&self.file);
+            // SAFETY: a descriptor that is open; no memory is handed over.
+            unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
         }
     }
 }
@@ -174,6 +180,30 @@ fn first_page(file: &File) -> io::Result<Vec<u8>> {
     let bytes = file.read_at(&mut page, 0)?;
     page.truncate(bytes);
     Ok(page)
+}
+
+/// Locks it, if nobody else has it.
+fn try_lock(file: &File) -> io::Result<bool> {
+    // SAFETY: a descriptor that is open; no memory is handed over.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        error => Err(error),
+    }
+}
+
+/// The same with some patience.
+fn lock(file: &File) -> io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        let is_ours = try_lock(file)?;
+        if is_ours || begun.elapsed() >= LOCK_PATIENCE {
+            return Ok(is_ours);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn entries(file: &File, layout: Layout, first: u32, count: u32) -> io::Result<Vec<Option<Entry>>> {
