@@ -71,7 +71,7 @@ pub fn wait<T: Send + 'static>(
     call: impl FnOnce(&AtomicBool) -> Result<T, Error> + Send + 'static,
 ) -> PyResult<T> {
     if !is_main_thread() {
-        return py.detach(|| call(&AtomicBool::new(false))).map_err(|error| to_python(py, error));
+        return result(py, py.detach(|| attempt(call, Ok(&AtomicBool::new(false)))));
     }
     let (sender, receiver) = channel();
     let threads = Threads::of_process();
