@@ -4,6 +4,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+/// To write fewer zeros is quicker than to call what asks the system for them.
+const MANY: usize = 16 << 10;
+
 /// Bytes that nobody of Python's has seen yet: so they are filled without the interpreter's lock,
 /// and are what is returned, without a copy.
 pub struct Unseen {
@@ -16,10 +19,13 @@ pub struct Unseen {
 unsafe impl Send for Unseen {}
 
 impl Unseen {
-    /// So many, all zero. As `bytes(len)` makes them, whose zeros are the system's where they are
-    /// many: they take memory only when they are filled, and not while a read waits for its turn.
+    /// So many, all zero. Where they are many, as `bytes(len)` makes them, whose zeros are the system's:
+    /// they take memory only when they are filled, and not while a read waits for its turn.
     pub fn new(py: Python<'_>, len: usize) -> PyResult<Self> {
-        let bytes = py.get_type::<PyBytes>().call1((len,))?.cast_into::<PyBytes>()?;
+        let bytes = match len < MANY {
+            true => PyBytes::new_with(py, len, |_| Ok(()))?,
+            false => py.get_type::<PyBytes>().call1((len,))?.cast_into()?,
+        };
         // SAFETY: it is a bytes object.
         let begin = unsafe { ffi::PyBytes_AsString(bytes.as_ptr()) }.cast();
         Ok(Unseen { bytes: bytes.unbind(), begin, len })

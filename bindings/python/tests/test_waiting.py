@@ -142,6 +142,30 @@ def test_threads_come_back_from_what_was_given_up(hung):
     assert threads <= 64 and read == A
 
 
+@pytest.mark.skipif(threads_that_may_be() < 2000, reason="a process may not have 2000 threads here")
+def test_what_no_thread_is_left_for_fails(hung):
+    async def all_of_it():
+        file = await foresee.Cache(16 << 20, stores={"hung": hung}).open_async("hung://a")
+        reads, deadline = [], time.monotonic() + 60
+
+        async def give_up_the_first():
+            for it in reads[:64]:
+                it.cancel()
+            del reads[:64]
+            await asyncio.sleep(0.2)
+        # Nearly all threads that there may be wait for what was given up,
+        while waiting_threads() < 1000 and time.monotonic() < deadline:
+            reads.extend(asyncio.create_task(file.read_at_async(at * 1000, 10)) for at in range(600 - len(reads)))
+            await give_up_the_first()
+        # and then all of them, while more is to be read.
+        while len(reads) > 100 and not any(it.done() for it in reads):
+            await give_up_the_first()
+        ended, _ = await asyncio.wait(reads, timeout=60)
+        return len(reads), [str(it.exception()) for it in ended]
+    count, errors = asyncio.run(all_of_it())
+    assert len(errors) == count > 0 and all("1000 reads that were given up still wait" in it for it in errors)
+
+
 def waiting_threads():
     """How many threads there are for what waits."""
     names = []
