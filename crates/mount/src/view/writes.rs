@@ -347,7 +347,7 @@ impl Shown {
             let is_to_grow = !written.is_short() && self.writes.find(writes).is_some();
             if is_opener && is_to_grow {
                 // He is told that it will be there.
-                written.is_owed();
+                written.owe();
             }
             let may_be_put = is_opener && written.may_be_put() && !is_to_grow;
             if !(may_be_put || written.is_left_by(*opener, process)) {
@@ -369,15 +369,14 @@ impl Shown {
     pub fn release_written(&self, handle: u64, flags: i32) {
         let Ok(open) = self.writes.get(handle) else { return };
         let written = &open.written;
-        let is_last = written.left(may_write(flags));
-        if is_last && open.is_killed.load(SeqCst) && !written.is_finished() && !written.was_closed_well() {
+        let (is_last, path) = (written.left(may_write(flags)), written.path());
+        if is_last && open.is_killed.load(SeqCst) && !written.is_finished() && !written.is_owed() {
             written.give_up(Failure::of(libc::EIO));
         }
         if is_last
             && !written.has_failed()
             && let Err(failure) = self.finish(written)
         {
-            let path = written.path();
             log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
         let (path, version) = (written.path(), written.version());

@@ -259,12 +259,12 @@ impl Written {
     }
 
     /// Somebody closes it who is told that it will be there.
-    pub fn is_owed(&self) {
+    pub fn owe(&self) {
         self.is_owed.store(true, SeqCst);
     }
 
-    /// Whether somebody has.
-    pub fn was_closed_well(&self) -> bool {
+    /// Whether somebody was told so.
+    pub fn is_owed(&self) -> bool {
         self.is_owed.load(SeqCst)
     }
 
