@@ -101,8 +101,8 @@ impl Shown {
     fn begin(&self, written: Written, flags: i32, thread: u32) -> (u64, FopenFlags) {
         let number = written.number;
         let opened = self.open_written(Arc::new(written), flags, thread);
-        // However it ends, the number is of no version that is there: who opens it after that looks the
-        // name up anew.
+        // However it ends, the number is of no version that is there, unless it is told that it is
+        // (`release_written`): who opens it after that looks the name up anew.
         self.nodes().make_stale(number);
         opened
     }
@@ -114,8 +114,7 @@ impl Shown {
         }
         let (is_closed, is_killed) = (AtomicBool::new(false), AtomicBool::new(false));
         self.writes.add(handle, Descriptor { written, opener: process_of(thread), writes, is_closed, is_killed });
-        // What is written is read by a number of its own, once it is there. Who only reads it does not
-        // finish it.
+        // Past the page cache, as it changes under one number. Who only reads it does not finish it.
         let unheard = if writes { FopenFlags::empty() } else { FopenFlags::FOPEN_NOFLUSH };
         (handle, FopenFlags::FOPEN_DIRECT_IO | unheard)
     }
