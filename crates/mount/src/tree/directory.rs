@@ -171,10 +171,6 @@ impl Tree for Directory {
         fs::read_link(opened(&parent).join(name)).map_err(|error| failed(path, error))
     }
 
-    fn has_acls(&self) -> bool {
-        true
-    }
-
     fn acl(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         let place = self.place(path).map_err(|error| failed(path, error))?;
         let name = CString::new(opened(&place).into_os_string().into_vec()).map_err(io::Error::from)?;

@@ -65,7 +65,8 @@ pub trait Tree: Send + Sync {
     /// Opens a file in the version of this entry.
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure>;
 
-    /// Whether directories change by themselves, and how much room there is is known: then that is asked for.
+    /// Whether directories change by themselves, how much room there is is known, and files may have lists of users
+    /// and groups that may use them, which the kernel heeds: then that is asked for.
     fn is_of_this_machine(&self) -> bool {
         false
     }
@@ -78,12 +79,7 @@ pub trait Tree: Send + Sync {
     /// Where a link leads.
     fn link(&self, path: &Path) -> Result<PathBuf, Failure>;
 
-    /// Whether files may have lists of users and groups that may use them, which the kernel heeds.
-    fn has_acls(&self) -> bool {
-        false
-    }
-
-    /// Such a list, as acl(5) has it; empty if there is none.
+    /// The list of users and groups that may use a file, as acl(5) has it; empty if there is none.
     fn acl(&self, _path: &Path) -> Result<Vec<u8>, Failure> {
         Ok(Vec::new())
     }

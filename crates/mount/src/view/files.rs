@@ -67,8 +67,13 @@ impl Shown {
 
     /// Opens what a path leads to now, by whichever number.
     fn open_as_it_is(&self, number: u64, path: &Arc<Path>, thread: u32) -> Result<(u64, FopenFlags), Failure> {
-        let entry = self.entry_now(path)?;
-        let opened = match self.being_shared(path, libc::O_RDONLY) {
+        let shared = self.being_shared(path, libc::O_RDONLY);
+        // Of what somebody writes no more is there than he has put.
+        let entry = match self.being_written(path) {
+            Some((_, entry)) if shared.is_some() => entry,
+            _ => self.entry_now(path)?,
+        };
+        let opened = match shared {
             Some(written) => self.open_written(written, libc::O_RDONLY, thread),
             None => {
                 let file = self.tree.open(&self.cache, path, &entry)?;

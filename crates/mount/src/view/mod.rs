@@ -296,7 +296,7 @@ impl Filesystem for View {
         // What is to be written anew is not cut to nothing before it is opened: it stays until the new one
         // is there.
         let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
-        if self.shown.tree.has_acls() {
+        if self.shown.tree.is_of_this_machine() {
             // Whom a file's mode lets in, its list may not.
             let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL);
         }
@@ -304,7 +304,7 @@ impl Filesystem for View {
     }
 
     fn getxattr(&self, request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        if !self.shown.tree.has_acls() {
+        if !self.shown.tree.is_of_this_machine() {
             // It is asked for no others either.
             return reply.error(Errno::ENOSYS);
         }
