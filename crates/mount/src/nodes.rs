@@ -25,18 +25,17 @@ struct Node {
     entry: Entry,
     /// How often the kernel was told of it, less what it forgot.
     told: u64,
+    /// Its times are by the clock of this machine. Its store has others, once it is there.
+    is_dated_here: bool,
     /// Its store has another version by now.
     is_stale: bool,
     /// The kernel may have bytes of it.
     is_read: bool,
-    /// Some may be of another version: it is to forget them at each open, and to have another number when it
-    /// looks the name up.
-    has_old_bytes: bool,
 }
 
 impl Node {
     fn new(path: Arc<Path>, entry: Entry) -> Self {
-        Node { path, entry, told: 1, is_stale: false, is_read: false, has_old_bytes: false }
+        Node { path, entry, told: 1, is_dated_here: false, is_stale: false, is_read: false }
     }
 }
 
@@ -61,9 +60,8 @@ impl Nodes {
             && let Some(node) = self.by_number.get_mut(&number)
             && (node.entry.kind, &node.entry.version) == (entry.kind, &entry.version)
             && !node.is_stale
-            && !node.has_old_bytes
         {
-            node.entry = entry.clone();
+            (node.entry, node.is_dated_here) = (entry.clone(), false);
             node.told += 1;
             return number;
         }
@@ -108,7 +106,7 @@ impl Nodes {
             // What was copied to may be another version, and even be of other bytes: its number stays if the kernel
             // has none of those, so that who looks at it and opens it then has one file.
             match entry.filter(|it| !node.is_read || it.version.is_some() && it.version == node.entry.version) {
-                Some(entry) => node.entry = entry.clone(),
+                Some(entry) => (node.entry, node.is_dated_here) = (entry.clone(), false),
                 None => node.is_stale = true,
             }
             node.path = to.into();
@@ -116,29 +114,28 @@ impl Nodes {
         }
     }
 
-    /// It is opened to be read. Returns whether all that the kernel may have of its bytes is of this version.
-    pub fn is_read(&mut self, number: u64) -> bool {
-        let node = self.by_number.get_mut(&number);
-        node.is_some_and(|node| {
+    /// It is opened to be read.
+    pub fn is_read(&mut self, number: u64) {
+        if let Some(node) = self.by_number.get_mut(&number) {
             node.is_read = true;
-            !node.has_old_bytes
-        })
+        }
     }
 
-    /// It was written, nobody has it open, and this version is there now, if its path leads to it still.
+    /// It was written, nobody has it open, the kernel has no bytes of it, and this version is there now, if its
+    /// path leads to it still.
     pub fn is_written(&mut self, number: u64, path: &Path, version: Version) {
         if self.by_path.get(path) == Some(&number)
             && let Some(node) = self.by_number.get_mut(&number)
         {
             node.entry.version = Some(version);
-            (node.is_stale, node.has_old_bytes) = (false, node.is_read);
+            (node.is_stale, node.is_read) = (false, false);
         }
     }
 
     /// What it leads to is this by now.
     pub fn is_now(&mut self, number: u64, entry: Entry) {
         if let Some(node) = self.by_number.get_mut(&number) {
-            node.entry = entry;
+            (node.entry, node.is_dated_here) = (entry, false);
         }
     }
 
@@ -167,9 +164,24 @@ impl Nodes {
 
     /// It was just written or cut, and has so many bytes by now.
     pub fn resize(&mut self, number: u64, size: u64) {
-        if let Some(Node { entry, .. }) = self.by_number.get_mut(&number) {
+        if let Some(Node { entry, is_dated_here, .. }) = self.by_number.get_mut(&number) {
             let now = SystemTime::now();
-            (entry.size, entry.modified, entry.changed) = (size, now, now);
+            (entry.size, entry.modified, entry.changed, *is_dated_here) = (size, now, now, true);
+        }
+    }
+
+    /// Whether its times are of this machine: its store has others, once it is there.
+    pub fn is_dated_here(&self, number: u64) -> bool {
+        self.by_number.get(&number).is_some_and(|node| node.is_dated_here)
+    }
+
+    /// It is there, and its times are those of this entry, if that is known.
+    pub fn is_dated(&mut self, number: u64, entry: Option<&Entry>) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            node.is_dated_here = false;
+            if let Some(&Entry { modified, changed, .. }) = entry {
+                (node.entry.modified, node.entry.changed) = (modified, changed);
+            }
         }
     }
 

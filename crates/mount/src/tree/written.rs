@@ -58,10 +58,10 @@ impl Objects {
     }
 }
 
-/// A path whose last part may be an object's, which has no control characters.
+/// A path whose last part may be an object's: what XML cannot say no list has.
 fn new_name(path: &Path) -> Result<&str, Failure> {
     let name = text(path)?;
-    match name.contains(|it: char| it.is_ascii_control()) {
+    match name.contains(|it: char| it.is_ascii_control() || matches!(it, '\u{fffe}' | '\u{ffff}')) {
         true => Err(Failure::of(libc::EINVAL)),
         false => Ok(name),
     }

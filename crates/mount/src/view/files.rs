@@ -139,9 +139,9 @@ impl Shown {
             self.files.close(handle);
             return Err(Failure::of(libc::ESTALE));
         }
-        // A number's bytes are always the same, but for those from before it was written.
-        let kept = if nodes.is_read(number) { FopenFlags::FOPEN_KEEP_CACHE } else { FopenFlags::empty() };
-        Ok((handle, kept | FopenFlags::FOPEN_NOFLUSH))
+        // A number's bytes are always the same.
+        nodes.is_read(number);
+        Ok((handle, FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH))
     }
 
     /// Answers a read.

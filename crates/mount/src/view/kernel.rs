@@ -22,4 +22,9 @@ impl Kernel {
             let _ = notifier.inval_inode(INodeNo(number), -1, 0);
         }
     }
+
+    /// It is to have no bytes of a number that nobody has open. Returns whether it has none.
+    pub fn forget_bytes(&self, number: u64) -> bool {
+        self.0.get().is_some_and(|notifier| notifier.inval_inode(INodeNo(number), 0, 0).is_ok())
+    }
 }

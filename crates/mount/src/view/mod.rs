@@ -185,8 +185,8 @@ impl Shown {
     /// What a name leads to, and for how long.
     fn look_up(&self, parent: u64, name: &OsStr) -> Result<(FileAttr, Duration), Failure> {
         let path = self.nodes().path(parent)?.join(name);
-        if let Some((number, entry)) = self.being_written(&path)
-            && !self.is_another_by_now(&path)
+        if !self.is_another_by_now(&path)
+            && let Some((number, entry)) = self.being_written(&path)
             && let Some(number) = self.nodes().tell_again(number)
         {
             return Ok((attributes(number, &entry), WHILE_WRITTEN));
@@ -202,7 +202,7 @@ impl Shown {
     }
 
     /// What a path leads to, if nothing was put meanwhile: what was there before it would be told of else.
-    fn looked_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
+    pub fn looked_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
         let mut found = Ok(None);
         for _ in 0..TRIES {
             let before = self.puts.count();
@@ -228,15 +228,34 @@ impl Shown {
         self.nodes().get(number).map(|(_, entry)| attributes(number, entry))
     }
 
+    /// The same, and for how long.
+    fn attributes_lasting(&self, number: u64) -> Result<(FileAttr, Duration), Failure> {
+        let lasting = if self.nodes().is_dated_here(number) { WHILE_WRITTEN } else { self.tree.lasting() };
+        Ok((self.attributes(number)?, lasting))
+    }
+
+    /// Whether the tree is to be asked for them.
+    fn asks(&self, number: u64) -> bool {
+        let nodes = self.nodes();
+        let is_directory = || nodes.get(number).is_ok_and(|(_, entry)| entry.kind == FileType::Directory);
+        nodes.is_dated_here(number) || self.tree.is_of_this_machine() && is_directory()
+    }
+
+    /// The same as they are by now. If that cannot be told, as they were.
+    fn attributes_now(&self, number: u64) -> Result<(FileAttr, Duration), Failure> {
+        let _ = if self.nodes().is_dated_here(number) { self.date(number) } else { self.ask_directory(number) };
+        self.attributes_lasting(number)
+    }
+
     /// What a directory is by now. Who works in it, or in the mount's root, never looks its name up.
-    fn directory_now(&self, number: u64) -> Result<FileAttr, Failure> {
+    fn ask_directory(&self, number: u64) -> Result<(), Failure> {
         let path = self.nodes().path(number)?;
-        if let Ok(Some(entry)) = self.tree.look_up(&path)
+        if let Some(entry) = self.tree.look_up(&path)?
             && entry.kind == FileType::Directory
         {
             self.nodes().is_now(number, entry);
         }
-        self.attributes(number)
+        Ok(())
     }
 }
 
@@ -344,19 +363,17 @@ impl Filesystem for View {
     }
 
     fn getattr(&self, request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        match self.shown.attributes(number.0) {
-            Ok(attributes) if attributes.kind == FileType::Directory && self.shown.tree.is_of_this_machine() => {
-                self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
-                    let attributes = shown.directory_now(number.0);
-                    owed.give(|reply| match attributes {
-                        Ok(attributes) => reply.attr(&shown.tree.lasting(), &attributes),
-                        Err(failure) => reply.error(failure.number()),
-                    });
-                });
-            }
-            Ok(attributes) => reply.attr(&self.shown.tree.lasting(), &attributes),
+        let give = |reply: ReplyAttr, found: Result<_, Failure>| match found {
+            Ok((attributes, lasting)) => reply.attr(&lasting, &attributes),
             Err(failure) => reply.error(failure.number()),
+        };
+        if !self.shown.asks(number.0) {
+            return give(reply, self.shown.attributes_lasting(number.0));
         }
+        self.by_worker_for((request, Asked::Name), reply, move |shown, owed| {
+            let found = shown.attributes_now(number.0);
+            owed.give(|reply| give(reply, found));
+        });
     }
 
     fn readlink(&self, request: &Request, number: INodeNo, reply: ReplyData) {
@@ -538,8 +555,8 @@ impl Filesystem for View {
         // Owners, modes and times are not kept: who copies files with theirs is not to fail by that.
         self.by_worker(move |shown| {
             let cut = size.map_or(Ok(()), |size| shown.truncate(number.0, handle.map(|it| it.0), size, thread));
-            match cut.and_then(|()| shown.attributes(number.0)) {
-                Ok(attributes) => reply.attr(&shown.tree.lasting(), &attributes),
+            match cut.and_then(|()| shown.attributes_lasting(number.0)) {
+                Ok((attributes, lasting)) => reply.attr(&lasting, &attributes),
                 Err(failure) => reply.error(failure.number()),
             }
         });

@@ -22,7 +22,7 @@ use fuser::{FileAttr, FopenFlags};
 use super::handles::Handles;
 use super::kept::Kept;
 use super::retries::again_while_it_changes;
-use super::written::{Content, Held, KEPT_BYTES_MAX, Written};
+use super::written::{Content, Held, KEPT_BYTES_MAX, Written, too_long};
 use super::{Shown, attributes};
 use crate::failure::Failure;
 use crate::processes::is_killed;
@@ -285,6 +285,10 @@ impl Shown {
                 self.nodes().resize(number, 0);
                 Written::new(path, number, true, room)
             }
+            // Who neither adds to it nor reads it may cut it next.
+            false if entry.size > KEPT_BYTES_MAX && flags & (libc::O_ACCMODE | libc::O_APPEND) == libc::O_WRONLY => {
+                Written::of_long(path, number, entry.size, room)
+            }
             false => {
                 let content = self.content(number, &path, &entry)?;
                 Written::of(path, number, content, room)
@@ -296,7 +300,7 @@ impl Shown {
     /// All of a short file.
     fn content(&self, number: u64, path: &Path, entry: &Entry) -> Result<Content, Failure> {
         if entry.size > KEPT_BYTES_MAX {
-            return Err(Failure::of(libc::EOPNOTSUPP));
+            return Err(too_long(Some(path))).inspect_err(|failure| self.complain(failure));
         }
         // Of what the cache has it could not be put in the place of another.
         let now = self.writing()?.version(path)?;
@@ -319,11 +323,7 @@ impl Shown {
         open.is_killed.store(false, SeqCst);
         // The end that the kernel knows may not be the end by now.
         let offset = Some(offset).filter(|_| !appends);
-        let size = written.write(self.writing()?, offset, bytes).inspect_err(|failure| {
-            if failure.errno != libc::EOPNOTSUPP {
-                self.complain(failure);
-            }
-        })?;
+        let size = written.write(self.writing()?, offset, bytes).inspect_err(|failure| self.complain(failure))?;
         self.nodes().resize(written.number, size);
         Ok(())
     }
@@ -379,14 +379,19 @@ impl Shown {
             log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
         let (path, version) = (written.path(), written.version());
+        // Who asks for its times, or begins to write it, finds it open or as it is then.
+        let _turn = path.as_deref().map(|path| self.begins.take(path));
         self.writes.close(handle);
         // Where nobody has it open any more its number is that of the version that is there, so that who looked
-        // at it and opens it now has one file.
+        // at it and opens it now has one file. Of what was there before, or was mapped meanwhile, the kernel may
+        // have bytes.
+        let number = written.number;
+        let is_open = || self.writes.find(|it| it.written.number == number).is_some() || self.files.are_reading(number);
         if let (Some(path), Some(version)) = (path, version)
-            && self.writes.find(|it| Arc::ptr_eq(&it.written, written)).is_none()
-            && !self.files.are_reading(written.number)
+            && !is_open()
+            && self.kernel.forget_bytes(number)
         {
-            self.nodes().is_written(written.number, &path, version);
+            self.nodes().is_written(number, &path, version);
         }
     }
 
@@ -394,8 +399,30 @@ impl Shown {
     pub fn is_another_by_now(&self, path: &Path) -> bool {
         let Some(written) = self.writes.current(path).filter(|it| it.is_finished()) else { return false };
         let Some(version) = written.version() else { return false };
-        let found = self.tree.look_up(path).ok().flatten();
-        found.is_some_and(|it| it.version.is_some_and(|now| now != version))
+        let Some(found) = self.tree.look_up(path).ok().flatten() else { return false };
+        let is_another = found.version.as_ref().is_some_and(|now| *now != version);
+        if !is_another {
+            self.nodes().is_dated(written.number, Some(&found));
+        }
+        is_another
+    }
+
+    /// What was written has the times that the store has of it, once it is there: these stay, and who looked at
+    /// it takes it for another's change if they are others later.
+    pub fn date(&self, number: u64) -> Result<(), Failure> {
+        let path = self.nodes().path(number)?;
+        let _turn = self.begins.take(&path);
+        let (version, size) = self.nodes().get(number).map(|(_, entry)| (entry.version.clone(), entry.size))?;
+        let written = self.writes.find(|it| it.written.number == number).map(|it| Arc::clone(&it.written));
+        if written.as_ref().is_some_and(|it| !it.is_finished()) {
+            return Ok(());
+        }
+        let version = written.map_or(version, |it| it.version());
+        let found = self.looked_up(&path)?;
+        // Of what was sent in parts no version is known.
+        let is_it = |it: &Entry| it.size == size && (version.is_none() || it.version == version);
+        self.nodes().is_dated(number, found.filter(is_it).as_ref());
+        Ok(())
     }
 
     /// A file that is being written, as it is by now, and its number: with another the kernel would

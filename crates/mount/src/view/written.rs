@@ -111,8 +111,10 @@ impl State {
             None => self.begun(to, path)?,
         };
         self.base = match upload.finish().map_err(|error| failure(path, error))? {
-            None if self.base.is_some() => Some(to.version(path)?),
-            version => version.map(Some),
+            // Who may write and not read is not told.
+            None if self.base.is_none() => to.version(path).ok(),
+            None => Some(to.version(path)?),
+            version => Some(version),
         };
         Ok(())
     }
@@ -170,6 +172,13 @@ fn failure(path: &Path, error: foresee::store::Error) -> Failure {
     foresee::Error::Store { name: path.to_string_lossy().into(), error }.into()
 }
 
+/// Why what is long is not changed.
+pub fn too_long(path: Option<&Path>) -> Failure {
+    let path = path.unwrap_or(Path::new("a file without a name")).display();
+    let why = format!("{path}: longer than 8 MiB: it is written in order, from nothing on, and not changed");
+    Failure { errno: libc::EOPNOTSUPP, why }
+}
+
 impl Written {
     /// One that has no bytes yet, in the place of another or of none.
     pub fn new(path: Arc<Path>, number: u64, replaces: bool, room: Arc<Room>) -> Self {
@@ -194,6 +203,13 @@ impl Written {
         let (size, is_finished, was_there) = (AtomicU64::new(kept.len()), AtomicBool::new(true), AtomicBool::new(true));
         let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(Some(version)) });
         Written { size, is_finished, was_there, state, ..Written::new(path, number, true, room) }
+    }
+
+    /// One that is there, so long that it is not kept: nothing is written to it unless it is cut to none first,
+    /// as some editors do.
+    pub fn of_long(path: Arc<Path>, number: u64, size: u64, room: Arc<Room>) -> Self {
+        let (size, is_finished, was_there) = (AtomicU64::new(size), AtomicBool::new(true), AtomicBool::new(true));
+        Written { size, is_finished, was_there, ..Written::new(path, number, true, room) }
     }
 
     /// One more descriptor can write it.
@@ -351,7 +367,7 @@ impl Written {
     fn extend(&self, state: &mut State, to: &dyn Writing, size: u64) -> Result<(), Failure> {
         let gap = size.checked_sub(self.size()).filter(|&gap| gap <= ZEROS_MAX);
         let Some(mut left) = gap.filter(|_| !self.is_finished() || self.is_kept(state)) else {
-            return Err(Failure::of(libc::EOPNOTSUPP));
+            return Err(too_long(self.path().as_deref()));
         };
         while left > 0 {
             let zeros = &ZEROS[..left.min(ZEROS.len() as u64) as usize];
@@ -374,10 +390,17 @@ impl Written {
     pub fn resize(&self, to: &dyn Writing, size: u64) -> Result<(), Failure> {
         let mut state = lock(&self.state);
         self.check()?;
-        match size == self.size() || self.resize_kept(&mut state, size)? {
-            true => Ok(()),
-            false => self.extend(&mut state, to, size),
+        if size == self.size() || self.resize_kept(&mut state, size)? {
+            return Ok(());
         }
+        if size > 0 {
+            return self.extend(&mut state, to, size);
+        }
+        // Of what was long, and is begun anew, nothing is needed.
+        state.let_go(&self.room);
+        state.base = None;
+        self.changed(0);
+        Ok(())
     }
 
     /// Makes it be there, if it is not yet.

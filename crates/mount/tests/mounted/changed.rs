@@ -5,7 +5,10 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::bytes::bytes;
 use crate::place::{Mounted, can_mount, server};
@@ -356,4 +359,80 @@ git gc -q; git fsck --strict; git log --format=%s; git status --short";
 sqlite3 d 'begin; insert into t values (3); commit; update t set a = a + 1; select sum(a) from t; pragma integrity_check;'
 sqlite3 d 'insert into t values (10); select sum(a) from t;'";
     assert_eq!(says(sqlite), "9\nok\n19\n");
+}
+
+/// Editors take a file for another's change whose number or time is another than when they wrote it; and so does
+/// git, of all that it has to read again then.
+#[test]
+fn what_was_written_stays_as_it_is() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/there", *b"one");
+    let mounted = Mounted::bucket(&server, &["--metadata-ttl", "1"]);
+    let of = |path: &Path| {
+        let it = fs::metadata(path).unwrap();
+        (it.ino(), it.modified().unwrap(), it.len())
+    };
+    for (name, read) in
+        [("there", false), ("there", true), ("new", false), ("new", true), ("long", false), ("long", true)]
+    {
+        let path = mounted.path(name);
+        if read {
+            let _ = fs::read(&path);
+        }
+        let written = if name == "long" { vec![1; 9 << 20] } else { b"two".to_vec() };
+        fs::write(&path, &written).unwrap();
+        let after = of(&path);
+        assert!(fs::read(&path).unwrap() == written);
+        assert_eq!(of(&path), after, "{name} {read}, read");
+        sleep(Duration::from_millis(1200));
+        assert_eq!(of(&path), after, "{name} {read}, later");
+        fs::read(&path).unwrap();
+        assert_eq!(of(&path), after, "{name} {read}, later and read");
+    }
+}
+
+/// As vim does.
+#[test]
+fn what_is_long_is_opened_and_then_cut_to_none() {
+    if !can_mount() {
+        return;
+    }
+    const LONG: usize = 9 << 20;
+    let server = server();
+    let long = |of: u8| vec![of; LONG];
+    server.put("/b/long", long(1));
+    let mounted = Mounted::bucket(&server, &[]);
+    let path = mounted.path("long");
+    let open = || OpenOptions::new().write(true).open(&path).unwrap();
+    // As long as it is not cut, it is as it was.
+    let mut file = open();
+    assert_eq!(file.write_all(b"two").unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    assert_eq!(file.set_len(5).unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    assert!(fs::read(&path).unwrap() == long(1));
+    let other = open();
+    drop((file, other));
+    assert!(fs::read(&path).unwrap() == long(1) && get(&server, "long").unwrap() == long(1));
+    for new in [b"two".to_vec(), long(2), vec![3; LONG + 1], Vec::new()] {
+        let mut file = open();
+        file.set_len(0).unwrap();
+        file.write_all(&new).unwrap();
+        drop(file);
+        assert!(get(&server, "long").unwrap() == new, "{}", new.len());
+        assert!(fs::read(&path).unwrap() == new, "{}", new.len());
+    }
+    // Once more by who has written it.
+    let mut file = open();
+    file.write_all(&long(4)).unwrap();
+    file.set_len(0).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    file.write_all(b"five").unwrap();
+    drop(file);
+    assert_eq!(get(&server, "long").unwrap(), b"five");
+    for refused in [OpenOptions::new().append(true), OpenOptions::new().read(true).write(true)] {
+        fs::write(&path, long(6)).unwrap();
+        assert_eq!(refused.open(&path).unwrap_err().raw_os_error(), Some(libc::EOPNOTSUPP));
+    }
 }
