@@ -94,7 +94,7 @@ impl Shown {
     }
 
     /// All names of a directory, also of what is being written and was never there.
-    fn names(&self, path: &Path) -> Result<Names, Failure> {
+    pub fn names(&self, path: &Path) -> Result<Names, Failure> {
         let (names, written) = (self.tree.list(path)?, self.being_written_in(path));
         let is_new = |name: &OsString| names.iter().all(|(it, _)| it != name);
         let new: Vec<_> =

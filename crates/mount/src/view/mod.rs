@@ -10,6 +10,7 @@ mod handles;
 mod hints;
 mod kept;
 mod kernel;
+mod moves;
 mod owed;
 mod puts;
 mod retries;

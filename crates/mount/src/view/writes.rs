@@ -521,10 +521,14 @@ impl Shown {
         Ok(())
     }
 
-    /// Gives a file another name.
+    /// Gives a file or a directory another name.
     pub fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), keep: bool) -> Result<(), Failure> {
         let path = |(parent, name): (u64, &OsStr)| Ok::<_, Failure>(self.nodes().path(parent)?.join(name));
-        let (from, to) = (path(from)?, path(to)?);
+        self.move_path(path(from)?.into(), path(to)?.into(), keep)
+    }
+
+    /// The same by their paths.
+    pub fn move_path(&self, from: Arc<Path>, to: Arc<Path>, keep: bool) -> Result<(), Failure> {
         if from == to {
             return Ok(());
         }
@@ -537,15 +541,14 @@ impl Shown {
             it.finish(writing).inspect_err(|failure| self.complain(failure))?;
         }
         let entry = self.tree.look_up(&from)?.ok_or_else(|| Failure::of(libc::ENOENT))?;
-        if entry.kind == fuser::FileType::Directory {
-            // Who moves it copies it then.
-            return Err(Failure::of(libc::EXDEV));
-        }
         if keep && self.tree.look_up(&to)?.is_some() {
             return Err(Failure::of(libc::EEXIST));
         }
+        if entry.kind == fuser::FileType::Directory {
+            return self.move_directory(&from, &to, entry, writing);
+        }
         let renamed = writing.rename(&from, &to);
-        [&from, &to].into_iter().for_each(|path| self.puts.add(path.as_path().into()));
+        [&from, &to].into_iter().for_each(|path| self.puts.add(Arc::clone(path)));
         renamed?;
         // So that its number stays, where it has the same version there.
         let moved = self.tree.look_up(&to).ok().flatten();

@@ -10,6 +10,7 @@ mod faults;
 mod fstab;
 mod hints;
 mod model;
+mod moves;
 mod names;
 mod operation;
 mod place;
