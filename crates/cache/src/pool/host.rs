@@ -17,6 +17,7 @@ use super::holding::HeldUp;
 use super::memory::{Memory, key};
 use super::objects::Objects;
 use super::second::{Offered, Recall, Second, rest};
+use super::vain::InVain;
 use super::wait::{Arrived, Wait};
 use super::workers::Workers;
 
@@ -40,6 +41,8 @@ struct Ordered {
     parts: usize,
     /// What went wrong with one of them.
     error: Option<Error>,
+    /// Its blocks are not to be asked for one by one after that.
+    in_vain: bool,
 }
 
 /// The host.
@@ -63,6 +66,8 @@ pub struct PoolHost {
     unfilled: Vec<FetchId>,
     /// How many there were: no store was asked for them.
     unfilled_ever: u64,
+    /// What is not asked of stores once more.
+    in_vain: InVain,
     /// Who waits for each block.
     waiting: HashMap<u64, Vec<(Arc<Wait>, u32)>>,
     /// Whose request each waiter's is.
@@ -111,6 +116,7 @@ impl Host for PoolHost {
                     held_up: None,
                     parts: 0,
                     error: None,
+                    in_vain: false,
                 };
                 self.fetches.insert(fetch, ordered);
                 match class {
@@ -162,6 +168,7 @@ impl PoolHost {
             frameless: VecDeque::new(),
             unfilled: Vec::new(),
             unfilled_ever: 0,
+            in_vain: InVain::default(),
             waiting: HashMap::default(),
             waiters: HashMap::default(),
             numbers: 0,
@@ -305,11 +312,12 @@ impl PoolHost {
         ordered.parts += 1;
         let file = ordered.first.file;
         let class = ordered.class;
+        let in_vain = if ordered.count == 1 { self.in_vain.take(key(ordered.first)) } else { None };
         let task = Fetch {
             fetch,
             part: part.clone(),
             class,
-            origin: self.objects.origin(file),
+            origin: in_vain.map_or_else(|| self.objects.origin(file), Err),
             offset: (ordered.first.index + part.start as u64) * self.memory.frame_bytes() as u64,
             frames: ordered.frames[part].to_vec(),
             memory: Arc::clone(&self.memory),
@@ -547,7 +555,10 @@ impl PoolHost {
                     second.came(device, object, first.index + part.start as u64, &frames[part], took);
                 }
             }
-            Err(error) => ordered.error = Some(error),
+            Err(error) => {
+                ordered.in_vain |= InVain::is_in_vain(&error, took);
+                ordered.error = Some(error);
+            }
         }
         self.part_done(fetch)
     }
@@ -566,7 +577,7 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, class, frames, held_up, error, .. } = self.fetches.remove(&fetch)?;
+        let Ordered { first, count, class, frames, held_up, error, in_vain, .. } = self.fetches.remove(&fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
@@ -591,6 +602,10 @@ impl PoolHost {
             Err(error) => {
                 if matches!(error, Error::Changed) {
                     self.objects.changed(first.file);
+                }
+                if in_vain && count > 1 {
+                    let waited_for = |block: &u64| self.waiting.contains_key(block);
+                    self.in_vain.add(blocks.clone().take(frames.len()).map(key).filter(waited_for), &error);
                 }
                 for (block, frame) in blocks.zip(frames) {
                     self.free.push(frame);
