@@ -64,6 +64,8 @@ struct State {
     late_us: AtomicU64,
     /// Whether nobody may write.
     is_read_only: AtomicBool,
+    /// The status of all answers to HEAD, which say no more.
+    head: Mutex<Option<&'static str>>,
     /// Parts of objects that are not there yet.
     uploads: Mutex<Uploads>,
     /// Names of a page at most.
@@ -95,6 +97,7 @@ impl Server {
             is_away: AtomicBool::new(false),
             late_us: AtomicU64::new(0),
             is_read_only: AtomicBool::new(false),
+            head: Mutex::default(),
             uploads: Mutex::default(),
             page_names: AtomicUsize::new(2),
             asked: Mutex::default(),
@@ -157,6 +160,14 @@ impl Server {
         self.state.is_read_only.store(is_read_only, SeqCst);
     }
 
+    /// From now on HEAD is answered with this status and no more.
+    ///
+    /// # Panics
+    /// If the server did.
+    pub fn answer_head(&self, status: &'static str) {
+        *self.state.head.lock().unwrap() = Some(status);
+    }
+
     /// What was asked so far, as lines.
     ///
     /// # Panics
@@ -188,6 +199,15 @@ impl State {
             }
             self.asked.lock().unwrap().push(format!("{} {}", request.line, request.range.as_deref().unwrap_or("")));
             thread::sleep(Duration::from_micros(self.late_us.load(SeqCst)));
+            if request.is_head
+                && let Some(status) = *self.head.lock().unwrap()
+            {
+                let mut connection = connection;
+                if write!(connection, "HTTP/1.1 {status}\r\n\r\n").is_err() {
+                    return;
+                }
+                continue;
+            }
             let fault = self.faults.of(&request);
             if fault == Some(Fault::Busy) {
                 let (head, body) = refusal("503 Slow Down", "SlowDown");

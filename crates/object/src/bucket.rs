@@ -44,6 +44,8 @@ pub(crate) struct Bucket {
     runtime: Arc<Runtime>,
     /// Whether it is known to be there.
     is_met: AtomicBool,
+    /// Whether it does not say by HEAD what objects are.
+    is_headless: AtomicBool,
     silence: Silence,
     beginnings: Arc<Beginnings>,
 }
@@ -67,6 +69,7 @@ impl Bucket {
             settings,
             runtime,
             is_met: AtomicBool::new(false),
+            is_headless: AtomicBool::new(false),
             silence: Silence::default(),
             beginnings,
         })
@@ -143,6 +146,11 @@ impl Bucket {
 
     /// Asks again for as long as answers end too early.
     pub async fn whole<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> Result<T, Error> {
+        self.as_it_is(ask).await.map_err(|error| self.explain(&error))
+    }
+
+    /// The same with the client's own errors.
+    async fn as_it_is<T>(&self, ask: impl AsyncFn() -> object_store::Result<T>) -> object_store::Result<T> {
         let mut garbled = 0;
         loop {
             match ask().await {
@@ -156,7 +164,7 @@ impl Bucket {
                     if answer.as_ref().err().and_then(failed_by).is_none() {
                         self.silence.broken();
                     }
-                    return answer.map_err(|error| self.explain(&error));
+                    return answer;
                 }
             }
         }
@@ -224,11 +232,11 @@ impl Bucket {
     pub fn open(self: Arc<Self>, key: &str) -> Result<Open, Error> {
         let path = self.path(key)?;
         let (meta, beginning) = match self.beginnings.room() {
-            None => (self.look_up(&path)?, Beginning::default()),
+            None => (self.ask(self.look_up(&path))?, Beginning::default()),
             Some(room) => match self.ask(self.begin(&path)) {
                 Ok((meta, bytes)) => (meta, Beginning::new(room, bytes)),
                 // It may have no first bytes.
-                Err(Error::Changed) => (self.look_up(&path)?, Beginning::default()),
+                Err(Error::Changed) => (self.ask(self.look_up(&path))?, Beginning::default()),
                 Err(error) => return Err(error),
             },
         };
@@ -253,23 +261,40 @@ impl Bucket {
     /// The version that an object has now.
     pub fn version(&self, key: &str) -> Result<Version, Error> {
         let path = self.path(key)?;
-        let head = GetOptions { head: true, ..GetOptions::default() };
-        let found = self.ask_even_so(self.get(&path, head))?;
-        version(&found.meta).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION).into())
+        let found = self.ask_even_so(self.look_up(&path))?;
+        version(&found).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION).into())
     }
 
-    /// What an object is.
-    fn look_up(&self, path: &Path) -> Result<ObjectMeta, Error> {
-        let head = GetOptions { head: true, ..GetOptions::default() };
-        let found = self.ask(self.get(path, head)).or_else(|error| match self.is_met.load(Relaxed) {
-            true => Err(error),
-            // An answer without a body does not say what is wrong; one with a body does.
-            false => {
-                let range = Some(GetRange::Bounded(0..1));
-                self.ask(self.get(path, GetOptions { range, ..GetOptions::default() }))
+    /// What an object is. An answer to HEAD has no body, which would say what is wrong; and who answers GET
+    /// may refuse HEAD: applications, gateways, addresses that are signed for the one alone. So where it
+    /// fails GET has the last word, and the first where that was another.
+    async fn look_up(&self, path: &Path) -> Result<ObjectMeta, Error> {
+        if !self.is_headless.load(Relaxed) {
+            let head = GetOptions { head: true, ..GetOptions::default() };
+            match self.as_it_is(async || self.client.objects.get_opts(path, head.clone()).await).await {
+                Ok(found) => return Ok(found.meta),
+                Err(error) if self.is_last_word(&error) => return Err(self.explain(&error)),
+                Err(_) => {}
             }
-        })?;
+        }
+        let range = Some(GetRange::Bounded(0..1));
+        let found = match self.get(path, GetOptions { range, ..GetOptions::default() }).await {
+            // It may have no first byte.
+            Err(Error::Changed) => self.get(path, GetOptions::default()).await?,
+            found => found?,
+        };
+        self.is_headless.store(true, Relaxed);
         Ok(found.meta)
+    }
+
+    /// Whether GET would say no more than HEAD did: that there is no such object, where the bucket is known
+    /// to be there, or what has been tried until the deadline.
+    fn is_last_word(&self, of_head: &object_store::Error) -> bool {
+        match status(of_head) {
+            Some(404) => self.is_met.load(Relaxed),
+            Some(status) => matches!(status, 408 | 429 | 500..),
+            None => failed_by(of_head).is_some(),
+        }
     }
 
     /// Opens an object in the version in which it was listed.
@@ -378,6 +403,13 @@ fn is_garbled(error: &object_store::Error) -> bool {
 /// the answer was a refusal: then what it said is lost.
 fn is_cut_off(error: &object_store::Error) -> bool {
     matches!(failed_by(error), Some(HttpErrorKind::Request | HttpErrorKind::Interrupted))
+}
+
+/// The status that refused a request, if one did: it stands in the text alone.
+fn status(error: &object_store::Error) -> Option<u16> {
+    let said = error.to_string();
+    let (_, status) = said.split_once("status code: ")?;
+    status.get(..3)?.parse().ok()
 }
 
 /// How a connection failed, if one did.

@@ -26,12 +26,14 @@ const GONE: u16 = 410;
 
 /// How a list is asked for (RFC 4918 section 9.1).
 const LIST: &str = "PROPFIND";
+/// How it is asked what an object is (RFC 9110 section 9.3.2).
+const HEAD: &str = "HEAD";
 
 /// What is said of a server that cannot show who it is.
 pub(crate) const NOT_TRUSTED: &str = "invalid peer certificate";
 
-/// Connects so that a server that does not implement lists is not asked for them again, nor one that
-/// is not trusted for anything, and so that a folder that is not there is none. What keys there are that are
+/// Connects so that a server that does not implement lists or HEAD is not asked for them again, nor one
+/// that is not trusted for anything, and so that a folder that is not there is none. What keys there are that are
 /// no paths does not keep lists from being read.
 #[derive(Debug)]
 pub(crate) struct AskedOnce {
@@ -65,17 +67,18 @@ impl HttpService for Asked {
     {
         Box::pin(async move {
             let (is_list, is_of_keys) = (request.method().as_str() == LIST, nameless::is_list(&request));
+            let is_head = request.method().as_str() == HEAD;
             let whole = request.extensions().get::<Whole>().copied();
             let mut answer = self.client.execute(request).await.map_err(|error| match is_not_trusted(&error) {
                 true => HttpError::new(HttpErrorKind::Unknown, error),
                 false => error,
             })?;
             let instead = match answer.status().as_u16() {
-                NOT_IMPLEMENTED => Some(NOT_ALLOWED),
-                NOT_FOUND => Some(GONE),
+                NOT_IMPLEMENTED if is_list || is_head => Some(NOT_ALLOWED),
+                NOT_FOUND if is_list => Some(GONE),
                 _ => None,
             };
-            if let Some(Ok(status)) = instead.filter(|_| is_list).map(TryInto::try_into) {
+            if let Some(Ok(status)) = instead.map(TryInto::try_into) {
                 *answer.status_mut() = status;
             }
             Ok(match is_of_keys && answer.status().is_success() {

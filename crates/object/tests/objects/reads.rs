@@ -252,6 +252,34 @@ fn a_small_object_takes_one_request_and_an_empty_one_is_empty() {
 }
 
 #[test]
+fn who_does_not_answer_head_is_asked_by_get() {
+    for status in ["405 Method Not Allowed", "501 Not Implemented", "403 Forbidden", "400 Bad Request", "200 OK"] {
+        let server = quiet(Versions::Tags);
+        server.answer_head(status);
+        for (key, size) in [("small", 100), ("large", 40_000), ("empty", 0)] {
+            server.put(&format!("/b/{key}"), bytes(key, 1, size));
+        }
+        for (cache, begin, _) in addresses(&server, Versions::Tags) {
+            let opened = |key: &str| cache.open(&format!("{begin}/b/{key}")).map(|it| it.len());
+            for _ in 0..2 {
+                assert_eq!(opened("large").unwrap(), 40_000, "{status}");
+                // It is not known whether the next is small.
+                assert_eq!(opened("small").unwrap(), 100, "{status}");
+                assert_eq!(opened("large").unwrap(), 40_000, "{status}");
+                assert_eq!(opened("empty").unwrap(), 0, "{status}");
+                assert_eq!(opened("large").unwrap(), 40_000, "{status}");
+                let error = opened("none").unwrap_err();
+                assert!(matches!(error, Error::Store { error: StoreError::NotFound, .. }), "{status}: {error}");
+            }
+            let (asked, now) = (server.asked(), cache.version(&format!("{begin}/b/small")).unwrap());
+            assert_eq!(now, *cache.open(&format!("{begin}/b/small")).unwrap().version());
+            let heads = asked.iter().filter(|line| line.starts_with("HEAD") && !line.contains("foresee")).count();
+            assert!(heads <= 2, "{status}: it is tried once by each cache: {asked:?}");
+        }
+    }
+}
+
+#[test]
 fn a_list_whose_bytes_cannot_be_told_apart_is_asked_for_again() {
     const GARBLED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length of a chunk\r\n";
     const LIST: &str = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";
