@@ -13,7 +13,7 @@ use foresee_store::{Error, Folder, Listed, Version};
 use futures_util::TryStreamExt;
 use futures_util::future::{self, Either};
 use object_store::client::{HttpError, HttpErrorKind};
-use object_store::list::PaginatedListOptions;
+use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
 use object_store::path::{DELIMITER, Path};
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
@@ -345,7 +345,7 @@ impl Bucket {
                     let (delimiter, page_token) = (Some(DELIMITER.into()), page.map(str::to_owned));
                     let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
                     let prefix = Some(prefix).filter(|it| !it.is_empty());
-                    let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
+                    let page = self.page(&**pages, prefix, &options).await?;
                     Ok((page.result, page.page_token))
                 }
                 None => {
@@ -365,16 +365,30 @@ impl Bucket {
 
     async fn list_pages(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
         let Some(pages) = &self.client.pages else { return Ok(Vec::new()) };
-        let (mut found, mut page_token) = (Vec::new(), None);
+        let (mut found, mut options) = (Vec::new(), PaginatedListOptions::default());
         let prefix = Some(prefix).filter(|it| !it.is_empty());
         loop {
-            let options = PaginatedListOptions { page_token, ..PaginatedListOptions::default() };
-            let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
+            let page = self.page(&**pages, prefix, &options).await?;
             found.extend(page.result.objects);
-            page_token = page.page_token;
-            if page_token.is_none() {
+            options.page_token = page.page_token;
+            if options.page_token.is_none() {
                 return Ok(found);
             }
+        }
+    }
+
+    /// A page of a list, whose next one is another.
+    async fn page(
+        &self,
+        pages: &dyn PaginatedListStore,
+        prefix: Option<&str>,
+        options: &PaginatedListOptions,
+    ) -> Result<PaginatedListResult, Error> {
+        let page = self.whole(async || pages.list_paginated(prefix, options.clone()).await).await?;
+        // Who asked for that would be given the same names for ever.
+        match page.page_token.is_some() && page.page_token == options.page_token {
+            true => Err(self.place.endless()),
+            false => Ok(page),
         }
     }
 

@@ -75,6 +75,12 @@ impl Place {
         error(io::ErrorKind::NotConnected, text)
     }
 
+    /// A page of its list says that the next page is this one.
+    pub fn endless(&self) -> Error {
+        let text = format!("{} lists in circles: the next page of its list is to be the same once more", self.url());
+        error(io::ErrorKind::InvalidData, text)
+    }
+
     /// Nobody says who asks.
     pub fn no_credentials(&self, why: &str) -> Error {
         let text = format!("no credentials for {}: set {} ({why})", self.url(), self.service.credentials());

@@ -339,6 +339,23 @@ fn a_folder_that_a_server_does_not_find_is_not_there() {
 }
 
 #[test]
+fn a_list_that_goes_in_circles_is_an_error() {
+    let list = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>\
+                </ListBucketResult>";
+    let page = format!("200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+    let store = || {
+        let store = ObjectStore::s3().set("access_key_id", "me").set("secret_access_key", "mine").set("region", "here");
+        // Nobody answers who asks for a third page.
+        store.set("endpoint", &format!("http://{}", answers(vec![page.clone(); 2]))).deadline(Duration::from_secs(5))
+    };
+    let by_folder = store();
+    let next = by_folder.folder("b/", None).unwrap().next;
+    for error in [store().list("b/").unwrap_err(), by_folder.folder("b/", next.as_deref()).unwrap_err()] {
+        assert!(error.to_string().contains("s3://b lists in circles"), "{error}");
+    }
+}
+
+#[test]
 fn parts_whose_length_only_their_range_says_are_read() {
     let part = |how: &str, body: &str| {
         let head = "206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 0-4/5\r\nConnection: close";
