@@ -31,8 +31,8 @@ def _settings(filesystem):
     where = said.keys() | os.environ.keys()
     if where.isdisjoint({"endpoint_url", "region_name", "AWS_REGION", "AWS_DEFAULT_REGION"}) or "AWS_SESSION_TOKEN" in os.environ:
         return None
-    settings = {_SETTINGS[name]: it for name, it in said.items()}
-    return settings | ({"skip_signature": "true"} if filesystem.anon else {})
+    # Nor is a variable heard that s3fs does not know.
+    return {_SETTINGS[name]: it for name, it in said.items()} | {"skip_signature": "true" if filesystem.anon else "false"}
 
 
 @functools.lru_cache

@@ -1,8 +1,12 @@
 """What s3fs names, read by the package's own client."""
 
+import contextlib
 import hashlib
 import http.server
 import pickle
+import shutil
+import ssl
+import subprocess
 import threading
 import urllib.parse
 from xml.sax.saxutils import escape
@@ -36,6 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         headers = {"ETag": tag(body), "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
         if self.command == "GET":
             self.server.readers.add("s3fs" if "botocore" in self.headers["User-Agent"] else "client")
+            self.server.signed.add("Authorization" in self.headers)
         if "Range" not in self.headers:
             return self.answer(200, body, headers)
         first, last = (int(it) for it in self.headers["Range"].removeprefix("bytes=").split("-"))
@@ -64,13 +69,21 @@ def tag(body):
     return f'"{hashlib.md5(body).hexdigest()}"'
 
 
-@pytest.fixture
-def bucket():
+@contextlib.contextmanager
+def serving(context=None):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.objects, server.readers = {"a": A, "b": B, "odd//name": B}, set()
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.objects, server.readers, server.signed = {"a": A, "b": B, "odd//name": B}, set(), set()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
+
+
+@pytest.fixture
+def bucket():
+    with serving() as server:
+        yield server
 
 
 def theirs(bucket, **options):
@@ -139,3 +152,30 @@ def test_so_are_credentials_that_it_would_have_to_look_for(bucket, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     assert ours(bucket, key=None, secret=None).cat_file("data/a") == A and bucket.readers == {"s3fs"}
+
+
+def test_whom_no_proxy_names_with_its_port_is_asked_without_one(bucket, monkeypatch):
+    for name in ("HTTP_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", f"localhost,127.0.0.1:{bucket.server_port}")
+    assert ours(bucket).cat_file("data/a") == A and bucket.readers == {"client"}
+
+
+def test_keys_that_are_said_sign_whatever_the_environment_says(bucket, monkeypatch):
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    assert ours(bucket).cat_file("data/a") == A and bucket.readers == {"client"} and bucket.signed == {True}
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not here")
+def test_certificates_are_trusted_that_s3fs_trusts(tmp_path, monkeypatch):
+    certificate, key = tmp_path / "certificate", tmp_path / "key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=foresee",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serving(context) as server:
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        assert ours(server, endpoint_url=f"https://127.0.0.1:{server.server_port}").cat_file("data/a") == A
+        assert server.readers == {"client"}

@@ -16,7 +16,8 @@
 //! elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a
 //! role is asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before
 //! the environment. What is empty is not set, and an endpoint that is no address is an error that
-//! names it.
+//! names it. Proxies are the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), and
+//! so are certificates: `SSL_CERT_FILE` in place of the system's, `AWS_CA_BUNDLE` beside them for S3.
 //!
 //! # What holds
 //! - **Versions**: an object's is its entity tag, or else when it was changed last and its length.
@@ -54,12 +55,14 @@ mod object;
 mod parts;
 #[cfg(feature = "s3")]
 mod profile;
+mod proxy;
 mod refused;
 mod runtime;
 mod service;
 mod settings;
 mod silence;
 mod store;
+mod trust;
 mod upload;
 
 pub use store::ObjectStore;

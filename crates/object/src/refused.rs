@@ -6,13 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
 };
+use object_store::{Certificate, ClientOptions};
 
 use crate::nameless;
 use crate::parts::{Whole, measured};
+use crate::proxy::Proxies;
 
 /// A request that is not implemented (RFC 9110 section 15.6.2).
 const NOT_IMPLEMENTED: u16 = 501;
@@ -34,23 +35,34 @@ pub(crate) const NOT_TRUSTED: &str = "invalid peer certificate";
 
 /// Connects so that a server that does not implement lists or HEAD is not asked for them again, nor one
 /// that is not trusted for anything, and so that a folder that is not there is none. What keys there are that are
-/// no paths does not keep lists from being read.
+/// no paths does not keep lists from being read. Whose certificates are trusted, and who is asked without a
+/// proxy, is more than the client knows.
 #[derive(Debug)]
 pub(crate) struct AskedOnce {
     /// The bucket's address.
     pub bucket: String,
+    /// What is trusted beside the system's.
+    pub trusted: Vec<Certificate>,
 }
 
 impl HttpConnector for AskedOnce {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
-        Ok(HttpClient::new(Asked { client, bucket: self.bucket.clone(), is_said: Arc::default() }))
+        let trusted = self.trusted.iter().cloned();
+        let options = trusted.fold(options.clone(), ClientOptions::with_root_certificate);
+        let (connector, proxies) = (ReqwestConnector::default(), Proxies::of(&options));
+        let client = connector.connect(&options)?;
+        let direct = proxies.without(&options).map(|options| connector.connect(&options)).transpose()?;
+        let bucket = self.bucket.clone();
+        Ok(HttpClient::new(Asked { client, direct, proxies, bucket, is_said: Arc::default() }))
     }
 }
 
 #[derive(Debug)]
 struct Asked {
     client: HttpClient,
+    /// The same without a proxy, if some are asked so.
+    direct: Option<HttpClient>,
+    proxies: Proxies,
     bucket: String,
     /// That some keys are left out.
     is_said: Arc<AtomicBool>,
@@ -69,9 +81,13 @@ impl HttpService for Asked {
             let (is_list, is_of_keys) = (request.method().as_str() == LIST, nameless::is_list(&request));
             let is_head = request.method().as_str() == HEAD;
             let whole = request.extensions().get::<Whole>().copied();
-            let mut answer = self.client.execute(request).await.map_err(|error| match is_not_trusted(&error) {
-                true => HttpError::new(HttpErrorKind::Unknown, error),
-                false => error,
+            let direct = self.direct.as_ref().filter(|_| self.proxies.leave_out(&request));
+            let proxy = if direct.is_some() { None } else { self.proxies.name(&request) };
+            let asked = direct.unwrap_or(&self.client).execute(request).await;
+            let mut answer = asked.map_err(|error| match (error.kind(), proxy) {
+                _ if is_not_trusted(&error) => HttpError::new(HttpErrorKind::Unknown, error),
+                (kind @ HttpErrorKind::Connect, Some(proxy)) => HttpError::new(kind, proxy.away(&error)),
+                _ => error,
             })?;
             let instead = match answer.status().as_u16() {
                 NOT_IMPLEMENTED if is_list || is_head => Some(NOT_ALLOWED),

@@ -13,6 +13,8 @@ use crate::settings::is_host;
 use crate::settings::{Settings, Unusable};
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 use crate::settings::{is_name, variables};
+#[cfg(feature = "s3")]
+use crate::trust;
 
 /// Who serves.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +104,7 @@ impl Service {
         if !self.has(bucket) {
             return Err(Unusable::Setting("no bucket or host can be called so".to_owned()));
         }
-        let asked_once = AskedOnce { bucket: format!("{}://{bucket}", self.scheme()) };
+        let asked_once = |trusted| AskedOnce { bucket: format!("{}://{bucket}", self.scheme()), trusted };
         match self {
             #[cfg(feature = "s3")]
             Service::S3 => {
@@ -111,11 +113,15 @@ impl Service {
                 let of_environment = variables(&["AWS_"]);
                 let builder = settings.apply(AmazonS3Builder::new(), of_environment, AmazonS3Builder::with_config)?;
                 let mut builder = crate::profile::apply(builder)?.with_bucket_name(bucket).with_retry(settings.retry());
-                builder = builder.with_http_connector(asked_once);
                 let endpoint = builder.get_config_value(&Key::S3Endpoint);
-                if Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint))) {
-                    builder = builder.with_config(Key::Client(AllowHttp), "true");
-                }
+                let is_plain = Settings::is_plain(endpoint.or_else(|| builder.get_config_value(&Key::Endpoint)));
+                builder = match is_plain {
+                    true => builder.with_config(Key::Client(AllowHttp), "true"),
+                    false => builder,
+                };
+                // Nobody shows a certificate over plain HTTP, and whether the file is there is not looked at.
+                let trusted = if is_plain { Vec::new() } else { trust::bundle()? };
+                builder = builder.with_http_connector(asked_once(trusted));
                 // One by one: not everybody who speaks as S3 does removes several by one request.
                 builder = builder.with_config(Key::DisableBulkDelete, "true");
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
@@ -134,7 +140,7 @@ impl Service {
                 )?;
                 let unsigned = builder.get_config_value(&Key::SkipSignature);
                 let builder = builder.with_bucket_name(bucket).with_retry(settings.retry());
-                let builder = builder.with_http_connector(asked_once);
+                let builder = builder.with_http_connector(asked_once(Vec::new()));
                 let client = Arc::new(builder.build()?);
                 let credentials = credentials(client.credentials(), unsigned);
                 Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
@@ -147,7 +153,7 @@ impl Service {
                 let mut builder =
                     settings.apply(MicrosoftAzureBuilder::new(), of_environment, MicrosoftAzureBuilder::with_config)?;
                 builder = builder.with_container_name(bucket).with_retry(settings.retry());
-                builder = builder.with_http_connector(asked_once);
+                builder = builder.with_http_connector(asked_once(Vec::new()));
                 if Settings::is_plain(builder.get_config_value(&Key::Endpoint)) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
@@ -160,7 +166,7 @@ impl Service {
             Service::Http(scheme) => {
                 use object_store::ClientConfigKey as Key;
                 use object_store::http::HttpBuilder;
-                let builder = HttpBuilder::new().with_http_connector(asked_once);
+                let builder = HttpBuilder::new().with_http_connector(asked_once(Vec::new()));
                 let builder = builder.with_url(format!("{scheme}://{bucket}")).with_retry(settings.retry());
                 let builder = settings.apply(builder, iter::empty(), HttpBuilder::with_config)?;
                 let builder = match scheme {

@@ -386,6 +386,15 @@ fn settings_that_there_are_not_are_named() {
 }
 
 #[test]
+fn a_proxy_that_is_away_is_named() {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let store = ObjectStore::http().set("proxy_url", &format!("http://me:mine@{proxy}"));
+    let error = store.deadline(Duration::from_millis(500)).open("localhost:1/a").map(drop).unwrap_err().to_string();
+    let named = format!("by the proxy {proxy} that proxy_url names: Connection refused");
+    assert!(error.contains(&named) && !error.contains("mine"), "{error}");
+}
+
+#[test]
 fn where_nobody_gives_credentials_out_they_are_asked_for() {
     // A port where nobody listens, in the place of who gives them out on machines of a cloud.
     let store = ObjectStore::s3().set("metadata_endpoint", "http://127.0.0.1:9").deadline(Duration::from_millis(300));
