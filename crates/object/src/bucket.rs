@@ -18,7 +18,7 @@ use object_store::path::{DELIMITER, Path};
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
 use crate::beginning::{Beginning, Beginnings, SMALL};
-use crate::explain::{Place, timed_out};
+use crate::explain::{self, Place, timed_out};
 use crate::object::{NO_VERSION, Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, Service};
@@ -46,6 +46,7 @@ pub(crate) struct Bucket {
     is_met: AtomicBool,
     /// Whether it does not say by HEAD what objects are.
     is_headless: AtomicBool,
+    is_refused: AtomicBool,
     silence: Silence,
     beginnings: Arc<Beginnings>,
 }
@@ -70,9 +71,15 @@ impl Bucket {
             runtime,
             is_met: AtomicBool::new(false),
             is_headless: AtomicBool::new(false),
+            is_refused: AtomicBool::new(false),
             silence: Silence::default(),
             beginnings,
         })
+    }
+
+    /// Whether its service takes the credentials no more: who connects anew has those that are set by then.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused.load(Relaxed)
     }
 
     /// What it is called.
@@ -172,6 +179,9 @@ impl Bucket {
 
     /// What an error means.
     pub fn explain(&self, error: &object_store::Error) -> Error {
+        if explain::are_spent(error) {
+            self.is_refused.store(true, Relaxed);
+        }
         self.place.explain(error)
     }
 

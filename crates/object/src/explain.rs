@@ -1,6 +1,7 @@
 //! What an error of a service means to who asked, and what helps.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,17 +34,33 @@ fn root(mut why: &(dyn std::error::Error + 'static)) -> String {
     why.to_string()
 }
 
+/// Where an error says for how long it was tried and how often: behind what was asked for, before what was
+/// answered.
+fn tried(text: &str) -> Option<Range<usize>> {
+    let asked = text.find("Error performing ")?;
+    let begin = asked + text[asked..].find(" in ")?;
+    let end = begin + text[begin..].find(" - ")?;
+    text[begin + 4..end].starts_with(|it: char| it.is_ascii_digit()).then_some(begin..end)
+}
+
 /// What an error says, but for how long it was tried and how often: of two that are the same otherwise
 /// one is told.
 fn said(why: &object_store::Error) -> String {
     let text = why.to_string();
-    let tried = || {
-        let asked = text.find("Error performing ")?;
-        let begin = asked + text[asked..].find(" in ")?;
-        let end = begin + text[begin..].find(" - ")?;
-        text[begin + 4..end].starts_with(|it: char| it.is_ascii_digit()).then_some((begin, end))
-    };
-    tried().map_or_else(|| text.clone(), |(begin, end)| text[..begin].to_owned() + &text[end..])
+    tried(&text).map_or_else(|| text.clone(), |it| text[..it.start].to_owned() + &text[it.end..])
+}
+
+/// What was answered, of what an error says: the name of what was asked for may be any text.
+fn answered(text: &str) -> &str {
+    tried(text).map_or(text, |it| &text[it.end..])
+}
+
+/// Whether the service takes the credentials no more, or does not know them: others may be set by now. It
+/// says so by this status or that.
+pub(crate) fn are_spent(why: &object_store::Error) -> bool {
+    let text = why.to_string();
+    let codes = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"];
+    codes.iter().any(|code| answered(&text).contains(code))
 }
 
 /// What an error says, and what is at the bottom of it, if it leaves that out.
@@ -89,8 +106,8 @@ impl Place {
 
     /// What the error means. Services say it in codes within the text that they answer with.
     pub fn explain(&self, why: &object_store::Error) -> Error {
-        let text = said(why);
-        let says = |codes: &[&str]| codes.iter().any(|code| text.contains(code));
+        let (text, all) = (said(why), why.to_string());
+        let says = |codes: &[&str]| codes.iter().any(|code| answered(&all).contains(code));
         let url = self.url();
         if says(&["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"]) {
             let text = format!("there is no bucket {url}: look at its name, and at the endpoint that is set");
@@ -122,6 +139,13 @@ impl Place {
             let text = format!("{url} takes no requests of this machine, whose clock is wrong ({text})");
             return error(io::ErrorKind::PermissionDenied, text);
         }
+        if are_spent(why) {
+            let text = format!(
+                "{url} does not take the credentials that are set any more, or does not know them: renew them, and open it \
+                 again ({text})"
+            );
+            return error(io::ErrorKind::PermissionDenied, text);
+        }
         let refused = || {
             let remedy = self.service.credentials();
             let text =
@@ -149,6 +173,25 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn credentials_that_are_spent_are_told_by_what_is_answered() {
+        let place = Place { service: Service::S3, bucket: "b".to_owned() };
+        let said = |text: &str| {
+            let error = object_store::Error::Generic { store: "S3", source: text.into() };
+            (are_spent(&error), place.explain(&error).to_string())
+        };
+        for status in ["400 Bad Request", "403 Forbidden"] {
+            let (are_spent, text) = said(&format!(
+                "Error performing GET http://h/b/k in 2ms - Server returned non-2xx status code: {status}: \
+                 <Error><Code>ExpiredToken</Code></Error>"
+            ));
+            assert!(are_spent && text.contains("renew them"), "{text}");
+        }
+        let key = "Error performing GET http://h/b/ExpiredToken in 2ms - Server returned non-2xx status code: 404 Not Found: ";
+        assert!(!said(key).0, "{key}");
+    }
 
     #[test]
     fn how_often_it_was_tried_is_not_told() {

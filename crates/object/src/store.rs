@@ -17,7 +17,8 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// One that nobody has met yet may not be there at all.
 const UNMET_DEADLINE: Duration = Duration::from_secs(10);
 
-/// All buckets of one service, each connected to when something of it is opened first.
+/// All buckets of one service, each connected to when something of it is opened first, and again once the
+/// service does not take the credentials any more.
 #[must_use]
 pub struct ObjectStore {
     service: Service,
@@ -29,6 +30,13 @@ pub struct ObjectStore {
 struct Connected {
     runtime: Option<Arc<Runtime>>,
     buckets: HashMap<String, Arc<Bucket>>,
+}
+
+impl Connected {
+    /// One that takes the credentials with which it was connected to.
+    fn bucket(&self, name: &str) -> Option<Arc<Bucket>> {
+        self.buckets.get(name).filter(|it| !it.is_refused()).cloned()
+    }
 }
 
 impl ObjectStore {
@@ -94,7 +102,7 @@ impl ObjectStore {
                 Some(runtime) => Arc::clone(runtime),
                 None => Arc::clone(connected.runtime.insert(Arc::new(Runtime::new()?))),
             };
-            (connected.buckets.get(bucket).cloned(), runtime)
+            (connected.bucket(bucket), runtime)
         };
         if let Some(known) = known {
             return Ok((known, key));
@@ -102,7 +110,11 @@ impl ObjectStore {
         // Credentials may have to be asked for: others do not wait for that.
         let made = Arc::new(Bucket::connect(self.service, bucket, &self.settings, runtime)?);
         let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((Arc::clone(connected.buckets.entry(bucket.to_owned()).or_insert(made)), key))
+        if let Some(meanwhile) = connected.bucket(bucket) {
+            return Ok((meanwhile, key));
+        }
+        connected.buckets.insert(bucket.to_owned(), Arc::clone(&made));
+        Ok((made, key))
     }
 }
 
@@ -220,6 +232,25 @@ mod tests {
         });
         let why = opened(&whole, Duration::MAX);
         assert!(why.as_ref().is_err_and(|why| why.contains("sends files as a whole alone")), "{why:?}");
+    }
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn who_takes_the_credentials_no_more_is_connected_to_with_others() {
+        let host = answering(|asked| match asked.contains("/spent") {
+            true => (Duration::ZERO, "400 Bad Request\r\n\r\n<Error><Code>ExpiredToken</Code></Error>"),
+            false => (Duration::ZERO, FOUND),
+        });
+        let store = ObjectStore::s3().set("access_key_id", "me").set("secret_access_key", "mine");
+        let store = store.set("endpoint", &format!("http://{host}")).set("region", "here");
+        let bucket = |name: &str| store.bucket(name).map(|it| it.0).map_err(|it| it.to_string()).unwrap();
+        let before = bucket("b");
+        assert_eq!(store.open("b/a").map(|it| it.size()).map_err(|it| it.to_string()), Ok(1));
+        assert!(Arc::ptr_eq(&before, &bucket("b")));
+        let why = store.open("b/spent").map(drop).unwrap_err().to_string();
+        assert!(why.contains("renew them, and open it again"), "{why}");
+        let after = bucket("b");
+        assert!(!Arc::ptr_eq(&before, &after) && Arc::ptr_eq(&after, &bucket("b")));
     }
 
     #[test]
