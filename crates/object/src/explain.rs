@@ -10,6 +10,10 @@ use foresee_store::Error;
 use crate::refused::NOT_TRUSTED;
 use crate::service::Service;
 use crate::settings::Unusable;
+use crate::trust;
+
+/// Characters of what a server says that are told.
+const SAID_MAX: usize = 1000;
 
 /// What is asked.
 pub(crate) struct Place {
@@ -47,7 +51,26 @@ fn tried(text: &str) -> Option<Range<usize>> {
 /// one is told.
 fn said(why: &object_store::Error) -> String {
     let text = why.to_string();
-    tried(&text).map_or_else(|| text.clone(), |it| text[..it.start].to_owned() + &text[it.end..])
+    brief(&tried(&text).map_or_else(|| text.clone(), |it| text[..it.start].to_owned() + &text[it.end..]))
+}
+
+/// A text as one line, with the code and the message alone of an answer that is in it: the rest of that names
+/// the object once more, and numbers of the request. Of pages for browsers it is the beginning.
+fn brief(text: &str) -> String {
+    let part = |name: &str| Some(text.split_once(&format!("<{name}>"))?.1.split_once("</")?.0);
+    let begin = ["\u{feff}", "<?xml", "<Error"].iter().filter_map(|it| text.find(it)).min();
+    let short = match (begin, part("Code")) {
+        (Some(begin), Some(code)) => {
+            let message = part("Message").map_or_else(String::new, |it| format!(": {it}"));
+            format!("{}{code}{message}", &text[..begin])
+        }
+        _ => text.to_owned(),
+    };
+    let line = short.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SAID_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
 }
 
 /// What was answered, of what an error says: the name of what was asked for may be any text.
@@ -65,7 +88,7 @@ pub(crate) fn are_spent(why: &object_store::Error) -> bool {
 
 /// What an error says, and what is at the bottom of it, if it leaves that out.
 fn with_root(why: &object_store::Error) -> String {
-    let (text, root) = (said(why), root(why));
+    let (text, root) = (said(why), brief(&root(why)));
     if text.contains(&root) { text } else { format!("{text} ({root})") }
 }
 
@@ -121,17 +144,18 @@ impl Place {
         if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
             return Error::Changed;
         }
-        if says(&["Range request not supported"]) {
+        if says(&["Range request not supported", "Received non-partial response"]) {
             let text =
                 format!("{url} sends files as a whole alone: only servers that send parts of them (ranges) are read");
             return error(io::ErrorKind::Unsupported, text);
         }
+        if says(&["error: Requested "]) {
+            let text = format!("{url} sends other parts of files than it is asked for, as no server may ({text})");
+            return error(io::ErrorKind::Unsupported, text);
+        }
         let root = root(why);
         if root.contains(NOT_TRUSTED) {
-            let remedy = match root.contains("UnknownIssuer") {
-                true => ": if its CA is to be trusted, set SSL_CERT_FILE to a file of it and of all others that are",
-                false => "",
-            };
+            let remedy = if root.contains("UnknownIssuer") { trust::remedy() } else { String::new() };
             let text = format!("{url} is not trusted: {root}{remedy}");
             return error(io::ErrorKind::InvalidData, text);
         }
@@ -147,9 +171,10 @@ impl Place {
             return error(io::ErrorKind::PermissionDenied, text);
         }
         let refused = || {
-            let remedy = self.service.credentials();
-            let text =
-                format!("no right to read or write {url} with the credentials that are set; set {remedy} ({text})");
+            let (remedy, payer) = (self.service.credentials(), self.service.payer());
+            let text = format!(
+                "no right to read or write {url} with the credentials that are set; set {remedy}{payer} ({text})"
+            );
             error(io::ErrorKind::PermissionDenied, text)
         };
         match why {
@@ -194,13 +219,43 @@ mod tests {
     }
 
     #[test]
+    fn no_more_of_a_page_is_told_than_its_beginning() {
+        let told = brief(&"\u{fc} ".repeat(1_000_000));
+        assert!(told.len() < 4 * SAID_MAX && told.ends_with("..."), "{}", told.len());
+    }
+
+    #[cfg(all(feature = "s3", feature = "http"))]
+    #[test]
+    fn answers_that_are_other_parts_than_asked_for_are_refused_in_words() {
+        for service in [Service::S3, Service::Http("http")] {
+            let place = Place { service, bucket: "b".to_owned() };
+            for (text, expected) in [
+                ("Received non-partial response when range requested", "sends files as a whole alone"),
+                ("Requested 0..32768, got 0..5000", "sends other parts of files than it is asked for"),
+            ] {
+                let why = object_store::Error::Generic { store: "S3", source: text.into() };
+                let why = place.explain(&why).to_string();
+                assert!(why.contains(expected), "{why}");
+            }
+        }
+    }
+
+    #[test]
     fn how_often_it_was_tried_is_not_told() {
         let text = "Error performing GET http://h/b/k in 2.958524806s, after 9 retries, max_retries: 18446744073709551615, \
                     retry_timeout: 2.25s  - Server returned non-2xx status code: 500: in 3 parts - of it";
         let other = "whatever in 5s - it is";
+        let xml = "Error performing PUT http://h/b/k in 2ms - Server returned non-2xx status code: 400 Bad Request: \
+                   \u{feff}<?xml version=\"1.0\"?>\n<Error>\n  <Code>KeyTooLongError</Code>\n  <Message>It is\ntoo \
+                   long</Message><Key>k</Key></Error>";
         for (text, expected) in [
             (text, "Error performing GET http://h/b/k - Server returned non-2xx status code: 500: in 3 parts - of it"),
             (other, other),
+            (
+                xml,
+                "http://h/b/k - Server returned non-2xx status code: 400 Bad Request: KeyTooLongError: It is too long",
+            ),
+            ("<html>\n<p>please</p>\n</html>\n", "<html> <p>please</p> </html>"),
         ] {
             let error = object_store::Error::Generic { store: "S3", source: text.into() };
             assert!(said(&error).ends_with(expected), "{}", said(&error));

@@ -89,6 +89,16 @@ impl Service {
         }
     }
 
+    /// What else helps those who may not read.
+    pub fn payer(self) -> &'static str {
+        match self {
+            #[cfg(feature = "s3")]
+            Service::S3 => ", or AWS_REQUEST_PAYER=true where who reads is to pay for it",
+            #[cfg(any(feature = "gcs", feature = "azure", feature = "http"))]
+            _ => "",
+        }
+    }
+
     /// Whether a bucket, or a host, can be called so.
     fn has(self, bucket: &str) -> bool {
         match self {

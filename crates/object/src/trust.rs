@@ -1,13 +1,31 @@
-//! Whose certificates are trusted beside the system's.
+//! Whose certificates are trusted: the system's or those of a file in their place, and others beside them.
 
-#[cfg(feature = "s3")]
-use std::fs;
+use std::ffi::OsStr;
+use std::{env, fs};
 
 #[cfg(feature = "s3")]
 use object_store::Certificate;
 
 #[cfg(feature = "s3")]
 use crate::settings::Unusable;
+
+/// What the client reads CAs from in place of the system's, and goes on without them where it cannot.
+const FILE: &str = "SSL_CERT_FILE";
+
+/// What helps where nobody is known who signed a certificate.
+pub(crate) fn remedy() -> String {
+    match env::var_os(FILE).filter(|it| !it.is_empty()) {
+        Some(path) => remedy_with(&path),
+        None => format!(": if its CA is to be trusted, set {FILE} to a file of it and of all others that are"),
+    }
+}
+
+fn remedy_with(path: &OsStr) -> String {
+    match fs::read(path) {
+        Ok(_) => format!(": if its CA is to be trusted, add it to {path:?}, the file that {FILE} names"),
+        Err(why) => format!(": {FILE} is {path:?}, which cannot be read ({why})"),
+    }
+}
 
 /// What Amazon's own programs read CAs from.
 #[cfg(feature = "s3")]
@@ -16,7 +34,7 @@ const BUNDLE: &str = "AWS_CA_BUNDLE";
 /// The certificates that Amazon's own programs trust, as far as they are told to.
 #[cfg(feature = "s3")]
 pub(crate) fn bundle() -> Result<Vec<Certificate>, Unusable> {
-    match std::env::var(BUNDLE) {
+    match env::var(BUNDLE) {
         Ok(path) if !path.is_empty() => read(&path).map_err(Unusable::Setting),
         _ => Ok(Vec::new()),
     }
@@ -30,10 +48,20 @@ fn read(path: &str) -> Result<Vec<Certificate>, String> {
     if found.is_empty() { Err(wrong("there are none in it")) } else { Ok(found) }
 }
 
-#[cfg(all(test, feature = "s3"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_file_that_cannot_be_read_is_said_to_be_so() {
+        let remedy = |path: &str| remedy_with(OsStr::new(path));
+        assert!(
+            remedy("no/such/file").contains("SSL_CERT_FILE is \"no/such/file\", which cannot be read (No such file")
+        );
+        assert!(remedy("src/trust.rs").contains("add it to \"src/trust.rs\""));
+    }
+
+    #[cfg(feature = "s3")]
     #[test]
     fn a_file_that_has_no_certificates_is_named() {
         for (path, why) in [("no/such/file", "No such file"), ("src/trust.rs", "none in it"), ("src", "directory")] {

@@ -208,7 +208,15 @@ fn what_does_not_exist_or_may_not_be_read_is_an_error_at_once() {
     let said = |address: &str| cache.open(address).map(drop).unwrap_err().to_string();
     for (address, parts) in [
         ("s3://absent/a", &["there is no bucket s3://absent", "its name", "endpoint"][..]),
-        ("s3://closed/a", &["no right to read or write s3://closed", "AWS_ACCESS_KEY_ID", "AccessDenied"]),
+        (
+            "s3://closed/a",
+            &[
+                "no right to read or write s3://closed",
+                "AWS_ACCESS_KEY_ID",
+                "AWS_REQUEST_PAYER",
+                "AccessDenied: as it is)",
+            ],
+        ),
         ("s3://elsewhere/a", &["s3://elsewhere is in another region", "AWS_REGION"]),
         ("s3://misplaced/a", &["s3://misplaced is in another region", "AWS_REGION"]),
         ("s3://punctual/a", &["s3://punctual", "clock is wrong"]),
