@@ -18,6 +18,9 @@ from .cache import Cache, File
 from .listing import Listing
 from ._foresee import Changed
 
+# What addresses begin with that nobody gave: errors leave it out (`error.rs`).
+_PATH, _FILE = "fsspec-path", "fsspec-file"
+
 # What filesystems call what tells one state of a file from another.
 _VERSIONS = {"etag", "generation", "versionid", "checksum", "md5", "contentmd5", "digest", "mtime", "lastmodified", "modified", "modify",
              "modificationtime", "updated", "created", "ino", "blobid"}
@@ -70,12 +73,23 @@ class _Fetched:
         self._name, self._fetch, self.size, self.version = name, fetch, size, version
 
     def read(self, offset, size):
+        parts = [self._part(offset, size)]
+        # Servers may send less than they are asked for. Nothing is handed over unless the rest is there as well.
+        while (came := sum(map(len, parts))) < size:
+            shorter = Changed(errno.ESTALE, f"{came} bytes came in place of {size}, and no more: open it again")
+            try:
+                parts.append(self._part(offset + came, size - came))
+            except Exception as error:
+                raise shorter from error
+            if not parts[-1]:
+                raise shorter
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _part(self, offset, size):
         came = self._fetch(offset, offset + size)
         if len(came) > size:
             raise OSError(f"{self._name}: {len(came)} bytes came in place of {size}: who serves it sends files as a whole alone, and only "
                           "those who send parts of them (ranges) are read; copy it to a disk first")
-        if len(came) < size:
-            raise Changed(errno.ESTALE, f"{len(came)} bytes came in place of {size}: open it again")
         return came
 
 
@@ -107,9 +121,9 @@ class ForeseeFileSystem(ChainedFileSystem):
         # Of an instance: what a path is without its protocol, the other filesystem knows.
         self._strip_protocol = lambda path: self.fs._strip_protocol(type(self)._strip_protocol(path))
         self._store = FilesystemStore(self.fs)
-        self.cache = Cache(memory, block_bytes=block_bytes, policy=policy, max_age=max_age, stores={"fs": self._store})
+        self.cache = Cache(memory, block_bytes=block_bytes, policy=policy, max_age=max_age, stores={_PATH: self._store})
         self._plan = self.cache.plan()
-        self._listing = Listing(lambda path: self._plan.url(f"fs://{path}"))
+        self._listing = Listing(lambda path: self._plan.url(f"{_PATH}://{path}"))
 
     def __getattr__(self, name):
         # What filesystems have beside fsspec's own interface.
@@ -119,7 +133,7 @@ class ForeseeFileSystem(ChainedFileSystem):
 
     def _file(self, path):
         path = self._strip_protocol(path)
-        file = self.cache.open(f"fs://{path}")
+        file = self.cache.open(f"{_PATH}://{path}")
         self._listing.opened(path, file.size)
         return file
 
@@ -164,7 +178,7 @@ class ForeseeFileSystem(ChainedFileSystem):
         paths = list(dict.fromkeys(path for path, _, _ in ranges))
         reader = self.cache.reader()
         with reader.plan() as plan:
-            files = dict(zip(paths, reader.open_all([f"fs://{self._strip_protocol(path)}" for path in paths])))
+            files = dict(zip(paths, reader.open_all([f"{_PATH}://{self._strip_protocol(path)}" for path in paths])))
             wanted = []
             for path, start, end in ranges:
                 file = files[path]
@@ -247,7 +261,7 @@ class ForeseeCache(fsspec.caching.BaseCache):
         cache, sharing = _shared(memory)
         name = _name_of(fetcher, size)
         sharing.open_by(name, self)
-        self._file = cache.open(f"fetched://{name}")
+        self._file = cache.open(f"{_FILE}://{name}")
 
     def _fetch(self, start, stop):
         start, stop = start or 0, self.size if stop is None else min(stop, self.size)
@@ -279,7 +293,7 @@ class _Sharing:
 @functools.cache
 def _shared(memory):
     sharing = _Sharing()
-    return Cache(memory, block_bytes=64 << 10, stores={"fetched": sharing}), sharing
+    return Cache(memory, block_bytes=64 << 10, stores={_FILE: sharing}), sharing
 
 
 _unknown = itertools.count()
@@ -290,7 +304,7 @@ def _name_of(fetcher, size):
     file = getattr(fetcher, "__self__", None)
     filesystem, path, said = (getattr(file, name, None) for name in ("fs", "path", "details"))
     if filesystem is None or path is None or not isinstance(said, dict):
-        return f"unknown/{next(_unknown)}"
+        return f"{next(_unknown)}/an open file"
     return f"{fsspec.utils.tokenize(filesystem._fs_token, size, _version(said))}/{path}"
 
 

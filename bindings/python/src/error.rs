@@ -12,13 +12,18 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
+/// What addresses of `foresee/fsspec.py` begin with: of a filesystem's paths, and of open files, where the
+/// version follows and then the path.
+const FSSPEC_PATH: &str = "fsspec-path://";
+const FSSPEC_FILE: &str = "fsspec-file://";
+
 create_exception!(foresee, Changed, PyOSError, "What is read has another version by now than the one that was opened.");
 
 /// The exception that an error is.
 pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::Store { name, error } => of_store(py, &name, error, text),
+        Error::Store { name, error } => of_store(py, given(&name), error),
         Error::NoStore(scheme) => PyValueError::new_err(format!(
             "there is no store for '{scheme}://': s3, gs, az, http, https and file are known; give another one by Cache(stores=...)"
         )),
@@ -32,7 +37,14 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
     }
 }
 
-fn of_store(py: Python<'_>, name: &str, error: StoreError, text: String) -> PyErr {
+/// What was opened as whoever opened it called it: files of fsspec have addresses of the package's own.
+fn given(name: &str) -> &str {
+    let of_file = || Some(name.strip_prefix(FSSPEC_FILE)?.split_once('/')?.1);
+    name.strip_prefix(FSSPEC_PATH).or_else(of_file).unwrap_or(name)
+}
+
+fn of_store(py: Python<'_>, name: &str, error: StoreError) -> PyErr {
+    let text = format!("{name}: {error}");
     match error {
         StoreError::NotFound => {
             PyFileNotFoundError::new_err((libc::ENOENT, "there is no such object", name.to_owned()))

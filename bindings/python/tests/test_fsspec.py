@@ -174,3 +174,20 @@ def test_who_sends_files_as_a_whole_is_told_apart_from_what_changed(ours, memory
     sends[0] = lambda all, start, end: all[start:end - 1]
     with pytest.raises(foresee.Changed):
         ours.cat_file("/data/a", 100_000, 100_010)
+
+
+def test_the_rest_of_what_comes_in_smaller_parts_is_asked_for(ours, memory, monkeypatch):
+    fetch = memory.cat_file
+    monkeypatch.setattr(memory, "cat_file", lambda path, start, end: fetch(path, start=start, end=min(end, start + 50_000)))
+    assert ours.cat_file("/data/a") == A
+    with ours.open("/data/b") as file:
+        memory.pipe_file("/data/b", B[:20_000])
+        with pytest.raises(foresee.Changed) as raised:
+            file.read()
+    assert raised.value.filename == "/data/b"
+
+
+def test_errors_name_files_as_they_were_named(ours):
+    with pytest.raises(FileNotFoundError) as raised:
+        ours.open("/data/c")
+    assert raised.value.filename == "/data/c"

@@ -29,6 +29,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self):
+        if f"Credential={self.server.key}/" not in self.headers.get("Authorization", f"Credential={self.server.key}/"):
+            return self.answer(400, b"<Error><Code>ExpiredToken</Code><Message>It has expired</Message></Error>")
         name, _, query = self.path.partition("?")
         if "list-type" in query:
             return self.list(urllib.parse.parse_qs(query).get("prefix", [""])[0])
@@ -74,7 +76,8 @@ def serving(context=None):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         if context:
             server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        server.objects, server.readers, server.signed = {"a": A, "b": B, "odd//name": B}, set(), set()
+        server.objects, server.key = {"a": A, "b": B, "odd//name": B}, "a"
+        server.readers, server.signed = set(), set()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -118,8 +121,9 @@ def test_open_files_are_too(bucket):
     assert bucket.readers == {"client"}
     with open_file(bucket, "data/b") as file:
         bucket.objects["b"] = content(len(B), 2)
-        with pytest.raises(foresee.Changed):
+        with pytest.raises(foresee.Changed) as raised:
             file.read()
+    assert raised.value.filename == "data/b"
 
 
 def test_open_files_whose_requests_say_more_are_left_to_s3fs(bucket):
@@ -179,3 +183,17 @@ def test_certificates_are_trusted_that_s3fs_trusts(tmp_path, monkeypatch):
         monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
         assert ours(server, endpoint_url=f"https://127.0.0.1:{server.server_port}").cat_file("data/a") == A
         assert server.readers == {"client"}
+
+
+def test_a_cache_takes_the_credentials_that_are_set_once_others_have_expired(bucket, monkeypatch):
+    environment = {"AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{bucket.server_port}"}
+    for name, it in (environment | {"AWS_ACCESS_KEY_ID": "a"}).items():
+        monkeypatch.setenv(name, it)
+    cache = foresee.Cache(1 << 24)
+    assert cache.open("s3://data/a").read() == A
+    bucket.key = "renewed"
+    with pytest.raises(PermissionError, match="ExpiredToken: It has expired") as raised:
+        cache.open("s3://data/b")
+    assert "renew them" in str(raised.value) and raised.value.filename == "s3://data/b"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "renewed")
+    assert cache.open("s3://data/b").read() == B
