@@ -150,7 +150,9 @@ impl Place {
             return error(io::ErrorKind::Unsupported, text);
         }
         if says(&["error: Requested "]) {
-            let text = format!("{url} sends other parts of files than it is asked for, as no server may ({text})");
+            let text = format!(
+                "{url} sends other parts of files than it is asked for: only servers that send those are read ({text})"
+            );
             return error(io::ErrorKind::Unsupported, text);
         }
         let root = root(why);
