@@ -29,13 +29,15 @@ struct Node {
     is_dated_here: bool,
     /// Its store has another version by now.
     is_stale: bool,
+    /// What is written by this number since it was begun last.
+    writer: usize,
     /// The kernel may have bytes of it.
     is_read: bool,
 }
 
 impl Node {
     fn new(path: Arc<Path>, entry: Entry) -> Self {
-        Node { path, entry, told: 1, is_dated_here: false, is_stale: false, is_read: false }
+        Node { path, entry, told: 1, is_dated_here: false, is_stale: false, writer: 0, is_read: false }
     }
 }
 
@@ -121,11 +123,19 @@ impl Nodes {
         }
     }
 
-    /// It was written, nobody has it open, the kernel has no bytes of it, and this version is there now, if its
-    /// path leads to it still.
-    pub fn is_written(&mut self, number: u64, path: &Path, version: Version) {
+    /// It is written anew, by this writer. However that ends, the number is of no version that is there, unless
+    /// it is told that it is: who opens it after that looks the name up anew.
+    pub fn is_begun(&mut self, number: u64, writer: usize) {
+        if let Some(node) = self.by_number.get_mut(&number) {
+            (node.is_stale, node.writer) = (true, writer);
+        }
+    }
+
+    /// It was written by this writer, nobody has it open, the kernel has no bytes of it, and this version is there
+    /// now, if its path leads to it still and nobody has begun it anew.
+    pub fn is_written(&mut self, number: u64, path: &Path, version: Version, writer: usize) {
         if self.by_path.get(path) == Some(&number)
-            && let Some(node) = self.by_number.get_mut(&number)
+            && let Some(node) = self.by_number.get_mut(&number).filter(|it| it.writer == writer)
         {
             node.entry.version = Some(version);
             (node.is_stale, node.is_read) = (false, false);

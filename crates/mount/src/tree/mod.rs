@@ -126,6 +126,10 @@ pub trait Writing: Send + Sync {
     /// Gives a file another name, in the place of what has that.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), Failure>;
 
+    /// All that lies below a directory now, each behind what it lies in; refused as from another file system if it
+    /// is more than so much.
+    fn below(&self, path: &Path, max: usize) -> Result<Vec<(PathBuf, Entry)>, Failure>;
+
     /// Makes a directory.
     fn make_directory(&self, path: &Path) -> Result<Entry, Failure>;
 

@@ -50,7 +50,7 @@ impl Objects {
         self.root.splitn(4, '/').nth(3).is_some() && self.cache.open(&self.root).is_ok()
     }
 
-    fn page(&self, path: &Path, page: Option<&str>) -> Result<Page, Failure> {
+    pub(super) fn page(&self, path: &Path, page: Option<&str>) -> Result<Page, Failure> {
         let begin = format!("{}/", text(path)?);
         let Folder { objects, folders, next } = self.cache.folder(&begin, page)?;
         let name = |address: &str| address.strip_prefix(&begin).filter(|name| can_be_shown(name)).map(Into::into);

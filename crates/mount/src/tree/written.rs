@@ -1,11 +1,12 @@
 //! Objects that are written, renamed and removed, and directories that no object makes yet.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use foresee::store::{Upload, Version};
 use foresee_run::pool::lock;
+use fuser::FileType;
 
 use super::objects::{Objects, text};
 use super::{Entry, Names, Tree, Writing};
@@ -23,6 +24,12 @@ impl Made {
     /// Whether this is one.
     pub fn contains(&self, path: &Path) -> bool {
         lock(&self.0).contains(path)
+    }
+
+    /// Those below this one.
+    fn below(&self, path: &Path) -> Vec<PathBuf> {
+        let made = lock(&self.0);
+        made.iter().filter(|it| it.starts_with(path) && *it != path).cloned().collect()
     }
 
     fn add(&self, path: &Path) {
@@ -104,6 +111,34 @@ impl Writing for Objects {
         // Copied and not removed is possible.
         [from, to].into_iter().for_each(|it| self.changed(it));
         Ok(renamed?)
+    }
+
+    fn below(&self, path: &Path, max: usize) -> Result<Vec<(PathBuf, Entry)>, Failure> {
+        let mut found: BTreeMap<PathBuf, Entry> =
+            self.made.below(path).into_iter().map(|path| (path, self.directory())).collect();
+        let (mut left, mut next) = (vec![path.to_owned()], None);
+        while let Some(directory) = left.last().cloned() {
+            let (names, after) = self.page(&directory, next.as_deref())?;
+            next = after;
+            if next.is_none() {
+                left.pop();
+            }
+            for (name, entry) in names {
+                let path = directory.join(name);
+                // What is a file and a directory is shown as the latter, and its parts come after it.
+                let is_directory = entry.kind == FileType::Directory;
+                if is_directory && !left.contains(&path) {
+                    left.insert(0, path.clone());
+                }
+                if is_directory || !found.contains_key(&path) {
+                    found.insert(path, entry);
+                }
+            }
+            if found.len() > max {
+                return Err(Failure::of(libc::EXDEV));
+            }
+        }
+        Ok(found.into_iter().collect())
     }
 
     fn make_directory(&self, path: &Path) -> Result<Entry, Failure> {

@@ -88,6 +88,11 @@ impl Handles<Descriptor> {
     }
 }
 
+/// Which one of them it is, as long as it is there.
+fn identity(written: &Arc<Written>) -> usize {
+    Arc::as_ptr(written).addr()
+}
+
 /// What is on its way to their names comes there first, and nothing else does as long as they are held.
 fn hold(open: &[Arc<Written>]) -> Vec<Held<'_>> {
     open.iter().map(|it| it.hold()).collect()
@@ -99,11 +104,10 @@ impl Shown {
     }
 
     fn begin(&self, written: Written, flags: i32, thread: u32) -> (u64, FopenFlags) {
-        let number = written.number;
-        let opened = self.open_written(Arc::new(written), flags, thread);
-        // However it ends, the number is of no version that is there, unless it is told that it is
-        // (`release_written`): who opens it after that looks the name up anew.
-        self.nodes().make_stale(number);
+        let (number, written) = (written.number, Arc::new(written));
+        let writer = identity(&written);
+        let opened = self.open_written(written, flags, thread);
+        self.nodes().is_begun(number, writer);
         opened
     }
 
@@ -139,7 +143,12 @@ impl Shown {
             written.resize(self.writing()?, 0)?;
             self.nodes().resize(number, 0);
         }
-        Ok(Some(self.open_written(written, flags, thread)))
+        let opened = self.open_written(written, flags, thread);
+        // Who has just closed it last may have said that it is what is there.
+        if may_write(flags) {
+            self.nodes().make_stale(number);
+        }
+        Ok(Some(opened))
     }
 
     /// What who opens a path so shares, if all of it is at hand.
@@ -287,7 +296,7 @@ impl Shown {
             }
             // Who neither adds to it nor reads it may cut it next.
             false if entry.size > KEPT_BYTES_MAX && flags & (libc::O_ACCMODE | libc::O_APPEND) == libc::O_WRONLY => {
-                Written::of_long(path, number, entry.size, room)
+                Written::of_long(path, number, &entry, room)
             }
             false => {
                 let content = self.content(number, &path, &entry)?;
@@ -378,9 +387,9 @@ impl Shown {
         {
             log::error!("{}: was not written: {failure}", path.as_deref().unwrap_or(Path::new("")).display());
         }
-        let (path, version) = (written.path(), written.version());
         // Who asks for its times, or begins to write it, finds it open or as it is then.
         let _turn = path.as_deref().map(|path| self.begins.take(path));
+        let (path, version) = (written.path(), written.version());
         self.writes.close(handle);
         // Where nobody has it open any more its number is that of the version that is there, so that who looked
         // at it and opens it now has one file. Of what was there before, or was mapped meanwhile, the kernel may
@@ -391,7 +400,11 @@ impl Shown {
             && !is_open()
             && self.kernel.forget_bytes(number)
         {
-            self.nodes().is_written(number, &path, version);
+            let mut nodes = self.nodes();
+            // Nobody has begun to share it meanwhile, who would not wait for a turn.
+            if !is_open() {
+                nodes.is_written(number, &path, version, identity(written));
+            }
         }
     }
 
@@ -401,8 +414,10 @@ impl Shown {
         let Some(version) = written.version() else { return false };
         let Some(found) = self.tree.look_up(path).ok().flatten() else { return false };
         let is_another = found.version.as_ref().is_some_and(|now| *now != version);
-        if !is_another {
-            self.nodes().is_dated(written.number, Some(&found));
+        let mut nodes = self.nodes();
+        // Nor was it written again since.
+        if !is_another && written.is_finished() && written.version() == Some(version) {
+            nodes.is_dated(written.number, Some(&found));
         }
         is_another
     }
@@ -410,14 +425,19 @@ impl Shown {
     /// What was written has the times that the store has of it, once it is there: these stay, and who looked at
     /// it takes it for another's change if they are others later.
     pub fn date(&self, number: u64) -> Result<(), Failure> {
-        let path = self.nodes().path(number)?;
-        let _turn = self.begins.take(&path);
-        let (version, size) = self.nodes().get(number).map(|(_, entry)| (entry.version.clone(), entry.size))?;
-        let written = self.writes.find(|it| it.written.number == number).map(|it| Arc::clone(&it.written));
-        if written.as_ref().is_some_and(|it| !it.is_finished()) {
+        let is_under_way = || self.writes.find(|it| it.written.number == number && !it.written.is_finished()).is_some();
+        // Its turn may be a long one's, which is just put.
+        if is_under_way() {
             return Ok(());
         }
-        let version = written.map_or(version, |it| it.version());
+        let path = self.nodes().path(number)?;
+        let _turn = self.begins.take(&path);
+        if is_under_way() {
+            return Ok(());
+        }
+        let (version, size) = self.nodes().get(number).map(|(_, entry)| (entry.version.clone(), entry.size))?;
+        let written = self.writes.find(|it| it.written.number == number);
+        let version = written.map_or(version, |it| it.written.version());
         let found = self.looked_up(&path)?;
         // Of what was sent in parts no version is known.
         let is_it = |it: &Entry| it.size == size && (version.is_none() || it.version == version);
@@ -495,6 +515,15 @@ impl Shown {
         });
         self.release_written(handle, flags);
         done
+    }
+
+    /// What is written below a directory.
+    pub fn written_below(&self, directory: &Path) -> Vec<Arc<Written>> {
+        let is_below = |it: &Descriptor| it.written.path().is_some_and(|path| path.starts_with(directory));
+        let mut open: Vec<_> = self.writes.all(is_below).into_iter().map(|it| Arc::clone(&it.written)).collect();
+        open.sort_by_key(Arc::as_ptr);
+        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        open
     }
 
     /// What is written of these names. Each has several descriptors.

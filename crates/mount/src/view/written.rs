@@ -17,7 +17,7 @@ use super::kept::{Kept, Room};
 use crate::allowance::Allowed;
 use crate::failure::Failure;
 use crate::processes::has_open;
-use crate::tree::Writing;
+use crate::tree::{Entry, Writing};
 
 /// As much of a file is kept until it is closed.
 pub(super) const KEPT_BYTES_MAX: u64 = 8 << 20;
@@ -207,9 +207,11 @@ impl Written {
 
     /// One that is there, so long that it is not kept: nothing is written to it unless it is cut to none first,
     /// as some editors do.
-    pub fn of_long(path: Arc<Path>, number: u64, size: u64, room: Arc<Room>) -> Self {
-        let (size, is_finished, was_there) = (AtomicU64::new(size), AtomicBool::new(true), AtomicBool::new(true));
-        Written { size, is_finished, was_there, ..Written::new(path, number, true, room) }
+    pub fn of_long(path: Arc<Path>, number: u64, entry: &Entry, room: Arc<Room>) -> Self {
+        let (size, is_finished, was_there) = (AtomicU64::new(entry.size), AtomicBool::new(true), AtomicBool::new(true));
+        let new = Written::new(path, number, true, room);
+        lock(&new.state).base = entry.version.clone().map(Some);
+        Written { size, is_finished, was_there, ..new }
     }
 
     /// One more descriptor can write it.
@@ -367,7 +369,10 @@ impl Written {
     fn extend(&self, state: &mut State, to: &dyn Writing, size: u64) -> Result<(), Failure> {
         let gap = size.checked_sub(self.size()).filter(|&gap| gap <= ZEROS_MAX);
         let Some(mut left) = gap.filter(|_| !self.is_finished() || self.is_kept(state)) else {
-            return Err(too_long(self.path().as_deref()));
+            return Err(match size > self.size() + ZEROS_MAX {
+                true => Failure::of(libc::EOPNOTSUPP),
+                false => too_long(self.path().as_deref()),
+            });
         };
         while left > 0 {
             let zeros = &ZEROS[..left.min(ZEROS.len() as u64) as usize];
@@ -398,7 +403,6 @@ impl Written {
         }
         // Of what was long, and is begun anew, nothing is needed.
         state.let_go(&self.room);
-        state.base = None;
         self.changed(0);
         Ok(())
     }

@@ -64,6 +64,69 @@ fn a_directory_gets_another_name_with_all_that_is_in_it() {
     assert_eq!(get(&server, "z/g/more").unwrap(), b"more\n");
 }
 
+/// Keys that no list shows stay where they are, and keep their directory.
+#[test]
+fn what_is_not_shown_is_left_where_it_is() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    for name in ["d/sub/", "d/sub/x", "d/sub//hidden", "d/y"] {
+        server.put(&format!("/b/{name}"), name.as_bytes());
+    }
+    let mounted = Mounted::bucket(&server, &[]);
+    assert_eq!(tree(&mounted.path("d")).len(), 3);
+    fs::rename(mounted.path("d"), mounted.path("e")).unwrap();
+    let moved = tree(&mounted.path("e"));
+    assert_eq!(moved.keys().collect::<Vec<_>>(), ["sub", "sub/x", "y"]);
+    // What is removed there is removed there alone.
+    let _ = fs::remove_dir_all(mounted.path("d"));
+    assert_eq!(tree(&mounted.path("e")), moved);
+    assert!(get(&server, "e/sub/x").is_some() && get(&server, "d/sub/x").is_none());
+}
+
+#[test]
+fn what_cannot_be_where_it_would_go_is_not_moved() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let long = ["a", "b", "c", "d"].map(|it| it.repeat(250)).join("/");
+    server.put(&format!("/b/d/{long}"), *b"x");
+    server.put("/b/d/0", *b"x");
+    let mounted = Mounted::bucket(&server, &[]);
+    let to = mounted.path("e".repeat(100));
+    assert_eq!(fs::rename(mounted.path("d"), &to).unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+    assert!(!to.exists() && mounted.path("d/0").exists());
+}
+
+/// Files are made in it all the while: each is there in the end.
+#[test]
+fn what_is_made_meanwhile_goes_with_it() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    for number in 0..50 {
+        server.put(&format!("/b/d/{number}"), *b"x");
+    }
+    let mounted = Mounted::bucket(&server, &[]);
+    let directory = File::open(mounted.path("d")).unwrap();
+    let made = std::thread::scope(|scope| {
+        let maker = scope.spawn(|| {
+            // By the directory, and not by its name.
+            let at = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&directory));
+            (0..60).filter(|number| fs::write(format!("{at}/new{number}"), "new").is_ok()).collect::<Vec<_>>()
+        });
+        fs::rename(mounted.path("d"), mounted.path("e")).unwrap();
+        maker.join().unwrap()
+    });
+    assert!(!made.is_empty());
+    for number in made {
+        assert_eq!(fs::read(mounted.path(format!("e/new{number}"))).unwrap(), b"new", "{number}");
+    }
+}
+
 #[test]
 fn what_is_no_empty_directory_is_not_replaced_by_one() {
     if !can_mount() {
