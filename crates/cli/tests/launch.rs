@@ -3,11 +3,10 @@
 
 mod support;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -424,72 +423,6 @@ fn a_lock_ends_with_its_owner() {
 }
 
 #[test]
-fn under_limits_that_are_too_low_for_us_the_command_runs() {
-    let place = Place::new();
-    let foresee = support::binary().display();
-    for limit in ["-f 6400", "-n 5", "-v 200000", "-s 128"] {
-        for options in ["", "-q", "--report", "--json ../account"] {
-            let script = format!("ulimit {limit}; exec {foresee} run {options} -- sh -c 'echo ran; exit 3'");
-            let ended = end(place.plain(&["bash", "-c", &script]), b"").with(3);
-            assert_eq!(ended.out(), "ran\n", "{limit} {options}");
-            let said = if options == "-q" { 0 } else { 1 };
-            assert_eq!(ended.err().matches("runs without foresee: ").count(), said, "{limit} {options}: {ended:?}");
-            assert_eq!(ended.err().lines().count(), said, "{limit} {options}: {ended:?}");
-        }
-        let account: serde_json::Value = serde_json::from_slice(&fs::read(place.aside("account")).unwrap()).unwrap();
-        assert_eq!((&account["watched"], &account["status"]), (&false.into(), &serde_json::Value::Null));
-        assert_eq!(account["warnings"].as_array().unwrap().len(), 1);
-    }
-    // What cannot run is told once, and by the same status.
-    let script = format!("ulimit -n 5; exec {foresee} run -q -- ./missing");
-    let ended = end(place.plain(&["bash", "-c", &script]), b"").with(127);
-    assert_eq!(ended.err().lines().count(), 1, "{ended:?}");
-    place.assert_nothing_left();
-}
-
-/// A control group of its own, which goes when it is empty.
-struct Group(PathBuf);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        wait_until("the group is empty", || fs::remove_dir(&self.0).is_ok());
-    }
-}
-
-/// A control group with so much memory, where one can be made, and is where processes are told it is.
-fn group_of(bytes: u64) -> Option<Group> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let memory = own.lines().find_map(|line| line.split_once(":memory:")).map_or("/", |(_, path)| path);
-    if Path::new("/sys/fs/cgroup/memory").exists() && !Path::new("/sys/fs/cgroup/memory").join(&memory[1..]).exists() {
-        return None;
-    }
-    [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")].into_iter().find_map(
-        |(root, limit)| {
-            let group = Path::new(root).join(format!("foresee-test-{}", std::process::id()));
-            fs::create_dir(&group).ok()?;
-            let limited = File::options().write(true).open(group.join(limit));
-            if limited.and_then(|mut file| file.write_all(bytes.to_string().as_bytes())).is_err() {
-                fs::remove_dir(&group).unwrap();
-                return None;
-            }
-            Some(Group(group))
-        },
-    )
-}
-
-#[test]
-fn in_a_group_of_too_little_memory_for_us_the_command_runs() {
-    let Some(group) = group_of(16 << 20) else { return eprintln!("skipped: no control group of memory can be made") };
-    let place = Place::new();
-    let run = format!("exec {} sh -c 'echo ran; exit 3'", place.foresee_word());
-    let script = format!("echo $$ >{}/cgroup.procs; {run}", group.0.display());
-    let ended = end(place.plain(&["sh", "-c", &script]), b"").with(3);
-    assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{ended:?}");
-    assert!(ended.err().contains("runs without foresee: 16777216 bytes of memory"), "{ended:?}");
-    place.wait_for_all();
-}
-
-#[test]
 fn without_its_library_the_command_runs_and_it_is_said_how_to_get_it() {
     let place = Place::new();
     let alone = place.aside("bin/foresee");
@@ -502,32 +435,6 @@ fn without_its_library_the_command_runs_and_it_is_said_how_to_get_it() {
     for word in ["without foresee", "bin/libforesee_preload.so", "lib/foresee/libforesee_preload.so", "foresee-preload"]
     {
         assert!(ended.err().contains(word), "no '{word}': {ended:?}");
-    }
-}
-
-#[test]
-fn without_processes_to_spare_the_command_runs() {
-    if !have("python3") || !is_root() {
-        return;
-    }
-    let place = Place::new();
-    // Another user's limit counts; root has none. It must be able to execute a copy.
-    let bin = place.aside("bin");
-    fs::create_dir(&bin).unwrap();
-    for file in [support::binary().to_owned(), support::binary().with_file_name("libforesee_preload.so")] {
-        fs::copy(&file, bin.join(file.file_name().unwrap())).unwrap();
-    }
-    let program = "
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
-os.setuid(54321)
-os.execv(sys.argv[2], ['foresee', 'run', '--', 'echo', 'ran'])
-";
-    let foresee = bin.join("foresee").display().to_string();
-    for processes in ["1", "2"] {
-        let ended = end(place.plain(&["python3", "-c", program, processes, &foresee]), b"").with(0);
-        assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{processes}: {ended:?}");
-        assert!(ended.err().contains("runs without foresee: "), "{ended:?}");
     }
 }
 

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::control_group::{self, and_above, number};
+
 /// The share of the memory that is left alone: page tables, buffers, and the error of sampling. At its
 /// limit a group gives up what was brought ahead first and is not read yet: what others read again and
 /// again is kept, and a part of it was none of ours.
@@ -43,16 +45,8 @@ impl Memory {
 
     /// Where this process is in the memory control groups of either version.
     fn groups(root: &Path) -> impl Iterator<Item = Group> + use<> {
-        let own = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-        let path_of = |controller: &str| {
-            own.lines().find_map(|line| {
-                let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-                controllers.split(',').any(|it| it == controller).then(|| path.trim_start_matches('/').to_owned())
-            })
-        };
-        let v1 = path_of("memory").map(|path| Group::V1(root.join("sys/fs/cgroup/memory").join(path)));
-        let v2 = path_of("").map(|path| Group::V2(root.join("sys/fs/cgroup").join(path)));
-        [v1, v2].into_iter().flatten()
+        let [v1, v2] = control_group::own(root, "memory");
+        [v1.map(Group::V1), v2.map(Group::V2)].into_iter().flatten()
     }
 
     /// Bytes there may be of page cache now, of which we hold so many. None if the system does not
@@ -81,10 +75,6 @@ impl Memory {
     }
 }
 
-fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
 fn statistic(path: &Path, names: &[&str]) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let value =
@@ -97,7 +87,7 @@ impl Group {
     fn limit(&self) -> Option<u64> {
         match self {
             Group::V1(path) => statistic(&path.join("memory.stat"), &["hierarchical_memory_limit"]),
-            Group::V2(path) => path.ancestors().filter_map(|path| number(&path.join("memory.max"))).min(),
+            Group::V2(path) => and_above(path).filter_map(|path| number(&path.join("memory.max"))).min(),
         }
         .filter(|&limit| limit < 1 << 60)
     }
@@ -124,7 +114,7 @@ impl Group {
             Group::V2(_) => statistic(&path.join("memory.events"), &["max"]),
         };
         let (Group::V1(path) | Group::V2(path)) = self;
-        path.ancestors().filter_map(times).sum()
+        and_above(path).filter_map(times).sum()
     }
 
     /// All that is charged to the group and is no file's page, shared memory (our ring, too) and

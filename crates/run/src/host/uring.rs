@@ -13,13 +13,14 @@ use io_uring::{IoUring, opcode, types};
 
 use super::open::Opened;
 use super::scratch::{SCRATCH_BYTES, Scratch, came, last_page, takes_advice};
+use crate::processes;
 
 /// Fetches in the kernel at once; the manager's own limit for a device is lower, so this bounds
 /// several devices together.
 const FETCHES_MAX: u32 = 512;
 /// Kernel threads for advice at most: it may wait for where a file's blocks lie to be read. The
 /// kernel's own limit is four for each processor.
-const ADVISERS_MAX: u32 = 64;
+const ADVISERS_MAX: usize = 64;
 
 /// What completions are known by that are of no fetch.
 const NO_FETCH: u64 = u64::MAX;
@@ -66,7 +67,7 @@ impl Uring {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
         // Not known before Linux 5.15; then it is slower where it matters.
-        let _ = ring.submitter().register_iowq_max_workers(&mut [ADVISERS_MAX, 0]);
+        let _ = ring.submitter().register_iowq_max_workers(&mut [processes::threads(ADVISERS_MAX) as u32, 0]);
         let running = (0..FETCHES_MAX).map(|_| None).collect();
         let free = (0..FETCHES_MAX as usize).rev().collect();
         Ok(Uring { ring, scratch, waiting: VecDeque::new(), running, free, advised: HashSet::default() })

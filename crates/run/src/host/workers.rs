@@ -22,6 +22,7 @@ use super::unlooked::Unlooked;
 use super::warm::Warm;
 use crate::names::Identity;
 use crate::pool::{Pool, lock};
+use crate::processes;
 
 /// Threads at most. Each costs a stack's few touched pages; 64 keep a device of 5 ms busy at 12,000
 /// look-ups a second.
@@ -132,7 +133,7 @@ impl Workers {
         let names = Arc::clone(&unlooked);
         let warm = Arc::<Warm>::default();
         let found = Arc::clone(&warm);
-        let pool = Pool::new(THREADS_MAX, THREADS_UNASKED, move |task| {
+        let pool = Pool::new(processes::threads(THREADS_MAX), THREADS_UNASKED, move |task| {
             if let Some(done) = run(task, &names, &scratch, &mounts, &found) {
                 let mut list = lock(&list);
                 list.push(done);

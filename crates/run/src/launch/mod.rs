@@ -45,6 +45,8 @@ use foresee_ring::Unseen;
 
 use crate::child::{Meant, Signals, command};
 use crate::host::Memory;
+use crate::limit;
+use crate::processes;
 use crate::run::Failure;
 use crate::shared::SharedRegion;
 use crate::unseen::executed;
@@ -64,6 +66,10 @@ const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =
 /// In a control group with less memory the program lacks what the supervisor takes, 10 MiB and more
 /// with its code, or it is the supervisor's code that is read again and again.
 const GROUP_MIN: u64 = 32 << 20;
+
+/// Where fewer processes more may be started, threads included, the program may need each of them: the
+/// launcher and the companion are two, and what that starts an eighth of them at most.
+const PROCESSES_MIN: u64 = 64;
 
 /// Standard streams that the companion still has something to say on. What it does not hold is
 /// closed when the program closes it.
@@ -170,13 +176,15 @@ fn failure(error: std::io::Error, words: &[OsString]) -> Failure {
 
 fn check_limits() -> Result<(), Failure> {
     for (resource, least, what) in LIMITS {
-        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: the structure is filled in, or stays as it is.
-        unsafe { libc::getrlimit(resource, &raw mut limit) };
-        if limit.rlim_cur < least {
-            let few = limit.rlim_cur;
+        let few = limit::soft(resource);
+        if few < least {
             return Err(Failure::Unable(format!("{few} bytes of {what} are too few for the program and us")));
         }
+    }
+    let few = processes::left();
+    if few < PROCESSES_MIN {
+        let what = "processes more (ulimit -u, or pids.max of the control group) are too few for the program and us";
+        return Err(Failure::Unable(format!("{few} {what}: {PROCESSES_MIN} do")));
     }
     match Memory::group_limit() {
         Some(few) if few < GROUP_MIN => {
