@@ -27,6 +27,9 @@ const WAIT_MIN: Duration = Duration::from_micros(50);
 const STUCK_AFTER: Duration = Duration::from_micros(500);
 /// Of threads that all wait there are so many times as many next.
 const GROWTH: usize = 4;
+/// A thread that nobody wanted for so long ends, if others are left: a program may need its place among the
+/// processes that there may be.
+const IDLE_MAX: Duration = Duration::from_secs(1);
 
 struct Queue<T> {
     tasks: VecDeque<T>,
@@ -212,7 +215,14 @@ impl<T: Send + 'static> Shared<T> {
                 // There is nothing to do, or others do it.
                 queue.idle += 1;
                 while queue.woken == 0 && !queue.closing {
-                    queue = self.more.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                    let (after, slept) =
+                        self.more.wait_timeout(queue, IDLE_MAX).unwrap_or_else(PoisonError::into_inner);
+                    queue = after;
+                    if slept.timed_out() && queue.woken == 0 && queue.threads > self.unasked {
+                        queue.idle -= 1;
+                        queue.threads -= 1;
+                        return;
+                    }
                 }
                 queue.woken = queue.woken.saturating_sub(1);
                 is_wanted = true;
@@ -301,6 +311,10 @@ mod tests {
             queue.tasks.is_empty() || queue.awake() <= 2
         });
         assert!(most.load(Relaxed) <= 2, "{}", most.load(Relaxed));
+        until(|| pool.is_still());
+        // And those that nobody wakes for long end, but for what tasks that do not wait take.
+        until(|| threads(&pool) == 1);
+        pool.add(None);
         until(|| pool.is_still());
     }
 
