@@ -39,7 +39,7 @@ impl Output {
             return Err(format!("{option} {}: is the trace to be read; name another file to write", path.display()));
         }
         // To open a pipe is to be its writer, and to close it ends it for its reader.
-        if !output.is_standard() && !output.takes_what_comes() {
+        if output.is_standard() || !output.takes_what_comes() {
             output.begin()?;
         }
         Ok(output)
@@ -102,7 +102,8 @@ impl Output {
     /// Begins to write it bit by bit.
     pub fn begin(&self) -> Result<Unfinished, String> {
         let begun = if self.is_standard() {
-            io::stdout().as_fd().try_clone_to_owned().map(|stdout| (stdout.into(), None))
+            let output = say::output().and_then(|output| output.as_fd().try_clone_to_owned());
+            output.map(|output| (output.into(), None))
         } else if self.takes_what_comes() {
             File::options().write(true).open(&self.path).map(|file| (file, None))
         } else {

@@ -4,6 +4,7 @@
 mod support;
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -79,6 +80,35 @@ fn a_full_standard_output_is_an_error_of_one_line() {
         assert!(last.starts_with("foresee: ") && last.contains("No space left"), "{words:?}: {said}");
         assert!(last.contains("standard output"), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn without_standard_output_nothing_is_taken_for_printed() {
+    let place = prepared();
+    for words in printing(&place) {
+        let said = without_output(place.foresee(&words)).with(2).err();
+        let last = said.lines().last().unwrap_or("");
+        assert!(last.starts_with("foresee: ") && last.ends_with("standard output is closed"), "{words:?}: {said}");
+    }
+    // Of a run that is known before.
+    let ended = without_output(place.run(&["--json", "-"], &["touch", "ran"])).with(125);
+    assert_eq!(ended.err(), "foresee: --json -: standard output is closed\n");
+    assert!(!place.path("ran").exists());
+    // It matters to nobody else.
+    without_output(place.run(&["-q"], &["touch", "ran"])).with(0);
+    assert!(place.path("ran").exists());
+}
+
+/// Runs a command whose standard output is closed.
+fn without_output(mut command: Command) -> Ended {
+    // SAFETY: the process is about to be another program, and uses nothing of this one's.
+    unsafe {
+        command.pre_exec(|| {
+            libc::close(libc::STDOUT_FILENO);
+            Ok(())
+        })
+    };
+    end(command, b"")
 }
 
 #[test]

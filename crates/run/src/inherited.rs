@@ -48,6 +48,11 @@ extern "C" fn look(count: c_int, arguments: *const *mut c_char) {
     }
 }
 
+/// Whether standard output was closed: what is written there now leads nowhere.
+pub fn is_output_closed() -> bool {
+    CLOSED[libc::STDOUT_FILENO as usize].load(Relaxed)
+}
+
 /// Puts it back, in the child before it becomes the program.
 pub fn restore() {
     for (fd, closed) in CLOSED.iter().enumerate() {

@@ -11,6 +11,7 @@ use clap::Subcommand;
 use foresee_run::child::Signals;
 use foresee_run::stripe::{Set, join, split};
 
+use crate::say::output;
 use crate::sizes;
 
 /// What to do with a striped file.
@@ -59,7 +60,8 @@ pub fn main(action: Action) -> Result<u8, String> {
         }
         Action::Join { members } => {
             let set = Set::open(&members)?;
-            join(set, &mut std::io::stdout().lock() as &mut dyn Write)?;
+            let output = output().map_err(|error| error.to_string())?;
+            join(set, &mut output.lock() as &mut dyn Write)?;
         }
         Action::Mount { file, members, command } => return mount::mount(&file, &members, &command),
     }
