@@ -45,7 +45,8 @@ pub enum Action {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Remove recorded commands
+    /// Remove recorded commands, and what the list says is passed over: files that are damaged, or were left
+    /// there by another user, as by root
     Forget {
         /// Names from 'foresee profile list'
         #[arg(required_unless_present = "all")]
@@ -164,7 +165,7 @@ fn list(stored: &[Stored], json: bool, out: &mut dyn Write) -> io::Result<()> {
                     profile.directory.display()
                 )?;
             }
-            Err(error) => writeln!(out, "{}  damaged: {error}", it.name)?,
+            Err(error) => writeln!(out, "{}  passed over: {error}", it.name)?,
         }
     }
     Ok(())

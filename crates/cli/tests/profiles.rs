@@ -145,7 +145,7 @@ fn damaged_profiles_are_told_of_and_passed_over() {
         assert_eq!(runs_anyway(&place), "");
         fs::write(&profile, damaged).unwrap();
         let name = profile.file_stem().unwrap().to_str().unwrap();
-        assert!(end(place.foresee(&["profile", "list"]), b"").with(0).out().contains("damaged"));
+        assert!(end(place.foresee(&["profile", "list"]), b"").with(0).out().contains("  passed over: "));
         let rows: Value =
             serde_json::from_slice(&end(place.foresee(&["profile", "list", "--json"]), b"").with(0).stdout).unwrap();
         assert!(rows[0]["error"].is_string(), "{rows}");
@@ -247,7 +247,7 @@ fn two_runs_of_one_command_at_a_time() {
         the_profile(&place);
     }
     let listed = end(place.foresee(&["profile", "list"]), b"").with(0);
-    assert!(!listed.out().contains("damaged"), "{listed:?}");
+    assert!(!listed.out().contains("passed over"), "{listed:?}");
     place.assert_nothing_left();
 }
 
@@ -316,8 +316,21 @@ fn what_is_no_profile_of_our_own_is_passed_over() {
     }
     if is_root() {
         fs::copy(&good, &profile).unwrap();
-        std::os::unix::fs::chown(&profile, Some(54321), None).unwrap();
-        assert!(runs_anyway(&place).contains("belongs to another user"));
+        let give_away = || std::os::unix::fs::chown(&profile, Some(54321), None).unwrap();
+        give_away();
+        let warning = runs_anyway(&place);
+        assert!(warning.contains("belongs to another user; 'foresee profile forget' removes it"), "{warning}");
+        // That run has put its own in its place.
+        give_away();
+        let name = profile.file_stem().unwrap().to_str().unwrap();
+        let why = format!("{}: belongs to another user", profile.display());
+        let listed = end(place.foresee(&["profile", "list"]), b"").with(0);
+        assert_eq!(listed.out(), format!("{name}  passed over: {why}\n"));
+        let listed = end(place.foresee(&["profile", "list", "--json"]), b"").with(0);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        assert_eq!(listed, serde_json::json!([{ "name": name, "error": why }]));
+        end(place.foresee(&["profile", "forget", name]), b"").with(0);
+        assert!(place.stored().is_empty());
     }
 }
 
