@@ -15,7 +15,7 @@ use support::{Device, Place, end, have, in_time, is_root, wait_until};
 fn under_limits_that_are_too_low_for_us_the_command_runs() {
     let place = Place::new();
     let foresee = support::binary().display();
-    for limit in ["-f 6400", "-n 5", "-v 200000", "-s 128"] {
+    for limit in ["-f 4096", "-f 6400", "-n 4", "-n 6", "-v 200000", "-s 128"] {
         for options in ["", "-q", "--report", "--json ../account"] {
             let script = format!("ulimit {limit}; exec {foresee} run {options} -- sh -c 'echo ran; exit 3'");
             let ended = end(place.plain(&["bash", "-c", &script]), b"").with(3);
@@ -23,6 +23,8 @@ fn under_limits_that_are_too_low_for_us_the_command_runs() {
             let said = if options == "-q" { 0 } else { 1 };
             assert_eq!(ended.err().matches("runs without foresee: ").count(), said, "{limit} {options}: {ended:?}");
             assert_eq!(ended.err().lines().count(), said, "{limit} {options}: {ended:?}");
+            let named = format!("(ulimit {}) are too few", &limit[..2]);
+            assert_eq!(ended.err().matches(&named).count(), said, "{limit} {options}: {ended:?}");
         }
         let account: serde_json::Value = serde_json::from_slice(&fs::read(place.aside("account")).unwrap()).unwrap();
         assert_eq!((&account["watched"], &account["status"]), (&false.into(), &serde_json::Value::Null));

@@ -14,7 +14,7 @@ use crate::child::DescriptorLimit;
 use crate::clock::Clock;
 use crate::hints::read_words;
 use crate::host::PageCache;
-use crate::launch::{Companion, End, Launch, Streams};
+use crate::launch::{Companion, End, Launch, Streams, check_limits};
 use crate::profile::{Earlier, Findings, Profile, Store, is_alike, related};
 use crate::shared::SharedRegion;
 use crate::status::Status;
@@ -118,6 +118,7 @@ impl Run<'_> {
         let begun = Instant::now();
         let clock = Clock::begin();
         check(&self.policy, self.advice.is_some())?;
+        check_limits()?;
         let shared = SharedRegion::new().map_err(|error| unable("shared memory for the programs", &error))?;
         if self.trace.is_some() || self.policy.build().nature().uses_sites {
             shared.region().want_sites();
@@ -285,6 +286,7 @@ pub fn run_beside(
     region_name: OsString,
     streams: Streams,
 ) -> Result<(Ending, Duration, Duration), Failure> {
+    check_limits()?;
     let mut companion = Launch { command, region_name, region: None, streams }.start(Instant::now())?;
     match companion.wait() {
         End::Ended(ending, elapsed, _) => Ok((ending, elapsed, companion.start_up())),

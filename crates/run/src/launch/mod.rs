@@ -58,10 +58,14 @@ use line::{Line, Message};
 /// The preload library's file name.
 pub(crate) const PRELOAD_LIBRARY: &str = "libforesee_preload.so";
 
-/// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes
-/// some 20 KiB of stack as it begins.
-const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 2] =
-    [(libc::RLIMIT_AS, 256 << 20, "address space (ulimit -v)"), (libc::RLIMIT_STACK, 256 << 10, "stack (ulimit -s)")];
+/// With less of these, what is ours in a program may be what it lacks: it maps 7 MiB, and takes some
+/// 20 KiB of stack as it begins. What it posts to counts as a file, and until it has started nine are open.
+const LIMITS: [(libc::__rlimit_resource_t, libc::rlim_t, &str); 4] = [
+    (libc::RLIMIT_AS, 256 << 20, "bytes of address space (ulimit -v)"),
+    (libc::RLIMIT_STACK, 256 << 10, "bytes of stack (ulimit -s)"),
+    (libc::RLIMIT_FSIZE, 8 << 20, "bytes in a file (ulimit -f)"),
+    (libc::RLIMIT_NOFILE, 16, "open files (ulimit -n)"),
+];
 
 /// In a control group with less memory the program lacks what the supervisor takes, 10 MiB and more
 /// with its code, or it is the supervisor's code that is read again and again.
@@ -106,7 +110,6 @@ impl Launch<'_> {
     /// In the launcher alone, and then there is neither program nor companion.
     pub fn start(self, begun: Instant) -> Result<Companion, Failure> {
         let library = find_preload_library().map_err(Failure::Unable)?;
-        check_limits()?;
         let unable = |what: &'static str| move |error| Failure::Unable(format!("{what}: {error}"));
         let signals = Signals::take_all().map_err(unable("signals"))?;
         let (ours, theirs) = Line::pair().map_err(unable("a line to the supervisor"))?;
@@ -174,25 +177,18 @@ fn failure(error: std::io::Error, words: &[OsString]) -> Failure {
     }
 }
 
-fn check_limits() -> Result<(), Failure> {
+/// Whether there is enough of everything for the program and for us: to be asked before anything of ours is
+/// there.
+pub(crate) fn check_limits() -> Result<(), Failure> {
+    let enough = |has: u64, least: u64, what: &str| match has < least {
+        true => Err(Failure::Unable(format!("{has} {what} are too few for the program and us: {least} do"))),
+        false => Ok(()),
+    };
     for (resource, least, what) in LIMITS {
-        let few = limit::soft(resource);
-        if few < least {
-            return Err(Failure::Unable(format!("{few} bytes of {what} are too few for the program and us")));
-        }
+        enough(limit::soft(resource), least, what)?;
     }
-    let few = processes::left();
-    if few < PROCESSES_MIN {
-        let what = "processes more (ulimit -u, or pids.max of the control group) are too few for the program and us";
-        return Err(Failure::Unable(format!("{few} {what}: {PROCESSES_MIN} do")));
-    }
-    match Memory::group_limit() {
-        Some(few) if few < GROUP_MIN => {
-            let what = format!("memory (its control group's limit) are too few for the program and us: {GROUP_MIN} do");
-            Err(Failure::Unable(format!("{few} bytes of {what}")))
-        }
-        _ => Ok(()),
-    }
+    enough(processes::left(), PROCESSES_MIN, "processes more (ulimit -u, or pids.max of the control group)")?;
+    enough(Memory::group_limit().unwrap_or(u64::MAX), GROUP_MIN, "bytes of memory (its control group's limit)")
 }
 
 /// The preload library: beside the executable, as cargo leaves it, or in the `lib/foresee` next to
