@@ -123,14 +123,15 @@ fn with_processes(place: &Place, limit: u32, options: &[&str], words: &[&str]) -
 
 #[test]
 fn with_too_few_processes_for_us_the_command_runs() {
-    for limit in [1, 2, 3, 4, 5, 30, 60] {
+    let limits = [1, 2, 3, 4, 5, 30, 60].into_iter();
+    for (limit, options) in limits.flat_map(|limit| [(limit, &[][..]), (limit, &["--join", "few"])]) {
         let place = Place::new();
         let words = if limit == 1 { vec!["echo", "ran"] } else { vec!["sh", "-c", "/bin/echo ran; exit 0"] };
-        let Some(command) = with_processes(&place, limit, &[], &words) else { return };
+        let Some(command) = with_processes(&place, limit, options, &words) else { return };
         let ended = end(command, b"").with(0);
-        assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{limit}: {ended:?}");
+        assert_eq!((ended.out().as_str(), ended.err().lines().count()), ("ran\n", 1), "{limit} {options:?}: {ended:?}");
         let why = format!("runs without foresee: {} processes more (ulimit -u", limit - 1);
-        assert!(ended.err().contains(&why), "{ended:?}");
+        assert!(ended.err().contains(&why), "{options:?}: {ended:?}");
     }
 }
 

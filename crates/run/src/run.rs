@@ -286,7 +286,6 @@ pub fn run_beside(
     region_name: OsString,
     streams: Streams,
 ) -> Result<(Ending, Duration, Duration), Failure> {
-    check_limits()?;
     let mut companion = Launch { command, region_name, region: None, streams }.start(Instant::now())?;
     match companion.wait() {
         End::Ended(ending, elapsed, _) => Ok((ending, elapsed, companion.start_up())),

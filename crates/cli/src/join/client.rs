@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use foresee_run::account::Ending;
 use foresee_run::inherited;
-use foresee_run::launch::Streams;
+use foresee_run::launch::{Streams, check_limits};
 use foresee_run::run::{Failure, run_beside};
 use serde_json::{Value, json};
 
@@ -30,6 +30,10 @@ pub fn main(
     shown: bool,
     json: Option<&Output>,
 ) -> Result<Result<u8, Failure>, String> {
+    // First: a supervisor that is started is one of the processes that there may be.
+    if let Err(failure) = check_limits() {
+        return Ok(Err(failure));
+    }
     let wishes = json!({
         "policy": running.policy.as_ref().map(|it| it.as_str()),
         "memory": running.memory,

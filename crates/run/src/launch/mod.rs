@@ -179,7 +179,10 @@ fn failure(error: std::io::Error, words: &[OsString]) -> Failure {
 
 /// Whether there is enough of everything for the program and for us: to be asked before anything of ours is
 /// there.
-pub(crate) fn check_limits() -> Result<(), Failure> {
+///
+/// # Errors
+/// If there is too little of something; then the command may run without us.
+pub fn check_limits() -> Result<(), Failure> {
     let enough = |has: u64, least: u64, what: &str| match has < least {
         true => Err(Failure::Unable(format!("{has} {what} are too few for the program and us: {least} do"))),
         false => Ok(()),
