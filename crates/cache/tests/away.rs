@@ -1,11 +1,9 @@
-//! Stores that fail only after they were tried for long.
+//! Stores that ask again by themselves before they fail, and others.
 
 use std::io::{Error, ErrorKind, IoSliceMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread;
-use std::time::Duration;
 
 use foresee::Cache;
 use foresee::store::{Error as StoreError, Listed, Object, Store, Version};
@@ -14,8 +12,8 @@ const BLOCK: u64 = 4096;
 const BLOCKS: u64 = 1000;
 static VERSION: Version = Version::Stamp([0; 5]);
 
-/// Counts what it is asked, and fails after so long.
-struct Away(Arc<AtomicU64>, Duration);
+/// Counts what it is asked, and fails: whether as one that has asked again.
+struct Away(Arc<AtomicU64>, bool);
 
 impl Store for Away {
     fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
@@ -23,6 +21,9 @@ impl Store for Away {
     }
     fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
         Ok(Vec::new())
+    }
+    fn is_persistent(&self) -> bool {
+        self.1
     }
 }
 
@@ -35,16 +36,15 @@ impl Object for Away {
     }
     fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
         self.0.fetch_add(1, Relaxed);
-        thread::sleep(self.1);
         Err(Error::new(ErrorKind::TimedOut, "as this test has it").into())
     }
 }
 
 /// Requests for a read of many blocks.
-fn asked(fails_after: Duration) -> u64 {
+fn asked(is_persistent: bool) -> u64 {
     let asked = Arc::new(AtomicU64::new(0));
     let cache = Cache::builder().memory(2 * (BLOCKS * BLOCK) as usize).block_bytes(BLOCK as usize);
-    let cache = cache.store("test", Arc::new(Away(Arc::clone(&asked), fails_after))).open().unwrap();
+    let cache = cache.store("test", Arc::new(Away(Arc::clone(&asked), is_persistent))).open().unwrap();
     let mut buffer = vec![0; 200 * BLOCK as usize];
     let error = cache.open("test://a").unwrap().read_at(&mut buffer, 0).unwrap_err();
     assert!(error.to_string().contains("as this test has it"), "{error}");
@@ -52,7 +52,7 @@ fn asked(fails_after: Duration) -> u64 {
 }
 
 #[test]
-fn what_failed_after_long_is_not_asked_for_block_by_block() {
-    assert!(asked(Duration::from_millis(1100)) < 20);
-    assert!(asked(Duration::ZERO) > 100, "each might come by itself");
+fn what_was_asked_for_again_is_not_asked_for_block_by_block() {
+    assert!(asked(true) < 20);
+    assert!(asked(false) > 100, "each might come by itself");
 }

@@ -163,6 +163,10 @@ impl Store for ObjectStore {
         }
     }
 
+    fn is_persistent(&self) -> bool {
+        true
+    }
+
     fn depth(&self) -> usize {
         64
     }

@@ -101,6 +101,12 @@ pub trait Store: Send + Sync {
         Err(io::Error::from(io::ErrorKind::Unsupported).into())
     }
 
+    /// Whether it asks again by itself, for as long as that may help, before a read fails: then each part of what was
+    /// asked for would fail as well, as late.
+    fn is_persistent(&self) -> bool {
+        false
+    }
+
     /// Requests that it serves side by side: more at once gain nothing.
     fn depth(&self) -> usize {
         16

@@ -41,8 +41,6 @@ struct Ordered {
     parts: usize,
     /// What went wrong with one of them.
     error: Option<Error>,
-    /// Its blocks are not to be asked for one by one after that.
-    in_vain: bool,
 }
 
 /// The host.
@@ -116,7 +114,6 @@ impl Host for PoolHost {
                     held_up: None,
                     parts: 0,
                     error: None,
-                    in_vain: false,
                 };
                 self.fetches.insert(fetch, ordered);
                 match class {
@@ -312,7 +309,8 @@ impl PoolHost {
         ordered.parts += 1;
         let file = ordered.first.file;
         let class = ordered.class;
-        let in_vain = if ordered.count == 1 { self.in_vain.take(key(ordered.first)) } else { None };
+        let is_alone = class == Class::Demand && ordered.count == 1;
+        let in_vain = if is_alone { self.in_vain.take(key(ordered.first)) } else { None };
         let task = Fetch {
             fetch,
             part: part.clone(),
@@ -536,6 +534,12 @@ impl PoolHost {
         }
     }
 
+    /// Nothing is known of a file any more; its number may be another's.
+    pub fn forgotten(&mut self, file: FileId) {
+        self.in_vain.forget();
+        self.objects.forgotten(file);
+    }
+
     /// A part of a fetch came from its store, or not.
     fn fetched(
         &mut self,
@@ -556,7 +560,13 @@ impl PoolHost {
                 }
             }
             Err(error) => {
-                ordered.in_vain |= InVain::is_in_vain(&error, took);
+                let blocks = (first.index + part.start as u64..first.index + part.end as u64)
+                    .map(|index| key(Block { index, ..*first }));
+                let is_persistent =
+                    || self.objects.whereabouts(first.file).is_some_and(|it| it.0.store.is_persistent());
+                if ordered.count > 1 && is_persistent() {
+                    self.in_vain.add(blocks.filter(|block| self.waiting.contains_key(block)), &error);
+                }
                 ordered.error = Some(error);
             }
         }
@@ -577,7 +587,7 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, count, class, frames, held_up, error, in_vain, .. } = self.fetches.remove(&fetch)?;
+        let Ordered { first, class, frames, held_up, error, .. } = self.fetches.remove(&fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
@@ -602,10 +612,6 @@ impl PoolHost {
             Err(error) => {
                 if matches!(error, Error::Changed) {
                     self.objects.changed(first.file);
-                }
-                if in_vain && count > 1 {
-                    let waited_for = |block: &u64| self.waiting.contains_key(block);
-                    self.in_vain.add(blocks.clone().take(frames.len()).map(key).filter(waited_for), &error);
                 }
                 for (block, frame) in blocks.zip(frames) {
                     self.free.push(frame);

@@ -212,13 +212,20 @@ impl Objects {
         if !self.of(file).is_some_and(is_known) {
             events.extend(self.resolved(file, opened));
         }
+        let mut before = None;
         if let Some(entry) = self.entry(file) {
             if let State::Known { asked, .. } = &mut entry.state {
                 *asked = opened.asked;
             }
             entry.handles += 1;
-            entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
+            // What was opened now may be by other credentials. A file is open already.
+            if opened.is_in_file {
+                entry.object.get_or_insert_with(|| Arc::clone(&opened.object));
+            } else {
+                before = entry.object.replace(Arc::clone(&opened.object));
+            }
         }
+        self.gone.add(before);
         Ok((file, events))
     }
 

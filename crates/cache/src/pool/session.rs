@@ -227,7 +227,7 @@ impl<'p> Session<'p> {
         for file in self.host().objects.outworn() {
             if self.manager().is_forgettable(file) {
                 self.tell(Event::FileForgotten { file });
-                self.host().objects.forgotten(file);
+                self.host().forgotten(file);
             }
         }
     }
