@@ -17,8 +17,9 @@ use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedLis
 use object_store::path::{DELIMITER, Path};
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
+use crate::answer::Answer;
 use crate::beginning::{Beginning, Beginnings, SMALL};
-use crate::explain::{self, Place, timed_out};
+use crate::explain::{Place, timed_out};
 use crate::object::{NO_VERSION, Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, Service};
@@ -179,7 +180,7 @@ impl Bucket {
 
     /// What an error means.
     pub fn explain(&self, error: &object_store::Error) -> Error {
-        if explain::are_spent(error) {
+        if self.place.are_spent(error) {
             self.is_refused.store(true, Relaxed);
         }
         self.place.explain(error)
@@ -300,7 +301,7 @@ impl Bucket {
     /// Whether GET would say no more than HEAD did: that there is no such object, where the bucket is known
     /// to be there, or what has been tried until the deadline.
     fn is_last_word(&self, of_head: &object_store::Error) -> bool {
-        match status(of_head) {
+        match Answer::of(of_head).status() {
             Some(404) => self.is_met.load(Relaxed),
             Some(status) => matches!(status, 408 | 429 | 500..),
             None => failed_by(of_head).is_some(),
@@ -427,13 +428,6 @@ fn is_garbled(error: &object_store::Error) -> bool {
 /// the answer was a refusal: then what it said is lost.
 fn is_cut_off(error: &object_store::Error) -> bool {
     matches!(failed_by(error), Some(HttpErrorKind::Request | HttpErrorKind::Interrupted))
-}
-
-/// The status that refused a request, if one did: it stands in the text alone.
-fn status(error: &object_store::Error) -> Option<u16> {
-    let said = error.to_string();
-    let (_, status) = said.split_once("status code: ")?;
-    status.get(..3)?.parse().ok()
 }
 
 /// How a connection failed, if one did.

@@ -1,19 +1,22 @@
 //! What an error of a service means to who asked, and what helps.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_store::Error;
 
+use crate::answer::{Answer, element};
 use crate::refused::NOT_TRUSTED;
 use crate::service::Service;
 use crate::settings::Unusable;
 use crate::trust;
 
-/// Characters of what a server says that are told.
+/// Characters that are told of what was asked for, and of what a server says.
 const SAID_MAX: usize = 1000;
+
+/// What S3 calls it that credentials are not taken any more.
+const SPENT: [&str; 4] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"];
 
 /// What is asked.
 pub(crate) struct Place {
@@ -30,39 +33,35 @@ pub(crate) fn timed_out(deadline: Duration) -> Error {
     error(io::ErrorKind::TimedOut, format!("no answer within the deadline of {deadline:?}"))
 }
 
-/// What is at the bottom of an error: it has no more to say than that in most cases.
-fn root(mut why: &(dyn std::error::Error + 'static)) -> String {
-    while let Some(below) = why.source() {
-        why = below;
-    }
-    why.to_string()
+/// What an error says of what was asked for, but for how long it was tried and how often, and what it says then.
+fn halves<'a>(text: &'a str, answer: &str) -> (&'a str, &'a str) {
+    let before = text.strip_suffix(answer).unwrap_or(text);
+    let tried = || {
+        // An address has no spaces, and stands last.
+        let asked = before.rfind("Error performing ")?;
+        let begin = asked + before[asked..].find(" in ")?;
+        let end = begin + before[begin..].find(" - ")?;
+        Some((&text[..begin], &text[end..])).filter(|_| before[begin + 4..].starts_with(|it: char| it.is_ascii_digit()))
+    };
+    tried().unwrap_or((&text[..before.len()], &text[before.len()..]))
 }
 
-/// Where an error says for how long it was tried and how often: behind what was asked for, before what was
-/// answered.
-fn tried(text: &str) -> Option<Range<usize>> {
-    let asked = text.find("Error performing ")?;
-    let begin = asked + text[asked..].find(" in ")?;
-    let end = begin + text[begin..].find(" - ")?;
-    text[begin + 4..end].starts_with(|it: char| it.is_ascii_digit()).then_some(begin..end)
-}
-
-/// What an error says, but for how long it was tried and how often: of two that are the same otherwise
-/// one is told.
-fn said(why: &object_store::Error) -> String {
+/// What an error says, but for how long it was tried and how often: of two that are the same otherwise one is told.
+fn said(why: &object_store::Error, answer: &Answer) -> String {
     let text = why.to_string();
-    brief(&tried(&text).map_or_else(|| text.clone(), |it| text[..it.start].to_owned() + &text[it.end..]))
+    let (asked, answered) = halves(&text, answer.text());
+    format!("{} {}", brief(asked), brief(answered)).trim().to_owned()
 }
 
 /// A text as one line, with the code and the message alone of an answer that is in it: the rest of that names
-/// the object once more, and numbers of the request. Of pages for browsers it is the beginning.
+/// the object once more, and numbers of the request. Of pages for browsers and of long names it is the beginning.
 fn brief(text: &str) -> String {
-    let part = |name: &str| Some(text.split_once(&format!("<{name}>"))?.1.split_once("</")?.0);
+    let part = |name: &str| element(text, name).map_or_else(String::new, |it| format!(": {it}"));
     let begin = ["\u{feff}", "<?xml", "<Error"].iter().filter_map(|it| text.find(it)).min();
-    let short = match (begin, part("Code")) {
+    let short = match (begin, element(text, "Code")) {
+        // Azure says what is wrong with a signature apart.
         (Some(begin), Some(code)) => {
-            let message = part("Message").map_or_else(String::new, |it| format!(": {it}"));
-            format!("{}{code}{message}", &text[..begin])
+            format!("{}{code}{}{}", &text[..begin], part("Message"), part("AuthenticationErrorDetail"))
         }
         _ => text.to_owned(),
     };
@@ -73,22 +72,9 @@ fn brief(text: &str) -> String {
     }
 }
 
-/// What was answered, of what an error says: the name of what was asked for may be any text.
-fn answered(text: &str) -> &str {
-    tried(text).map_or(text, |it| &text[it.end..])
-}
-
-/// Whether the service takes the credentials no more, or does not know them: others may be set by now. It
-/// says so by this status or that.
-pub(crate) fn are_spent(why: &object_store::Error) -> bool {
-    let text = why.to_string();
-    let codes = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"];
-    codes.iter().any(|code| answered(&text).contains(code))
-}
-
 /// What an error says, and what is at the bottom of it, if it leaves that out.
-fn with_root(why: &object_store::Error) -> String {
-    let (text, root) = (said(why), brief(&root(why)));
+fn with_root(why: &object_store::Error, answer: &Answer) -> String {
+    let (text, root) = (said(why, answer), brief(answer.text()));
     if text.contains(&root) { text } else { format!("{text} ({root})") }
 }
 
@@ -110,8 +96,11 @@ impl Place {
 
     /// It has never answered, and does not.
     pub fn away(&self, why: &object_store::Error) -> Error {
-        let text =
-            format!("{} does not answer: {}: look at its name, and at the endpoint that is set", self.url(), root(why));
+        let text = format!(
+            "{} does not answer: {}: look at its name, and at the endpoint that is set",
+            self.url(),
+            Answer::of(why).text()
+        );
         error(io::ErrorKind::NotConnected, text)
     }
 
@@ -127,45 +116,59 @@ impl Place {
         error(io::ErrorKind::PermissionDenied, text)
     }
 
-    /// What the error means. Services say it in codes within the text that they answer with.
+    /// The code in an answer. A host's pages have none.
+    fn code<'a>(&self, answer: &'a Answer) -> Option<&'a str> {
+        answer.code().filter(|_| !self.service.is_host())
+    }
+
+    /// Whether the service takes the credentials no more, or does not know them: others may be set by now. It
+    /// says so by this status or that.
+    pub fn are_spent(&self, why: &object_store::Error) -> bool {
+        self.service.is_s3() && Answer::of(why).code().is_some_and(|code| SPENT.contains(&code))
+    }
+
+    /// What the error means. Services say it in codes within what they answer with.
     pub fn explain(&self, why: &object_store::Error) -> Error {
-        let (text, all) = (said(why), why.to_string());
-        let says = |codes: &[&str]| codes.iter().any(|code| answered(&all).contains(code));
+        let answer = Answer::of(why);
+        let (text, status) = (said(why, &answer), answer.status());
+        let is = |codes: &[&str]| self.code(&answer).is_some_and(|code| codes.contains(&code));
         let url = self.url();
-        if says(&["NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist"]) {
+        if is(&["NoSuchBucket", "ContainerNotFound"]) {
             let text = format!("there is no bucket {url}: look at its name, and at the endpoint that is set");
             return error(io::ErrorKind::InvalidInput, text);
         }
-        if says(&["AuthorizationHeaderMalformed", "PermanentRedirect", "incorrectly configured region"]) {
+        if is(&["AuthorizationHeaderMalformed", "PermanentRedirect"])
+            || answer.begins_with("Received redirect without ")
+        {
             let text = format!("{url} is in another region than the one set: set AWS_REGION to its own ({text})");
             return error(io::ErrorKind::InvalidInput, text);
         }
         // Nothing is asked for beyond the end of the version that is open: this one is shorter.
-        if says(&["416 Range Not Satisfiable", "InvalidRange"]) {
+        if status == Some(416) || is(&["InvalidRange"]) {
             return Error::Changed;
         }
-        if says(&["Range request not supported", "Received non-partial response"]) {
+        if ["Range request not supported", "Received non-partial response"].iter().any(|it| answer.begins_with(it)) {
             let text =
                 format!("{url} sends files as a whole alone: only servers that send parts of them (ranges) are read");
             return error(io::ErrorKind::Unsupported, text);
         }
-        if says(&["error: Requested "]) {
+        if answer.begins_with("Requested ") {
             let text = format!(
                 "{url} sends other parts of files than it is asked for: only servers that send those are read ({text})"
             );
             return error(io::ErrorKind::Unsupported, text);
         }
-        let root = root(why);
+        let root = answer.text();
         if root.contains(NOT_TRUSTED) {
             let remedy = if root.contains("UnknownIssuer") { trust::remedy() } else { String::new() };
             let text = format!("{url} is not trusted: {root}{remedy}");
             return error(io::ErrorKind::InvalidData, text);
         }
-        if says(&["RequestTimeTooSkewed"]) {
+        if is(&["RequestTimeTooSkewed"]) {
             let text = format!("{url} takes no requests of this machine, whose clock is wrong ({text})");
             return error(io::ErrorKind::PermissionDenied, text);
         }
-        if are_spent(why) {
+        if self.are_spent(why) {
             let text = format!(
                 "{url} does not take the credentials that are set any more, or does not know them: renew them, and open it \
                  again ({text})"
@@ -183,47 +186,120 @@ impl Place {
             object_store::Error::NotFound { .. } => Error::NotFound,
             object_store::Error::Precondition { .. } => Error::Changed,
             // What is read and not allowed is not found: this was a list.
-            #[cfg(feature = "http")]
-            _ if matches!(self.service, Service::Http(_)) && says(&["405 Method Not Allowed"]) => {
+            _ if self.service.is_host() && status == Some(405) => {
                 let text = format!("{url} lists nothing: only servers that speak WebDAV do (they answer PROPFIND)");
                 error(io::ErrorKind::Unsupported, text)
             }
             // Of lists, the status stands in the text alone.
-            _ if says(&["410 Gone"]) => Error::NotFound,
+            _ if status == Some(410) => Error::NotFound,
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => refused(),
-            _ if says(&["403 Forbidden", "401 Unauthorized"]) => refused(),
-            _ => error(io::ErrorKind::Other, format!("{url}: {}", with_root(why))),
+            _ if matches!(status, Some(401 | 403)) => refused(),
+            _ => error(io::ErrorKind::Other, format!("{url}: {}", with_root(why, &answer))),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt;
+
     use super::*;
+
+    const ASKED: &str = "Error performing GET http://h/b/ExpiredToken in 2ms - ";
+    const REFUSED: &str = "Server returned non-2xx status code: ";
+
+    /// An error as the client has it: what was asked for, and below that what was answered.
+    #[derive(Debug)]
+    struct Asked(String, Answered);
+
+    #[derive(Debug)]
+    struct Answered(String);
+
+    impl fmt::Display for Asked {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}{}", self.0, self.1)
+        }
+    }
+
+    impl fmt::Display for Answered {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(&self.0)
+        }
+    }
+
+    impl std::error::Error for Asked {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.1)
+        }
+    }
+
+    impl std::error::Error for Answered {}
+
+    fn source(asked: &str, answered: &str) -> Box<Asked> {
+        Box::new(Asked(asked.to_owned(), Answered(answered.to_owned())))
+    }
+
+    fn error_of(asked: &str, answered: &str) -> object_store::Error {
+        object_store::Error::Generic { store: "S3", source: source(asked, answered) }
+    }
+
+    fn told(error: &object_store::Error) -> String {
+        said(error, &Answer::of(error))
+    }
 
     #[cfg(feature = "s3")]
     #[test]
-    fn credentials_that_are_spent_are_told_by_what_is_answered() {
+    fn credentials_that_are_spent_are_told_by_the_code_that_is_answered() {
         let place = Place { service: Service::S3, bucket: "b".to_owned() };
-        let said = |text: &str| {
-            let error = object_store::Error::Generic { store: "S3", source: text.into() };
-            (are_spent(&error), place.explain(&error).to_string())
-        };
         for status in ["400 Bad Request", "403 Forbidden"] {
-            let (are_spent, text) = said(&format!(
-                "Error performing GET http://h/b/k in 2ms - Server returned non-2xx status code: {status}: \
-                 <Error><Code>ExpiredToken</Code></Error>"
-            ));
-            assert!(are_spent && text.contains("renew them"), "{text}");
+            let answer = format!("{REFUSED}{status}: <Error><Code>ExpiredToken</Code></Error>");
+            let error = error_of(ASKED, &answer);
+            let text = place.explain(&error).to_string();
+            assert!(place.are_spent(&error) && text.contains("renew them"), "{text}");
         }
-        let key = "Error performing GET http://h/b/ExpiredToken in 2ms - Server returned non-2xx status code: 404 Not Found: ";
-        assert!(!said(key).0, "{key}");
+    }
+
+    #[cfg(all(feature = "s3", feature = "http"))]
+    #[test]
+    fn what_is_not_found_may_be_called_as_anything() {
+        for name in
+            ["InvalidToken", "NoSuchBucket", "error: Requested ", "Received non-partial response", "InvalidRange"]
+        {
+            let body = format!(
+                "<Error><Code>NoSuchKey</Code><Key>docs/{name}.md</Key><Resource>/b/docs/{name}.md</Resource></Error>"
+            );
+            let page =
+                format!("<html><pre>Cannot GET /{name}: 410 Gone, 403 Forbidden<Code>{name}</Code></pre></html>");
+            for (service, body) in [(Service::S3, &body), (Service::Http("http"), &page)] {
+                let place = Place { service, bucket: "b".to_owned() };
+                let (path, source) =
+                    (format!("docs/{name}.md"), source(ASKED, &format!("{REFUSED}404 Not Found: {body}")));
+                let error = object_store::Error::NotFound { path, source };
+                assert!(!place.are_spent(&error), "{error}");
+                assert!(matches!(place.explain(&error), Error::NotFound), "{}", place.explain(&error));
+            }
+        }
     }
 
     #[test]
     fn no_more_of_a_page_is_told_than_its_beginning() {
         let told = brief(&"\u{fc} ".repeat(1_000_000));
         assert!(told.len() < 4 * SAID_MAX && told.ends_with("..."), "{}", told.len());
+    }
+
+    #[test]
+    fn a_long_key_leaves_room_for_what_was_answered() {
+        let asked = format!("Error performing PUT http://h/b/{} in 2ms - ", "k".repeat(3 * SAID_MAX));
+        let body = "<Error><Code>AuthenticationFailed</Code><Message>No.</Message><AuthenticationErrorDetail>The \
+                    MAC is wrong</AuthenticationErrorDetail></Error>";
+        let told = told(&error_of(&asked, &format!("{REFUSED}403 Forbidden: {body}")));
+        assert!(
+            told.ends_with(
+                "kkk... - Server returned non-2xx status code: 403 Forbidden: AuthenticationFailed: No.: \
+                                The MAC is wrong"
+            ),
+            "{told}"
+        );
     }
 
     #[cfg(all(feature = "s3", feature = "http"))]
@@ -244,23 +320,26 @@ mod tests {
 
     #[test]
     fn how_often_it_was_tried_is_not_told() {
-        let text = "Error performing GET http://h/b/k in 2.958524806s, after 9 retries, max_retries: 18446744073709551615, \
-                    retry_timeout: 2.25s  - Server returned non-2xx status code: 500: in 3 parts - of it";
-        let other = "whatever in 5s - it is";
-        let xml = "Error performing PUT http://h/b/k in 2ms - Server returned non-2xx status code: 400 Bad Request: \
-                   \u{feff}<?xml version=\"1.0\"?>\n<Error>\n  <Code>KeyTooLongError</Code>\n  <Message>It is\ntoo \
+        let tried = "Error performing GET http://h/b/k in 2.958524806s, after 9 retries, max_retries: \
+                     18446744073709551615, retry_timeout: 2.25s  - ";
+        let xml = "\u{feff}<?xml version=\"1.0\"?>\n<Error>\n  <Code>KeyTooLongError</Code>\n  <Message>It is\ntoo \
                    long</Message><Key>k</Key></Error>";
-        for (text, expected) in [
-            (text, "Error performing GET http://h/b/k - Server returned non-2xx status code: 500: in 3 parts - of it"),
-            (other, other),
+        for (asked, answer, expected) in [
             (
-                xml,
-                "http://h/b/k - Server returned non-2xx status code: 400 Bad Request: KeyTooLongError: It is too long",
+                tried,
+                format!("{REFUSED}500: in 3 parts - of it"),
+                format!("http://h/b/k - {REFUSED}500: in 3 parts - of it"),
             ),
-            ("<html>\n<p>please</p>\n</html>\n", "<html> <p>please</p> </html>"),
+            ("", "whatever in 5s - it is".to_owned(), "error: whatever in 5s - it is".to_owned()),
+            (
+                ASKED,
+                format!("{REFUSED}400: {xml}"),
+                format!("/ExpiredToken - {REFUSED}400: KeyTooLongError: It is too long"),
+            ),
+            ("", "<html>\n<p>please</p>\n</html>\n".to_owned(), "<html> <p>please</p> </html>".to_owned()),
         ] {
-            let error = object_store::Error::Generic { store: "S3", source: text.into() };
-            assert!(said(&error).ends_with(expected), "{}", said(&error));
+            let told = told(&error_of(asked, &answer));
+            assert!(told.ends_with(&expected), "{told}");
         }
     }
 }

@@ -47,6 +47,7 @@
 //! # }
 //! ```
 
+mod answer;
 mod beginning;
 mod bucket;
 mod explain;

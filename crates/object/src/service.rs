@@ -71,6 +71,25 @@ impl Service {
         }
     }
 
+    /// Whether it is a server of HTTP and no more, whose answers are its own.
+    pub fn is_host(self) -> bool {
+        match self {
+            #[cfg(feature = "http")]
+            Service::Http(_) => true,
+            #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+            _ => false,
+        }
+    }
+
+    pub fn is_s3(self) -> bool {
+        match self {
+            #[cfg(feature = "s3")]
+            Service::S3 => true,
+            #[cfg(any(feature = "gcs", feature = "azure", feature = "http"))]
+            _ => false,
+        }
+    }
+
     /// Where credentials for it may stand.
     pub fn credentials(self) -> &'static str {
         match self {
