@@ -59,6 +59,7 @@ mod profile;
 mod proxy;
 mod refused;
 mod runtime;
+mod seldom;
 mod service;
 mod settings;
 mod silence;

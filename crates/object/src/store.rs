@@ -9,6 +9,7 @@ use foresee_store::{Error, Folder, Listed, Object, Store, Upload, Version};
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
+use crate::seldom::Seldom;
 use crate::service::Service;
 use crate::settings::Settings;
 
@@ -29,13 +30,21 @@ pub struct ObjectStore {
 #[derive(Default)]
 struct Connected {
     runtime: Option<Arc<Runtime>>,
-    buckets: HashMap<String, Arc<Bucket>>,
+    buckets: HashMap<String, Known>,
+}
+
+/// One that was connected to, and when that was tried last.
+struct Known {
+    bucket: Arc<Bucket>,
+    connected: Seldom,
 }
 
 impl Connected {
-    /// One that takes the credentials with which it was connected to.
+    /// One that takes the credentials with which it was connected to; or else the same, but for one caller now and
+    /// then, who connects anew: it may be that nobody has set others.
     fn bucket(&self, name: &str) -> Option<Arc<Bucket>> {
-        self.buckets.get(name).filter(|it| !it.is_refused()).cloned()
+        let Known { bucket, connected } = self.buckets.get(name)?;
+        (!bucket.is_refused() || !connected.is_due()).then(|| Arc::clone(bucket))
     }
 }
 
@@ -110,10 +119,12 @@ impl ObjectStore {
         // Credentials may have to be asked for: others do not wait for that.
         let made = Arc::new(Bucket::connect(self.service, bucket, &self.settings, runtime)?);
         let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(meanwhile) = connected.bucket(bucket) {
-            return Ok((meanwhile, key));
+        let meanwhile = connected.buckets.get(bucket).filter(|it| !it.bucket.is_refused());
+        if let Some(Known { bucket, .. }) = meanwhile {
+            return Ok((Arc::clone(bucket), key));
         }
-        connected.buckets.insert(bucket.to_owned(), Arc::clone(&made));
+        let known = Known { bucket: Arc::clone(&made), connected: Seldom::done() };
+        connected.buckets.insert(bucket.to_owned(), known);
         Ok((made, key))
     }
 }
@@ -157,7 +168,8 @@ impl Store for ObjectStore {
     fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         let (bucket, key) = self.bucket(from)?;
         let (same, to) = self.bucket(to)?;
-        match Arc::ptr_eq(&bucket, &same) {
+        // By its name: it may have been connected to anew in between.
+        match bucket.name() == same.name() {
             true => bucket.rename(key, to),
             false => Err(io::Error::from(io::ErrorKind::CrossesDevices).into()),
         }
@@ -253,8 +265,21 @@ mod tests {
         assert!(Arc::ptr_eq(&before, &bucket("b")));
         let why = store.open("b/spent").map(drop).unwrap_err().to_string();
         assert!(why.contains("renew them, and open it again"), "{why}");
+        // Others are hardly set already.
+        assert!(Arc::ptr_eq(&before, &bucket("b")));
+        let wait = || store.connected.lock().unwrap().buckets["b"].connected.wait();
+        wait();
         let after = bucket("b");
         assert!(!Arc::ptr_eq(&before, &after) && Arc::ptr_eq(&after, &bucket("b")));
+        // Of many who ask at once one connects.
+        assert!(store.open("b/spent").is_err());
+        wait();
+        let all: Vec<_> = thread::scope(|scope| {
+            let asking: Vec<_> = (0..16).map(|_| scope.spawn(|| bucket("b"))).collect();
+            asking.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        let others = all.iter().filter(|it| !Arc::ptr_eq(it, &after)).collect::<Vec<_>>();
+        assert!(others.iter().all(|it| Arc::ptr_eq(it, others[0])) && !others.is_empty());
     }
 
     #[test]
