@@ -20,6 +20,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 use crate::answer::Answer;
 use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::explain::{Place, timed_out};
+use crate::head::Head;
 use crate::object::{NO_VERSION, Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, Service};
@@ -45,8 +46,7 @@ pub(crate) struct Bucket {
     runtime: Arc<Runtime>,
     /// Whether it is known to be there.
     is_met: AtomicBool,
-    /// Whether it does not say by HEAD what objects are.
-    is_headless: AtomicBool,
+    head: Head,
     is_refused: AtomicBool,
     silence: Silence,
     beginnings: Arc<Beginnings>,
@@ -71,7 +71,7 @@ impl Bucket {
             settings,
             runtime,
             is_met: AtomicBool::new(false),
-            is_headless: AtomicBool::new(false),
+            head: Head::default(),
             is_refused: AtomicBool::new(false),
             silence: Silence::default(),
             beginnings,
@@ -276,36 +276,40 @@ impl Bucket {
         version(&found).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION).into())
     }
 
-    /// What an object is. An answer to HEAD has no body, which would say what is wrong; and who answers GET
-    /// may refuse HEAD: applications, gateways, addresses that are signed for the one alone. So where it
-    /// fails GET has the last word, and the first where that was another.
+    /// What an object is, by HEAD or else by GET.
     async fn look_up(&self, path: &Path) -> Result<ObjectMeta, Error> {
-        if !self.is_headless.load(Relaxed) {
-            let head = GetOptions { head: true, ..GetOptions::default() };
-            match self.as_it_is(async || self.client.objects.get_opts(path, head.clone()).await).await {
-                Ok(found) => return Ok(found.meta),
-                Err(error) if self.is_last_word(&error) => return Err(self.explain(&error)),
-                Err(_) => {}
-            }
+        if self.head.is_given_up() {
+            return self.look_up_by_get(path).await;
         }
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        let error = match self.as_it_is(async || self.client.objects.get_opts(path, options.clone()).await).await {
+            Ok(found) => {
+                self.head.fine();
+                return Ok(found.meta);
+            }
+            Err(error) => error,
+        };
+        let status = Answer::of(&error).status();
+        let is_last_word = match status {
+            Some(status) => self.head.is_last_word(status, self.is_met.load(Relaxed)),
+            None => failed_by(&error).is_some(),
+        };
+        if is_last_word {
+            return Err(self.explain(&error));
+        }
+        let found = self.look_up_by_get(path).await?;
+        self.head.outdone(status);
+        Ok(found)
+    }
+
+    async fn look_up_by_get(&self, path: &Path) -> Result<ObjectMeta, Error> {
         let range = Some(GetRange::Bounded(0..1));
         let found = match self.get(path, GetOptions { range, ..GetOptions::default() }).await {
             // It may have no first byte.
             Err(Error::Changed) => self.get(path, GetOptions::default()).await?,
             found => found?,
         };
-        self.is_headless.store(true, Relaxed);
         Ok(found.meta)
-    }
-
-    /// Whether GET would say no more than HEAD did: that there is no such object, where the bucket is known
-    /// to be there, or what has been tried until the deadline.
-    fn is_last_word(&self, of_head: &object_store::Error) -> bool {
-        match Answer::of(of_head).status() {
-            Some(404) => self.is_met.load(Relaxed),
-            Some(status) => matches!(status, 408 | 429 | 500..),
-            None => failed_by(of_head).is_some(),
-        }
     }
 
     /// Opens an object in the version in which it was listed.

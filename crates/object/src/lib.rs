@@ -51,6 +51,7 @@ mod answer;
 mod beginning;
 mod bucket;
 mod explain;
+mod head;
 mod nameless;
 mod object;
 mod parts;

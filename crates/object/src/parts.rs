@@ -3,6 +3,10 @@
 
 use object_store::client::HttpResponse;
 
+/// An answer with all there is.
+const ALL: u16 = 200;
+/// That there is nothing of what was asked for (section 15.5.17).
+const BEYOND: u16 = 416;
 /// An answer with a part (RFC 9110 section 15.3.7).
 const PART: u16 = 206;
 /// Which bytes it has, and of how many.
@@ -12,6 +16,19 @@ const LENGTH: &str = "content-length";
 /// How long the whole is, as who asks for a part of it knows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole(pub u64);
+
+/// Who is asked for a part of an object without bytes may send all of it, as the servers of Go do: the client takes
+/// that for one who sends no parts of any.
+pub(crate) fn of_nothing(mut answer: HttpResponse) -> HttpResponse {
+    let is_empty = answer.headers().get(LENGTH).is_some_and(|it| it == "0");
+    if is_empty
+        && answer.status().as_u16() == ALL
+        && let Ok(beyond) = BEYOND.try_into()
+    {
+        *answer.status_mut() = beyond;
+    }
+    answer
+}
 
 /// Says how long the part is, which answers in chunks do not, nor those that end with their connection;
 /// and how long the whole is, where the answer leaves it open (RFC 9110 section 14.4).

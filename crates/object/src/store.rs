@@ -287,6 +287,36 @@ mod tests {
         assert!(others.iter().all(|it| Arc::ptr_eq(it, others[0])) && !others.is_empty());
     }
 
+    #[test]
+    fn an_object_that_is_refused_is_asked_for_once_where_head_was_fine() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let host = answering(move |line| {
+            seen.lock().unwrap().push(line.split(" HTTP").next().unwrap_or_default().to_owned());
+            match line.contains("/closed") {
+                true => (Duration::ZERO, "403 Forbidden"),
+                false => (Duration::ZERO, "200 OK\r\nETag: \"1\"\r\nContent-Length: 1"),
+            }
+        });
+        let store = ObjectStore::http();
+        for name in ["a", "closed", "closed", "closed", "b"] {
+            assert_eq!(store.version(&format!("{host}/{name}")).is_err(), name == "closed");
+        }
+        let expected = ["HEAD /a", "HEAD /closed", "GET /closed", "HEAD /closed", "HEAD /closed", "HEAD /b"];
+        assert_eq!(*asked.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn an_object_without_bytes_is_one_where_all_of_it_is_sent_for_a_part() {
+        for to_head in ["405 Method Not Allowed", "200 OK\r\nETag: \"1\"\r\nContent-Length: 0"] {
+            let host = answering(move |asked| match asked.starts_with("HEAD") {
+                true => (Duration::ZERO, to_head),
+                false => (Duration::ZERO, "200 OK\r\nETag: \"1\"\r\nContent-Length: 0"),
+            });
+            assert_eq!(opened(&host, Duration::MAX), Ok(0), "{to_head}");
+        }
+    }
+
     #[cfg(feature = "s3")]
     #[test]
     fn no_object_is_renamed_into_another_bucket_which_is_not_connected_to() {
