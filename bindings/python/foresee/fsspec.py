@@ -35,8 +35,9 @@ def _version(said):
 class FilesystemStore:
     """A store, for ``Cache(stores=...)``, of a filesystem of fsspec.
 
-    What a filesystem says of a file when it is opened is its version; no filesystem says it of what it reads, so that a file that is
-    replaced while it is open is only noticed if it is shorter. What `foresee.s3` can read without s3fs is read so, and noticed.
+    What a filesystem says of a file when it is opened is its version; no filesystem says it of what it reads. So a file that is replaced
+    while it is open is noticed if it is shorter, or where less comes than is asked for: then it is asked what it is once more. What
+    `foresee.s3` can read without s3fs is read so, and noticed.
     """
 
     # A filesystem's requests side by side.
@@ -59,7 +60,8 @@ class FilesystemStore:
         if self._reader and (known := self._reader.object(name, said)):
             return known
         # By name: filesystems have arguments of their own between the path and these.
-        return _Fetched(name, lambda start, end: self.filesystem.cat_file(name, start=start, end=end), said["size"], _version(said))
+        fetch = lambda start, end: self.filesystem.cat_file(name, start=start, end=end)
+        return _Fetched(name, fetch, said["size"], _version(said), lambda: _version(self.info(name)))
 
     def list(self, prefix: str) -> list[tuple[str, int]]:
         """As the cache asks it."""
@@ -67,23 +69,26 @@ class FilesystemStore:
 
 
 class _Fetched:
-    """A file that is fetched by a call with where bytes begin and where they end."""
+    """A file that is fetched by a call with where bytes begin and where they end. Another says its version by now."""
 
-    def __init__(self, name, fetch, size, version):
-        self._name, self._fetch, self.size, self.version = name, fetch, size, version
+    def __init__(self, name, fetch, size, version, now):
+        self._name, self._fetch, self.size, self.version, self._now = name, fetch, size, version, now
 
     def read(self, offset, size):
         parts = [self._part(offset, size)]
-        # Servers may send less than they are asked for. Nothing is handed over unless the rest is there as well.
-        while (came := sum(map(len, parts))) < size:
-            shorter = Changed(errno.ESTALE, f"{came} bytes came in place of {size}, and no more: open it again")
-            try:
+        if len(parts[0]) == size:
+            return parts[0]
+        # Servers may send less than they are asked for, or the file is shorter by now. Nothing is handed over unless the rest is there
+        # as well, and of the version that is open, for it may be longer once more.
+        try:
+            while parts[-1] and (came := sum(map(len, parts))) < size:
                 parts.append(self._part(offset + came, size - came))
-            except Exception as error:
-                raise shorter from error
-            if not parts[-1]:
-                raise shorter
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        except EOFError:
+            pass
+        came = b"".join(parts)
+        if len(came) < size or self._now() != self.version:
+            raise Changed(errno.ESTALE, f"{len(parts[0])} bytes came in place of {size}, and it has changed since: open it again")
+        return came
 
     def _part(self, offset, size):
         came = self._fetch(offset, offset + size)
@@ -280,13 +285,14 @@ class _Sharing:
         self._files.setdefault(name, weakref.WeakSet()).add(file)
 
     def open(self, name):
-        one = next(iter(self._files[name]))
-        known = s3.object_of(getattr(one.fetcher, "__self__", None))
-        return known or _Fetched(name, functools.partial(self._fetch, name), one.size, name)
+        one = self._one(name)
+        known, size = s3.object_of(getattr(one.fetcher, "__self__", None)), one.size
+        fetch = lambda start, stop: self._one(name).fetcher(start, stop)
+        return known or _Fetched(name, fetch, size, name, lambda: _name_of(self._one(name).fetcher, size, is_asked=True))
 
-    def _fetch(self, name, start, stop):
+    def _one(self, name):
         for file in list(self._files[name]):
-            return file.fetcher(start, stop)
+            return file
         raise Changed(errno.ESTALE, "nobody has it open any more", name)
 
 
@@ -299,12 +305,13 @@ def _shared(memory):
 _unknown = itertools.count()
 
 
-def _name_of(fetcher, size):
-    """Equal names are of equal bytes."""
+def _name_of(fetcher, size, is_asked=False):
+    """Equal names are of equal bytes: those that were opened, or those that are there by now, which is asked."""
     file = getattr(fetcher, "__self__", None)
     filesystem, path, said = (getattr(file, name, None) for name in ("fs", "path", "details"))
     if filesystem is None or path is None or not isinstance(said, dict):
         return f"{next(_unknown)}/an open file"
+    said = filesystem.info(path) if is_asked else said
     return f"{fsspec.utils.tokenize(filesystem._fs_token, size, _version(said))}/{path}"
 
 

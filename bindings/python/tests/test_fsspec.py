@@ -187,6 +187,58 @@ def test_the_rest_of_what_comes_in_smaller_parts_is_asked_for(ours, memory, monk
     assert raised.value.filename == "/data/b"
 
 
+def test_what_is_replaced_between_two_parts_is_not_taken_for_the_rest(tmp_path, monkeypatch):
+    (tmp_path / "f").write_bytes(A)
+    local = fsspec.filesystem("file")
+    fetch, other = local.cat_file, content(len(A), 2)
+
+    def shortened(path, start, end):
+        monkeypatch.setattr(local, "cat_file", fetch)
+        came = fetch(path, start=start, end=end - 9)
+        with open(path, "r+b") as file:
+            file.write(other)
+        return came
+
+    with fsspec.filesystem("foresee", fs=local, skip_instance_cache=True).open(str(tmp_path / "f")) as file:
+        monkeypatch.setattr(local, "cat_file", shortened)
+        with pytest.raises(foresee.Changed):
+            file.read(100_000)
+
+
+@pytest.mark.parametrize("tag", ["1", "2"])
+def test_so_are_parts_of_files_that_share(monkeypatch, tag):
+    other = Buffered(skip_instance_cache=True)
+    monkeypatch.setattr(BufferedFile, "_fetch_range", lambda self, start, end: A[start:min(end, start + 20_000)])
+    with other.open(f"/parts {tag}", cache_type="foresee") as file:
+        info = other.info
+        monkeypatch.setattr(other, "info", lambda path, **_: info(path) | {"ETag": tag})
+        if tag == "1":
+            assert file.read() == A
+        else:
+            with pytest.raises(foresee.Changed):
+                file.read()
+    unknown = fsspec.caching.caches["foresee"](1 << 16, lambda start, end: B[start:min(end, start + 20_000)], len(B))
+    with pytest.raises(foresee.Changed):
+        unknown._fetch(0, len(B))
+
+
+def test_what_fails_between_two_parts_is_no_change(ours, memory, monkeypatch):
+    fetch, fails = memory.cat_file, [True]
+
+    def capped(path, start, end):
+        if fails and start % (64 << 10):
+            raise TimeoutError("503")
+        return fetch(path, start=start, end=min(end, start + 20_000))
+
+    monkeypatch.setattr(memory, "cat_file", capped)
+    with ours.open("/data/a") as file:
+        with pytest.raises(OSError, match="503") as raised:
+            file.read()
+        assert not isinstance(raised.value, foresee.Changed)
+        fails.clear()
+        assert file.read_at(0, len(A)) == A
+
+
 def test_errors_name_files_as_they_were_named(ours):
     with pytest.raises(FileNotFoundError) as raised:
         ours.open("/data/c")
