@@ -38,11 +38,16 @@ impl Proxies {
         }
     }
 
-    /// Options of a client that has none, if anybody is to be asked by it.
+    /// Options of a client that has none, if anybody is to be asked by it who has one otherwise. It goes without one
+    /// wherever it is sent on to as well.
     pub fn without(&self, options: &ClientOptions) -> Option<ClientOptions> {
         // There is no other way to say so: one of which all are left out.
         let left_out = || options.clone().with_proxy_url("http://127.0.0.1").with_proxy_excludes("*,0.0.0.0/0,::/0");
-        (!self.none.0.is_empty()).then(left_out)
+        let has_proxy = |host: &str, scheme: &str| {
+            format!("{scheme}://{host}").parse().is_ok_and(|uri| self.said.intercept(&uri).is_some())
+        };
+        let mut hosts = self.none.0.iter().map(|(host, _)| host);
+        hosts.any(|host| has_proxy(host, "http") || has_proxy(host, "https")).then(left_out)
     }
 
     /// Whether this is to be asked without a proxy, which the client does not know.
@@ -113,6 +118,20 @@ impl Direct {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_without_a_proxy_is_made_where_there_is_one_to_go_without() {
+        let is_made = |said: Matcher, none: &str| {
+            let proxies = Proxies { said, none: Direct::of(none) };
+            proxies.without(&ClientOptions::default()).is_some()
+        };
+        let proxy = "http://127.0.0.1:1";
+        assert!(is_made(Matcher::builder().https(proxy).build(), "localhost:7401"));
+        assert!(is_made(Matcher::builder().all(proxy).no("plain").build(), "plain:1,[::1]:5"));
+        assert!(!is_made(Matcher::builder().build(), "localhost:7401"), "there is none");
+        assert!(!is_made(Matcher::builder().all(proxy).no("plain").build(), "plain:1"), "it is left out anyway");
+        assert!(!is_made(Matcher::builder().all(proxy).build(), "plain"));
+    }
 
     #[test]
     fn who_is_left_out_with_a_port_is_asked_without_a_proxy_there() {
