@@ -14,6 +14,7 @@ use object_store::{Certificate, ClientOptions};
 use crate::nameless;
 use crate::parts::{Whole, measured, of_nothing};
 use crate::proxy::Proxies;
+use crate::trust;
 
 /// A request that is not implemented (RFC 9110 section 15.6.2).
 const NOT_IMPLEMENTED: u16 = 501;
@@ -46,11 +47,14 @@ pub(crate) struct AskedOnce {
 }
 
 impl HttpConnector for AskedOnce {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+    fn connect(&self, plain: &ClientOptions) -> object_store::Result<HttpClient> {
         let trusted = self.trusted.iter().cloned();
-        let options = trusted.fold(options.clone(), ClientOptions::with_root_certificate);
+        let options = trusted.fold(plain.clone(), ClientOptions::with_root_certificate);
         let (connector, proxies) = (ReqwestConnector::default(), Proxies::of(&options));
-        let client = connector.connect(&options)?;
+        let client = connector.connect(&options).map_err(|why| match connector.connect(plain) {
+            Ok(_) => trust::unusable(&why),
+            Err(_) => why,
+        })?;
         let direct = proxies.without(&options).map(|options| connector.connect(&options)).transpose()?;
         let bucket = self.bucket.clone();
         Ok(HttpClient::new(Asked { client, direct, proxies, bucket, is_said: Arc::default() }))
@@ -110,4 +114,24 @@ impl HttpService for Asked {
 fn is_not_trusted(error: &HttpError) -> bool {
     let mut causes = iter::successors(Some(error as &dyn Error), |&cause| cause.source());
     causes.any(|cause| cause.to_string().contains(NOT_TRUSTED))
+}
+
+#[cfg(all(test, feature = "s3"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_cannot_be_used_is_told_by_what_names_it() {
+        let old = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let why = |options| {
+            let trusted = Certificate::from_pem_bundle(old).unwrap();
+            let asked_once = AskedOnce { bucket: "s3://b".to_owned(), trusted };
+            asked_once.connect(&options).map(drop).unwrap_err().to_string()
+        };
+        let said = why(ClientOptions::default());
+        assert!(said.contains("AWS_CA_BUNDLE names a file with a certificate that cannot be used"), "{said}");
+        // What is wrong without it as well is told as it is.
+        let said = why(ClientOptions::default().with_proxy_url("no url"));
+        assert!(!said.contains("AWS_CA_BUNDLE"), "{said}");
+    }
 }

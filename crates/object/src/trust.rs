@@ -6,6 +6,7 @@ use std::{env, fs};
 #[cfg(feature = "s3")]
 use object_store::Certificate;
 
+use crate::answer::Answer;
 #[cfg(feature = "s3")]
 use crate::settings::Unusable;
 
@@ -28,20 +29,26 @@ fn remedy_with(path: &OsStr) -> String {
 }
 
 /// What Amazon's own programs read CAs from.
-#[cfg(feature = "s3")]
 const BUNDLE: &str = "AWS_CA_BUNDLE";
+
+/// Why there is no client that trusts those as well.
+pub(crate) fn unusable(why: &object_store::Error) -> object_store::Error {
+    let root = Answer::of(why);
+    let said = format!("{BUNDLE} names a file with a certificate that cannot be used: take it out ({})", root.text());
+    object_store::Error::Generic { store: "HTTP client", source: said.into() }
+}
 
 /// The certificates that Amazon's own programs trust, as far as they are told to.
 #[cfg(feature = "s3")]
 pub(crate) fn bundle() -> Result<Vec<Certificate>, Unusable> {
-    match env::var(BUNDLE) {
-        Ok(path) if !path.is_empty() => read(&path).map_err(Unusable::Setting),
+    match env::var_os(BUNDLE) {
+        Some(path) if !path.is_empty() => read(&path).map_err(Unusable::Setting),
         _ => Ok(Vec::new()),
     }
 }
 
 #[cfg(feature = "s3")]
-fn read(path: &str) -> Result<Vec<Certificate>, String> {
+fn read(path: &OsStr) -> Result<Vec<Certificate>, String> {
     let wrong = |why: &str| format!("{BUNDLE} is {path:?}, which is no file of certificates: {why}");
     let text = fs::read(path).map_err(|why| wrong(&why.to_string()))?;
     let found = Certificate::from_pem_bundle(&text).map_err(|why| wrong(&why.to_string()))?;
@@ -65,7 +72,7 @@ mod tests {
     #[test]
     fn a_file_that_has_no_certificates_is_named() {
         for (path, why) in [("no/such/file", "No such file"), ("src/trust.rs", "none in it"), ("src", "directory")] {
-            let error = read(path).unwrap_err();
+            let error = read(OsStr::new(path)).unwrap_err();
             assert!(error.contains(&format!("AWS_CA_BUNDLE is {path:?}")) && error.contains(why), "{error}");
         }
     }
