@@ -141,6 +141,15 @@ fn no_policy_gains_all_and_loses_nothing() {
     assert!(Game::new(&case, 1, 6, 100).is_won());
 }
 
+/// A read that was not recorded, and the recording is no longer believed to be right in all: what is read again and
+/// again does not go for what is read once, and last, each time that it was read.
+#[test]
+fn no_page_goes_for_what_is_used_later() {
+    let read = Case { reads: vec![1, 1, 1, 1, 1, 2], pages: 2, fetch: 4 };
+    let units = read.units_told("informed", Disclosure::recorded(0, 64), &[0, 1, 1, 1, 1, 2]);
+    assert!(units <= read.lru() + 2 * read.fetch, "{units} of {}", read.lru());
+}
+
 /// All recordings of so many reads of up to so many blocks. Which is which does not matter: the first block is 0,
 /// the next that is another 1, and so on.
 fn recordings(length: usize, blocks: u64) -> Vec<Vec<u64>> {

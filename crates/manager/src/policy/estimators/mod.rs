@@ -68,7 +68,7 @@ pub trait Estimator<D> {
     }
 
     /// Whether a page must not go for this need, whoever declares it.
-    fn defends(&self, _page: Page, _context: &Context<'_>, _need: Need) -> bool {
+    fn defends(&self, _page: Page, _desk: &D, _context: &Context<'_>, _need: Need) -> bool {
         false
     }
 
@@ -117,8 +117,8 @@ impl<D, E: Estimator<D>> Estimator<D> for Option<E> {
         self.as_ref()?.worth(page, desk, context)
     }
 
-    fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
-        self.as_ref().is_some_and(|it| it.defends(page, context, need))
+    fn defends(&self, page: Page, desk: &D, context: &Context<'_>, need: Need) -> bool {
+        self.as_ref().is_some_and(|it| it.defends(page, desk, context, need))
     }
 
     fn owns(&self, page: Page) -> bool {
@@ -159,7 +159,7 @@ pub fn candidate<D>(
     context: &Context<'_>,
     need: Need,
 ) -> Option<Candidate> {
-    let is_defended = |page| estimators.iter().any(|it| it.defends(page, context, need));
+    let is_defended = |page| estimators.iter().any(|it| it.defends(page, desk, context, need));
     let others_turn_comes = need.value.is_infinite() && estimators.iter().any(|it| it.takes_defended());
     let (_, least) = least(estimators, desk, context, need, |_, page| others_turn_comes && is_defended(page))?;
     (!is_defended(least.page)).then_some(least)
@@ -227,7 +227,7 @@ impl<D, const N: usize> Arbitration<'_, '_, D, N> {
             self.least(need, &left_out).filter(|(_, it)| it.worth < need.value)
         {
             if self.estimators[at].gives_back(page, self.desk, self.context)
-                || self.estimators.iter().any(|it| it.defends(page, self.context, need))
+                || self.estimators.iter().any(|it| it.defends(page, self.desk, self.context, need))
             {
                 let was_read = !self.context.table.state(page).is_unread();
                 match taker {
@@ -299,7 +299,7 @@ mod tests {
             self.known.iter().find(|it| it.0 == page).map(|it| it.1)
         }
 
-        fn defends(&self, page: Page, _: &Context<'_>, _: Need) -> bool {
+        fn defends(&self, page: Page, (): &(), _: &Context<'_>, _: Need) -> bool {
             self.defended == Some(page)
         }
 

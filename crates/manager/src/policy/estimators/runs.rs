@@ -95,7 +95,7 @@ impl Estimator<Desk> for Runs {
     }
 
     /// A page does not go for a block of the same stretch that is read after it.
-    fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
+    fn defends(&self, page: Page, _: &Desk, context: &Context<'_>, need: Need) -> bool {
         self.owns(page) && self.detector.is_nearer(context.table.block(page), need.missing)
     }
 

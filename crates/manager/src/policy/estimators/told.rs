@@ -21,7 +21,8 @@
 //! what may be wrong:     is fetched if it joins a request, or if believed * (part not in runs) * L > r                (prices.rs);
 //! what was wrong before: its reader waits for what is left out, whatever is fetched: of a stall ahead, tau has these
 //!                        waits in it, and 4 stands for 1.1;
-//!                        it holds no page that was read: another policy decides, as if nothing were disclosed
+//!                        it holds no page that was read: another policy decides, as if nothing were disclosed, but that
+//!                        no page goes for a block that is used later
 //! ```
 //!
 //! Of one reader's pages the worth falls with d, so that the page used last goes, and never for a
@@ -122,17 +123,28 @@ fn worth(
     context.confidence(sequence) * (prices.fetch_ns(device, context) + again_ns + late) / among_all
 }
 
+/// The same of a page for this use of it, unless that has passed.
+fn worth_of(patience: &Patience, prices: &Prices, page: Page, next: Use, context: &Context<'_>) -> Option<f64> {
+    let (references, device) = (context.references_until(next)?, context.device_of(page));
+    let again_ns = prices.request_ns(device, context);
+    Some(worth(patience, prices, next.sequence, device, references, again_ns, context))
+}
+
 fn value<'a>(patience: &'a Patience, prices: &'a Prices, context: &'a Context<'_>) -> impl Value + use<'a> {
-    move |page, Use { sequence, when }| {
-        let references = context.references_until(Use { sequence, when })?;
-        let device = context.device_of(page);
-        let again_ns = prices.request_ns(device, context);
-        let worth = || worth(patience, prices, sequence, device, references, again_ns, context);
-        is_held_for(Use { sequence, when }, page, context).then(worth)
+    move |page, next| match is_held_for(next, page, context) {
+        true => worth_of(patience, prices, page, next, context),
+        false => None,
     }
 }
 
 impl Estimator<Prices> for Told {
+    /// What was wrong before holds nothing that was read; but for a block that is used later no page goes that is
+    /// used sooner.
+    fn defends(&self, page: Page, prices: &Prices, context: &Context<'_>, need: Need) -> bool {
+        let is_dearer = |next| worth_of(&self.patience, prices, page, next, context) > Some(need.value);
+        need.value.is_finite() && uses_to_come(page, context).any(is_dearer)
+    }
+
     fn least(&self, prices: &Prices, context: &Context<'_>, _: Need) -> Option<Candidate> {
         self.pages.candidate(&value(&self.patience, prices, context), context)
     }

@@ -74,7 +74,7 @@ impl Followed {
 /// reads of it itself is not about to be read: where the page read last goes first, nothing else
 /// would ever go.
 impl<D> Estimator<D> for Followed {
-    fn defends(&self, page: Page, context: &Context<'_>, need: Need) -> bool {
+    fn defends(&self, page: Page, _: &D, context: &Context<'_>, need: Need) -> bool {
         self.detector.is_nearer(context.table.block(page), need.missing) && !self.detector.is_passed(page)
             || need.value.is_finite() && self.detector.is_awaited(page, context.capacity)
     }
