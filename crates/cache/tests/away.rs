@@ -1,4 +1,4 @@
-//! Stores that ask again by themselves before they fail, and others.
+//! Stores that fail: that ask again by themselves before they do, and that take an object no more.
 
 use std::io::{Error, ErrorKind, IoSliceMut};
 use std::sync::Arc;
@@ -55,4 +55,44 @@ fn asked(is_persistent: bool) -> u64 {
 fn what_was_asked_for_again_is_not_asked_for_block_by_block() {
     assert!(asked(true) < 20);
     assert!(asked(false) > 100, "each might come by itself");
+}
+
+/// Numbers what it opens, and reads by what it opened last alone: as a store whose credentials are renewed.
+struct Newest(Arc<AtomicU64>, u64);
+
+impl Store for Newest {
+    fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
+        let number = self.0.fetch_add(1, Relaxed) + 1;
+        Ok(Arc::new(Newest(Arc::clone(&self.0), number)))
+    }
+    fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Object for Newest {
+    fn size(&self) -> u64 {
+        BLOCKS * BLOCK
+    }
+    fn version(&self) -> &Version {
+        &VERSION
+    }
+    fn read(&self, _: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+        match self.0.load(Relaxed) == self.1 {
+            true => Ok((pieces.iter().map(|piece| piece.len()).sum(), VERSION.clone())),
+            false => Err(Error::from(ErrorKind::PermissionDenied).into()),
+        }
+    }
+}
+
+#[test]
+fn who_opens_an_object_again_reads_by_what_was_opened_last() {
+    let cache = Cache::builder().memory(64 * BLOCK as usize).block_bytes(BLOCK as usize);
+    let cache = cache.store("test", Arc::new(Newest(Arc::default(), 0))).open().unwrap();
+    let open = || cache.open("test://a").unwrap();
+    let read = |file: &foresee::File, block: u64| file.read_at(&mut [0; 10], block * BLOCK);
+    let before = open();
+    read(&before, 0).unwrap();
+    read(&open(), 500).unwrap();
+    read(&before, 900).unwrap();
 }
