@@ -172,9 +172,12 @@ fn begins_quietly() {
 #[test]
 fn of_names_in_memory_a_part_is_told() {
     let _alone = alone();
-    if !have("python3") {
-        return;
+    if have("python3") {
+        in_time(names_in_memory);
     }
+}
+
+fn names_in_memory() {
     let place = Place::new();
     write(&place, FOLDERS);
     let log = place.aside("log");
@@ -199,9 +202,12 @@ fn of_names_in_memory_a_part_is_told() {
 #[test]
 fn who_loses_the_processor_did_not_wait() {
     let _alone = alone();
-    if !have("python3") {
-        return;
+    if have("python3") {
+        in_time(loses_the_processor);
     }
+}
+
+fn loses_the_processor() {
     let place = Place::new();
     write(&place, FOLDERS);
     let log = place.aside("log");
