@@ -93,6 +93,14 @@ fn identity(written: &Arc<Written>) -> usize {
     Arc::as_ptr(written).addr()
 }
 
+/// Each once, though it has several descriptors, and in one order, in which all are held.
+fn distinct(open: impl Iterator<Item = Arc<Written>>) -> Vec<Arc<Written>> {
+    let mut open: Vec<_> = open.collect();
+    open.sort_by_key(Arc::as_ptr);
+    open.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    open
+}
+
 /// What is on its way to their names comes there first, and nothing else does as long as they are held.
 fn hold(open: &[Arc<Written>]) -> Vec<Held<'_>> {
     open.iter().map(|it| it.hold()).collect()
@@ -439,7 +447,7 @@ impl Shown {
         let written = self.writes.find(|it| it.written.number == number);
         let version = written.map_or(version, |it| it.written.version());
         let found = self.looked_up(&path)?;
-        // Of what was sent in parts no version is known.
+        // Who may write and not read is not told the version of what was sent in parts.
         let is_it = |it: &Entry| it.size == size && (version.is_none() || it.version == version);
         self.nodes().is_dated(number, found.filter(is_it).as_ref());
         Ok(())
@@ -520,18 +528,12 @@ impl Shown {
     /// What is written below a directory.
     pub fn written_below(&self, directory: &Path) -> Vec<Arc<Written>> {
         let is_below = |it: &Descriptor| it.written.path().is_some_and(|path| path.starts_with(directory));
-        let mut open: Vec<_> = self.writes.all(is_below).into_iter().map(|it| Arc::clone(&it.written)).collect();
-        open.sort_by_key(Arc::as_ptr);
-        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        open
+        distinct(self.writes.all(is_below).into_iter().map(|it| Arc::clone(&it.written)))
     }
 
-    /// What is written of these names. Each has several descriptors.
+    /// What is written of these names.
     fn of<const N: usize>(&self, paths: [&Path; N]) -> Vec<Arc<Written>> {
-        let mut open: Vec<_> = paths.into_iter().flat_map(|path| self.writes.of(path)).collect();
-        open.sort_by_key(Arc::as_ptr);
-        open.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        open
+        distinct(paths.into_iter().flat_map(|path| self.writes.of(path)))
     }
 
     /// Removes a file.
