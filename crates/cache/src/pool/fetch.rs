@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foresee_manager::{Class, FetchId, FileId, ReaderId};
+use foresee_manager::{FetchId, FileId, ReaderId};
 use foresee_store::{Error, Store, Version};
 
 use super::memory::Memory;
@@ -39,8 +39,6 @@ pub struct Fetch {
     pub fetch: FetchId,
     /// Which of its blocks these are.
     pub part: Range<usize>,
-    /// How urgent it is.
-    pub class: Class,
     /// Where the bytes are.
     pub origin: Result<Origin, Error>,
     /// The first of them.
@@ -71,6 +69,14 @@ pub enum Done {
 }
 
 impl Task {
+    /// Which fetch it does a part of, if of one.
+    pub fn fetch(&self) -> Option<FetchId> {
+        match self {
+            Task::Fetch(Fetch { fetch, .. }) | Task::Recall(Recall { fetch, .. }) => Some(*fetch),
+            _ => None,
+        }
+    }
+
     /// Does it, unless nobody wants it any more. A store that panics has failed.
     pub fn run(self) -> Done {
         match self {

@@ -1,7 +1,7 @@
 //! The host: carries the manager's orders out on frames of its own, and hands what comes to who
 //! waits for it.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -43,6 +43,13 @@ struct Ordered {
     error: Option<Error>,
 }
 
+impl Ordered {
+    /// How urgent it is by now.
+    fn urgency(&self) -> Class {
+        if self.is_waited_for { Class::Demand } else { self.class }
+    }
+}
+
 /// The host.
 pub struct PoolHost {
     begun: Instant,
@@ -57,6 +64,8 @@ pub struct PoolHost {
     pub objects: Objects,
     free: Vec<u32>,
     fetches: HashMap<FetchId, Ordered>,
+    /// Those that are ahead of readers and that nobody waits for, by their first blocks.
+    ahead: BTreeSet<(u64, FetchId)>,
     /// Fetches without frames: a frame that is given up is another's when the last of its readers
     /// has copied it.
     frameless: VecDeque<FetchId>,
@@ -116,9 +125,11 @@ impl Host for PoolHost {
                     error: None,
                 };
                 self.fetches.insert(fetch, ordered);
-                match class {
-                    Class::Demand => self.frameless.push_front(fetch),
-                    _ => self.frameless.push_back(fetch),
+                if class == Class::Demand {
+                    self.frameless.push_front(fetch);
+                } else {
+                    self.ahead.insert((key(first), fetch));
+                    self.frameless.push_back(fetch);
                 }
                 self.begin_fetches();
             }
@@ -162,6 +173,7 @@ impl PoolHost {
             generating,
             objects,
             fetches: HashMap::default(),
+            ahead: BTreeSet::new(),
             frameless: VecDeque::new(),
             unfilled: Vec::new(),
             unfilled_ever: 0,
@@ -225,7 +237,7 @@ impl PoolHost {
             } else if self.make_way() {
                 continue;
             } else if count > 1 && !self.kept.is_empty() && self.held_up().is_none() {
-                self.fetches.remove(&fetch);
+                self.take_ordered(fetch);
                 self.unfilled.push(fetch);
                 self.unfilled_ever += 1;
             } else {
@@ -293,9 +305,10 @@ impl PoolHost {
     /// rest from the store.
     fn begin(&mut self, fetch: FetchId) {
         let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
-        let Ordered { first, class, frames, .. } = ordered;
+        let urgency = ordered.urgency();
+        let Ordered { first, frames, .. } = ordered;
         let (found, parts) = match (&mut self.second, self.objects.lasting(first.file)) {
-            (Some(second), Some(object)) => second.recall(fetch, *class, object, first.index, frames),
+            (Some(second), Some(object)) => second.recall(fetch, urgency, object, first.index, frames),
             _ => (Vec::new(), 0),
         };
         ordered.parts = parts;
@@ -308,24 +321,23 @@ impl PoolHost {
         let Some(ordered) = self.fetches.get_mut(&fetch) else { return };
         ordered.parts += 1;
         let file = ordered.first.file;
-        let class = ordered.class;
-        let is_alone = class == Class::Demand && ordered.count == 1;
+        let urgency = ordered.urgency();
+        let is_alone = ordered.class == Class::Demand && ordered.count == 1;
         let in_vain = if is_alone { self.in_vain.take(key(ordered.first)) } else { None };
         let task = Fetch {
             fetch,
             part: part.clone(),
-            class,
             origin: in_vain.map_or_else(|| self.objects.origin(file), Err),
             offset: (ordered.first.index + part.start as u64) * self.memory.frame_bytes() as u64,
             frames: ordered.frames[part].to_vec(),
             memory: Arc::clone(&self.memory),
         };
         let Some(workers) = self.objects.workers(file).map(Arc::clone) else { return };
-        if class == Class::Demand {
+        if urgency == Class::Demand {
             self.hand_over_demanded();
             self.demanded = Some((workers, task));
         } else {
-            workers.add(Task::Fetch(task), class);
+            workers.add(Task::Fetch(task), urgency);
         }
     }
 
@@ -453,21 +465,34 @@ impl PoolHost {
         waiter
     }
 
-    /// A reader waits for these blocks: what was ordered of them and has no frames comes first now.
+    /// A reader waits for these blocks: what was ordered of them ahead and was not begun is urgent now,
+    /// whether it has no frames or no thread.
     fn hurry(&mut self, first: Block, count: u64) {
-        let overlaps = |it: &Ordered| {
-            let (begin, end) = (it.first.index.max(first.index), it.first.index + it.count);
-            it.first.file == first.file && begin < end.min(first.index + count)
-        };
-        let mut is_news = false;
-        for fetch in &self.frameless {
-            if let Some(ordered) = self.fetches.get_mut(fetch).filter(|it| overlaps(it)) {
-                is_news |= !std::mem::replace(&mut ordered.is_waited_for, true);
+        let mut is_frameless = false;
+        while let Some(&ahead) = self.ahead.range(..(key(first) + count, FetchId(0))).next_back()
+            && let Some(ordered) = self.fetches.get_mut(&ahead.1)
+            // No two fetches bring the same block: those before this one end where it begins.
+            && ahead.0 + ordered.count > key(first)
+        {
+            self.ahead.remove(&ahead);
+            ordered.is_waited_for = true;
+            if ordered.frames.is_empty() {
+                is_frameless = true;
+                continue;
             }
+            self.objects.workers(first.file).into_iter().for_each(|workers| workers.hurry(ahead.1));
+            self.second.iter().for_each(|second| second.hurry(ahead.1));
         }
-        if is_news {
+        if is_frameless {
             self.begin_waited_for();
         }
+    }
+
+    /// A fetch is over.
+    fn take_ordered(&mut self, fetch: FetchId) -> Option<Ordered> {
+        let ordered = self.fetches.remove(&fetch)?;
+        self.ahead.remove(&(key(ordered.first), fetch));
+        Some(ordered)
     }
 
     fn hand(&mut self, wait: &Arc<Wait>, arrived: Arrived) {
@@ -587,7 +612,7 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, class, frames, held_up, error, .. } = self.fetches.remove(&fetch)?;
+        let Ordered { first, class, frames, held_up, error, .. } = self.take_ordered(fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.

@@ -37,6 +37,7 @@ mod ring;
 mod second;
 mod session;
 mod trail;
+mod turns;
 mod vain;
 mod wait;
 mod workers;

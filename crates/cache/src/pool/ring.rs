@@ -19,15 +19,17 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use foresee_manager::{Class, FetchId};
+
 use super::bell::Bell;
 use super::fetch::{Done, Fetch};
 use super::flights::Flights;
+use super::turns::Turns;
 use super::workers::STACK_BYTES;
 
 #[derive(Default)]
 struct Queue {
-    /// By urgency: what a reader waits for first.
-    fetches: [VecDeque<Fetch>; 3],
+    fetches: Turns<Fetch>,
     /// The thread waits, or is about to: it is to be called.
     sleeps: bool,
     closing: bool,
@@ -81,13 +83,18 @@ impl Ring {
     }
 
     /// Adds a fetch.
-    pub fn add(&self, fetch: Fetch) {
-        self.change(|queue| queue.fetches[fetch.class as usize].push_back(fetch));
+    pub fn add(&self, fetch: Fetch, class: Class) {
+        self.change(|queue| queue.fetches.push(fetch, class));
+    }
+
+    /// A reader waits for it.
+    pub fn hurry(&self, fetch: FetchId) {
+        self.lock().fetches.hurry(|it| it.fetch == fetch);
     }
 
     /// Forgets what was not begun, and ends the thread once what was is over.
     pub fn close(&self) {
-        let mut forgotten = <[VecDeque<Fetch>; 3]>::default();
+        let mut forgotten = Turns::default();
         self.change(|queue| {
             queue.closing = true;
             mem::swap(&mut queue.fetches, &mut forgotten);
@@ -101,7 +108,7 @@ impl Ring {
             if queue.closing && flights.is_empty() && done.is_empty() {
                 return;
             }
-            next.extend((0..flights.room()).map_while(|_| queue.fetches.iter_mut().find_map(VecDeque::pop_front)));
+            next.extend((0..flights.room()).map_while(|_| queue.fetches.pop()));
             queue.sleeps = done.is_empty();
             drop(queue);
             refused.extend(next.drain(..).filter_map(|fetch| flights.prepare(fetch)));
@@ -134,7 +141,6 @@ mod tests {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
-    use foresee_manager::{Class, FetchId};
     use foresee_store::{Error, Memory as Bytes, Object, Version};
 
     use super::super::memory::Memory;
@@ -183,7 +189,7 @@ mod tests {
         let version = object.as_ref().map_or(Version::Tag("none".into()), |it| it.version().clone());
         let origin = Origin { store: Arc::new(Bytes::default()), name: "a".into(), object, version, size: SIZE };
         let (fetch, part, memory) = (FetchId(id), 0..frames.len(), Arc::clone(memory));
-        Fetch { fetch, part, class: Class::Hinted, origin: Ok(origin), offset, frames, memory }
+        Fetch { fetch, part, origin: Ok(origin), offset, frames, memory }
     }
 
     type Came = (u64, Result<(), Error>);
@@ -230,15 +236,15 @@ mod tests {
         let fetch = |id, object: Option<&Arc<dyn Object>>, offset, frames| {
             fetch(id, object.map(Arc::clone), offset, frames, &memory)
         };
-        ring.add(fetch(0, Some(&readable), page, vec![3, 1]));
-        ring.add(fetch(1, Some(&readable), 3 * page, vec![0, 2, 5]));
-        ring.add(fetch(2, Some(&unreadable), 0, vec![6]));
-        ring.add(fetch(3, None, 0, vec![7]));
-        ring.add(Fetch { origin: Err(Error::Changed), ..fetch(4, None, 0, vec![8]) });
+        ring.add(fetch(0, Some(&readable), page, vec![3, 1]), Class::Hinted);
+        ring.add(fetch(1, Some(&readable), 3 * page, vec![0, 2, 5]), Class::Hinted);
+        ring.add(fetch(2, Some(&unreadable), 0, vec![6]), Class::Hinted);
+        ring.add(fetch(3, None, 0, vec![7]), Class::Hinted);
+        ring.add(Fetch { origin: Err(Error::Changed), ..fetch(4, None, 0, vec![8]) }, Class::Hinted);
         // What it holds is not what it was when it was opened.
         let mut other = fetch(5, Some(&readable), 0, vec![9]);
         other.origin.as_mut().unwrap().version = Version::Stamp([0; 5]);
-        ring.add(other);
+        ring.add(other, Class::Hinted);
         let mut left: Vec<_> = (0..3).map_while(|_| referred.recv_timeout(AWAITED).ok()).collect();
         left.sort_unstable();
         let mut came: Vec<_> = (0..3).map_while(|_| reported.recv_timeout(AWAITED).ok()).collect();
@@ -254,7 +260,7 @@ mod tests {
         }
         // A file that ends before what is wanted of it.
         OpenOptions::new().write(true).open(&path).unwrap().set_len(page).unwrap();
-        ring.add(fetch(6, Some(&cut), 0, vec![10, 11]));
+        ring.add(fetch(6, Some(&cut), 0, vec![10, 11]), Class::Hinted);
         assert_eq!(referred.recv_timeout(AWAITED), Ok(6));
         fs::remove_file(&path).unwrap();
         ring.close();
@@ -268,10 +274,10 @@ mod tests {
         // As one that is read past the page cache no more, since a read of it could not be.
         let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
         for id in 0..3 {
-            ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory));
+            ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory), Class::Hinted);
             assert_eq!(referred.recv_timeout(AWAITED), Ok(id), "there is no room");
         }
-        ring.add(fetch(3, Some(readable), 0, vec![1], &memory));
+        ring.add(fetch(3, Some(readable), 0, vec![1], &memory), Class::Hinted);
         let came = reported.recv_timeout(AWAITED);
         fs::remove_file(path).unwrap();
         assert!(matches!(came, Ok((3, Ok(())))), "{came:?}");
@@ -294,7 +300,7 @@ mod tests {
         let Ok(ring) = Ring::start(1, |_| (), refer) else { return println!("skipped: no io_uring here") };
         let memory = Arc::new(Memory::new(1, FRAME_BYTES).unwrap());
         let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
-        let add = |id| ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory));
+        let add = |id| ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory), Class::Hinted);
         add(0);
         let first = referred.recv_timeout(AWAITED);
         (1..4).for_each(add);
@@ -302,6 +308,27 @@ mod tests {
         let all: Vec<_> = first.into_iter().chain((1..4).map_while(|_| referred.recv_timeout(AWAITED).ok())).collect();
         ring.close();
         assert_eq!(all, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_waited_for_by_now_comes_before_what_is_not() {
+        let Some((ring, reported, _referred)) = started(1) else { return };
+        let (path, readable) = written("hurried", 4);
+        let memory = Arc::new(Memory::new(5, FRAME_BYTES).unwrap());
+        let (reader, mut writer) = pipe().unwrap();
+        let held_up = in_file(File::from(OwnedFd::from(reader)));
+        ring.add(fetch(0, Some(held_up), 0, vec![0], &memory), Class::Hinted);
+        // Whether it is begun by now or not, it is first.
+        let add = |id, class| ring.add(fetch(id, Some(Arc::clone(&readable)), 0, vec![id as u32], &memory), class);
+        (1..4).for_each(|id| add(id, Class::Hinted));
+        ring.hurry(FetchId(0));
+        ring.hurry(FetchId(3));
+        add(4, Class::Demand);
+        writer.write_all(&[1; FRAME_BYTES]).unwrap();
+        let came: Vec<_> = (0..5).map_while(|_| reported.recv_timeout(AWAITED).ok()).map(|(fetch, _)| fetch).collect();
+        ring.close();
+        fs::remove_file(path).unwrap();
+        assert_eq!(came, [0, 3, 4, 1, 2]);
     }
 
     /// An object whose end is a program's own affair.
@@ -337,9 +364,9 @@ mod tests {
         let (path, readable) = written("goes", 1);
         let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
         let own = InFile(Some(File::open(&path).unwrap()), readable.version().clone());
-        ring.add(fetch(0, Some(Arc::new(PanicsAsItGoes(own))), 0, vec![0], &memory));
+        ring.add(fetch(0, Some(Arc::new(PanicsAsItGoes(own))), 0, vec![0], &memory), Class::Hinted);
         let first = reported.recv_timeout(AWAITED);
-        ring.add(fetch(1, Some(readable), 0, vec![1], &memory));
+        ring.add(fetch(1, Some(readable), 0, vec![1], &memory), Class::Hinted);
         let second = reported.recv_timeout(AWAITED);
         ring.close();
         fs::remove_file(path).unwrap();
@@ -366,7 +393,7 @@ mod tests {
         let Ok(ring) = Ring::start(READS, report, |_| ()) else { return println!("skipped: no io_uring here") };
         let add = |id: usize| {
             let (offset, frames) = ((id * FRAME_BYTES) as u64, vec![id as u32]);
-            ring.add(fetch(id as u64, Some(Arc::clone(&readable)), offset, frames, &memory));
+            ring.add(fetch(id as u64, Some(Arc::clone(&readable)), offset, frames, &memory), Class::Hinted);
         };
         add(0);
         let first = told.recv_timeout(AWAITED);
@@ -386,9 +413,9 @@ mod tests {
         let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
         let (reader, mut writer) = pipe().unwrap();
         let object = in_file(File::from(OwnedFd::from(reader)));
-        ring.add(fetch(0, Some(Arc::clone(&object)), 0, vec![0], &memory));
+        ring.add(fetch(0, Some(Arc::clone(&object)), 0, vec![0], &memory), Class::Hinted);
         // There is no room for it, and it is forgotten.
-        ring.add(fetch(1, Some(object), 0, vec![1], &memory));
+        ring.add(fetch(1, Some(object), 0, vec![1], &memory), Class::Hinted);
         let weak = Arc::downgrade(&memory);
         // Once it reads the first.
         sleep(Duration::from_millis(50));

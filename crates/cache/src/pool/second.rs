@@ -255,6 +255,11 @@ impl Second {
         (found, count)
     }
 
+    /// A reader waits for a fetch that was ordered ahead.
+    pub fn hurry(&self, fetch: FetchId) {
+        self.recalling.hurry(fetch);
+    }
+
     fn look(&self, first: Option<u32>) {
         if let Some(first) = first {
             self.recalling.add(Task::Look(Look { first, file: Arc::clone(&self.tier.file) }), Class::Guessed);
@@ -400,11 +405,13 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::FileExt;
     use std::thread;
+    use std::time::Instant;
 
     use foresee_driver::Host;
     use foresee_manager::{Config, FileId, Order, ReaderId};
     use foresee_store::{Error, Listed, Memory as Bytes, Object, Store};
 
+    use super::super::turns::tests as turns;
     use super::super::{Opened, Pool, StoreId, Who, spare};
     use super::*;
     use crate::tier::Layout;
@@ -622,8 +629,8 @@ mod tests {
     }
 
     /// On whose disk the first eight blocks lie far from each other.
-    fn scattered(name: &str) -> Tried {
-        let tried = Tried::new(name, 16, 200);
+    fn scattered(policy: &str, name: &str) -> Tried {
+        let tried = Tried::by(policy, name, 16, 200);
         for block in (0..BLOCKS).map(|at| at * 29 % BLOCKS) {
             tried.read(block, 1);
             tried.settle();
@@ -634,7 +641,7 @@ mod tests {
     #[test]
     fn what_is_asked_of_the_disk_and_lies_scattered_is_read_side_by_side() {
         const AT_ONCE: usize = 8;
-        let tried = scattered("scattered");
+        let tried = scattered("lru", "scattered");
         assert_eq!(tried.statistics().bytes_read, 0);
         tried.disk.staged.reads().wanted = AT_ONCE;
         tried.read(0, AT_ONCE);
@@ -643,8 +650,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_recalled_ahead_and_waited_for_has_its_turn_among_what_is_waited_for() {
+        let tried = scattered("informed", "hurried");
+        let is_here = |index| tried.pool.session().manager().is_present(Block { file: tried.file, index });
+        let kept = fs::read(&tried.path).unwrap();
+        let is_kept = |index: u64| kept.chunks(BLOCK).any(|page| page == [index as u8; BLOCK]);
+        let index = (1..BLOCKS).find(|&index| !is_here(index) && is_kept(index)).unwrap();
+        let block = Block { file: tried.file, index };
+        let recalling = Arc::clone(&tried.pool.session().host().second().unwrap().recalling);
+        let before = turns::keep_busy(&recalling, RECALLS_AT_ONCE);
+        turns::disclose(&tried.pool, block);
+        let read = tried.statistics().bytes_read;
+        let wait = turns::wait_for(&tried.pool, 0, block);
+        let after = turns::keep_busy(&recalling, 2 * RECALLS_AT_ONCE);
+        drop(before);
+        let (begun, mut arrived) = (Instant::now(), Vec::new());
+        while arrived.is_empty() && begun.elapsed() < Duration::from_secs(60) {
+            wait.take(&mut arrived);
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(after);
+        assert_eq!((arrived.len(), tried.statistics().bytes_read - read), (1, BLOCK as u64));
+    }
+
+    #[test]
     fn one_part_that_is_bad_is_a_failure_however_the_others_went() {
-        let tried = scattered("one-bad");
+        let tried = scattered("lru", "one-bad");
         tried.spoil(3);
         tried.read(0, 8);
         let after = tried.statistics();

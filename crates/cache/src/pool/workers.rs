@@ -4,17 +4,17 @@
 //! Each store has its own, and so has what programs generate: whoever is slow holds up nobody else,
 //! and a generator that reads waits for other threads than those that generate.
 
-use std::collections::VecDeque;
 use std::io;
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-use foresee_manager::Class;
+use foresee_manager::{Class, FetchId};
 
 use super::fetch::{Done, Fetch, Task};
 use super::ring::Ring;
+use super::turns::Turns;
 
 /// Is told what was done.
 type Report = Box<dyn Fn(&mut dyn Iterator<Item = Done>) + Send + Sync>;
@@ -24,8 +24,7 @@ pub const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Default)]
 struct Queue {
-    /// By urgency: what a reader waits for first.
-    tasks: [VecDeque<Task>; 3],
+    tasks: Turns<Task>,
     idle: usize,
     threads: usize,
     /// Tasks that are being done, by these threads and by others.
@@ -50,7 +49,7 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         queue.running -= 1;
-        let waits = queue.idle > 0 && queue.tasks.iter().any(|tasks| !tasks.is_empty());
+        let waits = queue.idle > 0 && !queue.tasks.is_empty();
         drop(queue);
         if waits {
             self.0.more.notify_one();
@@ -92,8 +91,8 @@ impl Workers {
         };
         let refer = move |fetch: Fetch| {
             if let Some(workers) = referred.upgrade() {
-                let class = fetch.class;
-                workers.enqueue(Task::Fetch(fetch), class);
+                // It has had its turn.
+                workers.enqueue(Task::Fetch(fetch), Class::Demand);
             }
         };
         let ring = Ring::start(reads_max, report, refer)?;
@@ -111,21 +110,27 @@ impl Workers {
     /// Adds a task that its threads are for.
     pub fn add(self: &Arc<Self>, task: Task, class: Class) {
         match (task, self.ring.get()) {
-            (Task::Fetch(fetch), Some(ring)) => ring.add(fetch),
+            (Task::Fetch(fetch), Some(ring)) => ring.add(fetch, class),
             (task, _) => self.enqueue(task, class),
         }
     }
 
     fn enqueue(self: &Arc<Self>, task: Task, class: Class) {
         let mut queue = self.lock();
-        queue.tasks[class as usize].push_back(task);
-        let waiting = queue.tasks.iter().map(VecDeque::len).sum::<usize>();
-        if waiting > queue.idle && queue.threads < self.threads_max {
+        queue.tasks.push(task, class);
+        if queue.tasks.len() > queue.idle && queue.threads < self.threads_max {
             // If there can be no more, those there are do it.
             let _ = self.spawn(&mut queue);
         }
         drop(queue);
         self.more.notify_one();
+    }
+
+    /// A reader waits for what was ordered ahead of it: what of that was not begun is as urgent as what
+    /// was ordered for readers. Of those there may be more at all times than can be done.
+    pub fn hurry(&self, fetch: FetchId) {
+        self.lock().tasks.hurry(|task| task.fetch() == Some(fetch));
+        self.ring.get().into_iter().for_each(|ring| ring.hurry(fetch));
     }
 
     /// Does a task in the thread that calls, which waits for it anyway, unless as many are being
@@ -162,7 +167,7 @@ impl Workers {
         let mut queue = self.lock();
         while !queue.closing {
             let next = match queue.running < self.threads_max {
-                true => queue.tasks.iter_mut().find_map(VecDeque::pop_front),
+                true => queue.tasks.pop(),
                 false => None,
             };
             if let Some(task) = next {
