@@ -1,4 +1,5 @@
-//! Stores that fail: that ask again by themselves before they do, and that take an object no more.
+//! Stores that fail: that ask again by themselves before they do, that take an object no more, and that
+//! say of what they read what cannot be.
 
 use std::io::{Error, ErrorKind, IoSliceMut};
 use std::sync::Arc;
@@ -95,4 +96,50 @@ fn who_opens_an_object_again_reads_by_what_was_opened_last() {
     read(&before, 0).unwrap();
     read(&open(), 500).unwrap();
     read(&before, 900).unwrap();
+}
+
+/// Says of each read how many bytes it wrote, from where on, into room for how many; and writes none.
+struct Says(fn(u64, usize) -> usize);
+
+impl Store for Says {
+    fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
+        Ok(Arc::new(Says(self.0)))
+    }
+    fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Object for Says {
+    fn size(&self) -> u64 {
+        5 * BLOCK - 6
+    }
+    fn version(&self) -> &Version {
+        &VERSION
+    }
+    fn read(&self, offset: u64, pieces: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+        Ok((self.0(offset, pieces.iter().map(|piece| piece.len()).sum()), VERSION.clone()))
+    }
+}
+
+/// What becomes of a read of the last block, and of its error.
+fn said(says: fn(u64, usize) -> usize) -> Result<usize, (ErrorKind, String)> {
+    let cache = Cache::builder().memory(64 * BLOCK as usize).block_bytes(BLOCK as usize);
+    let cache = cache.store("test", Arc::new(Says(says))).open().unwrap();
+    let came = cache.open("test://a").unwrap().read_at(&mut [0; BLOCK as usize], 4 * BLOCK);
+    came.map_err(|error| (Error::from(error.clone()).kind(), error.to_string()))
+}
+
+#[test]
+fn what_a_store_says_that_it_read_and_cannot_have_is_not_handed_out() {
+    assert_eq!(said(|_, room| room), Ok(BLOCK as usize - 6));
+    let more = "test://a: the store says that it read 4097 bytes into room for 4096".to_owned();
+    assert_eq!(said(|_, room| room + 1), Err((ErrorKind::InvalidData, more)));
+}
+
+#[test]
+fn where_an_object_ends_too_early_is_said() {
+    let early = "test://a: it ended at byte 16484, though it was 20474 bytes long when it was opened".to_owned();
+    let until_16484 = |offset: u64, room: usize| room.min(16_484_u64.saturating_sub(offset) as usize);
+    assert_eq!(said(until_16484), Err((ErrorKind::UnexpectedEof, early)));
 }

@@ -150,10 +150,17 @@ impl Fetch {
             let (bytes, version) = object.read(self.offset + came as u64, rest)?;
             self.is_of(&version)?;
             if bytes == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                let (at, size) = (self.offset + came as u64, origin.size);
+                let why = format!("it ended at byte {at}, though it was {size} bytes long when it was opened");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why).into());
             }
-            // A store that claims more than there was room for has written no more than that.
-            let bytes = bytes.min(rest.iter().map(|piece| piece.len()).sum());
+            // What it says that it wrote may be wrong elsewhere as well: what stood there before is not
+            // handed out.
+            let room: usize = rest.iter().map(|piece| piece.len()).sum();
+            if bytes > room {
+                let why = format!("the store says that it read {bytes} bytes into room for {room}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why).into());
+            }
             IoSliceMut::advance_slices(&mut rest, bytes);
             came += bytes;
         }
