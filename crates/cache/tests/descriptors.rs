@@ -1,10 +1,10 @@
-//! More files one after the other than there may be descriptors. In a process of its own, as it has
+//! More files than there may be descriptors: one after the other, and at once. In a process of its own, as it has
 //! few.
 
 use std::fs;
 use std::path::Path;
 
-use foresee::Cache;
+use foresee::{Cache, Error, store};
 
 const DESCRIPTORS: u64 = 200;
 const FILES: usize = 600;
@@ -29,6 +29,15 @@ fn what_is_kept_open_gives_its_descriptors_back() {
         assert_eq!(file.read_at(&mut found, 0).unwrap(), path.len());
         assert_eq!(found, path.as_bytes());
     }
-    drop((plan, cache));
+    drop(plan);
+    let mut all = paths.iter().map(|path| cache.open(path.to_str().unwrap()));
+    let open: Vec<_> = all.by_ref().map_while(Result::ok).collect();
+    assert!((DESCRIPTORS as usize / 2..DESCRIPTORS as usize).contains(&open.len()), "{}", open.len());
+    let error = all.next().unwrap().map(drop).unwrap_err();
+    let text = error.to_string();
+    assert!(text.ends_with("(os error 24): close some, or raise the limit (`ulimit -n`)"), "{text}");
+    let Error::Store { error: store::Error::Io(error), .. } = error else { panic!("{error:?}") };
+    assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
+    drop((open, cache));
     fs::remove_dir_all(folder).unwrap();
 }

@@ -31,6 +31,9 @@ impl fmt::Display for Error {
         match self {
             Error::NotFound => f.write_str("there is no such object"),
             Error::Changed => f.write_str("it changed since it was opened"),
+            Error::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                write!(f, "{error}: close some, or raise the limit (`ulimit -n`)")
+            }
             Error::Io(error) => error.fmt(f),
         }
     }

@@ -69,10 +69,16 @@ impl Store for Local {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
         }
-        // Files that the system makes up as they are read say that they are empty. One byte cannot be read
-        // past the page cache, and what this one is read by says how all of its place are.
-        let has_bytes = || read(&open(0)?, 0, &mut [IoSliceMut::new(&mut [0])]);
-        if metadata.len() == 0 && has_bytes()? > 0 && opened.file.metadata()?.len() == 0 {
+        // Files that the system makes up as they are read say that they are empty or, in sysfs, as long as a
+        // page, and take no room. One byte cannot be read past the page cache, and what this one is read by
+        // says how all of its place are.
+        let has_byte = |at| read(&open(0)?, at, &mut [IoSliceMut::new(&mut [0])]).map(|came| came > 0);
+        let is_wrong = match metadata.len() {
+            0 => has_byte(0)?,
+            len if len == page_bytes() && metadata.blocks() == 0 => !has_byte(len - 1)?,
+            _ => false,
+        };
+        if is_wrong && opened.file.metadata()?.len() == metadata.len() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it does not say how long it is").into());
         }
         Ok(Arc::new(opened))
@@ -221,6 +227,12 @@ fn waits(file: &File) -> bool {
     // SAFETY: one piece, of one byte of ours.
     let came = unsafe { libc::preadv2(file.as_raw_fd(), &raw const piece, 1, 1, libc::RWF_NOWAIT) };
     came < 0 && matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
+}
+
+/// Bytes of one of this machine's pages.
+fn page_bytes() -> u64 {
+    // SAFETY: it is asked for a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }
 
 fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {

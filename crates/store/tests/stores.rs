@@ -62,6 +62,22 @@ fn what_has_bytes_and_says_it_is_empty_is_refused() {
 }
 
 #[test]
+fn what_says_it_is_a_page_and_has_fewer_bytes_is_refused() {
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    if !fs::metadata(path).is_ok_and(|it| it.len() > 0) {
+        return println!("skipped: no {path} here");
+    }
+    for store in [Local::new(), Local::direct()] {
+        let error = store.open(path).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "it does not say how long it is");
+    }
+    // That takes no room either, and is as long as it says.
+    let hole = folder("hole").join("a");
+    fs::File::create(&hole).unwrap().set_len(4096).unwrap();
+    assert_eq!(Local::new().open(hole.to_str().unwrap()).unwrap().size(), 4096);
+}
+
+#[test]
 fn each_write_makes_another_version() {
     let path = folder("versions").join("a");
     let mut versions = Vec::new();
