@@ -30,7 +30,11 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::Policy(_) | Error::LittleMemory { .. } | Error::BlockBytes(_) | Error::Refused(_) => {
             PyValueError::new_err(text)
         }
-        Error::TooManyFiles | Error::TooLarge => PyOverflowError::new_err(text),
+        Error::TooLarge { name, size, block_bytes } => {
+            let name = Arc::from(given(&name));
+            PyOverflowError::new_err(Error::TooLarge { name, size, block_bytes }.to_string())
+        }
+        Error::TooManyFiles => PyOverflowError::new_err(text),
         Error::TooManyViews => PyBufferError::new_err("views hold half of the memory, as much as they may: drop some"),
         Error::System(error) | Error::Disk { error, .. } => io::Error::new(error.kind(), text).into(),
         _ => PyOSError::new_err(text),
@@ -44,7 +48,7 @@ fn given(name: &str) -> &str {
 }
 
 fn of_store(py: Python<'_>, name: &str, error: StoreError) -> PyErr {
-    let text = format!("{name}: {error}");
+    let said = error.to_string();
     match error {
         StoreError::NotFound => {
             PyFileNotFoundError::new_err((libc::ENOENT, "there is no such object", name.to_owned()))
@@ -55,14 +59,14 @@ fn of_store(py: Python<'_>, name: &str, error: StoreError) -> PyErr {
         StoreError::Io(error) => match raised(py, &error) {
             Some(raised) => raised,
             None if error.kind() == io::ErrorKind::PermissionDenied => {
-                PyPermissionError::new_err((libc::EACCES, error.to_string(), name.to_owned()))
+                PyPermissionError::new_err((libc::EACCES, said, name.to_owned()))
             }
             None => match error.raw_os_error() {
-                Some(code) => PyOSError::new_err((code, error.to_string(), name.to_owned())),
-                None => io::Error::new(error.kind(), text).into(),
+                Some(code) => PyOSError::new_err((code, said, name.to_owned())),
+                None => io::Error::new(error.kind(), format!("{name}: {said}")).into(),
             },
         },
-        _ => PyOSError::new_err(text),
+        _ => PyOSError::new_err(format!("{name}: {said}")),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::tier::{Layout, Tier};
 /// 16 KiB: a request to any store takes longer than to bring so much, and what lies beside what is
 /// read is often read too.
 const BLOCK_BYTES: usize = 16 << 10;
-const BLOCK_BYTES_RANGE: std::ops::RangeInclusive<usize> = (4 << 10)..=(1 << 20);
+pub(crate) const BLOCK_BYTES_RANGE: std::ops::RangeInclusive<usize> = (4 << 10)..=(1 << 20);
 /// A quarter of a GiB.
 const MEMORY: usize = 256 << 20;
 /// Blocks below which there is nothing to decide: views may have half of them.
@@ -187,10 +187,11 @@ impl Builder {
         }
         let most = Memory::frames_in(self.memory, self.block_bytes).min(i32::MAX as usize);
         let frames = Memory::frames_in(self.memory.saturating_sub(beside(most)), self.block_bytes).min(most);
-        let frames_min = BLOCKS_MIN + usize::from(layout.is_some());
-        if frames < frames_min {
-            let bytes_min = Memory::bytes_of(frames_min, self.block_bytes) + beside(frames_min);
-            return Err(Error::LittleMemory { bytes: self.memory, bytes_min });
+        let has_disk = layout.is_some();
+        let blocks_min = BLOCKS_MIN + usize::from(has_disk);
+        if frames < blocks_min {
+            let bytes_min = Memory::bytes_of(blocks_min, self.block_bytes) + beside(blocks_min);
+            return Err(Error::LittleMemory { bytes: self.memory, bytes_min, blocks_min, has_disk });
         }
         Ok(frames)
     }

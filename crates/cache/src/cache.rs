@@ -117,6 +117,10 @@ impl Cache {
         opened: Result<Opened, StoreError>,
     ) -> Result<File, Error> {
         let opened = opened.map_err(|error| Error::Store { name: Arc::from(address), error })?;
+        let block_bytes = self.pool.memory().frame_bytes();
+        if !opened.fits(block_bytes as u64) {
+            return Err(Error::TooLarge { name: Arc::from(address), size: opened.size, block_bytes });
+        }
         let id = self.pool.opened(store, name, &opened)?;
         let Opened { size, version, .. } = opened;
         Ok(File::new(Arc::clone(&self.reader), id, address, name, size, version))

@@ -5,8 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use foresee_manager::Refusal;
+use foresee_manager::{Block, Refusal};
 
+use crate::builder::BLOCK_BYTES_RANGE;
 use crate::stores::feature_of;
 
 /// Why something was not done. Each error reaches who asked, and nobody else; one that many waited
@@ -30,8 +31,12 @@ pub enum Error {
     LittleMemory {
         /// Bytes that were given.
         bytes: usize,
-        /// Bytes that four blocks of this size take, with what is known of them, and of a disk's.
+        /// Bytes that as many blocks of this size take as there must be, with what is known of them, and of a disk's.
         bytes_min: usize,
+        /// How many blocks there must be: with a disk one more, for what is written to it.
+        blocks_min: usize,
+        /// Whether there is a disk ([`crate::Builder::disk`]).
+        has_disk: bool,
     },
     /// The file of the second tier ([`crate::Builder::disk`]) cannot be had.
     Disk {
@@ -48,11 +53,24 @@ pub enum Error {
     /// 16,777,216.
     TooManyFiles,
     /// An object longer than 2^40 blocks.
-    TooLarge,
+    TooLarge {
+        /// The address of what was opened.
+        name: Arc<str>,
+        /// Its length in bytes.
+        size: u64,
+        /// Bytes of a block.
+        block_bytes: usize,
+    },
     /// Views hold as much of the memory as they may: give some back.
     TooManyViews,
     /// Advice that was not taken.
     Refused(Refusal),
+}
+
+/// Bytes of the smallest blocks that hold an object of this length, if there may be such blocks.
+fn block_bytes_for(size: u64) -> Option<u64> {
+    let bytes = size.div_ceil(Block::INDEX_LIMIT).next_power_of_two();
+    (bytes <= *BLOCK_BYTES_RANGE.end() as u64).then_some(bytes)
 }
 
 impl fmt::Display for Error {
@@ -67,12 +85,13 @@ impl fmt::Display for Error {
                 }
             }
             Error::Policy(why) => f.write_str(why),
-            Error::LittleMemory { bytes, bytes_min } => {
-                write!(
-                    f,
-                    "a memory of {bytes} bytes holds fewer than four blocks, beside what is to be known of them and of "
-                )?;
-                write!(f, "those on a disk: give {bytes_min} or more, or a smaller disk")
+            Error::LittleMemory { bytes, bytes_min, blocks_min, has_disk } => {
+                let (those, or_less) = match has_disk {
+                    true => ("them and of those on the disk", ", or a smaller disk"),
+                    false => ("them", ""),
+                };
+                write!(f, "a memory of {bytes} bytes holds fewer than {blocks_min} blocks, beside what is to be ")?;
+                write!(f, "known of {those}: give {bytes_min} or more{or_less}")
             }
             Error::Disk { path, error } => {
                 write!(f, "{} cannot be the cache's disk: {error}", path.display())
@@ -82,7 +101,13 @@ impl fmt::Display for Error {
             Error::TooManyFiles => f.write_str(
                 "more versions of objects than one cache can tell apart (16,777,216): close some files, or keep no log",
             ),
-            Error::TooLarge => f.write_str("the object is too large"),
+            Error::TooLarge { name, size, block_bytes } => {
+                write!(f, "{name}: {size} bytes are more than 2^40 blocks of {block_bytes}, the most of one object")?;
+                match block_bytes_for(*size) {
+                    Some(bytes) => write!(f, ": give blocks of {bytes} or more (block_bytes)"),
+                    None => Ok(()),
+                }
+            }
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
             Error::Refused(Refusal::Policy) => {
                 f.write_str("the advice was not taken: this policy takes none, as 'lru-sp' does (Builder::policy)")

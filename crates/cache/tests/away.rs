@@ -1,5 +1,5 @@
-//! Stores that fail: that ask again by themselves before they do, that take an object no more, and that
-//! say of what they read what cannot be.
+//! Stores that fail: that ask again by themselves before they do, that take an object no more, that say
+//! of what they read what cannot be, and whose objects are too long.
 
 use std::io::{Error, ErrorKind, IoSliceMut};
 use std::sync::Arc;
@@ -135,6 +135,47 @@ fn what_a_store_says_that_it_read_and_cannot_have_is_not_handed_out() {
     assert_eq!(said(|_, room| room), Ok(BLOCK as usize - 6));
     let more = "test://a: the store says that it read 4097 bytes into room for 4096".to_owned();
     assert_eq!(said(|_, room| room + 1), Err((ErrorKind::InvalidData, more)));
+}
+
+/// An object of so many bytes, of which none can be read.
+struct Long(u64);
+
+impl Store for Long {
+    fn open(&self, _: &str) -> Result<Arc<dyn Object>, StoreError> {
+        Ok(Arc::new(Long(self.0)))
+    }
+    fn list(&self, _: &str) -> Result<Vec<Listed>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Object for Long {
+    fn size(&self) -> u64 {
+        self.0
+    }
+    fn version(&self) -> &Version {
+        &VERSION
+    }
+    fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), StoreError> {
+        Err(Error::other("as this test has it").into())
+    }
+}
+
+#[test]
+fn what_is_too_long_is_said_with_what_holds_it() {
+    let opened = |size, block_bytes| {
+        let cache = Cache::builder().memory(16 << 20).block_bytes(block_bytes).store("test", Arc::new(Long(size)));
+        cache.open().unwrap().open("test://a").map(drop).map_err(|error| error.to_string())
+    };
+    let text = |size: u64, block_bytes, remedy| {
+        format!("test://a: {size} bytes are more than 2^40 blocks of {block_bytes}, the most of one object{remedy}")
+    };
+    let most = BLOCK << 40;
+    assert_eq!(opened(most, 4096), Ok(()));
+    assert_eq!(opened(most + 1, 8192), Ok(()));
+    let remedy = ": give blocks of 8192 or more (block_bytes)";
+    assert_eq!(opened(most + 1, 4096), Err(text(most + 1, 4096, remedy)));
+    assert_eq!(opened(u64::MAX, 1 << 20), Err(text(u64::MAX, 1 << 20, "")));
 }
 
 #[test]

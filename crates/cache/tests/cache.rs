@@ -148,8 +148,13 @@ fn what_cannot_be_had_is_said() {
     assert!(matches!(cache.open("/"), Err(Error::Store { error: StoreError::Io(_), .. })));
     assert!(matches!(Cache::builder().policy("lrru").open(), Err(Error::Policy(_))));
     let little = |bytes| Cache::builder().memory(bytes).block_bytes(4096).open().map(drop);
-    let Err(Error::LittleMemory { bytes: 12_288, bytes_min }) = little(3 * 4096) else { panic!("that is enough") };
+    let Err(error @ Error::LittleMemory { bytes: 12_288, bytes_min, .. }) = little(3 * 4096) else {
+        panic!("that is enough")
+    };
     assert!(little(bytes_min - 1).is_err() && little(bytes_min).is_ok());
+    let beside =
+        format!("12288 bytes holds fewer than 4 blocks, beside what is to be known of them: give {bytes_min} or more");
+    assert_eq!(error.to_string(), format!("a memory of {beside}"));
     let unwritten = Cache::builder().log("/nowhere/log").open().map(drop).unwrap_err();
     assert!(unwritten.to_string().starts_with("/nowhere/log: "), "{unwritten}");
     assert!(matches!(Cache::builder().memory(usize::MAX).open(), Err(Error::System(_))));

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foresee_manager::{Block, DeviceId, Event, FileId};
+use foresee_manager::{DeviceId, Event, FileId};
 use foresee_store::{Error as StoreError, Object, Store, Version};
 
 use super::devices::{Devices, Served, StoreId};
@@ -193,11 +193,8 @@ impl Objects {
         Ok(file)
     }
 
-    /// A reader opened an object. Returns its file, and what the manager must hear of it.
+    /// A reader opened an object, which fits. Returns its file, and what the manager must hear of it.
     pub fn opened(&mut self, store: StoreId, name: &str, opened: &Opened) -> Result<(FileId, Vec<Event>), Error> {
-        if opened.size.div_ceil(self.block_bytes) > Block::INDEX_LIMIT {
-            return Err(Error::TooLarge);
-        }
         let (mut file, mut events) = (self.named(store, name)?, Vec::new());
         // A store may be wrong about a length: what is cut to one is not another's.
         let is_other = |size: &u64, version: &Version| (*size, version) != (opened.size, &opened.version);
@@ -334,8 +331,7 @@ impl Objects {
         let block_bytes = self.block_bytes;
         self.gone.add(opened.iter().map(|opened| Arc::clone(&opened.object)));
         let entry = self.entry(file).filter(|entry| matches!(entry.state, State::Unknown))?;
-        let fits = |opened: &Opened| opened.size.div_ceil(block_bytes) <= Block::INDEX_LIMIT;
-        let Some(opened) = opened.ok().filter(fits) else {
+        let Some(opened) = opened.ok().filter(|opened| opened.fits(block_bytes)) else {
             entry.state = State::Missing;
             return Some(Event::FileMissing { file });
         };

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use foresee_manager::Block;
 use foresee_store::{Error, Object, Store, Version};
 
 /// One of them. What it says is asked once, when it is opened: it is a program's code, which may
@@ -40,6 +41,11 @@ impl Opened {
             let is_in_file = object.file().is_some();
             Ok(Opened { object, size, version, place, is_in_file, asked })
         })
+    }
+
+    /// Whether blocks of so many bytes can be told apart in it.
+    pub fn fits(&self, block_bytes: u64) -> bool {
+        self.size.div_ceil(block_bytes) <= Block::INDEX_LIMIT
     }
 }
 
