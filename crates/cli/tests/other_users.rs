@@ -123,6 +123,21 @@ except OSError:
 }
 
 #[test]
+fn who_kills_what_was_started_kills_them_too() {
+    let Some(place) = place() else { return };
+    // By then it is another user's, of whom the kernel does not know any more that it is to end with its parent.
+    let script = "echo ready; exec sleep 1000";
+    for options in [&[][..], &["--no-learn"]] {
+        let under = Under::way(run(&place, options, &[&NOBODY[..], &["sh", "-c", script]].concat()));
+        let program = program_of(under.pid());
+        kill(under.pid(), libc::SIGKILL);
+        assert_eq!(under.wait(), "signal 9");
+        wait_until("the program has ended", || state_of(program).is_none_or(|(state, _)| state == 'Z'));
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
 fn they_begin_as_ever_when_the_companion_was_killed() {
     let Some(place) = place() else { return };
     let script = format!("echo ready; until [ -e go ]; do sleep 0.01; done; {} cat d/f0 d/f1", NOBODY.join(" "));

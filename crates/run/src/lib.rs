@@ -12,6 +12,7 @@ pub mod account;
 pub mod child;
 pub mod clock;
 mod control_group;
+mod handle;
 pub mod handover;
 pub mod hints;
 pub mod host;

@@ -12,13 +12,14 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::leases;
 use super::mounts::Kind;
 use super::residency::Residency;
+use crate::handle::Handle;
 use crate::names::Identity;
 
 /// A file that is open here.
@@ -118,20 +119,7 @@ fn own_name(file: &File) -> PathBuf {
 /// trace). It shares the descriptor's position, which nothing here moves. What bypasses the page
 /// cache, or may not be read, is left alone.
 pub fn borrow(from: Descriptor, expected: Identity) -> io::Result<File> {
-    // SAFETY: no pointers; the results are checked.
-    let process = unsafe { libc::syscall(libc::SYS_pidfd_open, from.pid as libc::pid_t, 0) };
-    if process < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and ours.
-    let process = unsafe { OwnedFd::from_raw_fd(process as i32) };
-    // SAFETY: no pointers; the results are checked.
-    let borrowed = unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), from.fd, 0) };
-    if borrowed < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and ours.
-    let file = unsafe { File::from_raw_fd(borrowed as i32) };
+    let file = Handle::of(from.pid)?.descriptor(from.fd)?;
     // SAFETY: asks only.
     let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
     let reads_by_cache = flags & libc::O_DIRECT == 0 && flags & libc::O_ACCMODE != libc::O_WRONLY;

@@ -9,6 +9,7 @@ use super::line::Silence;
 use super::{Line, Message, Streams};
 use crate::account::Ending;
 use crate::child::{Signals, ending};
+use crate::handle::Handle;
 use crate::inherited;
 use crate::process_stat::{Transfers, state};
 
@@ -30,6 +31,8 @@ pub struct Companion {
     signals: Signals,
     launcher: i32,
     program: i32,
+    /// None where the kernel has none, or we are in another namespace of processes than the launcher.
+    handle: Option<Handle>,
     start_up: Duration,
     group: Group,
     /// The launcher stops because the program has.
@@ -54,8 +57,10 @@ impl Companion {
             // SAFETY: ends the process; what it shares with the launcher is left as it is.
             unsafe { libc::_exit(0) }
         };
+        // If the program has ended, and its number is another's by now, the launcher has said so.
+        let handle = Some(program).filter(|_| launcher > 0).and_then(|it| Handle::of(it as u32).ok());
         let (group, looked) = (Group::new(), Instant::now());
-        Companion { line, signals, launcher, program, start_up, group, stopping: false, looked }
+        Companion { line, signals, launcher, program, handle, start_up, group, stopping: false, looked }
     }
 
     /// From foresee's start to the program's.
@@ -103,7 +108,11 @@ impl Companion {
                 }
                 Ok(Message::Started { .. } | Message::Answered { .. }) => {}
                 Err(Silence::Yet) => break,
-                Err(Silence::Gone) => return Some(End::Abandoned),
+                Err(Silence::Gone) => {
+                    // The kernel has, unless the program became another user's (`end_with_us`).
+                    self.handle.iter().for_each(Handle::kill);
+                    return Some(End::Abandoned);
+                }
             }
         }
         if self.looked.elapsed() >= LOOKS_EVERY {

@@ -14,7 +14,8 @@
 //! companion does: it is in the group as well, and nobody else has a reason to signal it. Signals
 //! of one kind do not queue: one to the group and one to the launcher, a hundredth of a second apart
 //! or less, are one, as they most often are where both are sent to the program. So what was sent to
-//! the launcher alone is held back for so long. Killed, it takes the program with it.
+//! the launcher alone is held back for so long. Killed, it takes the program with it: the kernel sees
+//! to that, or the companion.
 //!
 //! A program may leave the group, as `timeout` and shells do, which it could not if the shell had
 //! started it: then it is sent what the group is all the same (`leaving.rs`).
@@ -146,6 +147,9 @@ impl Launch<'_> {
 
 /// Has the kernel kill the program when we are killed: who kills what it started, as at the end of its
 /// patience, means the program. All that can be sent on is ([`Launcher`]); this cannot be taken.
+///
+/// The kernel forgets it of a program that becomes another user's: that one the companion kills. But who
+/// kills a whole group kills the companion too, and a program that has left the group is to end with it.
 fn end_with_us(program: &mut Command) {
     let us = std::process::id();
     // SAFETY: what runs between fork and exec is some system calls.
