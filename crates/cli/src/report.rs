@@ -20,8 +20,8 @@ pub fn named<'a>(programs: impl Iterator<Item = &'a UnseenProgram>) -> String {
     programs.map(|it| format!("{} ({})", it.name, words(it.why))).collect::<Vec<_>>().join(", ")
 }
 
-/// The account in a few lines.
-pub fn lines(account: &Account) -> Vec<String> {
+/// The account in a few lines; `is_kept`: the next run knows what this one read.
+pub fn lines(account: &Account, is_kept: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = |text: String| lines.push(text);
     if account.programs == 0 {
@@ -64,7 +64,7 @@ pub fn lines(account: &Account) -> Vec<String> {
         let when = if *remembered { ", as an earlier run found" } else { "" };
         line(format!("{point} ({file_system}): {found}{when}"));
     }
-    if let Some(why) = why_nothing(account) {
+    if let Some(why) = why_nothing(account, is_kept) {
         line(why);
     }
     for (seen, is_from_outside) in [("seen from outside, without its waits", true), ("not seen", false)] {
@@ -97,7 +97,7 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// Why a run gained nothing, in a line; None if it gained something, or nothing is to be said of
 /// it.
-fn why_nothing(account: &Account) -> Option<String> {
+fn why_nothing(account: &Account, is_kept: bool) -> Option<String> {
     let ahead = [account.statistics.ahead_of(true), account.statistics.ahead_of(false)];
     let of = |what: fn(&Outcomes) -> u64| ahead.iter().map(what).sum::<u64>();
     let (came_true, wasted) = (of(|it| it.timely + it.late), of(|it| it.wasted));
@@ -111,11 +111,12 @@ fn why_nothing(account: &Account) -> Option<String> {
         let (stall, elapsed) = (time(account.stall), time(account.elapsed));
         return Some(format!("little to gain: of {elapsed} it waited {stall} for what it read"));
     }
-    Some(match wasted {
-        0 => "nothing was known of what it would read; what it read is known to the next run, unless --no-learn"
-            .to_owned(),
-        _ => "what was known of what it would read did not come true this time".to_owned(),
-    })
+    let why = match (wasted, is_kept) {
+        (0, true) => "nothing was known of what it would read; what it read is known to the next run",
+        (0, false) => "nothing was known of what it would read, and what it read is not kept",
+        _ => "what was known of what it would read did not come true this time",
+    };
+    Some(why.to_owned())
 }
 
 fn outcomes(outcomes: Outcomes) -> Value {
@@ -216,5 +217,23 @@ fn csv_cell(value: &Value) -> String {
         Value::String(text) if text.contains([',', '"', '\n']) => format!("\"{}\"", text.replace('"', "\"\"")),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foresee_run::supervisor::Tally;
+
+    use super::*;
+
+    #[test]
+    fn a_run_of_which_nothing_is_kept_is_not_said_to_be_known() {
+        let waited =
+            ProgramAccount { name: "cat".to_owned(), executions: 1, reads: 1, bytes: 4096, stall: LONG, missed: 1 };
+        let tally = Tally { programs: 1, by_program: vec![waited], ..Tally::default() };
+        let account = Account::new(tally, 2 * LONG, Ending::Status(0), Duration::ZERO);
+        let says = |is_kept, what: &str| lines(&account, is_kept).iter().any(|line| line.contains(what));
+        assert!(says(true, "is known to the next run") && !says(true, "not kept"));
+        assert!(says(false, "not kept") && !says(false, "next run"));
     }
 }

@@ -122,13 +122,15 @@ pub fn failed(failure: Failure) -> u8 {
 /// own is 0.
 pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Output>) -> u8 {
     let mut account = ran.account.clone();
-    account.warnings.extend(keep(ran, store).err());
+    let kept = keep(ran, store);
+    let is_kept = matches!(kept, Ok(true));
+    account.warnings.extend(kept.err());
     let unwritten = json.and_then(|output| report::write_json(output, &report::json(&account)).err());
     for warning in account.warnings.iter().chain(&unwritten) {
         say(warning);
     }
     if shown {
-        for line in report::lines(&account) {
+        for line in report::lines(&account, is_kept) {
             say(line);
         }
     }
@@ -137,18 +139,19 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
 
 /// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by
 /// lost records, or, where an earlier run read more, by whatever made the command fail. What it found
-/// of itself is kept in any case, where there is a profile.
-fn keep(ran: &Ran, store: Option<&Store>) -> Result<(), String> {
-    let Some(store) = store else { return Ok(()) };
+/// of itself is kept in any case, where there is a profile. Returns whether the next run knows what it read.
+fn keep(ran: &Ran, store: Option<&Store>) -> Result<bool, String> {
+    let Some(store) = store else { return Ok(false) };
     let profile = &ran.profile;
     let failed = ran.account.ending != Ending::Status(0);
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
-    let kept = if ran.is_new && !profile.steps.is_empty() && !(cut_short || failed && ran.had_more) {
+    let is_whole = !profile.steps.is_empty() && !(cut_short || failed && ran.had_more);
+    let kept = if ran.is_new && is_whole {
         store.save(profile)
     } else if ran.is_new || profile.findings != ran.findings {
         store.note(profile, ran.findings)
     } else {
         Ok(())
     };
-    kept.map_err(|error| format!("the profile was not kept: {error}"))
+    kept.map(|()| is_whole).map_err(|error| format!("the profile was not kept: {error}"))
 }

@@ -189,5 +189,7 @@ fn conclude(supervisor: &mut Supervisor<'_>, run: &mut Joined) -> Result<(), Bro
     };
     let account = Account::new(tally, seconds("elapsed_s"), ending, seconds("start_up_s"));
     let warnings = &account.warnings;
-    run.line.say(&json!({ "account": report::json(&account), "lines": report::lines(&account), "warnings": warnings }))
+    run.line.say(
+        &json!({ "account": report::json(&account), "lines": report::lines(&account, false), "warnings": warnings }),
+    )
 }
