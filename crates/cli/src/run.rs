@@ -139,13 +139,14 @@ pub fn conclude(ran: &Ran, store: Option<&Store>, shown: bool, json: Option<&Out
 
 /// Keeps what a run read, unless that is kept already or the run was cut short: by a signal, by
 /// lost records, or, where an earlier run read more, by whatever made the command fail. What it found
-/// of itself is kept in any case, where there is a profile. Returns whether the next run knows what it read.
+/// of itself is kept in any case, where there is a profile. Returns whether the next run knows what it
+/// read.
 fn keep(ran: &Ran, store: Option<&Store>) -> Result<bool, String> {
     let Some(store) = store else { return Ok(false) };
     let profile = &ran.profile;
     let failed = ran.account.ending != Ending::Status(0);
     let cut_short = matches!(ran.account.ending, Ending::Signal(_)) || ran.account.records_lost > 0;
-    let is_whole = !profile.steps.is_empty() && !(cut_short || failed && ran.had_more);
+    let is_whole = !(profile.steps.is_empty() || cut_short || failed && ran.had_more);
     let kept = if ran.is_new && is_whole {
         store.save(profile)
     } else if ran.is_new || profile.findings != ran.findings {

@@ -125,7 +125,7 @@ except OSError:
 #[test]
 fn who_kills_what_was_started_kills_them_too() {
     let Some(place) = place() else { return };
-    // By then it is another user's, of whom the kernel does not know any more that it is to end with its parent.
+    // By then it is another user's, and the kernel has forgotten that it is to end with its parent.
     let script = "echo ready; exec sleep 1000";
     for options in [&[][..], &["--no-learn"]] {
         let under = Under::way(run(&place, options, &[&NOBODY[..], &["sh", "-c", script]].concat()));

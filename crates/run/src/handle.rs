@@ -53,7 +53,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let Ok(handle) = Handle::of(child.id()) else {
             println!("skipped: this kernel has no handles of processes");
-            child.kill().unwrap();
+            child.kill().and_then(|()| child.wait()).unwrap();
             return;
         };
         handle.kill();

@@ -40,8 +40,8 @@ pub(crate) struct Faults {
     process: u32,
     /// The letter of its state.
     state: u8,
-    /// Pages that it, all threads together, came to and that were not in its page table: no page is put
-    /// there otherwise.
+    /// Pages that it, all threads together, came to and that were not in its page table: no page is
+    /// put there otherwise.
     pub all: u64,
     /// Those of them that it waited for.
     pub waited: u64,

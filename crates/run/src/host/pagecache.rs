@@ -638,8 +638,8 @@ impl PageCache {
         self.drops.forget(file);
     }
 
-    /// Sleeps until something is done, one of `others` is readable, or the time is over. Returns whether it
-    /// was not the time.
+    /// Sleeps until something is done, one of `others` is readable, or the time is over. Returns
+    /// whether it was not the time.
     pub fn wait(&self, others: &[RawFd], timeout: Duration) -> bool {
         let own = [Some(self.doorbell.as_fd().as_raw_fd()), self.uring.as_ref().map(Uring::fd)];
         let mut polled: Vec<libc::pollfd> = own

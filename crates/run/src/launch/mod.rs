@@ -148,8 +148,9 @@ impl Launch<'_> {
 /// Has the kernel kill the program when we are killed: who kills what it started, as at the end of its
 /// patience, means the program. All that can be sent on is ([`Launcher`]); this cannot be taken.
 ///
-/// The kernel forgets it of a program that becomes another user's: that one the companion kills. But who
-/// kills a whole group kills the companion too, and a program that has left the group is to end with it.
+/// The kernel forgets it of a program that becomes another user's: that one the companion kills. But
+/// who kills a whole group kills the companion too, and a program that has left the group is to end
+/// with it.
 fn end_with_us(program: &mut Command) {
     let us = std::process::id();
     // SAFETY: what runs between fork and exec is some system calls.

@@ -13,8 +13,9 @@ const LOOK_AT_MEMORY_MAX: Duration = Duration::from_secs(2);
 /// the ring in 20 ms.
 const SLEEP_MIN: Duration = Duration::from_micros(500);
 const SLEEP_MAX: Duration = Duration::from_millis(10);
-/// 100 rounds a second cost half a percent of a processor, most of it for being woken. So where nothing
-/// was to do for long, it is looked into the ring after such a part of that time, but in time.
+/// 100 rounds a second cost half a percent of a processor, most of it for being woken. So where
+/// nothing was to do for long, it is looked into the ring after such a part of that time, but in
+/// time.
 const LOOK_PART: u32 = 100;
 const LOOK_MAX: Duration = Duration::from_millis(16);
 /// And there is a round only when something has come, or after such a part, but no longer than this:

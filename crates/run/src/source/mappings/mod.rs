@@ -426,6 +426,7 @@ mod tests {
         }
         if mappings.watched.is_empty() {
             println!("skipped: page tables cannot be looked at here");
+            child.kill().and_then(|()| child.wait()).unwrap();
             return;
         }
         let is_still = |mappings: &Mappings| {
