@@ -125,6 +125,8 @@ pub struct Table {
     frames: Vec<Frame>,
     free: Vec<Page>,
     counts: [u64; 5],
+    /// Pages that were taken so far.
+    came: u64,
     of_file: Vec<OfFile>,
     /// The pages of each hint sequence.
     of_sequence: Vec<Chain>,
@@ -212,6 +214,12 @@ impl Table {
         self.sequence_links.oldest_first(&chain)
     }
 
+    /// How many pages were taken for blocks so far: when as many came as there are, the memory has been
+    /// turned over, however many references that took.
+    pub(crate) fn came(&self) -> u64 {
+        self.came
+    }
+
     pub(crate) fn insert(&mut self, block: Block, state: State, phase: Phase) -> Page {
         debug_assert!(self.find(block).is_none(), "I3: {block:?} has two pages");
         let key = block.key();
@@ -228,6 +236,7 @@ impl Table {
             }
         };
         self.counts[state as usize] += 1;
+        self.came += 1;
         let file = block.file.0 as usize;
         if file >= self.of_file.len() {
             self.of_file.resize(file + 1, OfFile::default());

@@ -459,6 +459,47 @@ fn a_run_is_followed_behind_what_is_given_up_at_once() {
     }
 }
 
+/// Misses of a file that is read in order, between whose reads so many others find their blocks, and how
+/// many of the blocks brought ahead were brought in vain.
+fn beside_hits(policy: &str, capacity: u64, hits: u64, blocks: u64) -> (u64, u64) {
+    let mut driver = driver(policy, capacity);
+    let hot = |driver: &mut Driver| (0..hits).for_each(|at| read(driver, 2_000_000 + at * 7 % 210));
+    hot(&mut driver);
+    let mut misses = 0;
+    for index in 0..blocks {
+        let before = driver.manager.statistics().misses;
+        read(&mut driver, index);
+        misses += driver.manager.statistics().misses - before;
+        hot(&mut driver);
+    }
+    (misses, driver.manager.statistics().ahead_of(false).wasted)
+}
+
+/// However many hits lie between two reads of a run: the blocks before were read in order, and as slowly.
+#[test]
+fn a_run_that_is_read_slowly_beside_many_hits_is_read_ahead() {
+    for policy in ["readahead:keep=lru", "informed"] {
+        for hits in [20, 101, 700] {
+            let (misses, wasted) = beside_hits(policy, 600, hits, 2_000);
+            assert!(misses < 60 && wasted < 60, "{policy} beside {hits}: {misses} misses, {wasted} in vain");
+        }
+    }
+}
+
+/// Blocks read by chance are none, however much of their file is here.
+#[test]
+fn what_is_read_by_chance_is_no_slow_run() {
+    let mut driver = driver("readahead:keep=lru", 2_000);
+    let mut random = 1;
+    for _ in 0..20_000 {
+        random = random * 1_103_515_245 % 2_147_483_647;
+        read(&mut driver, random % 3_000);
+    }
+    let statistics = driver.manager.statistics();
+    let ahead = statistics.ahead_of(false).fetched;
+    assert!(statistics.misses > 5_000 && ahead < statistics.misses / 20, "{ahead} of {}", statistics.misses);
+}
+
 /// In long requests, too: what the request that has a stretch wanted has read of it makes room for
 /// the rest.
 #[test]

@@ -1,18 +1,25 @@
 //! Pages that were brought ahead and not read yet. They will be, all being well, and sooner than
 //! any other: so they go last. One that was not read for as many references as there are pages was
-//! brought in vain, and goes first.
+//! brought in vain, and goes first; but not before half as many pages came. (Else what is read
+//! slowly, beside many hits, would go before its reader comes to it.)
 
-use super::by_page;
+use super::{Context, by_page};
 use crate::ids::Page;
 use crate::policy::list::List;
+
+/// When a page came: references and pages until then.
+#[derive(Debug, Clone, Copy, Default)]
+struct Came {
+    references: u64,
+    pages: u64,
+}
 
 /// The pages nobody has read yet.
 #[derive(Default)]
 pub(super) struct Unread {
     /// In the order in which they came.
     pages: List,
-    /// The number of references when each page came.
-    came: Vec<u64>,
+    came: Vec<Came>,
 }
 
 impl Unread {
@@ -20,9 +27,10 @@ impl Unread {
         self.pages.len()
     }
 
-    pub fn push(&mut self, page: Page, now: u64) {
-        by_page::reach(&mut self.came, page, 0);
-        self.came[page as usize] = now;
+    /// A page came after so many references.
+    pub fn push(&mut self, page: Page, references: u64, context: &Context<'_>) {
+        by_page::reach(&mut self.came, page, Came::default());
+        self.came[page as usize] = Came { references, pages: context.table.came() };
         self.pages.push_newest(page);
     }
 
@@ -30,9 +38,13 @@ impl Unread {
         self.pages.remove(page);
     }
 
-    /// The oldest page, if it was brought in vain.
-    pub fn overdue(&self, now: u64, capacity: u64, can_go: impl Fn(Page) -> bool) -> Option<Page> {
-        self.pages.oldest_first().next().filter(|&page| self.came[page as usize] + capacity < now && can_go(page))
+    /// The oldest page, if it was brought in vain: there were so many references by now.
+    pub fn overdue(&self, references: u64, context: &Context<'_>) -> Option<Page> {
+        let is_overdue = |page: Page| {
+            let came = self.came[page as usize];
+            came.references + context.capacity < references && came.pages + context.capacity / 2 < context.table.came()
+        };
+        self.pages.oldest_first().next().filter(|&page| is_overdue(page) && context.table.can_go(page))
     }
 
     /// The oldest page.

@@ -160,7 +160,7 @@ impl Policy for Experts {
         match access {
             None => {
                 self.notes[page as usize].place = Place::Unread;
-                self.unread.push(page, self.now);
+                self.unread.push(page, self.now, context);
             }
             Some(access) => {
                 self.hold(page, context, access);
@@ -200,7 +200,7 @@ impl Policy for Experts {
 
     fn candidate(&self, context: &Context<'_>, need: Need) -> Option<Candidate> {
         let can_go = |page| context.table.can_go(page);
-        let in_vain = self.unread.overdue(self.now, context.capacity, can_go);
+        let in_vain = self.unread.overdue(self.now, context);
         let held = || self.policy.candidate(&self.rest(context), need).map(|it| it.page);
         let page = in_vain.or_else(held).or_else(|| self.unread.candidate(can_go));
         page.map(Candidate::unpriced)

@@ -199,7 +199,7 @@ impl<C: Classify> Partitioned<C> {
     /// A page that goes before anything is compared.
     fn worthless(&self, context: &Context<'_>, need: Need) -> Option<Page> {
         let can_go = |page| context.table.can_go(page);
-        let in_vain = self.unread.overdue(self.now, context.capacity, can_go);
+        let in_vain = self.unread.overdue(self.now, context);
         let sequential = || self.sequential.candidate(need.reader, can_go);
         in_vain.or_else(sequential).or_else(|| self.overdue(context))
     }
@@ -282,7 +282,7 @@ impl<C: Classify> Policy for Partitioned<C> {
         // Who holds what is not read yet by himself brings none of it here (experts).
         self.reads_ahead |= access.is_none() || context.ledger().unread > 0;
         let Some(access) = access else {
-            self.unread.push(page, self.now);
+            self.unread.push(page, self.now, context);
             self.places[page as usize] = Place::Unread;
             return;
         };

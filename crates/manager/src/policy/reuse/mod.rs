@@ -198,7 +198,7 @@ impl Reuse {
 
     /// The page brought in vain the longest ago.
     fn in_vain(&self, context: &Context<'_>) -> Option<Page> {
-        self.unread.overdue(self.now, context.capacity, |page| context.table.can_go(page))
+        self.unread.overdue(self.now, context)
     }
 }
 
@@ -209,7 +209,7 @@ impl Policy for Reuse {
         by_page::reach(&mut self.places, page, Place::Elsewhere);
         if access.is_none() {
             self.places[page as usize] = Place::Unread;
-            return self.unread.push(page, self.now);
+            return self.unread.push(page, self.now, context);
         }
         self.now += 1;
         let last = self.ghosts.take(context.table.block(page));

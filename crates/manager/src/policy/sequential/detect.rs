@@ -49,6 +49,11 @@ const WHOLE_PART: u64 = 12;
 const HALF_PART: u64 = 6;
 /// And so many blocks, for a whole one, in any memory.
 pub const RECENT_MIN: u64 = 64;
+/// What is read slowly beside many other references is a run if so many blocks before are here that
+/// were read one after the other: of blocks read by chance one in 8!, 40,000, has them.
+const IN_ORDER: u64 = 5;
+/// And if it goes on in its own pace: what was read in order long ago is no run.
+const PACES: u64 = 2;
 
 /// When something is read ahead, and how far.
 pub struct Rules {
@@ -93,7 +98,8 @@ struct Track {
     counter: u16,
     /// Reading it has the next stretch read ahead.
     trigger: bool,
-    /// How many references there had been when it was read.
+    /// How many references there had been when it was read; until then, how many pages had come when it
+    /// was brought.
     read_at: u32,
 }
 
@@ -161,10 +167,11 @@ impl Detector {
     }
 
     /// A page is taken for a block that is read ahead.
-    pub fn taken_ahead(&mut self, page: Page, block: Block) {
+    pub fn taken_ahead(&mut self, page: Page, block: Block, context: &Context<'_>) {
         let current = self.current.filter(|current| current.holds(block));
         let trigger = current.is_some_and(|current| current.triggers_at(block));
-        let track = Track { class: Class::Sequential, counter: 0, trigger, read_at: self.now };
+        let read_at = context.table.came() as u32;
+        let track = Track { class: Class::Sequential, counter: 0, trigger, read_at };
         self.begin(page, track, Carried::default());
         if let (Reach::Adapted(amp), Some(current)) = (&mut self.rules.reach, current) {
             amp.bring(page, current.stream.at(block.index, current.end));
@@ -217,21 +224,38 @@ impl Detector {
         }
     }
 
-    fn counter_after(&self, before: Option<Read>, context: &Context<'_>) -> u16 {
+    /// Whether the blocks before this one were read in order, and so slowly that it goes on with them.
+    fn goes_on_slowly(&self, block: Block, context: &Context<'_>) -> bool {
+        let Some(first) = block.index.checked_sub(IN_ORDER).filter(|_| self.rules.by_requests()) else { return false };
+        let mut ages = (first..block.index).rev().map(|index| {
+            let read = self.read_of(context.table.find(Block { index, ..block })?);
+            (read.counter > 0).then(|| read.age(self.now))
+        });
+        let Some(Some(nearest)) = ages.next() else { return false };
+        let mut furthest = nearest;
+        let in_order = ages.all(|age| age.is_some_and(|age| std::mem::replace(&mut furthest, age) < age));
+        in_order && nearest * (IN_ORDER - 1) <= PACES * (furthest - nearest)
+    }
+
+    fn counter_after(&self, block: Block, before: Option<Read>, context: &Context<'_>) -> u16 {
         let Some(before) = before else { return WHOLE_STEP };
         // The reference before this one read it.
-        if self.rules.by_requests() && self.in_request && before.age(self.now) == 1 {
+        if self.rules.by_requests() && self.in_request && before.counter > 0 && before.age(self.now) == 1 {
             return before.counter;
         }
         match self.step_from(before, context) {
+            0 if self.goes_on_slowly(block, context) => self.rules.threshold,
             0 => WHOLE_STEP,
             step => (before.counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
         }
     }
 
     /// Whether a block that is read now goes on a run, of which the one before it is the last.
-    fn is_run(&self, before: Read, context: &Context<'_>) -> bool {
-        before.counter >= self.rules.threshold && self.step_from(before, context) > 0
+    fn is_run(&self, block: Block, before: Read, context: &Context<'_>) -> bool {
+        match self.step_from(before, context) {
+            0 => self.goes_on_slowly(block, context),
+            _ => before.counter >= self.rules.threshold,
+        }
     }
 
     /// A reader is at this page.
@@ -249,7 +273,7 @@ impl Detector {
     /// of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
-        let counter = self.counter_after(before, context);
+        let counter = self.counter_after(block, before, context);
         let track = Track { class: Class::Random, counter, trigger: false, read_at: self.now };
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
@@ -257,7 +281,7 @@ impl Detector {
             self.note_read(page);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
-        let run = before.filter(|&before| self.is_run(before, context));
+        let run = before.filter(|&before| self.is_run(block, before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| before.carried);
         // Where nothing may be read ahead for now, the run is carried on as it is.
@@ -275,11 +299,12 @@ impl Detector {
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
-    /// Whether a page was brought for a run, and may well be read yet: not after as many references
-    /// as there are pages.
-    pub fn is_awaited(&self, page: Page, capacity: u64) -> bool {
+    /// Whether a page was brought for a run, and may well be read yet: not once as many pages came as
+    /// there are.
+    pub fn is_awaited(&self, page: Page, context: &Context<'_>) -> bool {
         let read = self.read_of(page);
-        self.class(page) == Class::Sequential && read.counter == 0 && read.age(self.now) <= capacity
+        let came = context.table.came() as u32;
+        self.class(page) == Class::Sequential && read.counter == 0 && read.age(came) <= context.capacity
     }
 
     /// Whether the request that is being served has read a page: its reader is past it.
@@ -306,8 +331,9 @@ impl Detector {
     /// part of its caller.
     #[cold]
     fn first_read(&mut self, page: Page, context: &Context<'_>) {
-        let before = self.before(context.table.block(page), context);
-        self.tracks[page as usize].counter = self.counter_after(before, context);
+        let block = context.table.block(page);
+        let before = self.before(block, context);
+        self.tracks[page as usize].counter = self.counter_after(block, before, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.of_use(page);
         }

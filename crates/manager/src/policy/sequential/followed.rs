@@ -76,7 +76,7 @@ impl Followed {
 impl<D> Estimator<D> for Followed {
     fn defends(&self, page: Page, _: &D, context: &Context<'_>, need: Need) -> bool {
         self.detector.is_nearer(context.table.block(page), need.missing) && !self.detector.is_passed(page)
-            || need.value.is_finite() && self.detector.is_awaited(page, context.capacity)
+            || need.value.is_finite() && self.detector.is_awaited(page, context)
     }
 }
 
@@ -85,7 +85,7 @@ impl Runs for Followed {
         let block = context.table.block(page);
         match access {
             None if self.leaves_page(page, context) => self.detector.taken_disclosed(page),
-            None => self.detector.taken_ahead(page, block),
+            None => self.detector.taken_ahead(page, block, context),
             Some(access) if self.leaves_read(page, access, context) => {
                 self.detector.taken_disclosed(page);
                 self.detector.read(page, context);

@@ -194,7 +194,7 @@ impl<R: Replacement> Runs for Sequential<R> {
         let block = context.table.block(page);
         let wanted = match access {
             None => {
-                self.detector.taken_ahead(page, block);
+                self.detector.taken_ahead(page, block, context);
                 None
             }
             Some(_) => {

@@ -274,7 +274,7 @@ impl policy::Runs for Tip2 {
         let block = context.table.block(page);
         let mut wanted = None;
         match access {
-            None if context.uses(page).next().is_none() => runs.detector.taken_ahead(page, block),
+            None if context.uses(page).next().is_none() => runs.detector.taken_ahead(page, block, context),
             None => runs.detector.taken_disclosed(page),
             Some(Access { hinted: Some(_), .. }) => {
                 runs.detector.taken_disclosed(page);
