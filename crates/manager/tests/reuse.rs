@@ -55,6 +55,18 @@ fn a_loop_keeps_what_fits() {
     }
 }
 
+/// Forward or backward: what goes next is what was used after the page that went, and not what will be
+/// used before it.
+#[test]
+fn a_loop_that_is_read_backward_keeps_as_much() {
+    for pages in [200, 500] {
+        let forward: Vec<u64> = (0..1_000).cycle().take(8_000).collect();
+        let backward: Vec<u64> = (0..1_000).rev().cycle().take(8_000).collect();
+        let [forward, backward] = [forward, backward].map(|blocks| misses("reuse", pages, &blocks));
+        assert!(backward <= forward + 100, "{backward} backward, {forward} forward in {pages} pages");
+    }
+}
+
 /// Two loops that fit only by themselves: the shorter one stays.
 #[test]
 fn of_two_loops_the_shorter_one_stays() {

@@ -87,9 +87,14 @@ pub struct Order {
 }
 
 impl Order {
-    /// What missing a page costs, as a part of a wait.
-    pub fn cost(self, kind: Kind) -> f64 {
-        if self.counts_runs { runs::cost(kind.grade) } else { 1.0 }
+    /// What missing a page costs that is read like this, as a part of a wait.
+    pub fn cost(self, grade: u8) -> f64 {
+        if self.counts_runs { runs::cost(grade) } else { 1.0 }
+    }
+
+    /// What missing one will cost that was read like this.
+    fn expected_cost(self, kind: Kind, learned: &Learned) -> f64 {
+        if self.counts_runs { learned.costs.expected(kind.class.source, kind.grade) } else { 1.0 }
     }
 }
 
@@ -257,7 +262,7 @@ impl Bins {
 }
 
 fn rank(kind: Kind, from: u64, age: u64, now: u64, order: Order, learned: &Learned) -> Rank {
-    let worth = learned.density(kind.class, age) * order.cost(kind);
+    let worth = learned.density(kind.class, age) * order.expected_cost(kind, learned);
     Rank::new(now < from + order.spared, worth, from, kind)
 }
 

@@ -2,6 +2,7 @@
 
 use super::ages::{self, BUCKETS};
 use super::density::{self, Hazards, Returns};
+use super::runs::Costs;
 use super::samples::{Sample, Samples};
 use super::sources::{Source, Sources};
 use crate::ids::Block;
@@ -60,6 +61,8 @@ struct Seen {
 pub struct Learned {
     samples: Samples,
     sources: Sources,
+    /// What it costs to miss them.
+    pub costs: Costs,
     /// By the number of the class; of files that are told apart, those of which something was seen.
     of_files: Vec<Option<Box<Seen>>>,
     /// By the interval, of all files.
@@ -82,6 +85,7 @@ impl Default for Learned {
         Learned {
             samples: Samples::default(),
             sources: Sources::default(),
+            costs: Costs::default(),
             of_files: Vec::new(),
             of_intervals: (0..INTERVALS).map(|_| Seen::default()).collect(),
             all: Returns::default(),

@@ -7,14 +7,15 @@
 //!                    nor of one so long after the last that nothing was noted of it
 //! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
 //! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
-//! cost:              1 / length of the run in which it was read, to a power of two and at most 32, where runs are read
-//!                    ahead and no device is an arm; else 1
+//! cost:              1 / length of the run in which it will be read, to a power of two and at most 32, as was seen of
+//!                    blocks that had been read in runs as long, where runs are read ahead and no device is an arm; else 1
 //!
 //! reference(b):      nothing more if b was read last: reading goes on inside of it. Else
 //!                    note of the sample: b was used at this age. b is of the class of that interval, and of age 0
 //!                    what was missed and LRU would have had adds to the debt     (lru.rs)
 //! victim():          while the debt is paid off, the page used longest ago. Else
-//!                    what follows in its file the page that went last, if worth * cost is at most `onward` times the least
+//!                    the neighbour in its file of the page that went last, if it was used after that, and if
+//!                        worth * cost is at most `onward` times the least
 //!                    else the page of the least worth * cost, of those equal the one used longest ago
 //! ```
 //!
@@ -53,7 +54,7 @@ mod runs;
 mod samples;
 mod sources;
 
-use self::bins::{Bins, Kind, Order};
+use self::bins::{Bins, Kind, Note, Order};
 use self::learned::Learned;
 use self::lru::Lru;
 use self::runs::Runs;
@@ -120,6 +121,24 @@ enum Place {
     Read,
 }
 
+/// When a block was used, and in a run of which grade; in one word, for it is kept of each ghost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Use(u64);
+
+impl Use {
+    fn of(note: Note) -> Self {
+        Use(note.last << 8 | u64::from(note.kind.grade))
+    }
+
+    fn at(self) -> u64 {
+        self.0 >> 8
+    }
+
+    fn grade(self) -> u8 {
+        self.0 as u8
+    }
+}
+
 struct Reuse {
     /// References so far, but for those that go on inside of a block.
     now: u64,
@@ -136,11 +155,11 @@ struct Reuse {
     /// Which of them a page is among.
     places: Vec<Place>,
     /// The last use of each.
-    ghosts: Ghosts<u64>,
+    ghosts: Ghosts<Use>,
     ghosts_share: f64,
     onward: f64,
-    /// The block that was given up last.
-    went: Option<Block>,
+    /// The block that was given up last, and when it had been used.
+    went: Option<(Block, u64)>,
     /// Pages were brought before anybody read them.
     reads_ahead: bool,
     lru: Lru,
@@ -159,13 +178,17 @@ impl Reuse {
         Order { counts_runs, spared }
     }
 
-    /// A page was read, `interval` references after its block was the last time; `is_missing` if
-    /// it was not here, or had been read ahead.
-    fn put(&mut self, page: Page, interval: Option<u64>, is_missing: bool, context: &Context<'_>) {
+    /// A page was read, of which this is known of the time before; `is_missing` if it was not here, or
+    /// had been read ahead.
+    fn put(&mut self, page: Page, before: Option<Use>, is_missing: bool, context: &Context<'_>) {
         let block = context.table.block(page);
+        let interval = before.map(|before| self.now - before.at());
         let turn = (self.memory(context) / TURNS).max(TURN_MIN);
         let class = self.learned.class(block, interval, turn, self.now, self.memory(context));
         let kind = Kind { class, grade: self.runs.refer(block) };
+        if let Some(before) = before {
+            self.learned.costs.read_again(class.source, before.grade(), kind.grade);
+        }
         let sampled = self.learned.refer(block, self.now, kind.class);
         let order = self.order(context);
         if self.now - self.turned >= turn.max(self.bins.count() / BINS_PART) {
@@ -176,7 +199,7 @@ impl Reuse {
         self.places[page as usize] = Place::Read;
         self.held += 1;
         if let Some(part) = sampled {
-            self.lru.refer(block, part, is_missing, order.cost(kind), self.held);
+            self.lru.refer(block, part, is_missing, order.cost(kind.grade), self.held);
         }
         self.bins.put(page, kind, self.now, order, &self.learned);
     }
@@ -187,13 +210,20 @@ impl Reuse {
         self.bins.take(page);
     }
 
-    /// What follows the block that went last, if it may go in place of what is worth this.
+    /// The neighbour of the block that went last that was used after it, if it may go in place of what
+    /// is worth this. (In a loop the other one is used sooner.)
     fn onward(&self, worth: f64, context: &Context<'_>) -> Option<Page> {
-        let went = self.went.filter(|went| went.index + 1 < Block::INDEX_LIMIT)?;
-        let page = context.table.find(Block { index: went.index + 1, ..went })?;
-        let may_go = context.table.can_go(page) && self.places.get(page as usize) == Some(&Place::Read);
-        let is_cheap = || self.bins.worth(page).is_some_and(|it| it <= self.onward * worth);
-        (may_go && is_cheap()).then_some(page)
+        let (went, used) = self.went?;
+        let onward = Some(went.index + 1).filter(|&index| index < Block::INDEX_LIMIT);
+        let neighbours = [onward, went.index.checked_sub(1)].into_iter().flatten();
+        let pages = neighbours.filter_map(|index| context.table.find(Block { index, ..went }));
+        let follows = |page: Page| {
+            let is_read = self.places.get(page as usize) == Some(&Place::Read);
+            is_read && self.bins.note(page).last >= used
+        };
+        let may_go = |page: &Page| context.table.can_go(*page) && follows(*page);
+        let is_cheap = |page: &Page| self.bins.worth(*page).is_some_and(|it| it <= self.onward * worth);
+        pages.filter(may_go).find(is_cheap)
     }
 
     /// The page brought in vain the longest ago.
@@ -212,8 +242,8 @@ impl Policy for Reuse {
             return self.unread.push(page, self.now, context);
         }
         self.now += 1;
-        let last = self.ghosts.take(context.table.block(page));
-        self.put(page, last.map(|last| self.now - last), true, context);
+        let before = self.ghosts.take(context.table.block(page));
+        self.put(page, before, true, context);
     }
 
     fn referenced(&mut self, page: Page, context: &Context<'_>, _: &Access) {
@@ -223,14 +253,14 @@ impl Policy for Reuse {
             return;
         }
         self.now += 1;
-        let last = if is_unread {
+        let before = if is_unread {
             self.unread.remove(page);
             self.ghosts.take(block)
         } else {
             self.take(page);
-            Some(self.bins.note(page).last)
+            Some(Use::of(self.bins.note(page)))
         };
-        self.put(page, last.map(|last| self.now - last), is_unread, context);
+        self.put(page, before, is_unread, context);
     }
 
     fn left(&mut self, page: Page, context: &Context<'_>) {
@@ -240,10 +270,10 @@ impl Policy for Reuse {
         }
         self.take(page);
         let block = context.table.block(page);
-        if self.went != Some(block) {
+        if self.went.is_none_or(|(went, _)| went != block) {
             self.lru.forget(block);
         }
-        self.ghosts.push(block, self.bins.note(page).last);
+        self.ghosts.push(block, Use::of(self.bins.note(page)));
         let ghosts_max = (self.ghosts_share * self.memory(context) as f64) as u64;
         while self.ghosts.len() > ghosts_max {
             self.ghosts.expire();
@@ -265,7 +295,7 @@ impl Policy for Reuse {
 
     fn evicting(&mut self, page: Page, context: &Context<'_>, _: Need) {
         if self.places[page as usize] == Place::Read {
-            self.went = Some(context.table.block(page));
+            self.went = Some((context.table.block(page), self.bins.note(page).last));
         }
     }
 

@@ -1,6 +1,13 @@
-//! How long the runs are in which blocks are read: what is read ahead in a run costs its reader no
-//! wait of its own.
+//! How long the runs are in which blocks are read, and what that tells of what it costs to miss
+//! them: what is read ahead in a run costs its reader no wait of its own.
+//!
+//! What counts is how a block is read when it is missed, not how it was read before. What is
+//! written or loaded in order is often looked up by chance afterwards: a table that is built and
+//! then probed, a log and its readers. So it is learned of blocks that are read again, by the runs
+//! in which they had been read, of each file that is told apart; as long as little was seen, it is
+//! taken that they are read as before.
 
+use super::sources::Source;
 use crate::ids::{Block, FileId};
 
 /// Runs followed at once. With more of them going on, they seem short.
@@ -57,6 +64,60 @@ pub fn cost(grade: u8) -> f64 {
     1.0 / f64::from(1_u32 << grade)
 }
 
+/// What was believed before counts as so many blocks that were seen.
+const BELIEVED: f32 = 8.0;
+/// Of so many that were seen half are forgotten.
+const SEEN_MAX: f32 = 1024.0;
+
+/// What blocks cost that were seen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    cost: f32,
+    count: f32,
+}
+
+impl Seen {
+    fn add(&mut self, cost: f64) {
+        self.cost += cost as f32;
+        self.count += 1.0;
+        if self.count >= SEEN_MAX {
+            (self.cost, self.count) = (self.cost / 2.0, self.count / 2.0);
+        }
+    }
+
+    /// What is to be expected after that.
+    fn after(self, believed: f64) -> f64 {
+        f64::from((self.cost + BELIEVED * believed as f32) / (self.count + BELIEVED))
+    }
+}
+
+/// What it costs to miss blocks that were read in runs of each grade, of each file that is told
+/// apart and of all.
+#[derive(Default)]
+pub struct Costs {
+    of_files: Vec<[Seen; GRADES]>,
+    of_all: [Seen; GRADES],
+}
+
+impl Costs {
+    /// A block of such a file, read in a run of one grade, was read again in one of another.
+    pub fn read_again(&mut self, source: Source, before: u8, now: u8) {
+        let (source, before) = (usize::from(source), usize::from(before));
+        if source >= self.of_files.len() {
+            self.of_files.resize(source + 1, Default::default());
+        }
+        for seen in [&mut self.of_files[source][before], &mut self.of_all[before]] {
+            seen.add(cost(now));
+        }
+    }
+
+    /// What it costs to miss a block of such a file that was read in a run of this grade.
+    pub fn expected(&self, source: Source, grade: u8) -> f64 {
+        let of_all = self.of_all[usize::from(grade)].after(cost(grade));
+        self.of_files.get(usize::from(source)).map_or(of_all, |it| it[usize::from(grade)].after(of_all))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +136,20 @@ mod tests {
         assert_eq!(grades(3, 700, 2), [3, 3]);
         assert_eq!(grades(4, 900, 2), [1, 1]);
         assert_eq!(grades(3, 2_000, 100)[99], GRADE_MAX as u8);
+    }
+
+    #[test]
+    fn what_is_read_again_by_chance_is_dear_though_it_was_read_in_order() {
+        let mut costs = Costs::default();
+        assert_eq!(costs.expected(1, 5), cost(5));
+        (0..100).for_each(|_| costs.read_again(1, 5, 0));
+        assert!(costs.expected(1, 5) > 0.9);
+        assert!(costs.expected(2, 5) > 0.9, "files of which nothing was seen are as all are");
+        assert_eq!(costs.expected(1, 4), cost(4));
+        (0..100).for_each(|_| costs.read_again(2, 5, 5));
+        assert!(costs.expected(2, 5) < 0.1 && costs.expected(1, 5) > 0.9);
+        (0..100_000).for_each(|_| costs.read_again(1, 5, 5));
+        assert!(costs.expected(1, 5) < 0.04, "what is no longer so is forgotten");
     }
 
     /// Readers in turns, and each block in pieces.
