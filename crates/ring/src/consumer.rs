@@ -66,11 +66,6 @@ impl<'r> Consumer<'r> {
         self.skipped
     }
 
-    /// Whether there may be something to take in: a record, or waits that were counted.
-    pub fn has_more(&self) -> bool {
-        self.region.tail.0.load(Acquire) != self.head || self.region.has_waited()
-    }
-
     /// The next record, if there is one. Its path is copied to `path`.
     pub fn next<'b>(&mut self, path: &'b mut [u8; PATH_BYTES_MAX]) -> Next<'b> {
         loop {

@@ -187,11 +187,6 @@ impl Region {
         is_over
     }
 
-    /// Whether calls waited that were counted and not asked about since.
-    pub(crate) fn has_waited(&self) -> bool {
-        self.waited_ticks.load(Relaxed) != 0
-    }
-
     /// For how many ticks calls waited, of those that were counted since this was asked last.
     pub fn take_waited_ticks(&self) -> u64 {
         self.waited_ticks.swap(0, Relaxed)

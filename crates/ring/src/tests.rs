@@ -109,21 +109,6 @@ fn every_record_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn there_is_more_until_it_is_taken_in() {
-    let region = region();
-    let mut consumer = Consumer::new(region);
-    let mut buffer = [0; PATH_BYTES_MAX];
-    assert!(!consumer.has_more());
-    assert!(region.post(stamp(1), &Record::Exited {}, &[]) && consumer.has_more());
-    assert!(matches!(consumer.next(&mut buffer), Next::Record(_)) && !consumer.has_more());
-    // Waits are counted, and not told.
-    region.set_stall_ticks_min(1);
-    region.set_quiet(u64::MAX);
-    assert!(!region.ends_quiet(7, 5) && consumer.has_more());
-    assert!(region.take_waited_ticks() == 5 && !consumer.has_more());
-}
-
-#[test]
 fn a_full_ring_drops_and_counts() {
     let region = region();
     let posted = (0..SLOTS as u64 + 10).filter(|at| region.post(stamp(*at), &seeked(*at), &[])).count();

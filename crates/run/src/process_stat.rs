@@ -3,8 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Where these fields stand in proc_pid_stat(5) behind the program's name.
-const FAULTS: usize = 7;
+/// Where this field stands in proc_pid_stat(5) behind the program's name.
 const MAJOR_FAULTS: usize = 9;
 
 /// What a line of proc_pid_status(5) says; None if there is no such process. `of` is its place below
@@ -34,38 +33,20 @@ pub fn process_of(thread: u32) -> Option<u32> {
     status(thread, "Tgid")?.parse().ok()
 }
 
-/// What a process has come to with the pages that it has mapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Faults {
-    process: u32,
-    /// The letter of its state.
-    state: u8,
-    /// Pages that it, all threads together, came to and that were not in its page table: no page is
-    /// put there otherwise.
-    pub all: u64,
-    /// Those of them that it waited for.
-    pub waited: u64,
+/// Whether it stands still outside of a system call: it waits for a page of a file that it has
+/// mapped, unless somebody stopped it.
+pub(crate) fn is_in_fault(process: u32) -> bool {
+    state(process) == Some(b'D')
+        && std::fs::read(format!("/proc/{process}/syscall")).is_ok_and(|said| said.starts_with(b"-1 "))
 }
 
-impl Faults {
-    /// Of this process by now; None if there is no such process.
-    pub fn of(process: u32) -> Option<Self> {
-        let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-        // The name is in parentheses and may hold anything.
-        let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
-        let fields = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
-        let fields: Vec<&str> = fields.split_ascii_whitespace().take(MAJOR_FAULTS + 1).collect();
-        let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
-        let (state, waited) = (*fields.first()?.as_bytes().first()?, number(MAJOR_FAULTS)?);
-        Some(Faults { process, state, all: number(FAULTS)?.wrapping_add(waited), waited })
-    }
-
-    /// Whether it stood still outside of a system call: it waits for a page of a file that it has
-    /// mapped, unless somebody stopped it.
-    pub fn is_in_one(&self) -> bool {
-        let call = || std::fs::read(format!("/proc/{}/syscall", self.process));
-        self.state == b'D' && call().is_ok_and(|said| said.starts_with(b"-1 "))
-    }
+/// How often it waited for a page of a file that it has mapped.
+pub(crate) fn major_faults(of: impl Display) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{of}/stat")).ok()?;
+    // The name is in parentheses and may hold anything.
+    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    fields.split_ascii_whitespace().nth(MAJOR_FAULTS)?.parse().ok()
 }
 
 /// What a process, and those of its children that it has waited for, were given by reads of any
@@ -117,23 +98,6 @@ mod tests {
         assert_eq!(process_of(thread), Some(std::process::id()));
         assert_eq!(parent(std::process::id()).unwrap_or(0), std::os::unix::process::parent_id());
         assert_eq!(state(format_args!("self/task/{thread}")), Some(b'R'));
-    }
-
-    #[test]
-    fn a_page_that_is_touched_first_is_counted() {
-        let process = std::process::id();
-        let before = Faults::of(process).unwrap();
-        // SAFETY: a new mapping at an address of the kernel's choice, which has so many bytes.
-        unsafe {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let page = libc::mmap(std::ptr::null_mut(), 4096, protection, flags, -1, 0);
-            assert_ne!(page, libc::MAP_FAILED);
-            page.cast::<u8>().write_volatile(1);
-            libc::munmap(page, 4096);
-        }
-        let after = Faults::of(process).unwrap();
-        assert!(after.all > before.all && after.waited >= before.waited && !after.is_in_one());
-        assert_eq!(Faults::of(u32::MAX), None);
+        assert!(major_faults("self").is_some() && major_faults("none").is_none());
     }
 }

@@ -638,9 +638,8 @@ impl PageCache {
         self.drops.forget(file);
     }
 
-    /// Sleeps until something is done, one of `others` is readable, or the time is over. Returns
-    /// whether it was not the time.
-    pub fn wait(&self, others: &[RawFd], timeout: Duration) -> bool {
+    /// Sleeps until something is done, one of `others` is readable, or the time is over.
+    pub fn wait(&self, others: &[RawFd], timeout: Duration) {
         let own = [Some(self.doorbell.as_fd().as_raw_fd()), self.uring.as_ref().map(Uring::fd)];
         let mut polled: Vec<libc::pollfd> = own
             .into_iter()
@@ -649,13 +648,10 @@ impl PageCache {
             .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
             .collect();
         // What needs nothing to be done is done.
-        let is_idle = self.needless.is_empty() && self.failed.is_empty();
-        let timeout = if is_idle { timeout } else { Duration::ZERO };
+        let timeout = if self.needless.is_empty() && self.failed.is_empty() { timeout } else { Duration::ZERO };
         let time = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
-        let (fds, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
         // SAFETY: the array and the time live through the call; no signal mask is changed.
-        let readable = unsafe { libc::ppoll(fds, count, &raw const time, std::ptr::null()) };
-        !is_idle || readable > 0
+        unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &raw const time, std::ptr::null()) };
     }
 }
 

@@ -18,7 +18,6 @@
 //! | whether reading ahead pays | `savings`, `suspension`, `waits` |
 //! | how much memory there is, and what of it is still here | `memory`, `residency` |
 //! | programs in whose way an open file is | `quiescence` |
-//! | how often there is a round | `rounds` |
 //! | what files are called in a trace | `one_name` |
 //! | several runs, and what a run came to, also while it goes on | `sharing`, `finished`, `by_file` |
 //!
@@ -43,7 +42,6 @@ mod read;
 mod recorded;
 mod reordered;
 mod residency;
-mod rounds;
 mod savings;
 mod seen;
 mod sharing;
@@ -52,7 +50,7 @@ mod waits;
 mod words;
 
 use std::os::fd::RawFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 use foresee_driver::{Driver, Log};
@@ -82,7 +80,6 @@ pub use read::STALL_MIN;
 use recorded::Recorded;
 use reordered::Reordered;
 use residency::Checked;
-use rounds::{Rest, Rounds};
 pub use seen::{TraceSink, Traced, TransferSeen};
 use suspension::Suspension;
 use words::CommandWords;
@@ -93,6 +90,15 @@ const RUN: ReaderId = ReaderId(0);
 const FIRST_RUN: u32 = 0;
 /// Records taken in before completions are looked at again.
 const RECORDS_AT_ONCE: usize = 4096;
+/// How often memory, processes and residency are looked at: at first every 20 ms, for programs grow
+/// most as they begin; it takes 0.2 ms.
+const LOOK_AROUND_FIRST: Duration = Duration::from_millis(20);
+const LOOK_AROUND_MAX: Duration = Duration::from_millis(250);
+/// The shortest and the longest sleep. The first bounds what watching costs (2,000 wake-ups a
+/// second), the second how late a quiet program is noticed; 100 wake-ups a second cost half a
+/// percent of a processor.
+const SLEEP_MIN: Duration = Duration::from_micros(500);
+const SLEEP_MAX: Duration = Duration::from_millis(10);
 /// Disclosures that may be open before a walk waits for the program: some ten times what is looked
 /// up ahead.
 const WALK_AHEAD_MAX: usize = 4096;
@@ -171,6 +177,15 @@ pub struct Supervisor<'a> {
     warnings: Vec<(u32, String)>,
 }
 
+/// When to do what is done now and then.
+struct Rounds {
+    sleep: Duration,
+    /// More is in the ring than is taken in at once.
+    is_behind: bool,
+    looked_around: Instant,
+    look_around_after: Duration,
+}
+
 /// The files that were met: by name, and by who has them open.
 struct Met<'a>(&'a Names, &'a Ring<'a>);
 
@@ -231,7 +246,12 @@ impl<'a> Supervisor<'a> {
             suspension,
             reckoned,
             checked: Checked::default(),
-            rounds: Rounds::new(),
+            rounds: Rounds {
+                sleep: SLEEP_MIN,
+                is_behind: false,
+                looked_around: Instant::now(),
+                look_around_after: LOOK_AROUND_FIRST,
+            },
             replies: Vec::new(),
             reports: Vec::new(),
             warnings: Vec::new(),
@@ -279,23 +299,18 @@ impl<'a> Supervisor<'a> {
 
     /// Sleeps until there is something to do, or one of these descriptors is readable.
     pub fn rest(&mut self, worked: bool, others: &[RawFd]) {
-        let begun = Instant::now();
-        let Rest { look, doze } = self.rounds.rest(begun, worked, self.quiet.is_quiet());
-        if worked {
-            self.mappings.rouse();
-        }
+        self.rounds.sleep = match worked {
+            true if !self.quiet.is_quiet() => SLEEP_MIN,
+            _ => (self.rounds.sleep * 2).min(SLEEP_MAX),
+        };
+        // More is in the ring than is taken at once, and a program that hints may be waiting for room.
+        let sleep = if self.rounds.is_behind { Duration::ZERO } else { self.rounds.sleep };
         // While something goes on it is taken in at intervals, not one by one.
         let notices = self.outside.fd().filter(|_| !worked);
         let others: Vec<RawFd> = others.iter().copied().chain(notices).collect();
         let due = [self.mappings.due_in(), self.outside.due_in()].into_iter().flatten().min();
-        let doze = due.map_or(doze, |due| due.min(doze));
-        let mut left = doze;
-        while !self.driver.host.wait(&others, left.min(look)) && !self.ring.has_more() {
-            left = doze.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                break;
-            }
-        }
+        let sleep = due.map_or(sleep, |due| due.min(sleep));
+        self.driver.host.wait(&others, sleep);
     }
 
     fn warn(&mut self, run: u32, warning: String) {
@@ -362,15 +377,13 @@ impl<'a> Supervisor<'a> {
 
     /// What is looked at now and then.
     fn look_around(&mut self) {
-        let now = Instant::now();
-        if !self.rounds.looks_around(now) {
-            return;
-        }
-        self.retire_dead();
-        self.find_queues();
-        if self.rounds.looks_at_memory(now) {
+        if self.rounds.looked_around.elapsed() >= self.rounds.look_around_after {
+            self.rounds.looked_around = Instant::now();
+            self.rounds.look_around_after = (self.rounds.look_around_after * 5 / 4).min(LOOK_AROUND_MAX);
             self.look_at_memory();
             self.look_at_own_memory();
+            self.retire_dead();
+            self.find_queues();
             self.check_residency();
             self.judge_recorded();
         }

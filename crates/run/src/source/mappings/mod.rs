@@ -8,9 +8,7 @@
 //!
 //! A look at all of a mapping takes up to 6 us a MiB. Between two of those it is only looked
 //! whether the program has gone on from where it was last, as it does that reads in order. Each
-//! kind takes at most 2 % of a processor. The kernel counts the pages that a process touches first:
-//! while it counts none, there is nothing to look for, and that is asked the more seldom the longer
-//! it has been so.
+//! kind takes at most 2 % of a processor.
 //!
 //! The kernel maps up to 16 neighbours of a touched page with it, if they are in memory
 //! (fault-around): they count as touched.
@@ -22,14 +20,12 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use foldhash::HashMap;
-
-use super::looks::{LATE, LATEST, Looks};
+use super::looks::{LATE, Looks};
 use super::ring::{Seen, Touch, Touched};
 use super::{Mapping, Sighting, Source};
 use crate::host::BLOCK_BYTES;
 use crate::names::Names;
-use crate::process_stat::Faults;
+use crate::process_stat::{is_in_fault, major_faults};
 use crate::programs::ProgramId;
 use scan::Pagemap;
 
@@ -57,10 +53,7 @@ struct Watched {
     present: Vec<Range<u64>>,
     /// Behind the last of what was touched last.
     at: u64,
-    /// What its process had come to when it was looked how far it has gone on, and at all of it; None
-    /// before that.
-    faults: [Option<u64>; 2],
-    waited: u64,
+    faults: u64,
     /// When it was found to be there last.
     found: Option<Duration>,
 }
@@ -80,7 +73,7 @@ pub struct Mappings {
 impl Mappings {
     /// None yet. Times are since `begun`.
     pub fn new(begun: Instant) -> Self {
-        let (near, whole) = (Looks::new(LATEST), Looks::new(LATEST));
+        let (near, whole) = (Looks::new(), Looks::new());
         Mappings { begun, watched: Vec::new(), seen: VecDeque::new(), looked: Instant::now(), near, whole }
     }
 
@@ -96,7 +89,7 @@ impl Mappings {
         if !(BYTES_MIN..=BYTES_MAX).contains(&mapping.len) || self.watched.len() >= MAPPINGS_MAX {
             return false;
         }
-        let (Ok(pagemap), Some(faults)) = (Pagemap::open(process), Faults::of(process)) else { return false };
+        let (Ok(pagemap), Some(faults)) = (Pagemap::open(process), major_faults(process)) else { return false };
         self.watched.push(Watched {
             process,
             ordinal,
@@ -105,8 +98,7 @@ impl Mappings {
             pagemap,
             present: Vec::new(),
             at: 0,
-            faults: [None; 2],
-            waited: faults.waited,
+            faults,
             found: None,
         });
         self.near.hurry();
@@ -117,12 +109,6 @@ impl Mappings {
     /// How long nothing needs to be looked at; None if there is nothing to look at.
     pub fn due_in(&self) -> Option<Duration> {
         (!self.watched.is_empty()).then(|| self.near.due_in().min(self.whole.due_in()))
-    }
-
-    /// Programs do something else than to touch what they have mapped, and may touch it next.
-    pub fn rouse(&mut self) {
-        self.near.rouse();
-        self.whole.rouse();
     }
 
     /// Of what is not touched it would not be noticed that it is there no longer: one in turn is
@@ -137,19 +123,14 @@ impl Mappings {
     fn look(&mut self, names: &Names, is_whole: bool) {
         let looks = if is_whole { &mut self.whole } else { &mut self.near };
         looks.begin();
-        let (time, seen, faults) = (self.begun.elapsed(), self.seen.len(), self.faults());
-        if self.watched.iter().all(|it| it.is_still(&faults, false) && it.is_still(&faults, true)) {
-            self.look_who_waits(time, &faults);
-            let looks = if is_whole { [&mut self.whole, &mut self.near] } else { [&mut self.near, &mut self.whole] };
-            return Looks::pass(looks);
-        }
+        let (time, seen) = (self.begun.elapsed(), self.seen.len());
         if is_whole {
             self.check_one(names);
         }
         let sightings = &mut self.seen;
-        self.watched.retain_mut(|it| it.look(names, time, is_whole, &faults, sightings).is_some());
+        self.watched.retain_mut(|it| it.look(names, time, is_whole, sightings).is_some());
         let is_busy = sightings.len() > seen;
-        self.look_who_waits(time, &faults);
+        self.look_who_waits(time);
         let looks = if is_whole { &mut self.whole } else { &mut self.near };
         looks.end(is_busy);
         if is_busy {
@@ -157,20 +138,15 @@ impl Mappings {
         }
     }
 
-    /// Of all processes that have one of the mappings and are there.
-    fn faults(&self) -> HashMap<u32, Faults> {
-        let mut processes: Vec<u32> = self.watched.iter().map(|it| it.process).collect();
-        processes.sort_unstable();
-        processes.dedup();
-        processes.into_iter().filter_map(|process| Some((process, Faults::of(process)?))).collect()
-    }
-
     /// Who waits for a page now is taken to have waited since the last look: nothing tells how long
     /// a fault takes, and of many looks as many find a program waiting as is its share of the
     /// time.
-    fn look_who_waits(&mut self, time: Duration, faults: &HashMap<u32, Faults>) {
+    fn look_who_waits(&mut self, time: Duration) {
         let waited = std::mem::replace(&mut self.looked, Instant::now()).elapsed().min(LATE);
-        for (&process, _) in faults.iter().filter(|(_, it)| it.is_in_one()).take(WAITERS_MAX) {
+        let mut processes: Vec<u32> = self.watched.iter().map(|it| it.process).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        for process in processes.into_iter().take(WAITERS_MAX).filter(|&process| is_in_fault(process)) {
             let Some(&Watched { ordinal, program, .. }) = self.watched.iter().find(|it| it.process == process) else {
                 continue;
             };
@@ -204,26 +180,14 @@ impl Watched {
         Ok(found)
     }
 
-    /// Whether its process has come to no page since this was looked at.
-    fn is_still(&self, faults: &HashMap<u32, Faults>, is_whole: bool) -> bool {
-        let before = self.faults[usize::from(is_whole)];
-        before.is_some() && faults.get(&self.process).map(|it| it.all) == before
-    }
-
     /// Tells what was touched since the last look; None if there is nothing to look at any more.
     fn look(
         &mut self,
         names: &Names,
         time: Duration,
         is_whole: bool,
-        faults: &HashMap<u32, Faults>,
         sightings: &mut VecDeque<Sighting>,
     ) -> Option<()> {
-        if self.is_still(faults, is_whole) {
-            return Some(());
-        }
-        // From before the look: what is touched meanwhile is looked for again.
-        self.faults[usize::from(is_whole)] = Some(faults.get(&self.process)?.all);
         let Mapping { addr, len, offset, file } = self.mapping;
         let present = if is_whole { self.pagemap.present(addr..addr + len) } else { self.gone_on() }.ok()?;
         let touched = without(&present, &self.present);
@@ -235,8 +199,8 @@ impl Watched {
             self.found = self.is_there(names)?.then_some(time);
             self.found?;
         }
-        let faults = Faults::of(self.process)?.waited;
-        let mut waited = faults > std::mem::replace(&mut self.waited, faults);
+        let faults = major_faults(self.process)?;
+        let mut waited = faults > std::mem::replace(&mut self.faults, faults);
         let first_block = offset / BLOCK_BYTES;
         sightings.extend(touched.into_iter().map(|pages| {
             let (first, count) = (first_block + pages.start, pages.end - pages.start);
@@ -312,7 +276,6 @@ mod tests {
     use std::io::Write;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::MetadataExt;
-    use std::process::{Command, Stdio};
 
     use super::*;
 
@@ -388,65 +351,9 @@ mod tests {
         assert_eq!(mappings.watched.len(), 1, "it is there");
         // SAFETY: the mapping is not used.
         unsafe { libc::munmap(memory.cast_mut().cast(), PAGES * 4096) };
-        // While the process does nothing, it may as well be there.
-        drop(std::hint::black_box(vec![1u8; 4 << 20]));
         mappings.look(&names, true);
         assert!(mappings.watched.is_empty(), "it is there no longer");
         fs::remove_file(path).unwrap();
-    }
-
-    #[test]
-    fn a_process_that_comes_to_no_page_is_not_looked_at() {
-        let mut child = Command::new("sh").args(["-c", "read a; (:); read b"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut mappings = Mappings::new(Instant::now());
-        let mut names = Names::default();
-        let process = child.id();
-        let mut watch_one = || {
-            let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
-            maps.lines().any(|line| {
-                let words: Vec<&str> = line.split_ascii_whitespace().collect();
-                let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
-                let (Some(path), Some((start, end))) = (words.get(5), words[0].split_once('-')) else { return false };
-                let (Some(file), Ok(metadata)) = (names.of_path(path.as_ref()), fs::metadata(path)) else {
-                    return false;
-                };
-                names.identify(file, (metadata.dev(), metadata.ino()));
-                let (seen, program, time) = (Seen::Named { file, ticks: None }, ProgramId::default(), Duration::ZERO);
-                let sighting = Sighting { process, ordinal: 1, program, thread: process, time, seen };
-                let (addr, offset) = (number(start), number(words[2]));
-                mappings.watch(&sighting, Mapping { addr, len: number(end) - addr, offset, file })
-            })
-        };
-        // It has to begin first.
-        for _ in 0..1000 {
-            if watch_one() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if mappings.watched.is_empty() {
-            println!("skipped: page tables cannot be looked at here");
-            child.kill().and_then(|()| child.wait()).unwrap();
-            return;
-        }
-        let is_still = |mappings: &Mappings| {
-            let faults = mappings.faults();
-            mappings.watched.iter().all(|it| it.is_still(&faults, false) && it.is_still(&faults, true))
-        };
-        let begun = Instant::now();
-        while !mappings.near.is_passed || !mappings.whole.is_passed {
-            assert!(begun.elapsed() < Duration::from_secs(60), "it is looked at for ever");
-            mappings.look(&names, false);
-            mappings.look(&names, true);
-        }
-        child.stdin.as_ref().unwrap().write_all(b"\n").unwrap();
-        while is_still(&mappings) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "what it does is not noticed");
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        mappings.look(&names, false);
-        assert!(mappings.watched.is_empty(), "it is gone");
     }
 
     #[test]

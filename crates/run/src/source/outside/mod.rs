@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use foresee_manager::FileId;
 
-use super::looks::{LATE, Looks};
+use super::looks::Looks;
 use super::ring::{Processes, Seen, Touch, Touched};
 use super::{Sighting, Source};
 use crate::host::blocks;
@@ -77,7 +77,7 @@ impl Outside {
             members: Members::default(),
             places: None,
             notices: Vec::new(),
-            looks: Looks::new(LATE),
+            looks: Looks::new(),
             awake_until: None,
             seen: VecDeque::new(),
             waits: Waits::default(),

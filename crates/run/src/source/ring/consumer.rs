@@ -78,11 +78,6 @@ impl<'a> Ring<'a> {
         (duration.as_nanos() as f64 / self.times.ns_per_tick) as u64
     }
 
-    /// Whether programs may have told something since.
-    pub fn has_more(&self) -> bool {
-        self.consumer.has_more()
-    }
-
     /// Records that were lost, or made no sense.
     pub fn lost(&self) -> u64 {
         self.region.lost() + self.consumer.corrupt()
