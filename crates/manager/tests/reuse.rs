@@ -67,6 +67,25 @@ fn a_loop_that_is_read_backward_keeps_as_much() {
     }
 }
 
+/// What is loaded in order and then looked up by chance is as dear as it is looked up.
+#[test]
+fn what_is_read_in_order_and_then_by_chance_stays() {
+    let mut driver = support::Driver::simple("informed", 500, Trust::Full);
+    driver.known(0, 1 << 30);
+    let mut random = random();
+    for table in 0..40 {
+        let first = table * 1_000;
+        let mut probes: Vec<u64> = (first..first + 400).collect();
+        (1..400).for_each(|at| probes.swap(at, random(at as u64 + 1) as usize));
+        for index in (first..first + 400).chain(probes) {
+            driver.read(1, 0, index, 1);
+            driver.arrive();
+        }
+    }
+    let misses = driver.manager.statistics().misses;
+    assert!(misses < 250, "{misses} misses of 32,000 reads");
+}
+
 /// Two loops that fit only by themselves: the shorter one stays.
 #[test]
 fn of_two_loops_the_shorter_one_stays() {

@@ -486,6 +486,14 @@ fn a_run_that_is_read_slowly_beside_many_hits_is_read_ahead() {
     }
 }
 
+/// Not before as many blocks as the user wants to see of a run.
+#[test]
+fn a_slow_run_is_as_long_as_the_threshold_says() {
+    let [(few, _), (many, _)] =
+        [3, 64].map(|threshold| beside_hits(&format!("readahead:keep=lru,threshold={threshold}"), 600, 101, 200));
+    assert!(few < 20 && (64..100).contains(&many), "{few} and {many} misses");
+}
+
 /// Blocks read by chance are none, however much of their file is here.
 #[test]
 fn what_is_read_by_chance_is_no_slow_run() {

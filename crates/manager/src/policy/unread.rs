@@ -42,7 +42,10 @@ impl Unread {
     pub fn overdue(&self, references: u64, context: &Context<'_>) -> Option<Page> {
         let is_overdue = |page: Page| {
             let came = self.came[page as usize];
-            came.references + context.capacity < references && came.pages + context.capacity / 2 < context.table.came()
+            // What another policy handed over was read before, and no run is behind it.
+            let may_be_slow = context.table.state(page).is_unread();
+            came.references + context.capacity < references
+                && !(may_be_slow && came.pages + context.capacity / 2 >= context.table.came())
         };
         self.pages.oldest_first().next().filter(|&page| is_overdue(page) && context.table.can_go(page))
     }

@@ -110,6 +110,7 @@ impl Learned {
         if was_another {
             let first = Class { source, interval: 0 }.number();
             self.of_files[first..first + INTERVALS].fill_with(|| None);
+            self.costs.forget(source);
         }
         Class { source, interval: Class::of_interval(interval.map(|it| it.max(least))) }
     }

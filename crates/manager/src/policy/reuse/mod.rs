@@ -78,8 +78,8 @@ pub(super) static SPEC: Spec = Spec {
         },
         Parameter {
             name: "onward",
-            help: "what follows the page that went goes next in its file if it is worth at most so many times what would go, so that \
-                   what is missing lies together; 0: never",
+            help: "the neighbour that was used after the page that went goes next if it is worth at most so many times what would go, \
+                   so that what is missing lies together; 0: never",
             domain: Domain::Number { default: 2.0, min: 0.0, max: 1e9 },
         },
     ],

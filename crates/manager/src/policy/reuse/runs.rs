@@ -3,9 +3,9 @@
 //!
 //! What counts is how a block is read when it is missed, not how it was read before. What is
 //! written or loaded in order is often looked up by chance afterwards: a table that is built and
-//! then probed, a log and its readers. So it is learned of blocks that are read again, by the runs
-//! in which they had been read, of each file that is told apart; as long as little was seen, it is
-//! taken that they are read as before.
+//! then probed, a log and its readers. So it is learned of blocks that are read again, found here or
+//! not, by the runs in which they had been read, of each file that is told apart; as long as little
+//! was seen, it is taken that they are read as before.
 
 use super::sources::Source;
 use crate::ids::{Block, FileId};
@@ -111,6 +111,11 @@ impl Costs {
         }
     }
 
+    /// The number is another file's from now on.
+    pub fn forget(&mut self, source: Source) {
+        self.of_files.get_mut(usize::from(source)).into_iter().for_each(|it| *it = Default::default());
+    }
+
     /// What it costs to miss a block of such a file that was read in a run of this grade.
     pub fn expected(&self, source: Source, grade: u8) -> f64 {
         let of_all = self.of_all[usize::from(grade)].after(cost(grade));
@@ -148,6 +153,9 @@ mod tests {
         assert_eq!(costs.expected(1, 4), cost(4));
         (0..100).for_each(|_| costs.read_again(2, 5, 5));
         assert!(costs.expected(2, 5) < 0.1 && costs.expected(1, 5) > 0.9);
+        costs.forget(1);
+        assert!(costs.expected(1, 5) < 0.7, "another file's");
+        (0..100).for_each(|_| costs.read_again(1, 5, 0));
         (0..100_000).for_each(|_| costs.read_again(1, 5, 5));
         assert!(costs.expected(1, 5) < 0.04, "what is no longer so is forgotten");
     }

@@ -19,7 +19,8 @@
 //! A track of the paper holds a request; a block here is less. With its rules a request of four
 //! blocks is a run. With those of `sarc-amp` all blocks of a request get one count, and what was
 //! read longer ago counts half, or nothing: in a memory that holds a large part of what is read at
-//! random, most blocks have the one before them beside them, and that has its own, and so on.
+//! random, most blocks have the one before them beside them, and that has its own, and so on. Beside
+//! many hits a run may be slower than that: then those before it tell, by when they were read.
 
 use super::amp::{Amp, Carried};
 use super::departed::{Departed, Read};
@@ -50,7 +51,8 @@ const HALF_PART: u64 = 6;
 /// And so many blocks, for a whole one, in any memory.
 pub const RECENT_MIN: u64 = 64;
 /// What is read slowly beside many other references is a run if so many blocks before are here that
-/// were read one after the other: of blocks read by chance one in 8!, 40,000, has them.
+/// were read one after the other: of blocks read by chance one in 5! has them, as many as go on by
+/// chance from one that was read within a twelfth of the memory. But as many at least as make a run.
 const IN_ORDER: u64 = 5;
 /// And if it goes on in its own pace: what was read in order long ago is no run.
 const PACES: u64 = 2;
@@ -180,12 +182,9 @@ impl Detector {
 
     /// A page is taken for a block that is disclosed, or that a reader misses who disclosed it: it
     /// is of no run's list.
-    pub fn taken_disclosed(&mut self, page: Page) {
-        self.begin(
-            page,
-            Track { class: Class::Random, counter: 0, trigger: false, read_at: self.now },
-            Carried::default(),
-        );
+    pub fn taken_disclosed(&mut self, page: Page, context: &Context<'_>) {
+        let read_at = context.table.came() as u32;
+        self.begin(page, Track { class: Class::Random, counter: 0, trigger: false, read_at }, Carried::default());
     }
 
     /// A page is on its run's list no longer.
@@ -224,9 +223,14 @@ impl Detector {
         }
     }
 
-    /// Whether the blocks before this one were read in order, and so slowly that it goes on with them.
-    fn goes_on_slowly(&self, block: Block, context: &Context<'_>) -> bool {
-        let Some(first) = block.index.checked_sub(IN_ORDER).filter(|_| self.rules.by_requests()) else { return false };
+    /// Whether a block that is read now long after the one before goes on a run all the same: those before
+    /// were read in order, and no faster.
+    fn goes_on_slowly(&self, block: Block, before: Read, context: &Context<'_>) -> bool {
+        if !self.rules.by_requests() || self.step_from(before, context) > 0 {
+            return false;
+        }
+        let count = IN_ORDER.max(u64::from(self.rules.threshold / WHOLE_STEP));
+        let Some(first) = block.index.checked_sub(count) else { return false };
         let mut ages = (first..block.index).rev().map(|index| {
             let read = self.read_of(context.table.find(Block { index, ..block })?);
             (read.counter > 0).then(|| read.age(self.now))
@@ -234,28 +238,27 @@ impl Detector {
         let Some(Some(nearest)) = ages.next() else { return false };
         let mut furthest = nearest;
         let in_order = ages.all(|age| age.is_some_and(|age| std::mem::replace(&mut furthest, age) < age));
-        in_order && nearest * (IN_ORDER - 1) <= PACES * (furthest - nearest)
+        in_order && nearest * (count - 1) <= PACES * (furthest - nearest)
     }
 
-    fn counter_after(&self, block: Block, before: Option<Read>, context: &Context<'_>) -> u16 {
+    fn counter_after(&self, before: Option<Read>, is_slow: bool, context: &Context<'_>) -> u16 {
         let Some(before) = before else { return WHOLE_STEP };
+        if is_slow {
+            return self.rules.threshold;
+        }
         // The reference before this one read it.
         if self.rules.by_requests() && self.in_request && before.counter > 0 && before.age(self.now) == 1 {
             return before.counter;
         }
         match self.step_from(before, context) {
-            0 if self.goes_on_slowly(block, context) => self.rules.threshold,
             0 => WHOLE_STEP,
             step => (before.counter + step).clamp(WHOLE_STEP, self.rules.threshold.max(WHOLE_STEP)),
         }
     }
 
     /// Whether a block that is read now goes on a run, of which the one before it is the last.
-    fn is_run(&self, block: Block, before: Read, context: &Context<'_>) -> bool {
-        match self.step_from(before, context) {
-            0 => self.goes_on_slowly(block, context),
-            _ => before.counter >= self.rules.threshold,
-        }
+    fn is_run(&self, before: Read, context: &Context<'_>) -> bool {
+        before.counter >= self.rules.threshold && self.step_from(before, context) > 0
     }
 
     /// A reader is at this page.
@@ -273,7 +276,8 @@ impl Detector {
     /// of it.
     pub fn missed(&mut self, page: Page, block: Block, context: &Context<'_>) -> Option<Stretch> {
         let before = self.before(block, context);
-        let counter = self.counter_after(block, before, context);
+        let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
+        let counter = self.counter_after(before, is_slow, context);
         let track = Track { class: Class::Random, counter, trigger: false, read_at: self.now };
         if let Some(wanted) = self.wanted.filter(|wanted| wanted.holds(block)) {
             let carried = wanted.stream.at(block.index, wanted.end);
@@ -281,7 +285,7 @@ impl Detector {
             self.note_read(page);
             return wanted.triggers_at(block).then(|| self.go_on(block, carried, context));
         }
-        let run = before.filter(|&before| self.is_run(block, before, context));
+        let run = before.filter(|&before| is_slow || self.is_run(before, context));
         let class = if run.is_some() { Class::Sequential } else { Class::Random };
         let carried = run.map_or(Carried::default(), |before| before.carried);
         // Where nothing may be read ahead for now, the run is carried on as it is.
@@ -299,12 +303,12 @@ impl Detector {
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
-    /// Whether a page was brought for a run, and may well be read yet: not once as many pages came as
-    /// there are.
+    /// Whether a page was brought for a run, and may well be read yet: not once half as many pages came as
+    /// there are, for then it may be taken to have been brought in vain (`policy/unread.rs`).
     pub fn is_awaited(&self, page: Page, context: &Context<'_>) -> bool {
         let read = self.read_of(page);
         let came = context.table.came() as u32;
-        self.class(page) == Class::Sequential && read.counter == 0 && read.age(came) <= context.capacity
+        self.class(page) == Class::Sequential && read.counter == 0 && read.age(came) <= context.capacity / 2
     }
 
     /// Whether the request that is being served has read a page: its reader is past it.
@@ -333,7 +337,8 @@ impl Detector {
     fn first_read(&mut self, page: Page, context: &Context<'_>) {
         let block = context.table.block(page);
         let before = self.before(block, context);
-        self.tracks[page as usize].counter = self.counter_after(block, before, context);
+        let is_slow = before.is_some_and(|before| self.goes_on_slowly(block, before, context));
+        self.tracks[page as usize].counter = self.counter_after(before, is_slow, context);
         if let Reach::Adapted(amp) = &mut self.rules.reach {
             amp.of_use(page);
         }

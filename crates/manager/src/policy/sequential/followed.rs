@@ -84,10 +84,10 @@ impl Runs for Followed {
     fn taken(&mut self, page: Page, context: &Context<'_>, access: Option<&Access>) {
         let block = context.table.block(page);
         match access {
-            None if self.leaves_page(page, context) => self.detector.taken_disclosed(page),
+            None if self.leaves_page(page, context) => self.detector.taken_disclosed(page, context),
             None => self.detector.taken_ahead(page, block, context),
             Some(access) if self.leaves_read(page, access, context) => {
-                self.detector.taken_disclosed(page);
+                self.detector.taken_disclosed(page, context);
                 self.detector.read(page, context);
             }
             Some(_) => {

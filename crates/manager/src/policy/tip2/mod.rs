@@ -275,9 +275,9 @@ impl policy::Runs for Tip2 {
         let mut wanted = None;
         match access {
             None if context.uses(page).next().is_none() => runs.detector.taken_ahead(page, block, context),
-            None => runs.detector.taken_disclosed(page),
+            None => runs.detector.taken_disclosed(page, context),
             Some(Access { hinted: Some(_), .. }) => {
-                runs.detector.taken_disclosed(page);
+                runs.detector.taken_disclosed(page, context);
                 runs.detector.read(page, context);
             }
             Some(_) => wanted = runs.detector.missed(page, block, context),
