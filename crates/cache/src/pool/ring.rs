@@ -30,9 +30,26 @@ use super::workers::STACK_BYTES;
 #[derive(Default)]
 struct Queue {
     fetches: Turns<Fetch>,
+    /// What of them the thread has taken and neither read nor referred, and how urgent it is by now.
+    in_hand: Vec<(FetchId, Class)>,
     /// The thread waits, or is about to: it is to be called.
     sleeps: bool,
     closing: bool,
+}
+
+impl Queue {
+    /// Whose turn it is, which the thread has in hand from now on.
+    fn take(&mut self) -> Option<Fetch> {
+        let (fetch, class) = self.fetches.pop()?;
+        self.in_hand.push((fetch.fetch, class));
+        Some(fetch)
+    }
+
+    /// A part of this fetch is out of its hands; how urgent it is.
+    fn let_go(&mut self, fetch: FetchId) -> Class {
+        let at = self.in_hand.iter().position(|it| it.0 == fetch);
+        at.map_or(Class::Demand, |at| self.in_hand.swap_remove(at).1)
+    }
 }
 
 /// What the thread is given, and calls.
@@ -43,14 +60,15 @@ pub struct Ring {
 
 impl Ring {
     /// Starts the thread, for so many reads at once: `report` is told what came, `refer` gets what
-    /// is to be read by others.
+    /// is to be read by others, as urgently as it was added or is waited for by now. While it is
+    /// called, nothing can be added.
     ///
     /// # Errors
     /// If the kernel has no io_uring, or forbids it; if there can be no thread.
     pub fn start(
         reads_max: usize,
         report: impl Fn(&mut dyn Iterator<Item = Done>) + Send + 'static,
-        refer: impl Fn(Fetch) + Send + 'static,
+        refer: impl Fn(Fetch, Class) + Send + 'static,
     ) -> io::Result<Arc<Self>> {
         let ring = Arc::new(Ring { queue: Mutex::default(), bell: Arc::new(Bell::new()?) });
         let own = Arc::clone(&ring);
@@ -89,7 +107,10 @@ impl Ring {
 
     /// A reader waits for it.
     pub fn hurry(&self, fetch: FetchId) {
-        self.lock().fetches.hurry(|it| it.fetch == fetch);
+        let mut queue = self.lock();
+        queue.fetches.hurry(|it| it.fetch == fetch);
+        // It may be referred yet.
+        queue.in_hand.iter_mut().filter(|it| it.0 == fetch).for_each(|it| it.1 = Class::Demand);
     }
 
     /// Forgets what was not begun, and ends the thread once what was is over.
@@ -101,20 +122,38 @@ impl Ring {
         });
     }
 
-    fn work(&self, mut flights: Flights, report: &dyn Fn(&mut dyn Iterator<Item = Done>), refer: &dyn Fn(Fetch)) {
+    fn work(
+        &self,
+        mut flights: Flights,
+        report: &dyn Fn(&mut dyn Iterator<Item = Done>),
+        refer: &dyn Fn(Fetch, Class),
+    ) {
         let (mut next, mut done, mut refused) = (Vec::new(), VecDeque::new(), Vec::new());
         loop {
             let mut queue = self.lock();
+            // What came since, and is not told yet.
+            for came in &done {
+                if let Done::Fetched(fetch, ..) = came {
+                    queue.let_go(*fetch);
+                }
+            }
             if queue.closing && flights.is_empty() && done.is_empty() {
                 return;
             }
-            next.extend((0..flights.room()).map_while(|_| queue.fetches.pop()));
+            next.extend((0..flights.room()).map_while(|_| queue.take()));
             queue.sleeps = done.is_empty();
             drop(queue);
             refused.extend(next.drain(..).filter_map(|fetch| flights.prepare(fetch)));
             // What is referred leaves its room to what is still queued, for which nobody calls any more.
             let has_room = !refused.is_empty();
-            refused.drain(..).for_each(refer);
+            if has_room {
+                // Under the lock: who hurries one of them finds it here, or where it is referred to.
+                let mut queue = self.lock();
+                for fetch in refused.drain(..) {
+                    let class = queue.let_go(fetch.fetch);
+                    refer(fetch, class);
+                }
+            }
             if done.is_empty() && !has_room {
                 flights.wait();
                 flights.take_done(&mut done, &mut refused);
@@ -137,7 +176,7 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::path::PathBuf;
     use std::sync::Weak;
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
@@ -193,6 +232,7 @@ mod tests {
     }
 
     type Came = (u64, Result<(), Error>);
+    type Referred = (u64, Class);
 
     /// Whether what others hold as well is gone within some time.
     fn goes<T>(weak: &Weak<T>, most: usize, within: Duration) -> bool {
@@ -204,7 +244,7 @@ mod tests {
     }
 
     /// A ring, with what it says came and what it refers; None where there can be none.
-    fn started(reads_max: usize) -> Option<(Arc<Ring>, Receiver<Came>, Receiver<u64>)> {
+    fn started(reads_max: usize) -> Option<(Arc<Ring>, Receiver<Came>, Receiver<Referred>)> {
         let ((report, reported), (refer, referred)) = (channel(), channel());
         let report = move |done: &mut dyn Iterator<Item = Done>| {
             done.for_each(|done| match done {
@@ -212,7 +252,7 @@ mod tests {
                 _ => unreachable!("it fetches"),
             });
         };
-        let ring = Ring::start(reads_max, report, move |fetch| _ = refer.send(fetch.fetch.0));
+        let ring = Ring::start(reads_max, report, move |fetch, class| _ = refer.send((fetch.fetch.0, class)));
         match ring {
             Ok(ring) => Some((ring, reported, referred)),
             Err(error) => {
@@ -251,7 +291,7 @@ mod tests {
         came.sort_unstable_by_key(|(fetch, _)| *fetch);
         left.extend(referred.try_iter());
         assert!(matches!(came[..], [(0, Ok(())), (1, Ok(())), (5, Err(Error::Changed))]), "{came:?}, {left:?}");
-        assert_eq!(left, [2, 3, 4]);
+        assert_eq!(left, [2, 3, 4].map(|id| (id, Class::Hinted)));
         for (frame, index) in [(3, 1), (1, 2), (0, 3), (2, 4)] {
             // SAFETY: what was told to have come is written to no more.
             let found = unsafe { memory.bytes(frame) };
@@ -261,7 +301,7 @@ mod tests {
         // A file that ends before what is wanted of it.
         OpenOptions::new().write(true).open(&path).unwrap().set_len(page).unwrap();
         ring.add(fetch(6, Some(&cut), 0, vec![10, 11]), Class::Hinted);
-        assert_eq!(referred.recv_timeout(AWAITED), Ok(6));
+        assert_eq!(referred.recv_timeout(AWAITED), Ok((6, Class::Hinted)));
         fs::remove_file(&path).unwrap();
         ring.close();
     }
@@ -275,7 +315,7 @@ mod tests {
         let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
         for id in 0..3 {
             ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory), Class::Hinted);
-            assert_eq!(referred.recv_timeout(AWAITED), Ok(id), "there is no room");
+            assert_eq!(referred.recv_timeout(AWAITED), Ok((id, Class::Hinted)), "there is no room");
         }
         ring.add(fetch(3, Some(readable), 0, vec![1], &memory), Class::Hinted);
         let came = reported.recv_timeout(AWAITED);
@@ -287,27 +327,74 @@ mod tests {
         assert!(goes(&weak, 0, AWAITED), "its thread does not end");
     }
 
+    /// An object in no file, which says that it was asked for one and answers when it is let.
+    struct Asked(Mutex<(Sender<()>, Receiver<()>)>);
+
+    impl Asked {
+        fn object() -> (Arc<dyn Object>, Receiver<()>, Sender<()>) {
+            let ((says, said), (go, goes)) = (channel(), channel());
+            (Arc::new(Asked(Mutex::new((says, goes)))), said, go)
+        }
+    }
+
+    impl Object for Asked {
+        fn size(&self) -> u64 {
+            SIZE
+        }
+
+        fn version(&self) -> &Version {
+            const { &Version::Stamp([0; 5]) }
+        }
+
+        fn file(&self) -> Option<&File> {
+            let it = self.0.lock().unwrap();
+            let _ = it.0.send(());
+            let _ = it.1.recv_timeout(AWAITED);
+            None
+        }
+
+        fn read(&self, _: u64, _: &mut [IoSliceMut<'_>]) -> Result<(usize, Version), Error> {
+            unreachable!("it is referred")
+        }
+    }
+
     #[test]
-    fn what_is_queued_behind_what_is_referred_comes_as_well() {
-        let ((refer, referred), (go, goes)) = (channel(), channel());
-        let refer = move |fetch: Fetch| {
-            refer.send(fetch.fetch.0).unwrap();
-            // All others are queued by the time that the first is referred.
-            if fetch.fetch.0 == 0 {
-                goes.recv().unwrap();
-            }
-        };
-        let Ok(ring) = Ring::start(1, |_| (), refer) else { return println!("skipped: no io_uring here") };
+    fn what_is_queued_behind_what_is_referred_comes_as_well_and_is_as_urgent_as_it_was() {
+        let Some((ring, _reported, referred)) = started(1) else { return };
         let memory = Arc::new(Memory::new(1, FRAME_BYTES).unwrap());
-        let in_none: Arc<dyn Object> = Arc::new(InFile(None, Version::Tag("a".into())));
-        let add = |id| ring.add(fetch(id, Some(Arc::clone(&in_none)), 0, vec![0], &memory), Class::Hinted);
-        add(0);
-        let first = referred.recv_timeout(AWAITED);
-        (1..4).for_each(add);
+        let (first, asked, go) = Asked::object();
+        ring.add(fetch(0, Some(first), 0, vec![0], &memory), Class::Hinted);
+        // All others are queued by the time that the first is referred.
+        asked.recv_timeout(AWAITED).unwrap();
+        for (id, class) in [(1, Class::Guessed), (2, Class::Hinted), (3, Class::Demand)] {
+            ring.add(fetch(id, None, 0, vec![0], &memory), class);
+        }
         go.send(()).unwrap();
-        let all: Vec<_> = first.into_iter().chain((1..4).map_while(|_| referred.recv_timeout(AWAITED).ok())).collect();
+        let all: Vec<_> = (0..4).map_while(|_| referred.recv_timeout(AWAITED).ok()).collect();
         ring.close();
-        assert_eq!(all, [0, 1, 2, 3]);
+        assert_eq!(all, [(0, Class::Hinted), (3, Class::Demand), (2, Class::Hinted), (1, Class::Guessed)]);
+    }
+
+    #[test]
+    fn what_is_hurried_while_the_thread_has_it_is_referred_as_urgent() {
+        let Some((ring, _reported, referred)) = started(1) else { return };
+        let memory = Arc::new(Memory::new(2, FRAME_BYTES).unwrap());
+        let (in_none, asked, go) = Asked::object();
+        ring.add(fetch(0, Some(in_none), 0, vec![0], &memory), Class::Hinted);
+        asked.recv_timeout(AWAITED).unwrap();
+        ring.hurry(FetchId(0));
+        go.send(()).unwrap();
+        let in_hand = referred.recv_timeout(AWAITED);
+        // The system is at it, and does not read it whole.
+        let (reader, writer) = pipe().unwrap();
+        let ends = in_file(File::from(OwnedFd::from(reader)));
+        ring.add(fetch(1, Some(ends), 0, vec![1], &memory), Class::Guessed);
+        ring.hurry(FetchId(1));
+        drop(writer);
+        let begun = referred.recv_timeout(AWAITED);
+        let left = ring.lock().in_hand.len();
+        ring.close();
+        assert_eq!((in_hand, begun, left), (Ok((0, Class::Demand)), Ok((1, Class::Demand)), 0));
     }
 
     #[test]
@@ -390,7 +477,7 @@ mod tests {
                 assert!(id % 3 > 0, "as this test has it");
             }
         };
-        let Ok(ring) = Ring::start(READS, report, |_| ()) else { return println!("skipped: no io_uring here") };
+        let Ok(ring) = Ring::start(READS, report, |_, _| ()) else { return println!("skipped: no io_uring here") };
         let add = |id: usize| {
             let (offset, frames) = ((id * FRAME_BYTES) as u64, vec![id as u32]);
             ring.add(fetch(id as u64, Some(Arc::clone(&readable)), offset, frames, &memory), Class::Hinted);

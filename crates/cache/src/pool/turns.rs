@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use foresee_manager::Class;
 
-/// How urgent it can be.
-const CLASSES: usize = 3;
+/// How urgent it can be, the most urgent first.
+const CLASSES: [Class; 3] = [Class::Demand, Class::Hinted, Class::Guessed];
 
 /// All that waits.
-pub struct Turns<T>([VecDeque<T>; CLASSES]);
+pub struct Turns<T>([VecDeque<T>; CLASSES.len()]);
 
 impl<T> Default for Turns<T> {
     fn default() -> Self {
@@ -23,9 +23,9 @@ impl<T> Turns<T> {
         self.0[class as usize].push_back(one);
     }
 
-    /// Whose turn it is.
-    pub fn pop(&mut self) -> Option<T> {
-        self.0.iter_mut().find_map(VecDeque::pop_front)
+    /// Whose turn it is, and how urgent that is.
+    pub fn pop(&mut self) -> Option<(T, Class)> {
+        CLASSES.into_iter().zip(&mut self.0).find_map(|(class, waiting)| Some((waiting.pop_front()?, class)))
     }
 
     /// A reader came for these: their turn is after what readers came for before.
@@ -172,6 +172,8 @@ pub mod tests {
         turns.push(4, Class::Demand);
         assert_eq!(turns.len(), 5);
         let all: Vec<_> = std::iter::from_fn(|| turns.pop()).collect();
-        assert_eq!((all, turns.is_empty()), (vec![3, 2, 0, 4, 1], true));
+        let mut expected: Vec<_> = [3, 2, 0, 4].into_iter().map(|one| (one, Class::Demand)).collect();
+        expected.push((1, Class::Hinted));
+        assert_eq!((all, turns.is_empty()), (expected, true));
     }
 }

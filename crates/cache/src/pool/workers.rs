@@ -89,10 +89,9 @@ impl Workers {
                 (workers.report)(done);
             }
         };
-        let refer = move |fetch: Fetch| {
+        let refer = move |fetch: Fetch, class| {
             if let Some(workers) = referred.upgrade() {
-                // It has had its turn.
-                workers.enqueue(Task::Fetch(fetch), Class::Demand);
+                workers.enqueue(Task::Fetch(fetch), class);
             }
         };
         let ring = Ring::start(reads_max, report, refer)?;
@@ -129,8 +128,9 @@ impl Workers {
     /// A reader waits for what was ordered ahead of it: what of that was not begun is as urgent as what
     /// was ordered for readers. Of those there may be more at all times than can be done.
     pub fn hurry(&self, fetch: FetchId) {
-        self.lock().tasks.hurry(|task| task.fetch() == Some(fetch));
+        // As fetches go, so that none is missed that the ring refers meanwhile.
         self.ring.get().into_iter().for_each(|ring| ring.hurry(fetch));
+        self.lock().tasks.hurry(|task| task.fetch() == Some(fetch));
     }
 
     /// Does a task in the thread that calls, which waits for it anyway, unless as many are being
@@ -170,7 +170,7 @@ impl Workers {
                 true => queue.tasks.pop(),
                 false => None,
             };
-            if let Some(task) = next {
+            if let Some((task, _)) = next {
                 // What a program's iterator holds may panic when it goes: that is no reason to go as well.
                 let _ = catch_unwind(AssertUnwindSafe(|| self.run(queue, task)));
                 queue = self.lock();
@@ -186,10 +186,14 @@ impl Workers {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use foresee_manager::ReaderId;
+    use foresee_store::{Memory as Bytes, Version};
 
+    use super::super::memory::Memory;
+    use super::super::objects::Origin;
+    use super::super::turns::tests::keep_busy;
     use super::*;
 
     /// One thread at most, and what else was reported.
@@ -223,5 +227,52 @@ mod tests {
         let threads = workers.lock().threads;
         workers.close();
         assert_eq!((was_done, threads), (Ok(()), 0), "another thread does it: the reader's counts as busy for ever");
+    }
+
+    /// A fetch of an object that the store does not have: it is over when its turn comes.
+    fn fetch(id: u64, memory: &Arc<Memory>) -> Task {
+        let (store, version) = (Arc::new(Bytes::default()), Version::Stamp([0; 5]));
+        let origin = Origin { store, name: "a".into(), object: None, version, size: 1 };
+        let (fetch, memory) = (FetchId(id), Arc::clone(memory));
+        Task::Fetch(Fetch { fetch, part: 0..1, origin: Ok(origin), offset: 0, frames: vec![0], memory })
+    }
+
+    #[test]
+    fn who_waits_comes_before_what_was_ordered_ahead_and_the_system_cannot_read() {
+        const AWAITED: Duration = Duration::from_secs(60);
+        let (sender, receiver) = channel();
+        let workers = Workers::new(1, move |done| {
+            done.for_each(|done| {
+                if let Done::Fetched(FetchId(id), ..) = done {
+                    sender.send(id).unwrap();
+                }
+            });
+        });
+        if let Err(error) = workers.start_ring(2) {
+            return println!("skipped: no io_uring here: {error}");
+        }
+        let memory = Arc::new(Memory::new(1, 4096).unwrap());
+        let busy = keep_busy(&workers, 1);
+        let begun = Instant::now();
+        // Whatever is added is referred before what follows, and before a thread takes any.
+        let add = |id, class, waiting| {
+            workers.add(fetch(id, &memory), class);
+            let is_so = || {
+                let queue = workers.lock();
+                (queue.running, queue.tasks.len()) == (1, waiting)
+            };
+            while !is_so() && begun.elapsed() < AWAITED {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        add(0, Class::Guessed, 1);
+        add(1, Class::Hinted, 2);
+        add(2, Class::Hinted, 3);
+        add(3, Class::Demand, 4);
+        workers.hurry(FetchId(2));
+        drop(busy);
+        let order: Vec<_> = (0..4).map_while(|_| receiver.recv_timeout(AWAITED).ok()).collect();
+        workers.close();
+        assert_eq!(order, [3, 2, 1, 0]);
     }
 }
