@@ -1,7 +1,7 @@
 //! Files of this machine, and a store that misbehaves.
 
 use std::fs;
-use std::io::{IoSliceMut, Write};
+use std::io::{ErrorKind, IoSliceMut, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -75,6 +75,15 @@ fn what_says_it_is_a_page_and_has_fewer_bytes_is_refused() {
     let hole = folder("hole").join("a");
     fs::File::create(&hole).unwrap().set_len(4096).unwrap();
     assert_eq!(Local::new().open(hole.to_str().unwrap()).unwrap().size(), 4096);
+}
+
+#[test]
+fn what_takes_no_room_and_cannot_be_read_says_why_when_it_is_read() {
+    let path = "/sys/class/net/lo/speed";
+    let Err(why) = fs::read(path) else { return println!("skipped: no {path} that cannot be read here") };
+    let Ok(object) = Local::new().open(path) else { return assert_eq!(why.kind(), ErrorKind::NotFound) };
+    let error = object.read(0, &mut [IoSliceMut::new(&mut [0; 4096])]).unwrap_err();
+    assert!(matches!(&error, Error::Io(error) if error.raw_os_error() == why.raw_os_error()), "{error}, {why}");
 }
 
 #[test]
