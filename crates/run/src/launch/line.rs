@@ -100,20 +100,34 @@ impl Line {
         unsafe { libc::send(self.fd(), bytes.as_ptr().cast(), BYTES, libc::MSG_NOSIGNAL) };
     }
 
-    /// The next message, if there is one within this time.
+    /// The next message that is understood, if there is one within this time. The other side is gone
+    /// once there is nothing more to read: a program may be killed for it, so nothing else will do.
     pub(super) fn hear(&self, patience: Option<Duration>) -> Result<Message, Silence> {
         let mut polled = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
         let milliseconds = patience.map_or(-1, |time| time.as_millis() as libc::c_int);
-        let mut bytes = [0; BYTES];
-        // SAFETY: structure and buffer live through the calls, which write no more than they hold. All
-        // signals are blocked, so that neither is interrupted.
-        let got = unsafe {
-            if libc::poll(&raw mut polled, 1, milliseconds) <= 0 {
-                return Err(Silence::Yet);
+        let (mut bytes, mut has_failed) = ([0; BYTES], false);
+        loop {
+            // SAFETY: structure and buffer live through the calls, which write no more than they hold. All
+            // signals are blocked, so that neither is interrupted.
+            let got = unsafe {
+                if libc::poll(&raw mut polled, 1, milliseconds) <= 0 {
+                    return Err(Silence::Yet);
+                }
+                libc::recv(self.fd(), bytes.as_mut_ptr().cast(), BYTES, libc::MSG_DONTWAIT | libc::MSG_TRUNC)
+            };
+            match usize::try_from(got) {
+                Ok(0) => return Err(Silence::Gone),
+                Ok(BYTES) => {
+                    if let Some(message) = Message::decode(bytes) {
+                        return Ok(message);
+                    }
+                }
+                Ok(_) => {}
+                // That the other side went without having heard all is said once, before what it said last.
+                Err(_) if !has_failed => has_failed = true,
+                Err(_) => return Err(Silence::Yet),
             }
-            libc::recv(self.fd(), bytes.as_mut_ptr().cast(), BYTES, libc::MSG_DONTWAIT)
-        };
-        if got == BYTES as isize { Message::decode(bytes).ok_or(Silence::Gone) } else { Err(Silence::Gone) }
+        }
     }
 }
 
@@ -142,5 +156,30 @@ mod tests {
         assert_eq!(other.hear(Some(Duration::ZERO)), Err(Silence::Yet));
         drop(one);
         assert_eq!(other.hear(None), Err(Silence::Gone));
+    }
+
+    #[test]
+    fn what_was_said_last_is_heard_though_the_other_side_went_without_hearing_all() {
+        let (one, other) = Line::pair().unwrap();
+        other.say(Message::GoingOn);
+        one.say(Message::Stopping);
+        drop(one);
+        let heard = [(); 2].map(|()| other.hear(Some(Duration::ZERO)));
+        assert_eq!(heard, [Ok(Message::Stopping), Err(Silence::Gone)]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_end() {
+        let (one, other) = Line::pair().unwrap();
+        let mut unknown = [0; BYTES];
+        unknown[..8].copy_from_slice(&u64::MAX.to_ne_bytes());
+        for bytes in [&unknown[..], &[0; BYTES - 1], &[0; BYTES + 1]] {
+            // SAFETY: the buffer lives through the call.
+            let sent = unsafe { libc::send(one.fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
+            assert_eq!(usize::try_from(sent), Ok(bytes.len()));
+            assert_eq!(other.hear(Some(Duration::ZERO)), Err(Silence::Yet), "{} bytes", bytes.len());
+        }
+        one.say(Message::GoingOn);
+        assert_eq!(other.hear(None), Ok(Message::GoingOn));
     }
 }
