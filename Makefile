@@ -142,12 +142,13 @@ bench-listing: build
 bench-walks: build
 	python3 bench/walks.py
 
-# Policies on traces and recordings, by the simulator: those that are told nothing, two minutes, and those that are told, some hours
+# Policies on traces, recordings and kinds of workloads, by the simulator: told nothing, six minutes, and told, some hours
 # (python3 bench/policies/run.py --quick: minutes).
 bench-policies: build
 	python3 bench/policies/untold.py
 	python3 bench/policies/again.py
 	python3 bench/policies/chance.py
+	python3 bench/policies/kinds.py
 	python3 bench/policies/run.py
 
 # This machine's own disk, where there is little to gain, and nothing may be lost; two minutes.

@@ -85,7 +85,7 @@ def show(cells):
 
 
 def main():
-    arguments = traced.options(__doc__).parse_args()
+    arguments = traced.options_of_traces(__doc__).parse_args()
     if not arguments.table:
         common.keep(arguments, NAME, {"cells": measure(arguments)})
     show(json.loads((arguments.results / f"{NAME}.json").read_text())["cells"])

@@ -66,9 +66,15 @@ def options(text):
     """A parser with the options of tables that need no rounds and no slow disk."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--foresee", default=str(ROOT / "target/release/foresee"), help="the foresee to measure")
-    parser.add_argument("--traces", type=folder, default=ROOT.parent / "shared/traces", help="a folder of block traces")
     parser.add_argument("--results", type=folder, default=BENCH / "results", help="where raw results go")
     parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
+    return parser
+
+
+def options_of_traces(text):
+    """The same, of those that read traces."""
+    parser = options(text)
+    parser.add_argument("--traces", type=folder, default=ROOT.parent / "shared/traces", help="a folder of block traces")
     return parser
 
 

@@ -12,7 +12,6 @@ which changes hits by 0.01 points; try other seeds.
 Raw results go to bench/results/policies-chance.json. One minute; `--table` only prints them.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import cells as traced
 import common
 import workloads
 
@@ -72,16 +72,13 @@ def show(cells):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--foresee", default=str(common.ROOT / "target/release/foresee"), help="the foresee to measure")
+    parser = traced.options(__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the workloads")
     parser.add_argument("--workloads", type=int, default=200, help="how many there are")
-    parser.add_argument("--results", type=common.folder, default=common.BENCH / "results", help="where raw results go")
-    parser.add_argument("--table", action="store_true", help="only print the table of the results there are")
     arguments = parser.parse_args()
     if not arguments.table:
         common.keep(arguments, NAME, {"seed": arguments.seed, "cells": measure(arguments)})
-    show(json.loads((arguments.results / f"{NAME}.json").read_text())["cells"])
+    show(traced.read(arguments, NAME)["cells"])
 
 
 main()

@@ -113,7 +113,7 @@ def show_times(places):
 
 
 def main():
-    arguments = traced.options(__doc__).parse_args()
+    arguments = traced.options_of_traces(__doc__).parse_args()
     if not arguments.table:
         common.keep(arguments, NAME, {"device": DEVICE[1], "cells": measure(arguments)})
     cells = json.loads((arguments.results / f"{NAME}.json").read_text())["cells"]

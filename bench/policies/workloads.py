@@ -14,13 +14,19 @@ SCALE = 1000
 APART = 10_000_000
 
 
-def popular(by, blocks, skew):
-    """Some blocks are read more often than others (Zipf)."""
+def ranks(by, blocks, skew):
+    """The lower the more often (Zipf)."""
     sums = list(accumulate((rank + 1) ** -skew for rank in range(blocks)))
+    while True:
+        yield min(bisect(sums, by.random() * sums[-1]), blocks - 1)
+
+
+def popular(by, blocks, skew):
+    """Some blocks are read more often than others, wherever they lie."""
     order = list(range(blocks))
     by.shuffle(order)
-    while True:
-        yield order[min(bisect(sums, by.random() * sums[-1]), blocks - 1)]
+    for rank in ranks(by, blocks, skew):
+        yield order[rank]
 
 
 def drifting(by, blocks, skew, speed):
