@@ -7,6 +7,11 @@ use super::{Context, by_page};
 use crate::ids::Page;
 use crate::policy::list::List;
 
+/// Once as many pages came after it as this part of the memory has, a page may have been brought in
+/// vain; until then it is awaited (`sequential/detect.rs`). It must not be both: it would be named
+/// to go, and kept from going.
+pub(super) const TURNED_PART: u64 = 2;
+
 /// When a page came: references and pages until then.
 #[derive(Debug, Clone, Copy, Default)]
 struct Came {
@@ -45,7 +50,7 @@ impl Unread {
             // What another policy handed over was read before, and no run is behind it.
             let may_be_slow = context.table.state(page).is_unread();
             came.references + context.capacity < references
-                && !(may_be_slow && came.pages + context.capacity / 2 >= context.table.came())
+                && !(may_be_slow && came.pages + context.capacity / TURNED_PART >= context.table.came())
         };
         self.pages.oldest_first().next().filter(|&page| is_overdue(page) && context.table.can_go(page))
     }

@@ -28,6 +28,7 @@ use super::lists::Class;
 use super::wanted::Wanted;
 use super::{ANOMALY, DEGREE, GROUP, THRESHOLD, TRIGGER_OFFSET};
 use crate::ids::{Block, Page};
+use crate::policy::unread::TURNED_PART;
 use crate::policy::{Context, Stretch, Values, by_page};
 
 /// How far is read ahead, and where the trigger goes.
@@ -303,12 +304,12 @@ impl Detector {
         Some(self.want(Wanted { misses: 1, ..wanted }, context))
     }
 
-    /// Whether a page was brought for a run, and may well be read yet: not once half as many pages came as
-    /// there are, for then it may be taken to have been brought in vain (`policy/unread.rs`).
+    /// Whether a page was brought for a run, and may well be read yet: not once so many pages came
+    /// that it may be taken to have been brought in vain.
     pub fn is_awaited(&self, page: Page, context: &Context<'_>) -> bool {
         let read = self.read_of(page);
         let came = context.table.came() as u32;
-        self.class(page) == Class::Sequential && read.counter == 0 && read.age(came) <= context.capacity / 2
+        self.class(page) == Class::Sequential && read.counter == 0 && read.age(came) <= context.capacity / TURNED_PART
     }
 
     /// Whether the request that is being served has read a page: its reader is past it.
