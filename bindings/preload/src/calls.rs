@@ -63,7 +63,7 @@ pub(crate) fn quiesce() {
 /// Does something that no other thread of this process does meanwhile; an error, which is 0 if
 /// nobody listens, if it cannot.
 fn alone<T>(act: impl FnOnce(&Region) -> T) -> Result<T, c_int> {
-    let Some(region) = state::region_of_this_process() else { return Err(0) };
+    let Some(region) = state::region_for_wishes() else { return Err(0) };
     let me = thread::id();
     // A signal handler that interrupted a call of this very thread would wait for itself.
     if CALLING.load(Relaxed) == me {

@@ -2,7 +2,8 @@
 //!
 //! Where we cannot (other words, a chroot, a user who may not read our file), its dynamic linker
 //! would complain on the program's standard error. So our part of `LD_PRELOAD` is left out of what
-//! it gets. The supervisor is told of all programs that it will not see.
+//! it gets. The supervisor is told of all programs that it will not see, those among them that are
+//! given an environment without us (`env -i`, `sudo`).
 //!
 //! This runs in children of `vfork` and `posix_spawn`, which share their parent's memory, and in
 //! signal handlers: nothing is allocated, and nothing of the process changed. `posix_spawn` leaves
@@ -14,7 +15,7 @@ use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-use foresee_ring::{IMAGE_BYTES, Image, PATH_BYTES_MAX, Record, Unseen};
+use foresee_ring::{IMAGE_BYTES, Image, PATH_BYTES_MAX, Unseen};
 
 use crate::{observe, ring, state, sys};
 
@@ -63,25 +64,26 @@ pub(crate) unsafe fn execute(
     environment: Environment,
     call: impl Fn(Environment) -> isize,
 ) -> isize {
+    let Some(library) = path() else { return call(environment) };
     // SAFETY: by the caller's promise.
-    let (Some(library), Some(variable)) = (path(), unsafe { preloads(environment) }) else { return call(environment) };
-    if !variable.parts().any(|part| part == library.to_bytes()) {
-        return call(environment);
-    }
+    let variable =
+        unsafe { preloads(environment) }.filter(|variable| variable.parts().any(|part| part == library.to_bytes()));
+    let heard = state::region_for_executions().filter(|region| !region.is_closing());
     // SAFETY: null is none; else by the caller's promise a string, if the kernel finds a file by it.
-    let why = if program.is_null() { None } else { unseen(library, program) };
-    if let (Some(why), Some(region)) = (why, state::region())
-        && !region.is_closing()
-    {
+    let why = match (program.is_null(), variable, heard) {
+        (true, ..) | (_, None, None) => None,
+        (false, variable, _) => unseen(library, program, variable.is_none()),
+    };
+    if let (Some(why), Some(region)) = (why, heard) {
         // SAFETY: the kernel has read the path.
-        state::post(region, Record::ExecutesUnseen { why }, unsafe { observe::bytes(program) });
+        state::tell_of_execution(region, why, unsafe { observe::bytes(program) });
     }
-    match why {
+    match (why, variable) {
         // SAFETY: by the caller's promise; the variable is the environment's.
-        Some(Unseen::Foreign | Unseen::Unreachable | Unseen::Confined) => unsafe {
+        (Some(Unseen::Foreign | Unseen::Unreachable | Unseen::Confined), Some(variable)) => unsafe {
             without(library.to_bytes(), environment, variable, call)
         },
-        None | Some(Unseen::Static | Unseen::Privileged | Unseen::Uring | Unseen::Aio) => call(environment),
+        _ => call(environment),
     }
 }
 
@@ -122,10 +124,12 @@ unsafe fn preloads<'a>(environment: Environment) -> Option<Preloads<'a>> {
 }
 
 /// Why the program of this path will not tell of itself; nothing if it will, or if there is none.
-fn unseen(library: &CStr, program: *const c_char) -> Option<Unseen> {
+/// `is_bare`: its environment does not name us.
+fn unseen(library: &CStr, program: *const c_char, is_bare: bool) -> Option<Unseen> {
     let mut interpreter = [0; 256];
     let mut head = [0; IMAGE_BYTES];
-    let mut own_reach = None;
+    // Who is given nothing of ours need not reach it.
+    let mut own_reach = is_bare.then_some(None);
     let mut next = program;
     for _ in 0..INTERPRETERS_MAX {
         // SAFETY: the kernel reads it as `execve` will; or it is what was copied below.
@@ -150,6 +154,7 @@ fn unseen(library: &CStr, program: *const c_char) -> Option<Unseen> {
             Image::Foreign => return Some(Unseen::Foreign),
             Image::Static => return Some(Unseen::Static),
             Image::Dynamic if is_privileged(&file) => return Some(Unseen::Privileged),
+            Image::Dynamic if is_bare => return Some(Unseen::Bare),
             Image::Dynamic | Image::Unknown => return None,
         }
     }

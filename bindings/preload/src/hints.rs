@@ -35,7 +35,7 @@ pub(crate) struct Hints {
 static foresee_hints_v1: Hints = Hints { is_active, hint_file, hint_segments, repeat, cancel };
 
 extern "C" fn is_active() -> c_int {
-    c_int::from(state::region_of_this_process().is_some())
+    c_int::from(state::region_for_wishes().is_some())
 }
 
 unsafe extern "C" fn hint_file(path: *const c_char, path_bytes: usize) -> c_int {

@@ -20,6 +20,7 @@
 //! start.rs    the constructor: tells of the program, patches
 //! ring.rs     where the ring is; handover.rs: who gives it to us where we may not look there
 //! exec.rs     before the process becomes another program: whether we can be loaded into that
+//! own_calls.rs  whether the program makes its system calls itself
 //! patch.rs    stdio reads through an entry of libc's that no preloaded library can stand in front of: jump from there
 //! fds.rs      what each descriptor is: the reads of anything but regular files are left alone
 //! observe.rs  from what a call did to a record of it
@@ -47,6 +48,7 @@ mod hints;
 mod hooks;
 mod next;
 mod observe;
+mod own_calls;
 #[cfg(target_arch = "x86_64")]
 mod patch;
 mod ring;

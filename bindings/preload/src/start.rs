@@ -3,9 +3,9 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use foresee_ring::{Counters, PATH_BYTES_MAX, Process, Record, Region};
+use foresee_ring::{Counters, PATH_BYTES_MAX, Process, Record, Region, Unseen};
 
-use crate::{calls, exec, next, observe, patch, ring, sites, state, sys};
+use crate::{calls, exec, next, observe, own_calls, patch, ring, sites, state, sys};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -44,6 +44,10 @@ fn enter(region: &'static Region) {
     state::post(region, Record::ProcessStarted { ppid, slot }, sys::working_directory(path));
     let Counters { reads, bytes, stall_ticks } = state::process().map(Process::counters).unwrap_or_default();
     state::post(region, Record::Executed { reads, bytes, stall_ticks }, executed());
+    if own_calls::are_made() {
+        state::post(region, Record::ExecutesUnseen { why: Unseen::OwnCalls }, executed());
+        return state::tell_wishes_alone();
+    }
     tell_of_objects(region, 0);
 }
 

@@ -6,14 +6,19 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use foresee_ring::{NO_PROCESS_SLOT, Process, Record, Region, Stamp, ticks};
+use foresee_ring::{NO_PROCESS_SLOT, Process, Record, Region, Stamp, Unseen, ticks};
 
 use crate::{sys, thread};
+
+/// Who it is that executes something is not known.
+const NOBODY: u32 = 0;
 
 /// All that a read needs, on one cache line that nobody writes.
 #[repr(align(64))]
 struct State {
     region: AtomicPtr<Region>,
+    /// The ring, also after we fell silent: what is executed is told all the same.
+    for_executions: AtomicPtr<Region>,
     process: AtomicPtr<Process>,
     /// libc's `__libc_single_threaded`, if it has one.
     single_threaded: AtomicUsize,
@@ -27,6 +32,7 @@ struct State {
 
 static STATE: State = State {
     region: AtomicPtr::new(null_mut()),
+    for_executions: AtomicPtr::new(null_mut()),
     process: AtomicPtr::new(null_mut()),
     single_threaded: AtomicUsize::new(0),
     process_number: AtomicU32::new(0),
@@ -75,7 +81,9 @@ pub(crate) fn find_single_threaded() {
 pub(crate) fn enter(region: &'static Region) -> Option<u32> {
     STATE.seed.store((ticks() >> 8) as u32, Relaxed);
     let slot = become_this_process(region)?;
-    STATE.region.store(core::ptr::from_ref(region).cast_mut(), Release);
+    let shared = core::ptr::from_ref(region).cast_mut();
+    STATE.region.store(shared, Release);
+    STATE.for_executions.store(shared, Release);
     Some(slot)
 }
 
@@ -105,6 +113,22 @@ pub(crate) fn parent_number() -> u32 {
 /// Falls silent for good.
 pub(crate) fn leave() {
     STATE.region.store(null_mut(), Release);
+    HEARS_WISHES.store(false, Relaxed);
+}
+
+/// Of what the program does nothing is told; but what it says by itself, through the hint library, is.
+static HEARS_WISHES: AtomicBool = AtomicBool::new(false);
+
+/// See [`HEARS_WISHES`].
+pub(crate) fn tell_wishes_alone() {
+    leave();
+    HEARS_WISHES.store(true, Relaxed);
+}
+
+/// The ring as [`region_of_this_process`], for what the program says by itself.
+pub(crate) fn region_for_wishes() -> Option<&'static Region> {
+    let alone = || region_for_executions().filter(|_| HEARS_WISHES.load(Relaxed));
+    region().or_else(alone).filter(|region| is_open_here(region))
 }
 
 /// Nothing of ours may be done in this process any more, nor in what it executes.
@@ -112,7 +136,7 @@ static CONFINED: AtomicBool = AtomicBool::new(false);
 
 /// Falls silent if this is the process we think we are: what a child of vfork gives up is its own.
 pub(crate) fn fall_silent() {
-    if region_of_this_process().is_some() {
+    if region_for_wishes().is_some() {
         leave();
     }
 }
@@ -121,6 +145,7 @@ pub(crate) fn fall_silent() {
 pub(crate) fn confine() {
     if STATE.own_number.load(Relaxed) == sys::getpid() {
         leave();
+        STATE.for_executions.store(null_mut(), Release);
         CONFINED.store(true, Relaxed);
     }
 }
@@ -128,6 +153,29 @@ pub(crate) fn confine() {
 /// See [`confine`].
 pub(crate) fn is_confined() -> bool {
     CONFINED.load(Relaxed)
+}
+
+/// The ring, for what this process executes: not if it is confined.
+pub(crate) fn region_for_executions() -> Option<&'static Region> {
+    // SAFETY: as `region`.
+    unsafe { STATE.for_executions.load(Acquire).as_ref() }
+}
+
+/// Tells that what is executed will not tell of itself. The supervisor will look for it where it
+/// knows who executes it; of who fell silent, and makes no calls of ours, it learns the name.
+pub(crate) fn tell_of_execution(region: &Region, why: Unseen, path: &[u8]) {
+    let (known, own) = (process_number(), STATE.own_number.load(Relaxed));
+    let stamp = |pid| Stamp { pid, tid: pid, ticks: ticks() };
+    let number = match self::region().map(|_| sys::getpid()) {
+        Some(number) if number == own => known,
+        // A child of vfork's, which runs in our memory.
+        Some(number) if known == own && sys::getppid() == own => {
+            region.post(stamp(number), &Record::Forked { parent: known, slot: NO_PROCESS_SLOT }, &[]);
+            number
+        }
+        _ => NOBODY,
+    };
+    region.post(stamp(number), &Record::ExecutesUnseen { why }, path);
 }
 
 /// What this process is called where we speak of it.
@@ -138,7 +186,11 @@ pub(crate) fn process_number() -> u32 {
 /// The ring, if we are also the process we think we are: not a child of vfork, which runs in our
 /// memory with descriptors of its own. One system call, so not for reads.
 pub(crate) fn region_of_this_process() -> Option<&'static Region> {
-    region().filter(|region| !region.is_closing() && sys::getpid() == STATE.own_number.load(Relaxed))
+    region().filter(|region| is_open_here(region))
+}
+
+fn is_open_here(region: &Region) -> bool {
+    !region.is_closing() && sys::getpid() == STATE.own_number.load(Relaxed)
 }
 
 #[inline(always)]

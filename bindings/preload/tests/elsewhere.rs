@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Ring, Said, compile, directory, library, reads_of, shipped};
+use common::{Ring, Said, compile, directory, library, note, reads_of, shipped};
 use foresee_ring::{Record, Unseen};
 
 fn with_data() -> PathBuf {
@@ -182,6 +182,52 @@ fn static_and_privileged_programs_are_named() {
     assert_eq!(unseen(&said), [(Unseen::Privileged, Path::new("./privileged"))]);
 }
 
+/// However it is executed: a child of `vfork`, in its parent's memory, goes by its own number.
+#[test]
+fn programs_whose_environment_is_without_the_library_are_named() {
+    let directory = with_data();
+    let (_, said) = alike(&directory, &["sh", "-c", "env -i cat data; env -i ./absent; true"]);
+    let told = unseen(&said);
+    assert!(matches!(told[..], [(Unseen::Bare, path)] if path.ends_with("cat")), "{told:?}");
+    assert_eq!(reads_of(&said, "data"), []);
+    let script = "import os, sys\nfor _ in range(2): os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], {}), 0)";
+    for static_too in [false, true] {
+        let program = if static_too { compile("reads", &directory, &["-static"]) } else { "/bin/true".into() };
+        let words = ["python3", "-c", script, program.to_str().unwrap(), "data"];
+        let (_, said) = alike(&directory, &words);
+        let why = if static_too { Unseen::Static } else { Unseen::Bare };
+        assert_eq!(unseen(&said), [(why, program.as_path()); 2]);
+        let announced = said.iter().filter(|said| matches!(said.record, Record::ExecutesUnseen { .. }));
+        let children: BTreeSet<u32> = announced.map(|said| said.stamp.pid).collect();
+        let parent = said[0].stamp.pid;
+        assert!(children.len() == 2 && !children.contains(&parent), "{children:?} of {parent}");
+        for child in children {
+            let is_its = |said: &Said| matches!(said.record, Record::Forked { parent: of, .. } if of == parent);
+            assert!(said.iter().any(|said| said.stamp.pid == child && is_its(said)), "{said:#?}");
+        }
+    }
+}
+
+/// Go's programs have a note of that name, and a dynamic linker if they have parts in C.
+#[test]
+fn programs_that_make_their_system_calls_themselves_say_so_and_no_more() {
+    let directory = with_data();
+    for (name, is_silent) in [("Go", true), ("Gone", false), ("GNU", false)] {
+        let note = note(&directory, name);
+        let program = compile("attention", &directory, &[note.to_str().unwrap()]);
+        let (_, said) = alike(&directory, &["sh", "-c", "echo x | ./attention; cat data; true"]);
+        let told = unseen(&said);
+        assert_eq!(told, if is_silent { vec![(Unseen::OwnCalls, Path::new("./attention"))] } else { vec![] });
+        let reader =
+            said.iter().find(|it| matches!(it.record, Record::Executed { .. }) && it.path.ends_with("attention"));
+        let pid = reader.unwrap().stamp.pid;
+        let reads = said.iter().filter(|it| it.stamp.pid == pid && matches!(it.record, Record::Read { .. })).count();
+        assert_eq!(reads == 0, is_silent, "{name}: {reads}");
+        assert!(!reads_of(&said, "data").is_empty(), "others tell as ever");
+        fs::remove_file(program).unwrap();
+    }
+}
+
 #[test]
 fn a_strangers_descriptor_is_not_opened() {
     use std::os::fd::AsRawFd;
@@ -236,6 +282,19 @@ fn in_a_pid_namespace_of_its_own_nothing_is_told() {
     }
     let (_, said) = alike(&directory, &[&["unshare"][..], &script].concat());
     assert_eq!(reads_of(&said, "data"), []);
+    assert!(unseen(&said).iter().any(|it| it.0 == Unseen::Unreachable && it.1.ends_with("cat")), "{said:#?}");
+}
+
+/// One that asks for no more rights is told nothing of afterwards, nor are its children, which are in
+/// namespaces of their own here; but what they execute is.
+#[test]
+fn what_a_sandbox_executes_is_named() {
+    let words = ["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "cat", "data"];
+    let directory = with_data();
+    if !Command::new(words[0]).args(&words[1..]).current_dir(&directory).output().is_ok_and(|it| it.status.success()) {
+        return eprintln!("skipped: no bwrap here, or it may not");
+    }
+    let (_, said) = alike(&directory, &words);
     assert!(unseen(&said).iter().any(|it| it.0 == Unseen::Unreachable && it.1.ends_with("cat")), "{said:#?}");
 }
 

@@ -10,13 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{Ring, compile, directory, library};
-use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Record, SLOTS, segments};
+use common::{Ring, compile, directory, library, note};
+use foresee_ring::{Consumer, Next, PATH_BYTES_MAX, Record, SLOTS, Unseen, segments};
 
 fn compiled(name: &str, directory: &Path) -> PathBuf {
+    compiled_with(name, directory, &[])
+}
+
+fn compiled_with(name: &str, directory: &Path, options: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c");
     let (include, source) = (format!("-I{}", folder.display()), folder.join("foresee.c"));
-    compile(name, directory, &["-Wall", "-Werror", &include, source.to_str().unwrap(), "-ldl"])
+    compile(name, directory, &[&["-Wall", "-Werror", &include, source.to_str().unwrap(), "-ldl"], options].concat())
 }
 
 fn text(output: &Output) -> String {
@@ -95,6 +99,23 @@ fn a_million_segments_arrive_whole_and_in_order() {
     assert_eq!(text(&output), "active 1\nfailed 0, errno 0, slow 0\n");
     assert_eq!(taken.by_thread, HashMap::from([(0, vec![20_000; 50])]));
     assert_eq!(taken.ended, [Record::HintsRepeated { hints: 50, passes: 3 }, Record::HintsCancelled {}]);
+}
+
+/// Of what it reads nothing is told (tests/elsewhere.rs).
+#[test]
+fn a_program_past_libc_is_heard() {
+    let directory = directory();
+    let note = note(&directory, "Go");
+    let program = compiled_with("hints", &directory, &[note.to_str().unwrap()]);
+    let mut ring = Ring::new();
+    let mut command = ring.command(program);
+    let (output, said) = ring.run(command.args(["1", "2", "3"]).current_dir(&directory));
+    assert_eq!(text(&output), "active 1\nfailed 0, errno 0, slow 0\n");
+    assert!(
+        said.iter().any(|said| matches!(said.record, Record::ExecutesUnseen { why: Unseen::OwnCalls })),
+        "{said:#?}"
+    );
+    assert_eq!(said.iter().filter(|said| matches!(said.record, Record::Hinted { .. })).count(), 2, "{said:#?}");
 }
 
 #[test]

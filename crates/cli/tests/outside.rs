@@ -77,6 +77,34 @@ fn the_files_of_a_directory_are_read_ahead_for_a_static_program() {
     });
 }
 
+/// Its reads are counted once, though the library is loaded into it.
+#[test]
+fn a_dynamic_program_past_libc_is_seen_as_a_static_one() {
+    in_time(|| {
+        let Some(device) = device(&["-DGO"]) else { return };
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &words(&device, "walk", &["d"]));
+        assert!(first < plain / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
+        let unseen = &account["unseen"][0];
+        assert_eq!((&unseen["name"], &unseen["from_outside"]), (&"reader".into(), &true.into()), "{account:#}");
+        let [program] = account["by_program"].as_array().unwrap().as_slice() else { panic!("{account:#}") };
+        let reads = program["reads"].as_u64().unwrap();
+        assert!((FILES * 3 / 4..=FILES).contains(&reads), "each is seen once, but for the first ones: {account:#}");
+    });
+}
+
+#[test]
+fn a_program_whose_environment_is_without_the_library_is_seen() {
+    in_time(|| {
+        let Some(device) = device(&[]) else { return };
+        let reader = words(&device, "walk", &["d"]);
+        let bare = [vec!["env".to_owned(), "-i".to_owned()], reader].concat();
+        let ([plain, first, second], account) = compare(&device, &["--no-words"], &bare);
+        assert!(first < plain / 3 && second < plain / 3, "waited {plain}, {first}, {second} times; {account:#}");
+        let unseen = &account["unseen"][0];
+        assert_eq!((&unseen["name"], &unseen["from_outside"]), (&"reader".into(), &true.into()), "{account:#}");
+    });
+}
+
 #[test]
 fn a_walk_over_directories_is_followed() {
     in_time(|| {
@@ -221,7 +249,7 @@ fn a_recording_says_what_it_lacks() {
         }
         let words = ["record", "-o", "trace", "--", "./reader", "walk", "big"];
         let said = end(place.foresee(&words), b"").with(0).err();
-        let lacking = "the trace lacks what these read, which do not go through libc: reader (static); --pid";
+        let lacking = "the trace lacks what these read, which foresee's library does not see: reader (static); --pid";
         assert_eq!(said.contains(lacking), is_lacking, "{said}");
     }
 }

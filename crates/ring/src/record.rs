@@ -134,6 +134,10 @@ enum_field! {
         Uring = 6,
         /// It tells of what it opens, and reads by Linux AIO (`io_submit`).
         Aio = 7,
+        /// It is given an environment that does not name the library.
+        Bare = 8,
+        /// It makes its system calls itself, past libc, and says so as it begins.
+        OwnCalls = 9,
     }
 }
 
@@ -448,7 +452,8 @@ records! {
     }
     /// The thread gave its processor up while it listed a directory: what was not in memory of that, most likely.
     33 ListingWaited {}
-    /// The process, or a child of its, is about to execute a program that will not tell of itself. Path: as given to `exec`.
+    /// The process, or a child of its, is about to execute a program that will not tell of itself, or
+    /// executes one of [`Unseen::OwnCalls`]. Path: as given to `exec`.
     30 ExecutesUnseen {
         /// Why it will not.
         why: Unseen,

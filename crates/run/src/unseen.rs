@@ -88,5 +88,7 @@ pub fn words(why: Unseen) -> &'static str {
         Unseen::Confined => "confined",
         Unseen::Uring => "io_uring",
         Unseen::Aio => "Linux AIO",
+        Unseen::OwnCalls => "system calls of its own, as Go's programs make",
+        Unseen::Bare => "its environment is without foresee's library",
     }
 }

@@ -139,6 +139,17 @@ pub fn compile(name: &str, into: &Path, options: &[&str]) -> PathBuf {
     program
 }
 
+/// What gives a program a note of this name, as Go's linker leaves it.
+pub fn note(directory: &Path, name: &str) -> PathBuf {
+    let note = directory.join("note.S");
+    let text = format!(
+        ".section .note.GNU-stack,\"\",%progbits\n.section .note.test,\"a\",%note\n.balign 4\n\
+         .long 1f - 0f, 3f - 2f, 4\n0: .ascii \"{name}\\0\\0\"\n1: .balign 4\n2: .asciz \"build\"\n3: .balign 4\n"
+    );
+    fs::write(&note, text).unwrap();
+    note
+}
+
 /// Runs a program without the library, with it, and with it but unpatched: exit status, output and
 /// errno (which the programs print) must be the same. Returns what it said when patched, and when
 /// not.

@@ -35,7 +35,7 @@ pub fn main(trace: &Path, running: &Running, report: bool) -> Result<u8, String>
     let written = output.into_inner().finish();
     let unseen = named(ran.account.unseen.iter());
     if !unseen.is_empty() {
-        let lacking = "the trace lacks what these read, which do not go through libc";
+        let lacking = "the trace lacks what these read, which foresee's library does not see";
         say(format_args!("{lacking}: {unseen}; --pid and --system see them"));
     }
     if let Err(error) = &written {

@@ -44,7 +44,7 @@ impl Supervisor<'_> {
         }
         for process in self.ring.processes.silent() {
             if let Some(why) = queue_of(process) {
-                self.ring.processes.found_queue(process, why);
+                self.ring.processes.found_untold(process, why);
                 self.wake_outside();
             }
         }

@@ -72,7 +72,7 @@ impl Members {
             next.extend(children(process));
             if room > 0 && !self.all.contains_key(&process) && !processes.is_seen(process) {
                 room -= 1;
-                match has_library(process) && !processes.reads_by_queue(process) {
+                match has_library(process) && !processes.reads_untold(process) {
                     // It has announced that it will execute another program, or is about to tell of itself.
                     true => is_awaited = true,
                     false => self.add(process, processes),
@@ -127,7 +127,7 @@ impl Members {
         // taken to be of it.
         let is_younger = || self.root.is_some_and(|root| process > root);
         let is_of_run = processes.went_unseen(process)
-            || processes.reads_by_queue(process)
+            || processes.reads_untold(process)
             || self.is_descendant(process, processes).unwrap_or_else(is_younger);
         self.asked.insert(process, is_of_run);
         is_of_run

@@ -64,8 +64,8 @@ pub(super) enum Reads {
     /// It opened a file to read it, and has not told of a read since: so often that was so when it was
     /// asked.
     Awaited(u32),
-    /// It was looked at, and found to read by a queue.
-    ByQueue,
+    /// It reads by a queue, as was found, or by system calls of its own, as it said.
+    Untold,
 }
 
 pub(super) struct Process {

@@ -74,13 +74,13 @@ impl Processes {
 
     /// Whether it tells of itself, and of what it reads.
     pub fn is_seen(&self, pid: u32) -> bool {
-        let is_seen = |process: &Process| process.unseen_as.is_none() && process.reads != Reads::ByQueue;
+        let is_seen = |process: &Process| process.unseen_as.is_none() && process.reads != Reads::Untold;
         self.by_pid.get(&pid).is_some_and(is_seen)
     }
 
-    /// Whether it was found to read by a queue.
-    pub fn reads_by_queue(&self, pid: u32) -> bool {
-        self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::ByQueue)
+    /// Whether it tells of itself, but not of what it reads.
+    pub fn reads_untold(&self, pid: u32) -> bool {
+        self.by_pid.get(&pid).is_some_and(|process| process.reads == Reads::Untold)
     }
 
     /// Those that have not told of a read since they opened a file, neither now nor when this was
@@ -99,10 +99,10 @@ impl Processes {
         silent
     }
 
-    /// It was looked at, and reads by a queue.
-    pub fn found_queue(&mut self, pid: u32, why: Unseen) {
+    /// It tells of itself, but for this reason not of what it reads.
+    pub fn found_untold(&mut self, pid: u32, why: Unseen) {
         let Some(process) = self.by_pid.get_mut(&pid) else { return };
-        process.reads = Reads::ByQueue;
+        process.reads = Reads::Untold;
         let (run, name) = (process.run, self.programs.get(process.program).name.clone());
         self.programs.unseen(run, name.as_bytes(), why);
     }
@@ -124,7 +124,7 @@ impl Processes {
             self.by_pid.insert(pid, process);
         }
         let process = self.by_pid.get_mut(&pid)?;
-        if process.reads == Reads::ByQueue {
+        if process.reads == Reads::Untold {
             self.programs.seen_from_outside(process.program);
             return Some((process.ordinal, process.program));
         }
@@ -174,6 +174,10 @@ impl Processes {
                     self.programs.count(slot, before, Counters { reads, bytes, stall_ticks });
                 }
                 return None;
+            }
+            Record::ExecutesUnseen { why: why @ Unseen::OwnCalls } => {
+                self.found_untold(pid, why);
+                return Some(Seen::Unseen);
             }
             Record::ExecutesUnseen { why } => {
                 let run = self.by_pid.get(&pid).map(|process| process.run);
