@@ -438,6 +438,17 @@ fn without_its_library_the_command_runs_and_it_is_said_how_to_get_it() {
     }
 }
 
+/// systemd says whom it means by the number of what it started.
+#[test]
+fn who_is_meant_by_its_number_finds_its_own() {
+    let place = Place::new();
+    let told = "echo $((LISTEN_PID - $$)) $((WATCHDOG_PID - $$)) $((SYSTEMD_EXEC_PID)) ${LISTEN_PIDFDID-none}";
+    let given = "export LISTEN_PID=$$ WATCHDOG_PID=$$ SYSTEMD_EXEC_PID=1 LISTEN_PIDFDID=7";
+    let script = format!("{given}; exec {} run -q -- sh -c '{told}'", support::binary().display());
+    let ended = end(place.plain(&["sh", "-c", &script]), b"").with(0);
+    assert_eq!(ended.out(), "0 0 1 none\n");
+}
+
 #[test]
 fn what_is_ours_is_not_in_the_programs_core() {
     let place = Place::new();

@@ -31,12 +31,13 @@
 
 mod companion;
 mod ending;
+mod environment;
 mod group;
 mod launcher;
 mod leaving;
 mod line;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -124,16 +125,16 @@ impl Launch<'_> {
             companion => {
                 drop(theirs);
                 let launcher = Launcher::new(companion, ours, signals, self.region, self.streams);
-                let mut variables = vec![(OsStr::new("FORESEE_RING"), self.region_name)];
+                let mut variables = vec![(c"FORESEE_RING", self.region_name)];
                 // The dynamic linker of another word size would complain.
                 if self.command.first().and_then(|it| executed(it)?.why_unseen) != Some(Unseen::Foreign) {
-                    variables.push((OsStr::new("LD_PRELOAD"), preload_value(&library)));
+                    variables.push((c"LD_PRELOAD", preload_value(&library)));
                 }
                 // To be told that it has begun takes as long as some programs do.
                 let started = Instant::now();
-                let mut program = command(self.command, &variables, launcher.signals.meant());
+                let mut program = command(self.command, &[], launcher.signals.meant());
                 end_with_us(&mut program);
-                match program.spawn() {
+                match environment::give(&mut program, variables).and_then(|()| program.spawn()) {
                     Ok(program) => launcher.accompany(program.id() as i32, started, started - begun),
                     Err(error) => {
                         launcher.give_up();
