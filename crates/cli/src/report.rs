@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foresee_manager::{Outcomes, Source};
-use foresee_run::account::{Account, Ending, ProgramAccount, UnseenProgram};
+use foresee_run::account::{Account, Ending, ProgramAccount, Unseen, UnseenProgram};
 use foresee_run::host::MountAccount;
 use foresee_run::unseen::words;
 use serde_json::{Value, json};
@@ -74,11 +74,13 @@ pub fn lines(account: &Account, is_kept: bool) -> Vec<String> {
             line(format!("{seen}: {named}"));
         }
     }
-    if let Some((unseen, transfers)) = account.bytes_unseen().zip(account.transfers)
-        && unseen >= UNSEEN_BYTES_MIN
-        && unseen >= transfers.from_devices / UNSEEN_PART
-    {
-        let (unseen, all) = (bytes(unseen), bytes(transfers.from_devices));
+    if account.unseen.iter().any(|it| it.why == Unseen::Privileged && !it.is_from_outside) {
+        line(
+            "what runs with rights of its own is seen where foresee has them too: 'sudo foresee run -- CMD'".to_owned(),
+        );
+    }
+    if let Some((unseen, all)) = much_unseen(account) {
+        let (unseen, all) = (bytes(unseen), bytes(all));
         line(format!("{unseen} of {all} from storage were read in ways that foresee does not see"));
     }
     if account.records_lost > 0 {
@@ -88,6 +90,13 @@ pub fn lines(account: &Account, is_kept: bool) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The bytes that were read unseen, if that is worth a word, and those that came from storage.
+fn much_unseen(account: &Account) -> Option<(u64, u64)> {
+    let (unseen, transfers) = account.bytes_unseen().zip(account.transfers)?;
+    let all = transfers.from_devices;
+    (unseen >= UNSEEN_BYTES_MIN && unseen >= all / UNSEEN_PART).then_some((unseen, all))
 }
 
 /// A run that waits for less of its time than this has little to gain, and one of fewer seconds is
@@ -101,15 +110,17 @@ fn why_nothing(account: &Account, is_kept: bool) -> Option<String> {
     let ahead = [account.statistics.ahead_of(true), account.statistics.ahead_of(false)];
     let of = |what: fn(&Outcomes) -> u64| ahead.iter().map(what).sum::<u64>();
     let (came_true, wasted) = (of(|it| it.timely + it.late), of(|it| it.wasted));
-    if account.statistics.hints == 0 && account.elapsed < LONG {
-        return Some("nothing to go by this time".to_owned());
-    }
-    if account.elapsed < LONG || came_true > 0 {
+    if came_true > 0 {
         return None;
     }
+    if account.elapsed < LONG {
+        return (account.statistics.hints == 0).then(|| "nothing to go by this time".to_owned());
+    }
     if account.stall.as_secs_f64() < STALL_SHARE * account.elapsed.as_secs_f64() {
+        // Of what was not seen it is not known whether it was waited for.
+        let is_all_seen = account.unseen.is_empty() && much_unseen(account).is_none();
         let (stall, elapsed) = (time(account.stall), time(account.elapsed));
-        return Some(format!("little to gain: of {elapsed} it waited {stall} for what it read"));
+        return is_all_seen.then(|| format!("little to gain: of {elapsed} it waited {stall} for what it read"));
     }
     let why = match (wasted, is_kept) {
         (0, true) => "nothing was known of what it would read; what it read is known to the next run",
@@ -222,6 +233,7 @@ fn csv_cell(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use foresee_run::account::Transfers;
     use foresee_run::supervisor::Tally;
 
     use super::*;
@@ -235,5 +247,45 @@ mod tests {
         let says = |is_kept, what: &str| lines(&account, is_kept).iter().any(|line| line.contains(what));
         assert!(says(true, "is known to the next run") && !says(true, "not kept"));
         assert!(says(false, "not kept") && !says(false, "next run"));
+    }
+
+    fn says(account: &Account, what: &str) -> bool {
+        lines(account, true).iter().any(|line| line.contains(what))
+    }
+
+    #[test]
+    fn a_short_run_that_gained_is_not_said_to_have_had_nothing_to_go_by() {
+        let tally = Tally { programs: 1, ..Tally::default() };
+        let mut account = Account::new(tally, LONG / 2, Ending::Status(0), Duration::ZERO);
+        assert!(says(&account, "nothing to go by"));
+        account.statistics.ahead[Source::Profile as usize].timely = 100;
+        assert!(!says(&account, "nothing to go by"));
+    }
+
+    #[test]
+    fn where_reads_were_not_seen_it_is_not_said_that_there_is_little_to_gain() {
+        let tally = Tally { programs: 1, ..Tally::default() };
+        let mut account = Account::new(tally, 4 * LONG, Ending::Status(0), Duration::ZERO);
+        assert!(says(&account, "little to gain"));
+        let transfers = |given| Some(Transfers { given, from_devices: 100 << 20 });
+        account.transfers = transfers(1 << 10);
+        assert!(says(&account, "little to gain"));
+        account.transfers = transfers(100 << 20);
+        assert!(!says(&account, "little to gain") && says(&account, "in ways that foresee does not see"));
+        account.transfers = None;
+        let (name, why) = ("server".to_owned(), Unseen::Static);
+        account.unseen.push(UnseenProgram { run: 0, name, why, executions: 1, is_from_outside: true });
+        assert!(!says(&account, "little to gain"));
+    }
+
+    #[test]
+    fn behind_which_foresee_must_be_to_see_is_said() {
+        let tally = Tally { programs: 1, ..Tally::default() };
+        let mut account = Account::new(tally, LONG, Ending::Status(0), Duration::ZERO);
+        for (why, is_said) in [(Unseen::Static, false), (Unseen::Privileged, true)] {
+            let name = "sudo".to_owned();
+            account.unseen = vec![UnseenProgram { run: 0, name, why, executions: 1, is_from_outside: false }];
+            assert_eq!(says(&account, "sudo foresee run"), is_said);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foresee_manager::Statistics;
-use foresee_ring::Unseen;
+pub use foresee_ring::Unseen;
 
 use crate::host::MountAccount;
 pub use crate::process_stat::Transfers;
