@@ -83,6 +83,12 @@ pub fn lines(account: &Account, is_kept: bool) -> Vec<String> {
         let (unseen, all) = (bytes(unseen), bytes(all));
         line(format!("{unseen} of {all} from storage were read in ways that foresee does not see"));
     }
+    if !account.going_on.is_empty() {
+        let names = account.going_on.join(", ");
+        line(format!(
+            "still there, and foreseen no more: {names}; a server is foreseen as long as it stays in the foreground"
+        ));
+    }
     if account.records_lost > 0 {
         line(format!(
             "{} records were lost: the programs read faster than foresee follows",
@@ -191,6 +197,7 @@ pub fn json(account: &Account) -> Value {
         "own_memory_bytes": account.own_memory,
         "start_up_s": account.start_up.as_secs_f64(),
         "warnings": account.warnings,
+        "going_on": account.going_on,
         "mounts": account.mounts.iter().map(mount).collect::<Vec<_>>(),
     })
 }

@@ -189,6 +189,23 @@ fn assert_type(value: &Value, key: &str, kind: &str) {
     assert!(value.get(key).is_some() && is, "{key} is no {kind} in {value:#}");
 }
 
+/// As a server does that goes into the background.
+#[test]
+fn what_outlives_the_command_is_named() {
+    let place = Place::new();
+    // It has begun by then.
+    let script = "sleep 60 >/dev/null 2>&1 & sleep 1; echo $!";
+    let (ended, account) = place.account(&["--report"], &["sh", "-c", script]);
+    let sleeper = ended.out().trim().parse().unwrap();
+    // SAFETY: no pointers; it began a moment ago and sleeps.
+    unsafe { libc::kill(sleeper, libc::SIGKILL) };
+    assert_eq!(account["going_on"], serde_json::json!(["sleep"]), "{account:#}");
+    assert!(ended.err().contains("foreseen no more: sleep"), "{ended:?}");
+    let (ended, account) = place.account(&["--report"], &["sh", "-c", "sleep 0 & wait"]);
+    assert_eq!(account["going_on"], serde_json::json!([]), "{account:#}");
+    assert!(!ended.err().contains("foreseen no more"), "{ended:?}");
+}
+
 #[test]
 fn the_account_as_json() {
     let place = Place::new();
@@ -196,7 +213,7 @@ fn the_account_as_json() {
     let (_, account) = place.account(&[], &["cat", "d/f0", "d/f1"]);
     let keys = "elapsed_s number, status count, signal count?, watched bool, programs count, reads count, bytes count,
         stall_s number, prefetched object, profile_steps count?, manager object, records_lost count, suspended_s number, own_cpu_s number,
-        own_memory_bytes count, start_up_s number, warnings list";
+        own_memory_bytes count, start_up_s number, warnings list, going_on list";
     for (key, kind) in keys.split(',').filter_map(|it| it.trim().split_once(' ')) {
         assert_type(&account, key, kind);
     }

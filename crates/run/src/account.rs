@@ -102,6 +102,8 @@ pub struct Account {
     pub warnings: Vec<String>,
     /// Mounts behind a network or a daemon: what was found out of them.
     pub mounts: Vec<MountAccount>,
+    /// Programs that outlive the run, and are foreseen no more.
+    pub going_on: Vec<String>,
 }
 
 impl Account {
@@ -121,6 +123,7 @@ impl Account {
             suspended,
             warnings,
             mounts,
+            going_on,
         } = tally;
         let (own_cpu, own_memory) = own_usage();
         Account {
@@ -145,6 +148,7 @@ impl Account {
             transfers: None,
             warnings,
             mounts,
+            going_on,
         }
     }
 

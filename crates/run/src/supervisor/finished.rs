@@ -34,6 +34,7 @@ pub struct Tally {
     pub suspended: Duration,
     pub warnings: Vec<String>,
     pub mounts: Vec<MountAccount>,
+    pub going_on: Vec<String>,
 }
 
 /// What must have been brought from devices before a run says of its command that this does not pay:
@@ -168,6 +169,7 @@ impl Supervisor<'_> {
             records_lost: self.ring.lost() + self.outside.lost(),
             warnings: self.warnings.iter().filter(of_run).map(|(_, warning)| warning.clone()).collect(),
             mounts: host.mount_accounts(),
+            going_on: Vec::new(),
         }
     }
 
@@ -177,6 +179,7 @@ impl Supervisor<'_> {
         // in.
         self.ring.region.close();
         self.catch_up();
+        let going_on = self.ring.processes.going_on(FIRST_RUN);
         self.driver.host.remember();
         for reader in self.library.readers().into_iter().chain([RUN]) {
             self.tell(Event::ReaderExited { reader });
@@ -187,7 +190,7 @@ impl Supervisor<'_> {
         if learned.is_empty() {
             learned = self.recorded.profile().map(|profile| profile.learned.clone()).unwrap_or_default();
         }
-        let tally = self.tally(FIRST_RUN);
+        let tally = Tally { going_on, ..self.tally(FIRST_RUN) };
         let was_quiet_at_first = self.quiet.was_quiet_at_first();
         let was_quiet = self.quiet.was_quiet() || self.outside.has_rested() || self.is_too_large();
         let may_be_quiet = self.may_be_quiet();

@@ -12,6 +12,7 @@ use super::seen::Seen;
 use super::view;
 use crate::host::Descriptor;
 use crate::names::{Names, absolute};
+use crate::process_stat::state;
 use crate::programs::{ProgramId, Programs};
 
 /// Processes that are followed at one time, and how many there are before it is looked whether they
@@ -157,6 +158,21 @@ impl Processes {
     /// A process is gone. Returns the number it had in the order of their beginnings.
     pub fn forget(&mut self, pid: u32) -> Option<u32> {
         self.by_pid.remove(&pid).map(|process| process.ordinal)
+    }
+
+    /// Programs of this run of which a process is still there, in the order in which they began.
+    pub fn going_on(&self, run: u32) -> Vec<String> {
+        let is_there = |pid: u32| !is_dead(pid) && !matches!(state(pid), None | Some(b'Z' | b'X'));
+        let mut those: Vec<_> = self.by_pid.iter().filter(|(pid, it)| it.run == run && is_there(**pid)).collect();
+        those.sort_unstable_by_key(|(_, process)| process.ordinal);
+        let mut names: Vec<String> = Vec::new();
+        for (_, process) in those {
+            let name = &self.programs.get(process.program).name;
+            if !name.is_empty() && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     /// Takes one record in. Returns what it means, if it means anything outside this model.
