@@ -19,6 +19,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt};
 
 use crate::answer::Answer;
 use crate::beginning::{Beginning, Beginnings, SMALL};
+use crate::below::Below;
 use crate::explain::{Place, timed_out};
 use crate::head::Head;
 use crate::object::{NO_VERSION, Open, version};
@@ -323,37 +324,26 @@ impl Bucket {
 
     /// The objects whose keys begin so, by their full names.
     pub fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
+        let below = self.below(prefix)?;
         let found: Vec<ObjectMeta> = self.ask(async {
-            match &self.client.pages {
-                Some(_) => self.list_pages(prefix).await,
+            match &below {
+                None => self.list_pages(prefix).await,
                 // No name begins as one in a folder that is not there.
-                None => match self.list_folder(prefix).await {
+                Some(below) => match self.list_folder(&below.folder).await {
                     Err(Error::NotFound) => Ok(Vec::new()),
                     found => found,
                 },
             }
         })?;
-        let mut listed: Vec<_> = found.into_iter().map(|it| self.listed(it)).collect();
+        let name = |path: &Path| self.name_of(path, prefix, below.as_ref());
+        let mut listed: Vec<_> = found.into_iter().filter_map(|it| Some(listed(name(&it.location)?, &it))).collect();
         listed.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(listed)
     }
 
-    fn listed(&self, it: ObjectMeta) -> Listed {
-        let (version, modified) = (version(&it), Some(it.last_modified.into()));
-        Listed { name: self.name_of(&it.location), size: it.size, version, modified }
-    }
-
-    /// The full name of what is listed.
-    fn name_of(&self, path: &Path) -> String {
-        let key = path.to_string();
-        // What is decoded when it is opened.
-        let is_url = self.client.pages.is_none();
-        let key = if is_url { key.replace('%', "%25").replace('#', "%23").replace('?', "%3F") } else { key };
-        format!("{}/{key}", self.place.bucket)
-    }
-
     /// A page of what lies directly below this.
     pub fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let below = self.below(prefix)?;
         let (result, next) = self.ask(async {
             match &self.client.pages {
                 Some(pages) => {
@@ -364,18 +354,31 @@ impl Bucket {
                     Ok((page.result, page.page_token))
                 }
                 None => {
-                    let folder = prefix.rsplit_once('/').map(|(folder, _)| self.path(folder)).transpose()?;
+                    let folder = below.as_ref().map(|it| &it.folder);
                     let objects = &self.client.objects;
-                    Ok((self.whole(async || objects.list_with_delimiter(folder.as_ref()).await).await?, None))
+                    Ok((self.whole(async || objects.list_with_delimiter(folder).await).await?, None))
                 }
             }
         })?;
-        let begin = format!("{}/{prefix}", self.place.bucket);
-        // A folder that was made as an object is listed in itself, by its own name.
-        let is_below = |name: &String| name.starts_with(&begin) && !name.ends_with('/');
-        let objects = result.objects.into_iter().map(|it| self.listed(it)).filter(|it| is_below(&it.name)).collect();
-        let folders = result.common_prefixes.iter().map(|it| self.name_of(it)).filter(is_below).collect();
+        let name = |path: &Path| self.name_of(path, prefix, below.as_ref());
+        let objects = result.objects.iter().filter_map(|it| Some(listed(name(&it.location)?, it))).collect();
+        let folders = result.common_prefixes.iter().filter_map(name).collect();
         Ok(Folder { objects, folders, next })
+    }
+
+    /// What this asks for of a host, which lists whole folders.
+    fn below<'a>(&self, prefix: &'a str) -> Result<Option<Below<'a>>, Error> {
+        self.client.pages.is_none().then(|| Below::of(prefix, |address| self.path(address))).transpose()
+    }
+
+    /// The full name of what is listed, if it is asked for.
+    fn name_of(&self, listed: &Path, prefix: &str, below: Option<&Below>) -> Option<String> {
+        let key = match below {
+            Some(below) => below.address(listed)?,
+            // A folder that was made as an object is listed in itself, by its own name.
+            None => Some(listed.to_string()).filter(|key| key.starts_with(prefix) && !key.is_empty())?,
+        };
+        Some(format!("{}/{key}", self.place.bucket))
     }
 
     async fn list_pages(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
@@ -407,13 +410,13 @@ impl Bucket {
         }
     }
 
-    async fn list_folder(&self, prefix: &str) -> Result<Vec<ObjectMeta>, Error> {
-        let prefix = self.path(prefix)?;
-        let folder = prefix.as_ref().rsplit_once('/').map(|(folder, _)| Path::from(folder));
-        let found: Vec<ObjectMeta> =
-            self.client.objects.list(folder.as_ref()).try_collect().await.map_err(|error| self.explain(&error))?;
-        Ok(found.into_iter().filter(|it| it.location.as_ref().starts_with(prefix.as_ref())).collect())
+    async fn list_folder(&self, folder: &Path) -> Result<Vec<ObjectMeta>, Error> {
+        self.client.objects.list(Some(folder)).try_collect().await.map_err(|error| self.explain(&error))
     }
+}
+
+fn listed(name: String, it: &ObjectMeta) -> Listed {
+    Listed { name, size: it.size, version: version(it), modified: Some(it.last_modified.into()) }
 }
 
 /// Whether there was no answer, or none of whoever it was meant for: all others say what is so.

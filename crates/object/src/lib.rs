@@ -49,6 +49,7 @@
 
 mod answer;
 mod beginning;
+mod below;
 mod bucket;
 mod explain;
 mod head;

@@ -307,20 +307,56 @@ fn a_list_whose_bytes_cannot_be_told_apart_is_asked_for_again() {
     assert_eq!(store.list("b/").unwrap().len(), 0);
 }
 
-#[test]
-fn a_server_that_lists_nothing_is_asked_once() {
+/// An HTTP server that gives one answer, and what it was asked. Nobody listens after that: who asks again has another
+/// error, after the deadline.
+fn answers_once(answer: String) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let asked = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let lines = BufReader::new(stream.try_clone().unwrap()).lines();
-        let request = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).next().unwrap();
-        stream.write_all(b"HTTP/1.1 501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
-        // Nobody listens any more: who asked again would have another error, after the deadline.
-        request
+        let request: Vec<_> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+        write!(stream, "HTTP/1.1 {answer}").unwrap();
+        request.join("\n")
     });
+    (host, asked)
+}
+
+#[test]
+fn a_server_that_lists_nothing_is_asked_once() {
+    let nothing = "501 Not Implemented\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let (host, asked) = answers_once(nothing.to_owned());
     let error = ObjectStore::http().list(&format!("{host}/")).unwrap_err().to_string();
     assert!(error.contains("WebDAV") && asked.join().unwrap().starts_with("PROPFIND"), "{error}");
+}
+
+#[test]
+fn a_folder_of_a_host_is_listed_by_the_address_that_it_was_asked_for_by() {
+    // What begins alike is beside it: not every server lists no more than it is asked for.
+    let paths = ["a%20dir/", "a%20dir/%C3%BC%25", "a%20dir/sub/", "a%20dirt", "a%20dir2/x"];
+    let entry = |path: &str| {
+        let kind = if path.ends_with('/') { "<D:collection/>" } else { "" };
+        format!(
+            "<D:response><D:href>/{path}</D:href><D:propstat><D:prop><D:resourcetype>{kind}</D:resourcetype>\
+             <D:getcontentlength>1</D:getcontentlength><D:getetag>1</D:getetag>\
+             <D:getlastmodified>Wed, 01 Jan 2025 00:00:00 GMT</D:getlastmodified></D:prop>\
+             <D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
+        )
+    };
+    let list = format!("<D:multistatus xmlns:D=\"DAV:\">{}</D:multistatus>", paths.map(entry).concat());
+    let answer = format!("207 Multi-Status\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+    for folder in ["a%20dir", "a dir"] {
+        let (host, asked) = answers_once(answer.clone());
+        let found = ObjectStore::http().folder(&format!("{host}/{folder}/"), None).unwrap();
+        assert!(asked.join().unwrap().starts_with("PROPFIND /a%20dir "));
+        let names: Vec<_> = found.objects.into_iter().map(|it| it.name).collect();
+        assert_eq!(names, [format!("{host}/{folder}/\u{fc}%25")]);
+        assert_eq!(found.folders, [format!("{host}/{folder}/sub")]);
+        let (host, asked) = answers_once(answer.clone());
+        let found = ObjectStore::http().list(&format!("{host}/{folder}/")).unwrap();
+        assert!(asked.join().unwrap().starts_with("PROPFIND /a%20dir "));
+        assert_eq!(found.into_iter().map(|it| it.name).collect::<Vec<_>>(), [format!("{host}/{folder}/\u{fc}%25")]);
+    }
 }
 
 /// An HTTP server that gives these answers, one by one.
