@@ -116,7 +116,7 @@ impl Cache {
         (store, name): (StoreId, &str),
         opened: Result<Opened, StoreError>,
     ) -> Result<File, Error> {
-        let opened = opened.map_err(|error| Error::Store { name: Arc::from(address), error })?;
+        let opened = opened.map_err(|error| Error::of_store(address, error))?;
         let block_bytes = self.pool.memory().frame_bytes();
         if !opened.fits(block_bytes as u64) {
             return Err(Error::TooLarge { name: Arc::from(address), size: opened.size, block_bytes });
@@ -195,7 +195,7 @@ impl Cache {
     /// has failed.
     fn asked<T>(&self, address: &str, ask: impl FnOnce(&dyn Store, &str) -> Result<T, StoreError>) -> Result<T, Error> {
         let (store, name) = self.whereabouts(address)?;
-        caught(|| ask(self.pool.store(store), name)).map_err(|error| Error::Store { name: Arc::from(address), error })
+        caught(|| ask(self.pool.store(store), name)).map_err(|error| Error::of_store(address, error))
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.

@@ -1,5 +1,6 @@
 //! What goes wrong.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -65,6 +66,26 @@ pub enum Error {
     TooManyViews,
     /// Advice that was not taken.
     Refused(Refusal),
+}
+
+impl Error {
+    /// What a store says of what has this address.
+    pub(crate) fn of_store(address: &str, error: foresee_store::Error) -> Self {
+        Error::Store { name: shown(address).into(), error }
+    }
+}
+
+/// An address without the name and the password that may stand before its host: errors are kept and shown to others.
+fn shown(address: &str) -> Cow<'_, str> {
+    let parts = || {
+        let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| ["http", "https"].contains(scheme))?;
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        Some((scheme, host.rsplit_once('@')?.1, path))
+    };
+    match parts() {
+        Some((scheme, host, path)) => format!("{scheme}://...@{host}{path}").into(),
+        None => address.into(),
+    }
 }
 
 /// Bytes of the smallest blocks that hold an object of this length, if there may be such blocks.
@@ -141,5 +162,25 @@ impl From<Error> for io::Error {
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_an_error_does_not_learn_a_password() {
+        for (address, expected) in [
+            ("http://me:mine@h/a", "http://...@h/a"),
+            ("https://me:mi@ne@h:80", "https://...@h:80"),
+            ("http://h/me:mine@h", "http://h/me:mine@h"),
+            ("s3://b@c/a", "s3://b@c/a"),
+            ("/a@b", "/a@b"),
+        ] {
+            let error = Error::of_store(address, foresee_store::Error::NotFound);
+            assert_eq!(error.to_string(), format!("{expected}: there is no such object"));
+            assert!(!format!("{error:?}").contains("mine@") || address == expected);
+        }
     }
 }

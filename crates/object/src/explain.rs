@@ -177,9 +177,14 @@ impl Place {
         }
         let refused = || {
             let (remedy, payer) = (self.service.credentials(), self.service.payer());
-            let text = format!(
-                "no right to read or write {url} with the credentials that are set; set {remedy}{payer} ({text})"
-            );
+            let text = match self.service.is_host() {
+                true => format!(
+                    "{url} does not let this be read or written; a name and a password are sent to no server ({text})"
+                ),
+                false => format!(
+                    "no right to read or write {url} with the credentials that are set; set {remedy}{payer} ({text})"
+                ),
+            };
             error(io::ErrorKind::PermissionDenied, text)
         };
         match why {

@@ -104,7 +104,7 @@ impl Service {
                 "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or AZURE_SKIP_SIGNATURE=true for what is public"
             }
             #[cfg(feature = "http")]
-            Service::Http(_) => "none: a server that asks for a name and a password is not served",
+            Service::Http(_) => "no credentials",
         }
     }
 

@@ -168,7 +168,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 /// Whether it can be a host, and its port.
 #[cfg(feature = "http")]
 pub(crate) fn is_host(text: &str) -> bool {
-    Url::parse(&format!("http://{text}")).is_ok_and(|it| is_address(it.as_str()))
+    !text.contains('@') && Url::parse(&format!("http://{text}")).is_ok_and(|it| is_address(it.as_str()))
 }
 
 #[cfg(test)]
@@ -211,8 +211,8 @@ mod tests {
     #[cfg(feature = "http")]
     #[test]
     fn hosts_are_told_from_what_is_none() {
-        assert!(["h", "h:80", "127.0.0.1", "[::1]:8080", "bücher.example", "me:mine@h"].into_iter().all(is_host));
-        assert!(!["h h", "h:x", "[::1", "{", "h\"", ""].into_iter().any(is_host));
+        assert!(["h", "h:80", "127.0.0.1", "[::1]:8080", "bücher.example"].into_iter().all(is_host));
+        assert!(!["h h", "h:x", "[::1", "{", "h\"", "me:mine@h", ""].into_iter().any(is_host));
         assert!(["b", "b.c-d_e", "$root"].into_iter().all(is_name) && !["b c", "b\"", "ü"].into_iter().any(is_name));
     }
 

@@ -48,6 +48,10 @@ impl Connected {
     }
 }
 
+/// What is said of an address with a name and a password.
+const NO_USERS: &str = "no name and password are sent to servers: leave out what stands before the @, or give the cache a \
+                        store that sends them";
+
 /// The bucket's name and the key's.
 fn halves(name: &str) -> (&str, &str) {
     name.split_once('/').unwrap_or((name, ""))
@@ -109,6 +113,9 @@ impl ObjectStore {
         let (bucket, key) = halves(name);
         if bucket.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no bucket or host").into());
+        }
+        if self.service.is_host() && bucket.contains('@') {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_USERS).into());
         }
         let (known, runtime) = {
             let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);

@@ -238,6 +238,23 @@ fn what_does_not_exist_or_may_not_be_read_is_an_error_at_once() {
 }
 
 #[test]
+fn a_name_and_a_password_are_sent_to_no_server_and_not_shown() {
+    let cache = Cache::builder().open().unwrap();
+    let said = |address: &str| {
+        let errors =
+            [cache.open(address).map(drop), cache.list(address).map(drop), cache.folder(address, None).map(drop)];
+        errors.map(|it| it.unwrap_err().to_string())
+    };
+    for error in said("http://me:mine@localhost/a/") {
+        assert!(error.contains("leave out what stands before the @") && !error.contains("mine"), "{error}");
+    }
+    let host = answers(vec!["401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(); 3]);
+    for error in said(&format!("http://{host}/a")) {
+        assert!(error.contains("does not let this be read") && !error.contains("; set"), "{error}");
+    }
+}
+
+#[test]
 fn a_small_object_takes_one_request_and_an_empty_one_is_empty() {
     for versions in [Versions::Tags, Versions::Times] {
         let server = quiet(versions);
