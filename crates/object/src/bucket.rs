@@ -22,7 +22,7 @@ use crate::beginning::{Beginning, Beginnings, SMALL};
 use crate::below::Below;
 use crate::explain::{Place, timed_out};
 use crate::head::Head;
-use crate::object::{NO_VERSION, Open, version};
+use crate::object::{Open, version};
 use crate::runtime::Runtime;
 use crate::service::{Client, Service};
 use crate::settings::{PAUSE_MIN, Settings};
@@ -187,6 +187,11 @@ impl Bucket {
         self.place.explain(error)
     }
 
+    /// Nothing tells one version of an object from another.
+    pub fn no_version(&self) -> Error {
+        self.place.no_version()
+    }
+
     /// Whoever reads and writes its objects.
     pub fn objects(&self) -> &dyn object_store::ObjectStore {
         &*self.client.objects
@@ -229,6 +234,10 @@ impl Bucket {
         let is_url = self.client.pages.is_none();
         if is_url && key.contains(['?', '#']) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "addresses with a query are not served").into());
+        }
+        // It would be the bucket itself.
+        if !is_url && key.is_empty() {
+            return Err(self.place.no_object());
         }
         let path = if is_url { Path::from_url_path(key) } else { Path::parse(key) };
         let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why).into();
@@ -274,7 +283,7 @@ impl Bucket {
     pub fn version(&self, key: &str) -> Result<Version, Error> {
         let path = self.path(key)?;
         let found = self.ask_even_so(self.look_up(&path))?;
-        version(&found).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION).into())
+        version(&found).ok_or_else(|| self.no_version())
     }
 
     /// What an object is, by HEAD or else by GET.

@@ -110,6 +110,23 @@ impl Place {
         error(io::ErrorKind::InvalidData, text)
     }
 
+    /// It is named alone.
+    pub fn no_object(&self) -> Error {
+        let text = format!("{} is a bucket and no object: what is in it is listed (list, folder)", self.url());
+        error(io::ErrorKind::InvalidInput, text)
+    }
+
+    /// Of an object nothing is said by which a change could be told.
+    pub fn no_version(&self) -> Error {
+        let said = "its server says neither its ETag nor when it was changed last: a change could not be told";
+        error(io::ErrorKind::InvalidInput, format!("{said}{}", self.or_folder()))
+    }
+
+    /// What a host may show as a page.
+    fn or_folder(&self) -> &'static str {
+        if self.service.is_host() { "; or it is a folder, which can be listed alone (list, folder)" } else { "" }
+    }
+
     /// Nobody says who asks.
     pub fn no_credentials(&self, why: &str) -> Error {
         let text = format!("no credentials for {}: set {} ({why})", self.url(), self.service.credentials());
@@ -148,8 +165,10 @@ impl Place {
             return Error::Changed;
         }
         if ["Range request not supported", "Received non-partial response"].iter().any(|it| answer.begins_with(it)) {
-            let text =
-                format!("{url} sends files as a whole alone: only servers that send parts of them (ranges) are read");
+            let text = format!(
+                "{url} sends this as a whole alone: only servers that send parts of files (ranges) are read{}",
+                self.or_folder()
+            );
             return error(io::ErrorKind::Unsupported, text);
         }
         if answer.begins_with("Requested ") {
@@ -313,7 +332,7 @@ mod tests {
         for service in [Service::S3, Service::Http("http")] {
             let place = Place { service, bucket: "b".to_owned() };
             for (text, expected) in [
-                ("Received non-partial response when range requested", "sends files as a whole alone"),
+                ("Received non-partial response when range requested", "sends this as a whole alone"),
                 ("Requested 0..32768, got 0..5000", "sends other parts of files than it is asked for"),
             ] {
                 let why = object_store::Error::Generic { store: "S3", source: text.into() };

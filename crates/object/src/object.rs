@@ -13,9 +13,6 @@ use crate::bucket::Bucket;
 use crate::parts::Whole;
 use crate::settings::PAUSE_MIN;
 
-pub(crate) const NO_VERSION: &str =
-    "its server says neither its ETag nor when it was changed last: a change could not be told";
-
 /// One version of it.
 pub(crate) struct Open {
     bucket: Arc<Bucket>,
@@ -30,8 +27,7 @@ pub(crate) struct Open {
 impl Open {
     /// The version that a service says it has now.
     pub fn new(bucket: Arc<Bucket>, path: Path, now: ObjectMeta, beginning: Beginning) -> Result<Self, Error> {
-        let no_version = || io::Error::new(io::ErrorKind::InvalidInput, NO_VERSION);
-        let version = version(&now).ok_or_else(no_version)?;
+        let version = version(&now).ok_or_else(|| bucket.no_version())?;
         let mut condition = match tag(&now) {
             Some(tag) if !is_weak(tag) => {
                 GetOptions { if_match: Some(format!("\"{}\"", bare(tag))), ..GetOptions::default() }

@@ -259,7 +259,7 @@ mod tests {
             false => (Duration::ZERO, "200 OK\r\nETag: \"1\"\r\nContent-Length: 1"),
         });
         let why = opened(&whole, Duration::MAX);
-        assert!(why.as_ref().is_err_and(|why| why.contains("sends files as a whole alone")), "{why:?}");
+        assert!(why.as_ref().is_err_and(|why| why.contains("sends this as a whole alone")), "{why:?}");
     }
 
     #[cfg(feature = "s3")]
