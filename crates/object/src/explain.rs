@@ -18,6 +18,9 @@ const SAID_MAX: usize = 1000;
 /// What S3 calls it that credentials are not taken any more.
 const SPENT: [&str; 4] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"];
 
+/// What S3 calls it that an object is not there. Other things that are not found are: users, buckets.
+const NO_OBJECT: [&str; 3] = ["NoSuchKey", "NoSuchVersion", "NotFound"];
+
 /// What is asked.
 pub(crate) struct Place {
     pub service: Service,
@@ -206,8 +209,10 @@ impl Place {
             };
             error(io::ErrorKind::PermissionDenied, text)
         };
+        // An answer to HEAD has no body, and no code.
+        let is_absent = || !self.service.is_s3() || answer.code().is_none_or(|code| NO_OBJECT.contains(&code));
         match why {
-            object_store::Error::NotFound { .. } => Error::NotFound,
+            object_store::Error::NotFound { .. } if is_absent() => Error::NotFound,
             object_store::Error::Precondition { .. } => Error::Changed,
             // What is read and not allowed is not found: this was a list.
             _ if self.service.is_host() && status == Some(405) => {
@@ -302,6 +307,21 @@ mod tests {
                 assert!(!place.are_spent(&error), "{error}");
                 assert!(matches!(place.explain(&error), Error::NotFound), "{}", place.explain(&error));
             }
+        }
+    }
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn who_is_not_found_but_an_object_is_told() {
+        let place = Place { service: Service::S3, bucket: "b".to_owned() };
+        for (body, expected) in [
+            ("", "there is no such object"),
+            ("<Error><Code>NoSuchVersion</Code></Error>", "there is no such object"),
+            ("<Error><Code>XAdminUserNotFound</Code><Message>No.</Message></Error>", "XAdminUserNotFound: No."),
+        ] {
+            let source = source(ASKED, &format!("{REFUSED}404 Not Found: {body}"));
+            let why = place.explain(&object_store::Error::NotFound { path: "a".to_owned(), source }).to_string();
+            assert!(why.ends_with(expected), "{why}");
         }
     }
 
