@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foresee_store::Error;
+use url::Url;
 
 use crate::answer::{Answer, element};
 use crate::refused::NOT_TRUSTED;
@@ -17,6 +18,9 @@ const SAID_MAX: usize = 1000;
 
 /// What S3 calls it that credentials are not taken any more.
 const SPENT: [&str; 4] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"];
+
+/// What is said where plain HTTP is answered to who speaks TLS.
+const NO_TLS: &str = "InvalidContentType";
 
 /// What S3 calls it that an object is not there. Other things that are not found are: users, buckets.
 const NO_OBJECT: [&str; 3] = ["NoSuchKey", "NoSuchVersion", "NotFound"];
@@ -47,6 +51,12 @@ fn halves<'a>(text: &'a str, answer: &str) -> (&'a str, &'a str) {
         Some((&text[..begin], &text[end..])).filter(|_| before[begin + 4..].starts_with(|it: char| it.is_ascii_digit()))
     };
     tried().unwrap_or((&text[..before.len()], &text[before.len()..]))
+}
+
+/// The server that was asked, as an error says it.
+fn server(text: &str) -> Option<String> {
+    let asked = text.split_once("Error performing ")?.1.split(' ').nth(1)?;
+    Some(Url::parse(asked).ok()?.origin().ascii_serialization())
 }
 
 /// What an error says, but for how long it was tried and how often: of two that are the same otherwise one is told.
@@ -99,12 +109,14 @@ impl Place {
 
     /// It has never answered, and does not.
     pub fn away(&self, why: &object_store::Error) -> Error {
-        let text = format!(
-            "{} does not answer: {}: look at its name, and at the endpoint that is set",
-            self.url(),
-            Answer::of(why).text()
-        );
-        error(io::ErrorKind::NotConnected, text)
+        let (url, answer) = (self.url(), Answer::of(why));
+        let server =
+            server(&why.to_string()).filter(|it| *it != url).map_or_else(String::new, |it| format!(" at {it}"));
+        let remedy = match answer.text().contains(NO_TLS) {
+            true => "it does not speak TLS there: where it speaks plain HTTP, its address begins with http://",
+            false => "look at its name, and at the endpoint that is set",
+        };
+        error(io::ErrorKind::NotConnected, format!("{url} does not answer{server}: {}: {remedy}", answer.text()))
     }
 
     /// A page of its list says that the next page is this one.

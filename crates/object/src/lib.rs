@@ -13,8 +13,8 @@
 //! The variables are those of the crate `object_store`, which speaks with the services. What they
 //! do not say of S3 is taken from the profile that `AWS_PROFILE` names, or else `default`, in
 //! `~/.aws/config` and `~/.aws/credentials` (`AWS_CONFIG_FILE` and `AWS_SHARED_CREDENTIALS_FILE`
-//! elsewhere): region, endpoint_url, keys, credential_process. A profile that signs on or takes a
-//! role is asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before
+//! elsewhere): region, endpoint_url (or that of s3 in its services), keys, credential_process. A profile
+//! that signs on or takes a role is asked of the command `aws`, which must be there then. [`ObjectStore::set`] goes before
 //! the environment. What is empty is not set, and an endpoint that is no address is an error that
 //! names it. Proxies are the environment's (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), and
 //! so are certificates: `SSL_CERT_FILE` in place of the system's, `AWS_CA_BUNDLE` beside them for S3.

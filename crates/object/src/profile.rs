@@ -115,8 +115,8 @@ fn read(path: &Path) -> Result<Ini, String> {
 }
 
 fn parse(text: &str) -> Result<Ini, ini::ParseError> {
-    // Nothing is quoted or escaped in these files; what is set in is of the line above, and none of it
-    // is asked for here.
+    // Nothing is quoted or escaped in these files; what is set in is of the line above, and is taken for lines
+    // of their own.
     let option = ParseOption { enabled_quote: false, enabled_escape: false, ..ParseOption::default() };
     Ini::load_from_str_opt(text, option)
 }
@@ -149,7 +149,17 @@ fn find(name: &str, config: &Ini, credentials: &Ini) -> Result<Option<Profile>, 
         (None, _, Some(command)) => Some(Keys::From(command)),
         (None, ..) => None,
     };
-    Ok(Some(Profile { region: get("region"), endpoint: get("endpoint_url"), keys }))
+    let endpoint = get("services").and_then(|it| endpoint_of_s3(config, &it)).or_else(|| get("endpoint_url"));
+    Ok(Some(Profile { region: get("region"), endpoint, keys }))
+}
+
+/// What is said of S3 in a section that a profile shares with others. What is set in below a service's name is its
+/// own, up to the next name, which has no value.
+fn endpoint_of_s3(config: &Ini, services: &str) -> Option<String> {
+    let section = config.section(Some(format!("services {services}")))?;
+    let said = section.iter().skip_while(|(key, _)| *key != "s3").skip(1);
+    let mut of_s3 = said.take_while(|(_, value)| !value.is_empty());
+    of_s3.find(|(key, _)| *key == "endpoint_url").map(|(_, value)| value.to_owned())
 }
 
 /// As one word of a shell.
@@ -245,6 +255,18 @@ mod tests {
         assert_eq!(profile.keys, Some(Keys::From("\"/opt/a tool\" --who 'me'".to_owned())));
         assert_eq!(found("none", config, credentials), Ok(None));
         assert_eq!(found("default", "", ""), Ok(None));
+    }
+
+    #[test]
+    fn an_endpoint_is_that_of_s3_where_services_have_their_own() {
+        let config = "[profile lab]\nendpoint_url = http://all\nservices = near\n\
+                      [profile home]\nendpoint_url = http://all\nservices = other\n\
+                      [services near]\ndynamodb =\n  endpoint_url = http://tables\n\
+                      s3 = \n    max_attempts = 2\n    endpoint_url = http://objects\nsqs =\n  endpoint_url = http://queues\n\
+                      [services other]\ns3 =\nsqs =\n  endpoint_url = http://queues\n";
+        let endpoint = |name| found(name, config, "").unwrap().unwrap().endpoint;
+        assert_eq!(endpoint("lab").as_deref(), Some("http://objects"));
+        assert_eq!(endpoint("home").as_deref(), Some("http://all"));
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl Store for ObjectStore {
 
 #[cfg(all(test, feature = "http"))]
 mod tests {
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
     use std::thread;
 
@@ -238,6 +238,34 @@ mod tests {
         let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let why = opened(&nobody, Duration::from_millis(100)).unwrap_err();
         assert!(why.contains(&format!("http://{nobody} does not answer: Connection refused")), "{why}");
+    }
+
+    #[test]
+    fn where_no_tls_is_spoken_is_said() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let plain = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 1 << 16]);
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            }
+        });
+        let mut store = ObjectStore::https();
+        store.settings.unmet_deadline = Duration::from_millis(100);
+        let why = store.open(&format!("{plain}/a")).map(drop).unwrap_err().to_string();
+        assert!(why.contains("its address begins with http://"), "{why}");
+    }
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn the_server_that_does_not_answer_is_named_beside_the_bucket() {
+        let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let mut store = ObjectStore::s3().set("skip_signature", "true").set("region", "here");
+        store = store.set("endpoint", &format!("http://me:mine@{nobody}"));
+        store.settings.unmet_deadline = Duration::from_millis(100);
+        let why = store.open("b/a").map(drop).unwrap_err().to_string();
+        assert!(why.contains(&format!("s3://b does not answer at http://{nobody}: Connection refused")), "{why}");
     }
 
     #[test]
