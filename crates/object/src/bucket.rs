@@ -92,13 +92,18 @@ impl Bucket {
     /// Waits for an answer, until the deadline. If the store was silent just now it is not asked.
     pub fn ask<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         // Of one that never answered is said what may be wrong.
-        if self.is_met.load(Relaxed) && self.silence.is_on() {
-            return Err(timed_out(self.settings.deadline));
+        if self.is_met.load(Relaxed)
+            && let Some(why) = self.silence.why()
+        {
+            return Err(self.place.unasked(&why));
         }
         let (begun, long) = (Instant::now(), self.settings.deadline / 2);
         let answer = self.ask_even_so(answer);
-        if begun.elapsed() >= long && answer.as_ref().is_err_and(is_in_passing) {
-            self.silence.endured(long);
+        if let Err(why) = &answer
+            && begun.elapsed() >= long
+            && is_in_passing(why)
+        {
+            self.silence.endured(long, why);
         }
         answer
     }

@@ -119,6 +119,12 @@ impl Place {
         error(io::ErrorKind::NotConnected, format!("{url} does not answer{server}: {}: {remedy}", answer.text()))
     }
 
+    /// It was silent just now, and this came of it.
+    pub fn unasked(&self, why: &Error) -> Error {
+        let kind = if let Error::Io(why) = why { why.kind() } else { io::ErrorKind::Other };
+        error(kind, format!("{} was not asked, as it did not answer a moment ago: {why}", self.url()))
+    }
+
     /// A page of its list says that the next page is this one.
     pub fn endless(&self) -> Error {
         let text = format!("{} lists in circles: the next page of its list is to be the same once more", self.url());

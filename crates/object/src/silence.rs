@@ -2,12 +2,14 @@
 //!
 //! Requests wait for one another: the parts of a long read, what was brought ahead and is asked for
 //! once more. Where the store is away each would wait the deadline out, and who reads for several of
-//! them. So where one gave up and for long nobody was answered, whoever reads at once after that gets
-//! the same error; who reads later asks again. A gateway that answers for a store that is away is no
+//! them. So where one gave up and for long nobody was answered, whoever reads at once after that is told
+//! so, by the same error; who reads later asks again. A gateway that answers for a store that is away is no
 //! silence: it may have other objects.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use foresee_store::Error;
 
 /// At once is so long.
 const AT_ONCE: Duration = Duration::from_millis(250);
@@ -16,8 +18,8 @@ const AT_ONCE: Duration = Duration::from_millis(250);
 struct State {
     /// When something was answered last.
     answered: Option<Instant>,
-    /// When somebody gave up last for whom nothing was answered.
-    given_up: Option<Instant>,
+    /// When somebody gave up last for whom nothing was answered, and by which error.
+    given_up: Option<(Instant, Error)>,
 }
 
 /// What is known of it.
@@ -29,9 +31,9 @@ impl Silence {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether to ask is in vain, as far as one knows.
-    pub fn is_on(&self) -> bool {
-        self.state().given_up.is_some_and(|when| when.elapsed() < AT_ONCE)
+    /// Why to ask is in vain, if it is, as far as one knows.
+    pub fn why(&self) -> Option<Error> {
+        self.state().given_up.as_ref().filter(|(when, _)| when.elapsed() < AT_ONCE).map(|(_, why)| why.clone())
     }
 
     /// It answered, whatever.
@@ -39,11 +41,11 @@ impl Silence {
         *self.state() = State { answered: Some(Instant::now()), given_up: None };
     }
 
-    /// Somebody gave up; it is silent if nobody was answered for so long.
-    pub fn endured(&self, long: Duration) {
+    /// Somebody gave up by this error; it is silent if nobody was answered for so long.
+    pub fn endured(&self, long: Duration, why: &Error) {
         let mut state = self.state();
         if state.answered.is_none_or(|answered| answered.elapsed() >= long) {
-            state.given_up = Some(Instant::now());
+            state.given_up = Some((Instant::now(), why.clone()));
         }
     }
 }
@@ -55,17 +57,18 @@ mod tests {
     #[test]
     fn it_is_silent_where_nothing_was_answered_and_for_a_moment_only() {
         let (silence, long) = (Silence::default(), Duration::from_secs(1000));
-        assert!(!silence.is_on());
-        silence.endured(long);
-        assert!(silence.is_on());
+        let endured = |long| silence.endured(long, &Error::Changed);
+        assert!(silence.why().is_none());
+        endured(long);
+        assert!(matches!(silence.why(), Some(Error::Changed)));
         silence.broken();
-        assert!(!silence.is_on());
+        assert!(silence.why().is_none());
         // Others were answered meanwhile.
-        silence.endured(long);
-        assert!(!silence.is_on());
-        silence.endured(Duration::ZERO);
-        assert!(silence.is_on());
-        silence.state().given_up = Instant::now().checked_sub(AT_ONCE);
-        assert!(!silence.is_on());
+        endured(long);
+        assert!(silence.why().is_none());
+        endured(Duration::ZERO);
+        assert!(silence.why().is_some());
+        silence.state().given_up = Instant::now().checked_sub(AT_ONCE).map(|when| (when, Error::Changed));
+        assert!(silence.why().is_none());
     }
 }
