@@ -42,7 +42,8 @@
 //!   `rsync -t`, `tar`), and then nothing else of it tells.
 //! - **Errors** reach who reads the blocks that could not be read, and nobody else. Of a request
 //!   for several blocks that failed, those that somebody waits for are asked for once more, one by
-//!   one; nothing else is tried again by itself.
+//!   one, unless the store has asked again by itself, as object stores do
+//!   ([`Store::is_persistent`](foresee_store::Store::is_persistent)); nothing else is tried again.
 //! - **A plan never changes bytes**: it says what is read ahead and what is kept, and a wrong one
 //!   costs time.
 //! - **Disk**, if it has one ([`Builder::disk`]): no more bytes than it was given; what lies there

@@ -60,6 +60,7 @@ pub struct DiskStatistics {
 impl Statistics {
     pub(crate) fn of(pool: &Pool) -> Self {
         let mut session = pool.session();
+        let (unasked, unfilled) = (session.host().unasked(), session.host().unfilled());
         let manager = session.manager();
         let counted = manager.statistics();
         let planned = counted.ahead_of(true);
@@ -70,9 +71,9 @@ impl Statistics {
             misses: counted.misses,
             planned,
             guessed,
-            demand_requests: counted.demand_fetches,
+            demand_requests: counted.demand_fetches.saturating_sub(unasked),
             ahead_requests: counted.ahead_fetches,
-            failed_requests: counted.failed_fetches.saturating_sub(session.host().unfilled()),
+            failed_requests: counted.failed_fetches.saturating_sub(unfilled + unasked),
             bytes_read: session.host().bytes(),
             block_bytes: pool.memory().frame_bytes(),
             blocks: session.host().capacity(),

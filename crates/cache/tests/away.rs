@@ -5,6 +5,8 @@ use std::io::{Error, ErrorKind, IoSliceMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use foresee::Cache;
 use foresee::store::{Error as StoreError, Listed, Object, Store, Version};
@@ -41,7 +43,7 @@ impl Object for Away {
     }
 }
 
-/// Requests for a read of many blocks.
+/// Requests for a read of many blocks, which are counted as what they are.
 fn asked(is_persistent: bool) -> u64 {
     let asked = Arc::new(AtomicU64::new(0));
     let cache = Cache::builder().memory(2 * (BLOCKS * BLOCK) as usize).block_bytes(BLOCK as usize);
@@ -49,7 +51,18 @@ fn asked(is_persistent: bool) -> u64 {
     let mut buffer = vec![0; 200 * BLOCK as usize];
     let error = cache.open("test://a").unwrap().read_at(&mut buffer, 0).unwrap_err();
     assert!(error.to_string().contains("as this test has it"), "{error}");
-    asked.load(Relaxed)
+    // Some may be ahead of the reader.
+    let counted = || {
+        let (counted, asked) = (cache.statistics(), asked.load(Relaxed));
+        ((counted.demand_requests + counted.ahead_requests, counted.failed_requests), (asked, asked))
+    };
+    let begun = Instant::now();
+    while counted().0 != counted().1 && begun.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let (counted, requests) = counted();
+    assert_eq!(counted, requests);
+    requests.0
 }
 
 #[test]

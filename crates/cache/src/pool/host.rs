@@ -206,6 +206,11 @@ impl PoolHost {
         self.unfilled_ever
     }
 
+    /// Fetches that failed without a request, as one for their blocks just had.
+    pub fn unasked(&self) -> u64 {
+        self.in_vain.unasked()
+    }
+
     /// Frames that are neither free nor about to be.
     pub fn used(&self) -> usize {
         let held = self.second.as_ref().map_or(0, |second| second.holding.held());

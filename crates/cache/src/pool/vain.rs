@@ -15,24 +15,34 @@ const LASTS: Duration = Duration::from_secs(1);
 
 /// Blocks that somebody waited for, and why they did not come a moment ago.
 #[derive(Default)]
-pub struct InVain(HashMap<u64, (Error, Instant)>);
+pub struct InVain {
+    blocks: HashMap<u64, (Error, Instant)>,
+    unasked: u64,
+}
 
 impl InVain {
     /// These did not come.
     pub fn add(&mut self, blocks: impl Iterator<Item = u64>, error: &Error) {
         let now = Instant::now();
-        self.0.retain(|_, (_, when)| when.elapsed() < LASTS);
-        self.0.extend(blocks.map(|block| (block, (error.clone(), now))));
+        self.blocks.retain(|_, (_, when)| when.elapsed() < LASTS);
+        self.blocks.extend(blocks.map(|block| (block, (error.clone(), now))));
     }
 
     /// None of them is known any more: their files may be others.
     pub fn forget(&mut self) {
-        self.0.clear();
+        self.blocks.clear();
     }
 
     /// Why this one, which is asked for by itself, will not come.
     pub fn take(&mut self, block: u64) -> Option<Error> {
-        self.0.remove(&block).filter(|(_, when)| when.elapsed() < LASTS).map(|(error, _)| error)
+        let (error, _) = self.blocks.remove(&block).filter(|(_, when)| when.elapsed() < LASTS)?;
+        self.unasked += 1;
+        Some(error)
+    }
+
+    /// For how many that was so: the manager takes them for requests.
+    pub fn unasked(&self) -> u64 {
+        self.unasked
     }
 }
 
@@ -45,7 +55,8 @@ mod tests {
         let mut vain = InVain::default();
         vain.add(3..5, &Error::Changed);
         assert!(vain.take(2).is_none() && vain.take(4).is_some() && vain.take(4).is_none());
-        vain.0.values_mut().for_each(|(_, when)| *when = when.checked_sub(LASTS).unwrap());
+        assert_eq!(vain.unasked(), 1);
+        vain.blocks.values_mut().for_each(|(_, when)| *when = when.checked_sub(LASTS).unwrap());
         assert!(vain.take(3).is_none());
         vain.add(3..5, &Error::Changed);
         vain.forget();
