@@ -12,7 +12,7 @@ use object_store::client::{
 use object_store::{Certificate, ClientOptions};
 
 use crate::nameless;
-use crate::parts::{Whole, measured, of_nothing};
+use crate::parts::{Part, Whole, measured, of_nothing};
 use crate::proxy::Proxies;
 use crate::trust;
 
@@ -84,7 +84,7 @@ impl HttpService for Asked {
         Box::pin(async move {
             let (is_list, is_of_keys) = (request.method().as_str() == LIST, nameless::is_list(&request));
             let is_head = request.method().as_str() == HEAD;
-            let is_of_part = request.headers().contains_key("range");
+            let part = request.headers().get("range").and_then(|it| Part::of(it.to_str().ok()?));
             let whole = request.extensions().get::<Whole>().copied();
             let direct = self.direct.as_ref().filter(|_| self.proxies.leave_out(&request));
             let proxy = if direct.is_some() { None } else { self.proxies.name(&request) };
@@ -104,8 +104,10 @@ impl HttpService for Asked {
             }
             Ok(match is_of_keys && answer.status().is_success() {
                 true => nameless::without(answer, &self.bucket, &self.is_said),
-                false if is_of_part => measured(of_nothing(answer), whole),
-                false => answer,
+                false => match part {
+                    Some(part) => measured(of_nothing(answer), part, whole),
+                    None => answer,
+                },
             })
         })
     }

@@ -444,6 +444,31 @@ fn parts_whose_length_only_their_range_says_are_read() {
 }
 
 #[test]
+fn the_rest_of_a_part_that_ends_too_early_is_asked_for() {
+    let part = |range: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes {range}\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n{body}"
+        )
+    };
+    let store = ObjectStore::http().deadline(Duration::from_secs(60));
+    let host = answers(vec![part("0-1/5", "by"), part("2-3/5", "te"), part("4-4/5", "s")]);
+    let object = store.open(&format!("{host}/a")).unwrap();
+    let (mut bytes, mut came) = ([0; 5], 0);
+    while came < bytes.len() {
+        let (more, _) = object.read(came as u64, &mut [IoSliceMut::new(&mut bytes[came..])]).unwrap();
+        assert!(more <= 2);
+        came += more;
+    }
+    assert_eq!(&bytes, b"bytes");
+    // Which bytes of it are meant nobody knows.
+    let host = answers(vec![part("0-1/5", "byt")]);
+    let error = store.open(&format!("{host}/a")).map(drop).unwrap_err().to_string();
+    assert!(error.contains("other parts of files than it is asked for"), "{error}");
+}
+
+#[test]
 fn settings_that_there_are_not_are_named() {
     let store = ObjectStore::s3().set("no_such_setting", "1");
     let error = store.open("b/a").map(drop).unwrap_err().to_string();
