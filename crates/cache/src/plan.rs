@@ -22,6 +22,11 @@ use crate::reader::Reader;
 /// whole blocks. Some 240 bytes each, until they are read; a million at most over all readers, of 4,096
 /// readers: what is too much is not read ahead. For more, or for what is not known in advance, there is
 /// [`Plan::generate`].
+///
+/// A reader is believed as far as its plans came true. Before any of them did, 256 blocks are brought (4 MiB in blocks of the
+/// default size), and 16 more for each one that it reads; fewer where it leaves out what it planned. What was brought and is
+/// withdrawn unread counts against it: who drops a plan and makes another one, as to seek is, has nothing of that brought
+/// before the first block that it reads of it. A reader of its own for each such plan ([`Cache::reader`]) begins anew.
 pub struct Plan {
     cache: Cache,
 }
