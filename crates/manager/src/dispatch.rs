@@ -10,8 +10,10 @@
 mod depth;
 mod flight;
 mod governor;
+mod line;
 mod overlap;
 mod pipe;
+mod positioning;
 mod quick;
 mod shape;
 mod sweep;
@@ -28,6 +30,7 @@ pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
 use overlap::Overlap;
 use pipe::{Flow, Pipe};
+use positioning::Positioning;
 use quick::Quick;
 use shape::Shape;
 use sweep::Sweep;
@@ -137,6 +140,7 @@ struct Device {
     /// What lone requests took, the latest weighing an eighth.
     access_ns: Option<f64>,
     pipe: Pipe,
+    positioning: Positioning,
     quick: Quick,
     sweep: Sweep,
     /// Where requests go by what was measured.
@@ -151,8 +155,6 @@ struct Device {
     runs: Option<Runs>,
 }
 
-/// Who delivers so many requests in the time of one serves them side by side.
-const SEVERAL: f64 = 1.5;
 /// An arm takes so long to another place at least.
 const ARM_NS_MIN: f64 = 1e6;
 /// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
@@ -181,11 +183,10 @@ impl Device {
     }
 
     /// Whether so much is fetched ahead from it that one more block would only wait.
-    fn is_pipe_full(&self, batch: u64) -> bool {
+    fn is_pipe_full(&self) -> bool {
         let waiting = self.waits();
         let is_full = |flow: &Flow| self.pipe_of(flow).is_some_and(|pipe| (flow.ahead() + waiting) as f64 >= pipe);
-        let is_batch = !self.has_arm() || self.pipe.blocks.ahead() + waiting >= batch;
-        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests) && is_batch
+        is_full(&self.pipe.blocks) && is_full(&self.pipe.requests)
     }
 
     /// Whether so much is on its way ahead of readers that more beside it would come no sooner.
@@ -204,7 +205,7 @@ impl Device {
         let best = self.pipe.blocks.best();
         match self.shape {
             Some(shape) => shape.gap_blocks(best, self.limits.outstanding_max),
-            None if self.has_arm() => self.access_ns.zip(best).map_or(0, |(access, best)| (access * best) as u64),
+            None if self.has_arm() => self.positioning.blocks(),
             None => 0,
         }
     }
@@ -215,13 +216,13 @@ impl Device {
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 
-    /// Whether it serves requests one by one, as an arm does, if that has shown: by what they take,
-    /// or by how many it delivers in the time of one. Under constant load all take as long, those
-    /// too that would be quick. What has no arm may be quicker with a block than with a long request.
+    /// Whether it serves requests one by one, as an arm does, if that has shown: by what they take, or
+    /// by what each of several costs. Under constant load all take as long, those too that would be
+    /// quick; and what lies near is quick on an arm, too.
     fn is_one_by_one(&self) -> Option<bool> {
-        let access_ns = self.access_ns.filter(|&access| access >= ARM_NS_MIN);
-        let in_one = access_ns.zip(self.pipe.requests.best()).map(|(access, best)| access * best);
-        self.sweep.is_one_by_one().map(|it| it || in_one.is_some_and(|requests| requests < SEVERAL))
+        let is_slow = self.positioning.ns().is_some_and(|ns| ns >= ARM_NS_MIN);
+        let by_cost = self.positioning.is_one_by_one().filter(|_| is_slow);
+        [by_cost, self.sweep.is_one_by_one()].into_iter().flatten().reduce(|one, other| one || other)
     }
 
     fn has_arm(&self) -> bool {
@@ -298,6 +299,7 @@ impl Dispatch {
                 out_for_runs: 0,
                 access_ns: None,
                 pipe: Pipe::default(),
+                positioning: Positioning::default(),
                 quick: Quick::default(),
                 sweep: Sweep::default(),
                 shape: None,
@@ -387,11 +389,9 @@ impl Dispatch {
 
     /// Whether so much is fetched ahead from this device that one more block would only wait there;
     /// of the array that begins with it, from each of its disks: one may have nothing to do while
-    /// another has more than it can. From an arm such a batch is fetched: what waits there is sorted,
-    /// and goes in few requests.
-    pub fn is_pipe_full(&self, id: DeviceId, batch: u64) -> bool {
-        let disks = self.stripe.disks.max(1);
-        self.disks(id).filter(|it| it.is_pipe_full(batch / u64::from(disks))).count() == usize::from(disks)
+    /// another has more than it can.
+    pub fn is_pipe_full(&self, id: DeviceId) -> bool {
+        self.disks(id).filter(|it| it.is_pipe_full()).count() == usize::from(self.stripe.disks.max(1))
     }
 
     /// Lets a block wait to be fetched ahead.
@@ -597,9 +597,20 @@ impl Dispatch {
     /// The blocks behind this request that are cheaper read over than the waiting ones behind them
     /// are asked for by themselves.
     pub fn gap_behind(&mut self, flight: &Flight) -> Option<u64> {
-        let room = self.longest(flight).saturating_sub(flight.count + 1);
-        let gap_max = self.device(flight.device).gap_blocks().min(room);
-        (1..=gap_max).find(|&gap| self.waits_beside(flight, gap))
+        (1..=self.gap_max(flight)?).find(|&gap| self.waits_beside(flight, gap))
+    }
+
+    /// The blocks that may lie between this request and one more that comes along with it; None if it
+    /// is as long as it may be.
+    pub fn gap_max(&mut self, flight: &Flight) -> Option<u64> {
+        let room = self.longest(flight).checked_sub(flight.count + 1)?;
+        Some(self.device(flight.device).gap_blocks().min(room))
+    }
+
+    /// The block behind this request comes along.
+    pub fn take_along(&mut self, flight: &mut Flight) {
+        flight.count += 1;
+        self.take_neighbours(flight);
     }
 
     /// The gap behind this request is read over: some of its blocks are passed over, and the others
@@ -659,11 +670,17 @@ impl Dispatch {
         if flight.beside == 0 && !cached {
             let before = device.access_ns.unwrap_or(took as f64);
             device.access_ns = Some(before + (took as f64 - before) / 8.0);
+            device.positioning.finished_alone(took, flight.count);
             if let Some(shape) = &mut device.shape {
                 shape.finished_alone(took, flight.count);
             }
         }
         device.pipe.finished(now, flight.sent, flight.count, device.access_ns, cached);
+        if !cached {
+            let (requests, blocks) = device.pipe.delivered_since(flight.sent);
+            device.positioning.finished_beside(took, requests, blocks);
+            device.pipe.blocks.best().into_iter().for_each(|best| device.positioning.delivered(best, flight.count));
+        }
         if let Some(runs) = device.runs.as_mut().filter(|_| flight.is_of_run()) {
             runs.governor.finished();
             if !cached && flight.count >= OWN_BLOCKS {
@@ -721,11 +738,11 @@ mod tests {
             let first = sent(&mut dispatch, Time(disk * LATENCY), Source::Library, [disk]);
             dispatch.finished(Time((disk + 1) * LATENCY), first[0]);
         }
-        assert!(!dispatch.is_pipe_full(DeviceId(0), 0), "nothing is on its way");
+        assert!(!dispatch.is_pipe_full(DeviceId(0)), "nothing is on its way");
         sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (0..8).step_by(2));
-        assert!(!dispatch.is_pipe_full(DeviceId(0), 0), "one disk has nothing to do");
+        assert!(!dispatch.is_pipe_full(DeviceId(0)), "one disk has nothing to do");
         sent(&mut dispatch, Time(2 * LATENCY), Source::Library, (1..8).step_by(2));
-        assert!(dispatch.is_pipe_full(DeviceId(0), 0));
+        assert!(dispatch.is_pipe_full(DeviceId(0)));
     }
 
     /// A link of one request that takes its time for four blocks, so that twice its pipe is ten.
@@ -744,7 +761,7 @@ mod tests {
 
     /// Three are out at all times, so that each takes as long as three: what is quick does not show.
     #[test]
-    fn an_arm_under_constant_load_is_known_for_one_and_gets_a_batch() {
+    fn an_arm_under_constant_load_is_known_for_one() {
         let mut dispatch = Dispatch::new(DeviceLimits::default(), Stripe::default());
         let alone = sent(&mut dispatch, Time(0), Source::Library, [0]);
         dispatch.finished(Time(LATENCY), alone[0]);
@@ -755,8 +772,7 @@ mod tests {
             out.extend(sent(&mut dispatch, now, Source::Library, [1000 * (turn + 2)]));
         }
         assert!(dispatch.any_one_by_one());
-        assert!(dispatch.is_pipe_full(DeviceId(0), 3));
-        assert!(!dispatch.is_pipe_full(DeviceId(0), 10));
+        assert!(dispatch.is_pipe_full(DeviceId(0)));
     }
 
     /// Of a device that has served 17 requests one by one, or all but the first side by side.

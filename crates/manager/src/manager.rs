@@ -6,10 +6,13 @@ mod check;
 mod completion;
 mod frames;
 mod reference;
+mod requests;
 mod told;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+use requests::Turnover;
 
 use crate::advice::Advice;
 use crate::dispatch::{DeviceLimits, Dispatch, Flight, Referenced};
@@ -118,6 +121,8 @@ pub struct Manager {
     statistics: Statistics,
     /// Blocks on their way that nobody asked for when they were sent.
     read_over_now: u64,
+    /// How many blocks come in of late.
+    turnover: Turnover,
     /// What could be fetched ahead, for the time of one event; kept for its memory.
     steps: Vec<(u64, Step)>,
     /// The time of the event at hand.
@@ -160,6 +165,7 @@ impl Manager {
             views: FastMap::default(),
             statistics: Statistics::default(),
             read_over_now: 0,
+            turnover: Turnover::default(),
             steps: Vec::new(),
             now: Time(0),
             dropped: Vec::new(),

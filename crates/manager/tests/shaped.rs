@@ -68,7 +68,7 @@ fn arm(capacity: u64) -> Driver {
         asked.iter().for_each(|&first| drop(driver.hint(9, 9, Want::Range { first, count })));
         let out: Vec<FetchId> = driver.flights.keys().copied().collect();
         for fetch in out {
-            driver.now += if count == 1 { 5_000_000 } else { 10_000_000 };
+            driver.now += if count == 1 { 5_000_000 } else { 15_000_000 };
             driver.handle(Event::FetchDone { fetch });
         }
         asked.iter().for_each(|&first| drop(driver.serve(9, 9, first, count)));

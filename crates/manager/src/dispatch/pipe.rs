@@ -171,6 +171,12 @@ impl Pipe {
         self.requests.delivered(1, sent.requests, in_ns, of_requests);
     }
 
+    /// Requests that ended since this one was sent, and their blocks.
+    pub fn delivered_since(&self, sent: Sent) -> (u64, u64) {
+        let since = |flow: &Flow, before: Before| flow.delivered - before.delivered;
+        (since(&self.requests, sent.requests), since(&self.blocks, sent.blocks))
+    }
+
     /// Whether so many requests took longer than they should that the device is not so fast as it
     /// seemed.
     fn is_late(&mut self, sent: &Sent, took_ns: u64, alone_ns: Option<f64>) -> bool {

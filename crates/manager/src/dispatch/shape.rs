@@ -13,60 +13,34 @@
 //! KB arrive: of blocks of 16 KiB, one that nobody asked for is read over, and two are not. One
 //! request brings the 100 MB/s by itself: below 2 MB nothing is split.
 
+use super::line::Line;
+
 /// The latest lone request weighs an eighth.
 const WEIGHT: f64 = 1.0 / 8.0;
-/// What a block takes is known if the requests' blocks deviate so far from their mean, as a part of
-/// it.
-const DEVIATION: f64 = 0.25;
-
 /// What was measured by lone requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Shape {
-    alone: Option<Alone>,
-}
-
-/// Means, the latest weighing most.
-#[derive(Debug, Clone, Copy)]
-struct Alone {
-    took: f64,
-    blocks: f64,
-    covariance: f64,
-    variance: f64,
-}
-
-impl Alone {
-    /// What one request takes for a block.
-    fn block_ns(&self) -> Option<f64> {
-        let is_known = self.variance.sqrt() > DEVIATION * self.blocks;
-        is_known.then(|| self.covariance / self.variance).filter(|&it| it > 0.0)
-    }
+    alone: Option<Line>,
 }
 
 impl Shape {
     /// A request that was alone took so long for so many blocks.
     pub fn finished_alone(&mut self, took_ns: u64, blocks: u64) {
-        let (took, blocks) = (took_ns as f64, blocks as f64);
-        let alone = self.alone.get_or_insert(Alone { took, blocks, covariance: 0.0, variance: 0.0 });
-        // Welford's steps, with weights that fade.
-        let (took_off, blocks_off) = (took - alone.took, blocks - alone.blocks);
-        alone.took += took_off * WEIGHT;
-        alone.blocks += blocks_off * WEIGHT;
-        alone.covariance = (1.0 - WEIGHT) * (alone.covariance + WEIGHT * took_off * blocks_off);
-        alone.variance = (1.0 - WEIGHT) * (alone.variance + WEIGHT * blocks_off * blocks_off);
+        Line::add(&mut self.alone, took_ns, blocks, WEIGHT);
     }
 
     /// Blocks that nobody asked for which cost less than one more request, at a device that
     /// delivers so many a nanosecond at best.
     pub fn gap_blocks(&self, best: Option<f64>, depth: u32) -> u64 {
         let Some((alone, best)) = self.alone.zip(best) else { return 0 };
-        let latency = alone.took - alone.blocks * alone.block_ns().unwrap_or(1.0 / best);
+        let latency = alone.ns - alone.blocks * alone.block_ns().unwrap_or(1.0 / best);
         (latency * best / f64::from(depth.max(1))) as u64
     }
 
     /// Blocks that one request brings in the time that it waits; None if that is not known.
     pub fn piece_blocks(&self) -> Option<u64> {
         let alone = self.alone?;
-        let piece = alone.took / alone.block_ns()? - alone.blocks;
+        let piece = alone.ns / alone.block_ns()? - alone.blocks;
         // What waits for next to nothing was not kept waiting by its requests.
         (piece >= 1.0).then(|| piece.ceil() as u64)
     }

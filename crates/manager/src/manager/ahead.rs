@@ -4,9 +4,6 @@ use super::*;
 use crate::hint::{LOOKUPS_AHEAD_MAX, LOOKUPS_AHEAD_MAX_ONE_BY_ONE};
 use crate::ids::DeviceId;
 
-/// Of the memory, one block in so many may be on its way that nobody asked for.
-const READ_OVER_PART: u64 = 16;
-
 /// Neighbours fetched ahead one after the other, onward or backward: they go in one request.
 struct Run {
     sequence: u16,
@@ -223,7 +220,7 @@ impl Manager {
     }
 
     /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
-    fn take_frame_ahead(&mut self, need: Need) -> bool {
+    pub(super) fn take_frame_ahead(&mut self, need: Need) -> bool {
         let (queued, in_flight) = self.dispatch.load();
         queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, need)
     }
@@ -247,74 +244,5 @@ impl Manager {
         }
         self.queue_ahead(home, block, sequence, source);
         Some(true)
-    }
-
-    /// Sends what waits to the devices that may take it.
-    pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
-        let names = self.hints.names_awaited();
-        for device in self.dispatch.devices() {
-            while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
-                while let Some(gap) = self.dispatch.gap_behind(&flight)
-                    && self.read_over(&mut flight, gap)
-                {}
-                self.statistics.ahead_fetches += 1;
-                for block in flight.blocks() {
-                    if let Some(page) = self.table.find(block) {
-                        self.table.frame_mut(page).phase = Phase::InFlight;
-                    }
-                }
-                self.dispatch.send(self.now, flight, out);
-            }
-        }
-    }
-
-    /// Has a request go over the gap behind it, because the blocks on both sides of it go in one
-    /// request. What has a page already is passed over. What has none, and nobody asked for, gets
-    /// one: such are few beside the memory, and what is not read while it is on its way stays
-    /// only where there is room. Returns whether it goes.
-    fn read_over(&mut self, flight: &mut Flight, gap: u64) -> bool {
-        let first = Block { index: flight.end(), ..flight.first };
-        let blocks = || (first.index..first.index + gap).map(|index| Block { index, ..first });
-        let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
-        if !blocks().all(|block| self.table.find(block).is_none_or(passes)) {
-            return false;
-        }
-        let missing: Vec<Block> = blocks().filter(|&block| self.table.find(block).is_none()).collect();
-        if !self.takes_in(flight, &missing) {
-            return false;
-        }
-        // What had a page may have none by now: it went for those that had none, and is passed over nevertheless.
-        self.dispatch.read_over(flight, gap, |block| missing.binary_search(&block).is_err());
-        true
-    }
-
-    /// Takes frames for blocks that this request reads over, if there is room for them.
-    fn takes_in(&mut self, flight: &Flight, missing: &[Block]) -> bool {
-        let Some(&first) = missing.first() else { return true };
-        let count = missing.len() as u64;
-        let (queued, in_flight) = self.dispatch.load();
-        let is_room = queued + in_flight + flight.brings() + self.table.count(State::Pinned) + count < self.capacity;
-        let is_little = (self.read_over_now + count) * READ_OVER_PART <= self.capacity;
-        if !is_room || !is_little {
-            return false;
-        }
-        let need = Need { value: 0.0, ..Need::of(first) };
-        while self.table.used() + count > self.capacity {
-            // What somebody will read is worth more than what nobody asked for, whatever the policy says of
-            // either.
-            let goes = self.policy.candidate(&context!(self), need).map(|it| self.table.state(it.page));
-            if goes.is_none_or(State::is_unread) || !self.evict(need) {
-                return false;
-            }
-        }
-        for &block in missing {
-            let page = self.table.insert(block, State::Guessed, Phase::InFlight);
-            self.table.frame_mut(page).ahead = true;
-            self.taken(page, None);
-        }
-        self.read_over_now += count;
-        self.statistics.read_over += count;
-        self.statistics.ahead[Source::Readahead as usize].fetched += count;
-        true
     }
 }

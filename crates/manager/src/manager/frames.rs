@@ -18,6 +18,12 @@ impl Manager {
         self.table.used() < self.capacity
     }
 
+    /// Whether the policy has a page that would go for this.
+    pub(super) fn would_evict(&mut self, need: Need) -> bool {
+        self.policy.weigh(&context!(self), need);
+        self.policy.candidate(&context!(self), need).is_some_and(|it| it.worth < need.value)
+    }
+
     /// Gives up the policy's candidate, if it has one that is worth less than what is needed.
     pub(super) fn evict(&mut self, need: Need) -> bool {
         self.policy.weigh(&context!(self), need);

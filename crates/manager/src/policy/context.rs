@@ -8,10 +8,6 @@ use crate::hint::{Hints, Use};
 use crate::ids::{Block, DeviceId, FileId, Page};
 use crate::table::Table;
 
-/// Of the memory, one block in so many is on its way from an arm before no more is fetched. Who
-/// sends it one block for each that was read has a turn of the arm for each.
-const BATCH_PART: u64 = 4;
-
 /// What was known of what a sequence will read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct News {
@@ -37,7 +33,11 @@ impl Context<'_> {
 
     /// The disclosed reads of a page's block that are still to come: the next one of each sequence.
     pub fn uses(&self, page: Page) -> impl Iterator<Item = Use> + '_ {
-        let block = self.table.block(page);
+        self.uses_of(self.table.block(page))
+    }
+
+    /// The same of a block.
+    pub(super) fn uses_of(&self, block: Block) -> impl Iterator<Item = Use> + '_ {
         self.hints.uses(block, self.files.of(block.file))
     }
 
@@ -69,7 +69,11 @@ impl Context<'_> {
 
     /// The device a page's block lies on; of an array, the first.
     pub fn device_of(&self, page: Page) -> DeviceId {
-        let block = self.table.block(page);
+        self.device_of_block(self.table.block(page))
+    }
+
+    /// The same of a block.
+    pub(super) fn device_of_block(&self, block: Block) -> DeviceId {
         match self.files.of(block.file) {
             Known::Here { home, .. } => home.device,
             _ => DeviceId(0),
@@ -117,7 +121,7 @@ impl Context<'_> {
     /// Whether a request for one more block would only wait at this device, or at any disk of the
     /// array that begins with it.
     pub(super) fn is_pipe_full(&self, device: DeviceId) -> bool {
-        self.dispatch.is_pipe_full(device, self.capacity / BATCH_PART)
+        self.dispatch.is_pipe_full(device)
     }
 
     /// Whether this device, or any of the array that begins with it, takes one more request for a

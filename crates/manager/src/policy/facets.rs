@@ -3,7 +3,7 @@
 use super::{Access, Ahead, Classes, Context, Disclosed, Lesson, Partition, Patterns, Policy, Stretch, Worth};
 use crate::advice::{Advice, Answer};
 use crate::event::Refusal;
-use crate::ids::{Page, ReaderId};
+use crate::ids::{Block, Page, ReaderId};
 
 /// What a policy is, from beginning to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,12 @@ pub trait Hinted {
 
     /// What it is worth to fetch this block ahead; None if it is too early for it.
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth>;
+
+    /// What it is worth to have a block from now on that comes along with others, without a request of
+    /// its own; None if it is not known to be read within so many references.
+    fn worth_along(&self, _block: Block, _references: f64, _context: &Context<'_>) -> Option<f64> {
+        None
+    }
 
     /// A hint speaks of the page, which is here.
     fn disclosed(&mut self, _page: Page, _context: &Context<'_>) -> Disclosed {

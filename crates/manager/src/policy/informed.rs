@@ -27,7 +27,7 @@ use super::{
     Access, Ahead, Candidate, Context, Disclosed, Domain, Hinted, Nature, Need, Parameter, Policy, Runs, SEQUENCES,
     Spec, Stretch, Worth,
 };
-use crate::ids::Page;
+use crate::ids::{Block, Page};
 
 pub(super) static SPEC: Spec = Spec {
     name: "informed",
@@ -208,6 +208,10 @@ impl Hinted for Informed {
 
     fn worth(&self, ahead: &Ahead, context: &Context<'_>) -> Option<Worth> {
         estimators::ahead(&self.estimators(), ahead, &self.prices, context)
+    }
+
+    fn worth_along(&self, block: Block, references: f64, context: &Context<'_>) -> Option<f64> {
+        self.told.worth_along(block, references, &self.prices, context)
     }
 
     fn disclosed(&mut self, page: Page, context: &Context<'_>) -> Disclosed {

@@ -40,7 +40,7 @@
 use super::Estimator;
 use super::prices::Prices;
 use crate::hint::Use;
-use crate::ids::{DeviceId, Page};
+use crate::ids::{Block, DeviceId, Page};
 use crate::policy::next_uses::{NextUses, Value};
 use crate::policy::patience::{Arrivals, Patience};
 use crate::policy::{Ahead, Candidate, Context, Need, Worth};
@@ -86,6 +86,22 @@ impl Told {
         let each_ns = margin * prices.each_ns(device, context);
         let times = |access| Arrivals { first_ns: margin * access, each_ns, at_once: 1.0 };
         self.patience.is_stall_ahead(sequence, device, between, context.access_ns(device).map(times), context)
+    }
+
+    /// What it is worth to have a block that comes along with others, of what was never wrong and is
+    /// being read: it saves a request of its own. None if that is used only after so many of all
+    /// references.
+    pub fn worth_along(&self, block: Block, within: f64, prices: &Prices, context: &Context<'_>) -> Option<f64> {
+        let device = context.device_of_block(block);
+        let again_ns = prices.request_ns(device, context);
+        let worth = |Use { sequence, when }| {
+            let references = context.references_until(Use { sequence, when })?;
+            let is_sure = context.is_flawless(sequence, device) && prices.is_reading(sequence);
+            let is_near = references as f64 <= within * prices.share_of(sequence);
+            let worth = || worth(&self.patience, prices, sequence, device, references, again_ns, context);
+            (is_sure && is_near).then(worth)
+        };
+        context.uses_of(block).filter_map(worth).reduce(f64::max)
     }
 
     /// A sequence is no more; what it alone disclosed goes first.

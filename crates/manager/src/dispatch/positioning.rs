@@ -1,0 +1,166 @@
+//! What a request costs a device beside its bytes, on an arm the way to another place, and whether
+//! the device serves requests one by one, which that shows.
+//!
+//! ```text
+//! alone:      T, n: what requests take that nothing was out beside, and their blocks: means
+//! beside:     t, m: what a request takes by the number that ended in that time, itself the last, and their blocks by the same
+//!             number, where those were at least three: means
+//! b:          what a block takes: the least of what longer requests take more than shorter ones, and of what it took when most
+//!             were delivered, by and by forgotten while requests are long
+//! P = T - (n - 1) b:     what a lone request waits; the first block is a part of it
+//! p = t - (m - 1) b:     what each of several costs
+//! one by one: p > P / 2
+//! ```
+//!
+//! Of those that are served side by side each costs a third of what one waits, at most. One by one
+//! they cost as much as that, or somewhat less if they go in the order of their places.
+//! Bytes are left out on both sides: a link that is full is no arm, and a lone request that brings a
+//! thousand blocks takes long on any device. Times alone say little where a device always has all
+//! that it can do: each request then takes as long as all before it.
+//!
+//! Worked example: an arm of 4.5 ms that brings 12 blocks a millisecond, and 32 requests of a block
+//! that are always out. Each takes 147 ms and ends 4.6 ms after the one before. The first request
+//! was alone and brought 256 blocks in 25.5 ms: 4.6 of them without the bytes of the other 255.
+
+use super::line::Line;
+
+/// The latest lone request weighs an eighth, and of those beside others, which are more, a 32nd.
+const ALONE_WEIGHT: f64 = 1.0 / 8.0;
+const BESIDE_WEIGHT: f64 = 1.0 / 32.0;
+/// So many at least end in the time of one.
+const ENDED_MIN: u64 = 3;
+/// So many say something.
+const REQUESTS_MIN: u32 = 8;
+/// Served one by one, each costs so much, at least, of what one waits.
+const PART: f64 = 0.5;
+/// What so long requests deliver says what bytes take. Shorter ones may be slow by their number.
+const LONG_BLOCKS: u64 = 32;
+const LONG_WEIGHT: f64 = 1.0 / 256.0;
+
+/// A device's, as far as it was measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Positioning {
+    alone: Option<Line>,
+    beside: Option<Line>,
+    /// Those beside others.
+    requests: u32,
+    /// Blocks in a nanosecond.
+    fastest: f64,
+}
+
+impl Positioning {
+    /// A request for so many blocks took so long, and was alone.
+    pub fn finished_alone(&mut self, took_ns: u64, blocks: u64) {
+        Line::add(&mut self.alone, took_ns, blocks, ALONE_WEIGHT);
+    }
+
+    /// A request took so long beside others; in that time so many ended, with so many blocks.
+    pub fn finished_beside(&mut self, took_ns: u64, ended: u64, blocks: u64) {
+        if ended >= ENDED_MIN {
+            Line::add(&mut self.beside, took_ns / ended, blocks / ended, BESIDE_WEIGHT);
+            self.requests = self.requests.saturating_add(1);
+        }
+    }
+
+    /// By a request for so many blocks, the device is seen to deliver so many in a nanosecond at
+    /// best.
+    pub fn delivered(&mut self, best: f64, blocks: u64) {
+        if best > self.fastest {
+            self.fastest = best;
+        } else if blocks >= LONG_BLOCKS {
+            self.fastest += (best - self.fastest) * LONG_WEIGHT;
+        }
+    }
+
+    /// What a block takes, in nanoseconds.
+    fn block_ns(&self) -> f64 {
+        [self.alone, self.beside]
+            .into_iter()
+            .flatten()
+            .filter_map(|it| it.block_ns())
+            .fold(1.0 / self.fastest, f64::min)
+    }
+
+    fn without_bytes(&self, line: Line) -> f64 {
+        (line.ns - (line.blocks - 1.0) * self.block_ns()).max(0.0)
+    }
+
+    /// What a lone request takes beside its bytes, in nanoseconds.
+    pub fn ns(&self) -> Option<f64> {
+        self.alone.map(|it| self.without_bytes(it))
+    }
+
+    /// The blocks whose bytes take as long.
+    pub fn blocks(&self) -> u64 {
+        self.ns().map_or(0, |ns| (ns / self.block_ns()) as u64)
+    }
+
+    /// Whether requests are served one by one, if that has shown.
+    pub fn is_one_by_one(&self) -> Option<bool> {
+        let beside = self.beside.filter(|_| self.requests >= REQUESTS_MIN)?;
+        Some(self.without_bytes(beside) > PART * self.ns()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    const LATENCY: u64 = 5_000_000;
+    /// 12 blocks a millisecond.
+    const BLOCK_NS: u64 = 83_333;
+
+    /// Lone requests of so many blocks, then always so many out, of these blocks in turn, at a device
+    /// that serves so many side by side and sends their bytes one after the other.
+    fn after(alone: u64, lengths: &[u64], out: usize, servers: usize) -> Positioning {
+        let mut positioning = Positioning::default();
+        (0..4).for_each(|_| positioning.finished_alone(LATENCY + (alone - 1) * BLOCK_NS, alone));
+        positioning.delivered(1.0 / BLOCK_NS as f64, alone);
+        let (mut now, mut link, mut blocks_ended) = (0, 0, 0);
+        let mut free = VecDeque::from(vec![0; servers]);
+        // When each was sent, when it ends, its blocks, and what had ended when it was sent.
+        let mut at_device: VecDeque<(u64, u64, u64, (u64, u64))> = VecDeque::new();
+        let mut ended = 0;
+        for &blocks in lengths.iter().cycle().take(300) {
+            if at_device.len() == out {
+                let (since, end, blocks, before) = at_device.pop_front().unwrap();
+                (now, ended, blocks_ended) = (end, ended + 1, blocks_ended + blocks);
+                positioning.finished_beside(end - since, ended - before.0, blocks_ended - before.1);
+            }
+            let begun = free.pop_front().unwrap().max(now);
+            link = (begun + LATENCY).max(link) + (blocks - 1) * BLOCK_NS;
+            free.push_back(if servers == 1 { link } else { begun + LATENCY });
+            at_device.push_back((now, link, blocks, (ended, blocks_ended)));
+        }
+        positioning
+    }
+
+    /// Of lone requests, requests beside others, and those that are out.
+    const CASES: [(u64, &[u64], usize); 4] = [(1, &[1], 3), (256, &[1], 32), (256, &[1, 100], 8), (1, &[256], 127)];
+
+    #[test]
+    fn an_arm_shows_whatever_its_lone_requests_brought() {
+        for (alone, lengths, out) in CASES {
+            let arm = after(alone, lengths, out, 1);
+            assert_eq!(arm.is_one_by_one(), Some(true), "{alone} {lengths:?} {out}: {arm:?}");
+            assert!((arm.ns().unwrap() / LATENCY as f64 - 1.0).abs() < 0.1, "{alone} {lengths:?} {out}: {arm:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_served_side_by_side_is_no_arm_even_where_its_link_is_full() {
+        for (alone, lengths, out) in CASES {
+            let link = after(alone, lengths, out, 64);
+            assert_eq!(link.is_one_by_one(), Some(false), "{alone} {lengths:?} {out}: {link:?}");
+        }
+    }
+
+    #[test]
+    fn little_says_nothing() {
+        assert_eq!(Positioning::default().is_one_by_one(), None);
+        let two = after(1, &[1], 2, 1);
+        assert_eq!((two.is_one_by_one(), two.blocks()), (None, 60), "two ended in the time of one");
+    }
+}

@@ -1,0 +1,186 @@
+//! Requests for what waits to be fetched ahead, and what comes along with them: gaps that are read
+//! over, and on an arm, to which a request is dear, what lies behind and is told to be read later.
+//!
+//! ```text
+//! comes along:  a block within the gap that the arm reads over in any case, if a sequence that was never wrong discloses it,
+//!               and it is worth more than the page that goes for it, by the same price (told.rs)
+//! but not:      what is used only when half of the memory has come in anew: it would go before, for what is used sooner
+//! at most:      a 16th of the memory for one request: it may be told of what is nearer a moment later
+//! ```
+//!
+//! Without it, whoever reads in turn what lies side by side, told all of it, has a request for each
+//! block: as pages come free one by one, so do the blocks that are used next.
+//!
+//! Worked example: ten sorted runs of 3,000 blocks are merged by 1,600 pages. Each page that was read
+//! makes room for one block, of one of the runs: 18,500 requests, and 86 s on a disk. With 100
+//! blocks of the same run behind it, as what is used by then is still in memory, 4 s.
+
+use super::*;
+
+/// Of the memory, one block in so many may be on its way that nobody asked for.
+const READ_OVER_PART: u64 = 16;
+
+/// Of the memory, one block in so many may come along with a request.
+const ALONG_PART: u64 = 16;
+/// What is used when one block in so many of the memory has come in anew is too far off.
+const REACH_PART: u64 = 2;
+/// So many references say how much comes in, at least.
+const REFERENCES_MIN: u64 = 64;
+
+/// How many blocks come in for each reference.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turnover {
+    /// References and blocks so far, when it was measured last.
+    references: u64,
+    brought: u64,
+    blocks: f64,
+}
+
+impl Default for Turnover {
+    /// Nothing is in memory at first.
+    fn default() -> Self {
+        Turnover { references: 0, brought: 0, blocks: 1.0 }
+    }
+}
+
+impl Turnover {
+    /// The references until so many blocks will have come in, after those of so many so far that
+    /// brought so many; what is remembered is that of so many references.
+    fn references_for(&mut self, blocks: u64, (references, brought): (u64, u64), remembered: u64) -> f64 {
+        let since = references - self.references;
+        if since >= remembered.max(REFERENCES_MIN) {
+            *self = Turnover { references, brought, blocks: (brought - self.brought) as f64 / since as f64 };
+        }
+        blocks as f64 / self.blocks
+    }
+}
+
+impl Manager {
+    /// Sends what waits to the devices that may take it.
+    pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
+        let names = self.hints.names_awaited();
+        for device in self.dispatch.devices() {
+            while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
+                while let Some(gap) = self.dispatch.gap_behind(&flight)
+                    && self.read_over(&mut flight, gap)
+                {}
+                self.take_along(&mut flight);
+                self.statistics.ahead_fetches += 1;
+                for block in flight.blocks() {
+                    if let Some(page) = self.table.find(block) {
+                        self.table.frame_mut(page).phase = Phase::InFlight;
+                    }
+                }
+                self.dispatch.send(self.now, flight, out);
+            }
+        }
+    }
+
+    /// Has a request go over the gap behind it, because the blocks on both sides of it go in one
+    /// request. What has a page already is passed over. What has none, and nobody asked for, gets
+    /// one: such are few beside the memory, and what is not read while it is on its way stays
+    /// only where there is room. Returns whether it goes.
+    fn read_over(&mut self, flight: &mut Flight, gap: u64) -> bool {
+        let first = Block { index: flight.end(), ..flight.first };
+        let blocks = || (first.index..first.index + gap).map(|index| Block { index, ..first });
+        let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
+        if !blocks().all(|block| self.table.find(block).is_none_or(passes)) {
+            return false;
+        }
+        let missing: Vec<Block> = blocks().filter(|&block| self.table.find(block).is_none()).collect();
+        if !self.takes_in(flight, &missing) {
+            return false;
+        }
+        // What had a page may have none by now: it went for those that had none, and is passed over nevertheless.
+        self.dispatch.read_over(flight, gap, |block| missing.binary_search(&block).is_err());
+        true
+    }
+
+    /// Takes frames for blocks that this request reads over, if there is room for them.
+    fn takes_in(&mut self, flight: &Flight, missing: &[Block]) -> bool {
+        let Some(&first) = missing.first() else { return true };
+        let count = missing.len() as u64;
+        let (queued, in_flight) = self.dispatch.load();
+        let is_room = queued + in_flight + flight.brings() + self.table.count(State::Pinned) + count < self.capacity;
+        let is_little = (self.read_over_now + count) * READ_OVER_PART <= self.capacity;
+        if !is_room || !is_little {
+            return false;
+        }
+        let need = Need { value: 0.0, ..Need::of(first) };
+        while self.table.used() + count > self.capacity {
+            // What somebody will read is worth more than what nobody asked for, whatever the policy says of
+            // either.
+            let goes = self.policy.candidate(&context!(self), need).map(|it| self.table.state(it.page));
+            if goes.is_none_or(State::is_unread) || !self.evict(need) {
+                return false;
+            }
+        }
+        missing.iter().for_each(|&block| self.bring_unasked(block));
+        self.read_over_now += count;
+        self.statistics.read_over += count;
+        true
+    }
+
+    /// Has a request for an arm bring what lies behind it and is read later.
+    fn take_along(&mut self, flight: &mut Flight) {
+        if !self.dispatch.passes_over(flight.device) {
+            return;
+        }
+        let brought = self.statistics.misses + self.statistics.ahead.iter().map(|it| it.fetched).sum::<u64>();
+        let until_now = (self.statistics.references, brought);
+        let reach = self.turnover.references_for(self.capacity / REACH_PART, until_now, self.capacity / REACH_PART);
+        let most = flight.brings() + (self.capacity / ALONG_PART).max(1);
+        while flight.brings() < most
+            && let Some((gap, value)) = self.wanted_behind(flight, reach)
+        {
+            if gap > 0 && !self.read_over(flight, gap) {
+                return;
+            }
+            let block = Block { index: flight.end(), ..flight.first };
+            if self.table.find(block).is_some() || !self.take_frame_ahead(Need { value, ..Need::of(block) }) {
+                return;
+            }
+            self.bring_unasked(block);
+            self.dispatch.take_along(flight);
+        }
+    }
+
+    /// How far behind a request the next block lies that is to come along, and what it is worth.
+    fn wanted_behind(&mut self, flight: &Flight, reach: f64) -> Option<(u64, f64)> {
+        for gap in 0..=self.dispatch.gap_max(flight)? {
+            let block = Block { index: flight.end() + gap, ..flight.first };
+            if self.table.find(block).is_some() {
+                continue;
+            }
+            let Some(value) = self.policy.hints()?.worth_along(block, reach, &context!(self)) else { continue };
+            let need = Need { value, ..Need::of(block) };
+            if self.table.used() < self.capacity || self.would_evict(need) {
+                return Some((gap, value));
+            }
+        }
+        None
+    }
+
+    /// A frame was taken for this block, which comes with what was asked for.
+    fn bring_unasked(&mut self, block: Block) {
+        let page = self.table.insert(block, State::Guessed, Phase::InFlight);
+        self.table.frame_mut(page).ahead = true;
+        self.taken(page, None);
+        self.statistics.ahead[Source::Readahead as usize].fetched += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_in_is_measured_over_so_many_references() {
+        let mut turnover = Turnover::default();
+        assert_eq!(turnover.references_for(100, (50, 10), 80), 100.0, "one for each at first");
+        assert_eq!(turnover.references_for(100, (100, 25), 80), 400.0);
+        assert_eq!(turnover.references_for(100, (150, 75), 80), 400.0, "not yet");
+        assert_eq!(turnover.references_for(100, (200, 125), 80), 100.0);
+        assert_eq!(turnover.references_for(100, (300, 125), 80), f64::INFINITY, "all is here");
+    }
+}
