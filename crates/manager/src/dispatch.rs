@@ -11,6 +11,7 @@ mod depth;
 mod flight;
 mod governor;
 mod line;
+mod on_runs;
 mod overlap;
 mod pipe;
 mod positioning;

@@ -14,6 +14,9 @@ use foresee_manager::*;
 const READ: u64 = 16;
 const RECORD: u64 = 4;
 const RECORDS: u64 = 8192;
+/// Of the records that are looked up before, so many of so many are one after the other.
+const SHORT_RUN: u64 = 4;
+const SHORT_RUN_EACH: u64 = 16;
 const WINDOW: u64 = 32;
 /// What a reader takes for a read, and the host to hear of it.
 const READ_NS: u64 = 30_000;
@@ -44,6 +47,8 @@ struct Load {
     /// Whether there is one more reader, of records of 4 blocks at random, nine in ten of a hot
     /// eighth.
     beside: bool,
+    /// Records that one reader looks up before any stream begins; a short run now and then.
+    lookups: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -91,13 +96,16 @@ struct Machine {
     head: u64,
     manager: Option<Manager>,
     finished: usize,
+    looked_up: u64,
+    /// When the streams began, and when the last one ended.
+    began: u64,
     ended: u64,
     draw: u64,
 }
 
 impl Machine {
     fn new(load: Load, arm: Arm) -> Self {
-        let readers = load.streams + usize::from(load.beside);
+        let readers = load.streams + usize::from(load.beside || load.lookups > 0);
         let policy = "readahead:keep=lru".parse().expect("a policy");
         let manager = (arm != Arm::Plain).then(|| {
             let mut manager = Manager::new(&Config::new(16_384, policy));
@@ -126,10 +134,13 @@ impl Machine {
             head: 0,
             manager,
             finished: 0,
+            looked_up: 0,
+            began: 0,
             ended: 0,
             draw: 1,
         };
-        for reader in 0..readers {
+        let first = if load.lookups > 0 { load.streams } else { 0 };
+        for reader in first..readers {
             machine.at(0, Occasion::Reads { reader });
         }
         machine
@@ -140,7 +151,7 @@ impl Machine {
         self.occasions.push(Reverse((self.now + delay, self.number, occasion)));
     }
 
-    /// Until all is read; what it took.
+    /// Until all is read; what the streams took.
     fn run(mut self) -> (u64, Option<Statistics>) {
         while let Some(Reverse((now, _, occasion))) = self.occasions.pop() {
             self.now = now;
@@ -158,7 +169,7 @@ impl Machine {
                 Occasion::Served { request } => self.served(request),
             }
         }
-        (self.ended, self.manager.map(|manager| manager.statistics().clone()))
+        (self.ended - self.began, self.manager.map(|manager| manager.statistics().clone()))
     }
 
     fn read_at_random(&mut self, reader: usize) {
@@ -179,10 +190,21 @@ impl Machine {
         self.draw = self.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let hot = (self.draw >> 33) % 10 < 9;
         let record = (self.draw >> 40) % RECORDS;
-        self.readers[reader].next = RECORD * if hot { record - record % 8 } else { record };
+        self.looked_up += 1;
+        self.readers[reader].next = match self.looked_up % SHORT_RUN_EACH {
+            1..SHORT_RUN if self.load.lookups > 0 => first + RECORD,
+            _ if self.load.lookups > 0 || !hot => RECORD * record,
+            _ => RECORD * (record - record % 8),
+        };
         let over = self.now;
-        self.at(READ_NS, Occasion::Reads { reader });
         self.at(HEARD_NS, Occasion::Heard { reader, first, waited, over });
+        if self.load.lookups == 0 || self.looked_up < self.load.lookups {
+            return self.at(READ_NS, Occasion::Reads { reader });
+        }
+        self.began = self.now;
+        for reader in 0..self.load.streams {
+            self.at(READ_NS, Occasion::Reads { reader });
+        }
     }
 
     fn read(&mut self, reader: usize) {
@@ -303,7 +325,8 @@ fn run(load: Load, arm: Arm) -> (f64, Statistics) {
     (took as f64, statistics.unwrap_or_default())
 }
 
-const NETWORK: Load = Load { device: Device::Network, streams: 1, blocks: 65_536, think_ns: 0, beside: false };
+const NETWORK: Load =
+    Load { device: Device::Network, streams: 1, blocks: 65_536, think_ns: 0, beside: false, lookups: 0 };
 const DISK: Load = Load { device: Device::Disk, ..NETWORK };
 
 #[test]
@@ -353,4 +376,13 @@ fn on_a_network_nothing_is_lost() {
         assert!(governed < plain, "{streams} streams: {governed} {plain}");
         assert_eq!(statistics.runs_given_up, 0, "{streams} streams");
     }
+}
+
+/// What was looked up before, at random, says nothing of the scan.
+#[test]
+fn a_scan_after_lookups_gains_as_others_do() {
+    let load = Load { lookups: 4000, ..NETWORK };
+    let [(plain, _), _, (governed, statistics)] = Arm::ALL.map(|arm| run(load, arm));
+    assert_eq!(statistics.runs_given_up, 1, "among the look-ups nothing is gained");
+    assert!(governed < 0.5 * plain, "{governed} {plain}");
 }

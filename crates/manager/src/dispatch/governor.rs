@@ -8,7 +8,8 @@
 //!
 //! What does not pay is given up, and tried again; what pays is tried again as well. A trial is no
 //! more than one part in [`RESTS`] of the time, but the first one where requests are served one by
-//! one: there it comes at once, for there reading ahead is as likely to harm.
+//! one: there it comes at once, for there reading ahead is as likely to harm. And where runs were
+//! given up, one comes early when far more is read in runs than when it was tried (`on_runs.rs`).
 //!
 //! What a turn without finds here was brought by the one before, so only what its readers brought
 //! by themselves counts.
@@ -16,6 +17,7 @@
 //! Worked example: a disk gives one reader 134 MB/s with and 88 without; ln(134 / 88) = 0.42, and
 //! after a few pairs that is three times its error. 64 readers have 50 with and 91 without: -0.6.
 
+use super::on_runs::OnRuns;
 use crate::ids::Time;
 
 /// A turn takes so long at least, or [`REQUESTS`] times what a request takes, and so many reads or
@@ -97,6 +99,8 @@ pub(crate) struct Referenced {
     pub missed: u64,
     /// Blocks that were brought ahead of this first reference.
     pub brought: u64,
+    /// Of what was missed, some went on a run.
+    pub on_run: bool,
 }
 
 /// The governor of a device.
@@ -113,6 +117,7 @@ pub(crate) struct Governor {
     /// Requests for runs that came to their end in this turn.
     finished: u32,
     last: Time,
+    on_runs: OnRuns,
     trial_began: Time,
     /// Pairs so far, the sum of what they say, and that of its squares.
     pairs: u32,
@@ -132,6 +137,7 @@ impl Governor {
             before: 0.0,
             finished: 0,
             last: now,
+            on_runs: OnRuns::default(),
             trial_began: now,
             pairs: 0,
             sum: 0.0,
@@ -160,6 +166,9 @@ impl Governor {
         if paused {
             (self.began, self.measure) = (now, Measure::default());
         }
+        if !self.reads_runs() {
+            self.on_runs.count(referenced);
+        }
         let turn_ns = TURN_NS.max(REQUESTS * requests.access_ns);
         let settled = now.0.saturating_sub(self.began.0) as f64 > turn_ns;
         match self.turn {
@@ -174,7 +183,9 @@ impl Governor {
                     }
                     (Some(until), _) => now >= until,
                 };
-                if due {
+                let early = !due && self.given_up && self.on_runs.are_far_more();
+                if due || early {
+                    self.on_runs.trial_began(early);
                     (self.trial_began, self.pairs, self.sum, self.squares, self.before) = (now, 0, 0.0, 0.0, 0.0);
                     self.first = first;
                     self.begin(first, now);
@@ -232,6 +243,7 @@ impl Governor {
             self.begin(self.first, now);
             return false;
         };
+        self.on_runs.trial_ended();
         let took = now.0.saturating_sub(self.trial_began.0);
         self.begin(Turn::Rest { until: Some(Time(now.0.saturating_add(RESTS * took))) }, now);
         let gave_up = std::mem::replace(&mut self.given_up, !pays);
@@ -276,7 +288,7 @@ mod tests {
                 governor.finished();
             }
             let (missed, brought) = if reads_runs { (0, 16) } else { (16, 0) };
-            if governor.referenced(Time(now), Referenced { missed, brought }, requests) {
+            if governor.referenced(Time(now), Referenced { missed, brought, on_run: true }, requests) {
                 return (true, left_alone);
             }
         }
@@ -312,9 +324,64 @@ mod tests {
         for read in 0..200_000 {
             let before = governor.reads_runs();
             governor.finished();
-            governor.referenced(Time(read * MS), Referenced { missed: 16, brought: 0 }, ONE_BY_ONE);
+            governor.referenced(Time(read * MS), Referenced { missed: 16, brought: 0, on_run: true }, ONE_BY_ONE);
             turns += u32::from(!before && governor.reads_runs());
         }
         assert!(governor.given_up && turns > 2, "{turns} turns");
+    }
+
+    /// Reads a device that gives so many reads a second with and without.
+    #[derive(Clone, Copy)]
+    struct Reads {
+        with: u64,
+        without: u64,
+        /// One read in so many goes on a run.
+        one_in: u64,
+    }
+
+    /// Index look-ups, of which one now and then is taken for a run that does not go on.
+    const LOOKUPS: Reads = Reads { with: 200, without: 200, one_in: 50 };
+
+    /// Reads so for so many milliseconds; for how many of them runs were read ahead.
+    fn read(governor: &mut Governor, now: &mut u64, for_ms: u64, reads: Reads) -> u64 {
+        let (end, mut read_ahead) = (*now + for_ms * MS, 0);
+        for number in 0.. {
+            if *now >= end {
+                break;
+            }
+            let reads_runs = governor.reads_runs();
+            let took = 1000 * MS / if reads_runs { reads.with } else { reads.without };
+            *now += took;
+            read_ahead += if reads_runs { took } else { 0 };
+            let on_run = number % reads.one_in == 0;
+            if on_run && reads_runs {
+                governor.finished();
+            }
+            let is_brought = on_run && reads_runs && reads.one_in == 1;
+            let (missed, brought) = if is_brought { (0, 16) } else { (16, 0) };
+            governor.referenced(Time(*now), Referenced { missed, brought, on_run }, ONE_BY_ONE);
+        }
+        read_ahead / MS
+    }
+
+    #[test]
+    fn a_scan_after_random_reads_does_not_await_the_end_of_the_rest() {
+        let (mut governor, mut now) = (Governor::new(Time(0)), 0);
+        read(&mut governor, &mut now, 60_000, LOOKUPS);
+        assert!(governor.given_up, "there was nothing to gain");
+        read(&mut governor, &mut now, 2_000, Reads { with: 4000, without: 400, one_in: 1 });
+        assert!(!governor.given_up && governor.reads_runs());
+    }
+
+    #[test]
+    fn scans_that_are_harmed_between_random_reads_are_tried_no_more_than_twice_a_rest() {
+        let (mut governor, mut now, mut read_ahead) = (Governor::new(Time(0)), 0, 0);
+        let harmed = Reads { with: 500, without: 1000, one_in: 1 };
+        read(&mut governor, &mut now, 60_000, LOOKUPS);
+        for _ in 0..500 {
+            read_ahead += read(&mut governor, &mut now, 1000, harmed);
+            read_ahead += read(&mut governor, &mut now, 1000, LOOKUPS);
+        }
+        assert!(governor.given_up && read_ahead < 1_000_000 * 2 / RESTS, "{read_ahead} ms of 1,000,000");
     }
 }

@@ -139,6 +139,7 @@ impl Manager {
                 self.last_read = page;
                 self.table.frame_mut(page).read = true;
                 self.taken(page, Some(access));
+                referenced.on_run = referenced.on_run || self.is_sequential(page);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             return;
@@ -159,6 +160,7 @@ impl Manager {
                 self.table.frame_mut(page).phase = Phase::Present;
                 self.table.set_state(page, State::Cached);
                 self.awaited(page, access);
+                referenced.on_run = referenced.on_run || self.is_sequential(page);
                 self.policy.arrived(page, &context!(self), Some(access));
             }
             Phase::InFlight => {

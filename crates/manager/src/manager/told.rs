@@ -19,6 +19,11 @@ impl Manager {
         }
     }
 
+    /// Whether the read that just missed a page's block went on a run.
+    pub(super) fn is_sequential(&mut self, page: Page) -> bool {
+        self.policy.runs().is_some_and(|runs| runs.is_sequential(page))
+    }
+
     /// A page's block will not come.
     pub(super) fn lost(&mut self, page: Page) {
         if let Some(runs) = self.policy.runs() {

@@ -199,6 +199,10 @@ impl Runs for Informed {
     fn next_stretch(&mut self) -> Option<Stretch> {
         self.runs.next_stretch()
     }
+
+    fn is_sequential(&self, page: Page) -> bool {
+        self.runs.is_sequential(page)
+    }
 }
 
 impl Hinted for Informed {

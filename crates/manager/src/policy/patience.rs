@@ -260,6 +260,10 @@ impl Runs for Patience {
     fn next_stretch(&mut self) -> Option<Stretch> {
         None
     }
+
+    fn is_sequential(&self, _: Page) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

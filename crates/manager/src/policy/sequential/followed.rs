@@ -2,6 +2,7 @@
 //! `informed` have in common.
 
 use super::detect::{Detector, Rules};
+use super::lists::Class;
 use crate::ids::Page;
 use crate::policy::estimators::Estimator;
 use crate::policy::{Access, Context, Need, Runs, Stretch};
@@ -110,5 +111,9 @@ impl Runs for Followed {
 
     fn next_stretch(&mut self) -> Option<Stretch> {
         self.detector.next_stretch()
+    }
+
+    fn is_sequential(&self, page: Page) -> bool {
+        self.detector.class(page) == Class::Sequential
     }
 }

@@ -224,6 +224,10 @@ impl<R: Replacement> Runs for Sequential<R> {
     fn next_stretch(&mut self) -> Option<Stretch> {
         self.detector.next_stretch()
     }
+
+    fn is_sequential(&self, page: Page) -> bool {
+        self.detector.class(page) == Class::Sequential
+    }
 }
 
 impl<R: Replacement> Reports for Sequential<R> {

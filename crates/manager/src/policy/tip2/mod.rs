@@ -304,6 +304,10 @@ impl policy::Runs for Tip2 {
     fn next_stretch(&mut self) -> Option<Stretch> {
         self.runs.as_mut()?.detector.next_stretch()
     }
+
+    fn is_sequential(&self, page: Page) -> bool {
+        self.runs.as_ref().is_some_and(|runs| runs.detector.class(page) == Class::Sequential)
+    }
 }
 
 impl Hinted for Tip2 {
