@@ -166,9 +166,7 @@ impl Governor {
         if paused {
             (self.began, self.measure) = (now, Measure::default());
         }
-        if !self.reads_runs() {
-            self.on_runs.count(referenced);
-        }
+        self.on_runs.count(self.reads_runs(), referenced);
         let turn_ns = TURN_NS.max(REQUESTS * requests.access_ns);
         let settled = now.0.saturating_sub(self.began.0) as f64 > turn_ns;
         match self.turn {
@@ -371,6 +369,17 @@ mod tests {
         assert!(governor.given_up, "there was nothing to gain");
         read(&mut governor, &mut now, 2_000, Reads { with: 4000, without: 400, one_in: 1 });
         assert!(!governor.given_up && governor.reads_runs());
+    }
+
+    #[test]
+    fn a_scan_that_begins_within_a_trial_does_not_await_the_end_of_the_rest() {
+        let scan = Reads { with: 4000, without: 400, one_in: 1 };
+        for lookups_ms in (100..10_000).step_by(100) {
+            let (mut governor, mut now) = (Governor::new(Time(0)), 0);
+            read(&mut governor, &mut now, lookups_ms, LOOKUPS);
+            read(&mut governor, &mut now, 4000, scan);
+            assert!(!governor.given_up && governor.reads_runs(), "after {lookups_ms} ms");
+        }
     }
 
     #[test]
