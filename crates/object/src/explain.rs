@@ -22,8 +22,9 @@ const SPENT: [&str; 4] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"
 /// What is said where plain HTTP is answered to who speaks TLS.
 const NO_TLS: &str = "InvalidContentType";
 
-/// What S3 calls it that an object is not there. Other things that are not found are: users, buckets.
-const NO_OBJECT: [&str; 3] = ["NoSuchKey", "NoSuchVersion", "NotFound"];
+/// What is in S3's names of who asks, who may not be found either (`XAdminUserNotFound`). By what name an object is not
+/// found each server says in its own words.
+const WHO_ASKS: [&str; 4] = ["user", "account", "access", "credential"];
 
 /// What is asked.
 pub(crate) struct Place {
@@ -227,10 +228,12 @@ impl Place {
             };
             error(io::ErrorKind::PermissionDenied, text)
         };
-        // An answer to HEAD has no body, and no code.
-        let is_absent = || !self.service.is_s3() || answer.code().is_none_or(|code| NO_OBJECT.contains(&code));
+        let is_of_who_asks = || {
+            let code = answer.code().filter(|_| self.service.is_s3()).unwrap_or_default().to_ascii_lowercase();
+            WHO_ASKS.iter().any(|it| code.contains(it))
+        };
         match why {
-            object_store::Error::NotFound { .. } if is_absent() => Error::NotFound,
+            object_store::Error::NotFound { .. } if !is_of_who_asks() => Error::NotFound,
             object_store::Error::Precondition { .. } => Error::Changed,
             // What is read and not allowed is not found: this was a list.
             _ if self.service.is_host() && status == Some(405) => {
@@ -335,6 +338,9 @@ mod tests {
         for (body, expected) in [
             ("", "there is no such object"),
             ("<Error><Code>NoSuchVersion</Code></Error>", "there is no such object"),
+            ("<Error><Code>ObjectNotFound</Code></Error>", "there is no such object"),
+            ("<Error><Code>KeyNotFound</Code></Error>", "there is no such object"),
+            ("<Error><Code>NoSuchAccount</Code><Message>No.</Message></Error>", "NoSuchAccount: No."),
             ("<Error><Code>XAdminUserNotFound</Code><Message>No.</Message></Error>", "XAdminUserNotFound: No."),
         ] {
             let source = source(ASKED, &format!("{REFUSED}404 Not Found: {body}"));
