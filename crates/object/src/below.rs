@@ -3,6 +3,7 @@
 
 use foresee_store::Error;
 use object_store::path::{DELIMITER, Path};
+use percent_encoding::percent_decode_str;
 
 /// What is asked for.
 pub(crate) struct Below<'a> {
@@ -10,15 +11,15 @@ pub(crate) struct Below<'a> {
     address: &'a str,
     /// The folder that is listed.
     pub folder: Path,
-    /// What names within it begin with.
-    begin: String,
+    /// What names within it begin with, as the address has it.
+    begin: &'a str,
 }
 
 impl<'a> Below<'a> {
     /// What begins as this address. `path` says which path an address means.
     pub fn of(address: &'a str, path: impl Fn(&str) -> Result<Path, Error>) -> Result<Self, Error> {
         let (folder, begin) = address.split_at(address.rfind(DELIMITER).map_or(0, |slash| slash + 1));
-        Ok(Below { address: folder, folder: path(folder)?, begin: path(begin)?.to_string() })
+        Ok(Below { address: folder, folder: path(folder)?, begin })
     }
 
     /// The address of what is listed, if it is asked for. It begins as the folder's, so that who asked finds it there.
@@ -28,8 +29,11 @@ impl<'a> Below<'a> {
             folder => listed.as_ref().strip_prefix(folder)?.strip_prefix(DELIMITER)?,
         };
         // Of what is decoded when it is opened no more is encoded than must be.
-        let encoded = || name.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
-        name.starts_with(&self.begin).then(|| format!("{}{}", self.address, encoded()))
+        let encoded = name.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
+        // It may end within a character, or within what stands for one, and need be no name.
+        let begin: Vec<u8> = percent_decode_str(self.begin).collect();
+        let is_asked_for = name.as_bytes().starts_with(&begin) || encoded.starts_with(self.begin);
+        is_asked_for.then(|| format!("{}{encoded}", self.address))
     }
 }
 
@@ -50,8 +54,15 @@ mod tests {
             ("a%20dir/", "a dir", "a dir/100% #?", Some("a%20dir/100%25 %23%3F")),
             ("a dir/", "a dir", "a dir/b", Some("a dir/b")),
             ("%C3%BC/%C3%A4", "\u{fc}", "\u{fc}/\u{e4}b", Some("%C3%BC/\u{e4}b")),
+            ("%C3%BC/.", "\u{fc}", "\u{fc}/.a", Some("%C3%BC/.a")),
+            ("%C3%BC/.", "\u{fc}", "\u{fc}/a", None),
+            ("a/..", "a", "a/..b", Some("a/..b")),
             // It may be the beginning of an encoded character, or none.
             ("a%2", "", "a%20", Some("a%2520")),
+            ("a%2", "", "a%b", Some("a%25b")),
+            ("a%2", "", "ab", None),
+            ("%C3", "", "\u{fc}", Some("\u{fc}")),
+            ("%C3", "", "\u{20ac}", None),
         ] {
             let below = Below::of(address, path).unwrap();
             assert_eq!(below.folder.as_ref(), folder, "{address}");
