@@ -1,6 +1,5 @@
 //! What goes wrong.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -68,6 +67,9 @@ pub enum Error {
     Refused(Refusal),
 }
 
+/// What a query and a fragment begin with.
+const QUERY: [char; 2] = ['?', '#'];
+
 impl Error {
     /// What a store says of what has this address.
     pub(crate) fn of_store(address: &str, error: foresee_store::Error) -> Self {
@@ -75,17 +77,22 @@ impl Error {
     }
 }
 
-/// An address without the name and the password that may stand before its host: errors are kept and shown to others.
-fn shown(address: &str) -> Cow<'_, str> {
-    let parts = || {
-        let (scheme, rest) = address.split_once("://").filter(|(scheme, _)| ["http", "https"].contains(scheme))?;
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        Some((scheme, host.rsplit_once('@')?.1, path))
+/// An address without the name and the password that may stand before its host, and without its query, which may be
+/// a signature: errors are kept and shown to others.
+fn shown(address: &str) -> String {
+    let Some((scheme @ ("http" | "https"), rest)) = address.split_once("://") else { return address.to_owned() };
+    let without_query = |part: &str| match part.find(QUERY) {
+        Some(end) => format!("{}?...", &part[..end]),
+        None => part.to_owned(),
     };
-    match parts() {
-        Some((scheme, host, path)) => format!("{scheme}://...@{host}{path}").into(),
-        None => address.into(),
-    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A password may have in it what ends a host or a path elsewhere.
+    let shown = match rest.rsplit_once('@').filter(|_| host.contains([':', '@'])) {
+        Some((user, _)) if user.contains(QUERY) => "...".to_owned(),
+        Some((_, rest)) => format!("...@{}", without_query(rest)),
+        None => without_query(rest),
+    };
+    format!("{scheme}://{shown}")
 }
 
 /// Bytes of the smallest blocks that hold an object of this length, if there may be such blocks.
@@ -174,7 +181,16 @@ mod tests {
         for (address, expected) in [
             ("http://me:mine@h/a", "http://...@h/a"),
             ("https://me:mi@ne@h:80", "https://...@h:80"),
+            ("http://me:mi/ne@h/a", "http://...@h/a"),
+            ("http://me:mi?ne@h/a", "http://..."),
+            ("http://me:m@i?ne@h/a", "http://..."),
+            ("http://me:mine@h/a?signature", "http://...@h/a?..."),
+            ("http://h/a?signature=mine@", "http://h/a?..."),
+            ("http://h:80/a?signature=mine@", "http://..."),
+            ("http://h:80/a#mine@", "http://..."),
+            ("https://h/a#token", "https://h/a?..."),
             ("http://h/me:mine@h", "http://h/me:mine@h"),
+            ("s3://b/a?b#c", "s3://b/a?b#c"),
             ("s3://b@c/a", "s3://b@c/a"),
             ("/a@b", "/a@b"),
         ] {

@@ -237,9 +237,6 @@ impl Bucket {
 
     fn path(&self, key: &str) -> Result<Path, Error> {
         let is_url = self.client.pages.is_none();
-        if is_url && key.contains(['?', '#']) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "addresses with a query are not served").into());
-        }
         // It would be the bucket itself.
         if !is_url && key.is_empty() {
             return Err(self.place.no_object());

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foresee_store::{Error, Folder, Listed, Object, Store, Upload, Version};
+use url::Url;
 
 use crate::bucket::Bucket;
 use crate::runtime::Runtime;
@@ -51,6 +52,9 @@ impl Connected {
 /// What is said of an address with a name and a password.
 const NO_USERS: &str = "no name and password are sent to servers: leave out what stands before the @, or give the cache a \
                         store that sends them";
+
+/// What is said of a signed address.
+const NO_QUERIES: &str = "addresses with a query are not served";
 
 /// The bucket's name and the key's.
 fn halves(name: &str) -> (&str, &str) {
@@ -108,14 +112,29 @@ impl ObjectStore {
         self
     }
 
+    /// Why a name of this host is not served, if so. Such names have secrets in them: no error may name the host.
+    fn refused(&self, host: &str, name: &str) -> Option<&'static str> {
+        if !self.service.is_host() {
+            return None;
+        }
+        // A password may have a slash in it: what is before that is no host with a port then.
+        let is_host = || Url::parse(&format!("{}://{host}", self.service.scheme())).is_ok();
+        match () {
+            () if host.contains('@') || name.contains('@') && !is_host() => Some(NO_USERS),
+            () if name.contains(['?', '#']) => Some(NO_QUERIES),
+            () => None,
+        }
+    }
+
     /// The bucket that a name begins with, and what is left of the name.
     fn bucket<'a>(&self, name: &'a str) -> Result<(Arc<Bucket>, &'a str), Error> {
         let (bucket, key) = halves(name);
-        if bucket.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no bucket or host").into());
-        }
-        if self.service.is_host() && bucket.contains('@') {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, NO_USERS).into());
+        let refused = match bucket.is_empty() {
+            true => Some("it names no bucket or host"),
+            false => self.refused(bucket, name),
+        };
+        if let Some(why) = refused {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why).into());
         }
         let (known, runtime) = {
             let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);

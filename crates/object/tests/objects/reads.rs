@@ -249,8 +249,15 @@ fn a_name_and_a_password_are_sent_to_no_server_and_not_shown() {
             [cache.open(address).map(drop), cache.list(address).map(drop), cache.folder(address, None).map(drop)];
         errors.map(|it| it.unwrap_err().to_string())
     };
-    for error in said("http://me:mine@localhost/a/") {
-        assert!(error.contains("leave out what stands before the @") && !error.contains("mine"), "{error}");
+    for address in ["http://me:mine@localhost/a/", "http://me:mi/mine@localhost/a", "http://me:mi?mine@localhost/a"] {
+        for error in said(address) {
+            assert!(error.contains("leave out what stands before the @") && !error.contains("mi"), "{error}");
+        }
+    }
+    for address in ["http://localhost/a?X-Amz-Signature=mine", "http://localhost?mine", "http://localhost/a#mine"] {
+        for error in said(address) {
+            assert!(error.contains("a query are not served") && !error.contains("mine"), "{error}");
+        }
     }
     let host = answers(vec!["401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(); 3]);
     for error in said(&format!("http://{host}/a")) {
