@@ -18,11 +18,12 @@ pub struct Statistics {
     pub planned: Outcomes,
     /// Blocks that were read ahead because of how their readers read, and what became of them.
     pub guessed: Outcomes,
-    /// Requests to stores, or to the disk before them, that a reader waited for.
+    /// Fetches that stores, or the disk before them, were asked for while a reader waited. A store may make several requests
+    /// for one, as object stores do that ask again.
     pub demand_requests: u64,
-    /// Requests to stores, or to the disk before them, ahead of their readers.
+    /// Fetches that they were asked for ahead of their readers.
     pub ahead_requests: u64,
-    /// Requests that failed.
+    /// Of all these, those that failed.
     pub failed_requests: u64,
     /// Bytes of the blocks that came from stores.
     pub bytes_read: u64,
@@ -60,7 +61,7 @@ pub struct DiskStatistics {
 impl Statistics {
     pub(crate) fn of(pool: &Pool) -> Self {
         let mut session = pool.session();
-        let (unasked, unfilled) = (session.host().unasked(), session.host().unfilled());
+        let (demanded_unasked, failed_unasked) = (session.host().demanded_unasked(), session.host().failed_unasked());
         let manager = session.manager();
         let counted = manager.statistics();
         let planned = counted.ahead_of(true);
@@ -71,9 +72,9 @@ impl Statistics {
             misses: counted.misses,
             planned,
             guessed,
-            demand_requests: counted.demand_fetches.saturating_sub(unasked),
+            demand_requests: counted.demand_fetches.saturating_sub(demanded_unasked),
             ahead_requests: counted.ahead_fetches,
-            failed_requests: counted.failed_fetches.saturating_sub(unfilled + unasked),
+            failed_requests: counted.failed_fetches.saturating_sub(failed_unasked),
             bytes_read: session.host().bytes(),
             block_bytes: pool.memory().frame_bytes(),
             blocks: session.host().capacity(),

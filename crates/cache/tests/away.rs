@@ -71,6 +71,32 @@ fn what_was_asked_for_again_is_not_asked_for_block_by_block() {
     assert!(asked(false) > 100, "each might come by itself");
 }
 
+/// Requests that are counted as what a reader waited for, as those that failed, and as those ahead.
+fn counted(cache: &Cache) -> [u64; 3] {
+    let counted = cache.statistics();
+    [counted.demand_requests, counted.failed_requests, counted.ahead_requests]
+}
+
+#[test]
+fn what_is_counted_never_falls() {
+    let cache = Cache::builder().memory(2 * (BLOCKS * BLOCK) as usize).block_bytes(BLOCK as usize);
+    let cache = cache.store("test", Arc::new(Away(Arc::default(), true))).open().unwrap();
+    let file = cache.open("test://a").unwrap();
+    thread::scope(|scope| {
+        let reads = scope.spawn(|| {
+            for block in 0..200 {
+                file.read_at(&mut vec![0; 200 * BLOCK as usize], block * BLOCK).unwrap_err();
+            }
+        });
+        let mut before = counted(&cache);
+        while !reads.is_finished() {
+            let now = counted(&cache);
+            assert!(before.iter().zip(now).all(|(before, now)| *before <= now), "{before:?}, then {now:?}");
+            before = now;
+        }
+    });
+}
+
 /// Numbers what it opens, and reads by what it opened last alone: as a store whose credentials are renewed.
 struct Newest(Arc<AtomicU64>, u64);
 

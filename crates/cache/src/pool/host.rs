@@ -39,6 +39,8 @@ struct Ordered {
     held_up: Option<(HeldUp, Time)>,
     /// Tasks that fill them and are not done.
     parts: usize,
+    /// Why its store is not asked for it, if it just failed.
+    in_vain: Option<Error>,
     /// What went wrong with one of them.
     error: Option<Error>,
 }
@@ -71,10 +73,10 @@ pub struct PoolHost {
     frameless: VecDeque<FetchId>,
     /// Fetches that will get none.
     unfilled: Vec<FetchId>,
-    /// How many there were: no store was asked for them.
-    unfilled_ever: u64,
     /// What is not asked of stores once more.
     in_vain: InVain,
+    /// Fetches that the manager was told have failed, and that no store was asked for.
+    failed_unasked: u64,
     /// Who waits for each block.
     waiting: HashMap<u64, Vec<(Arc<Wait>, u32)>>,
     /// Whose request each waiter's is.
@@ -114,6 +116,9 @@ impl Host for PoolHost {
             }
             Order::Fetch { fetch, file, first, count, class, .. } => {
                 let first = Block { file, index: first };
+                // Looked for at once, as the manager has counted it at once.
+                let is_alone = class == Class::Demand && count == 1;
+                let in_vain = if is_alone { self.in_vain.take(key(first)) } else { None };
                 let ordered = Ordered {
                     first,
                     count,
@@ -122,6 +127,7 @@ impl Host for PoolHost {
                     is_waited_for: class == Class::Demand,
                     held_up: None,
                     parts: 0,
+                    in_vain,
                     error: None,
                 };
                 self.fetches.insert(fetch, ordered);
@@ -176,8 +182,8 @@ impl PoolHost {
             ahead: BTreeSet::new(),
             frameless: VecDeque::new(),
             unfilled: Vec::new(),
-            unfilled_ever: 0,
             in_vain: InVain::default(),
+            failed_unasked: 0,
             waiting: HashMap::default(),
             waiters: HashMap::default(),
             numbers: 0,
@@ -201,13 +207,14 @@ impl PoolHost {
         self.bytes
     }
 
-    /// Fetches that were given up for want of frames.
-    pub fn unfilled(&self) -> u64 {
-        self.unfilled_ever
+    /// Fetches that the manager was told have failed, and that no store was asked for: there were no frames for them, or
+    /// one for their blocks had just failed.
+    pub fn failed_unasked(&self) -> u64 {
+        self.failed_unasked
     }
 
-    /// Fetches that failed without a request, as one for their blocks just had.
-    pub fn unasked(&self) -> u64 {
+    /// Fetches that the manager counts among what readers waited for, though no store is asked for them.
+    pub fn demanded_unasked(&self) -> u64 {
         self.in_vain.unasked()
     }
 
@@ -244,7 +251,6 @@ impl PoolHost {
             } else if count > 1 && !self.kept.is_empty() && self.held_up().is_none() {
                 self.take_ordered(fetch);
                 self.unfilled.push(fetch);
-                self.unfilled_ever += 1;
             } else {
                 return;
             }
@@ -327,12 +333,10 @@ impl PoolHost {
         ordered.parts += 1;
         let file = ordered.first.file;
         let urgency = ordered.urgency();
-        let is_alone = ordered.class == Class::Demand && ordered.count == 1;
-        let in_vain = if is_alone { self.in_vain.take(key(ordered.first)) } else { None };
         let task = Fetch {
             fetch,
             part: part.clone(),
-            origin: in_vain.map_or_else(|| self.objects.origin(file), Err),
+            origin: ordered.in_vain.clone().map_or_else(|| self.objects.origin(file), Err),
             offset: (ordered.first.index + part.start as u64) * self.memory.frame_bytes() as u64,
             frames: ordered.frames[part].to_vec(),
             memory: Arc::clone(&self.memory),
@@ -418,7 +422,11 @@ impl PoolHost {
     pub fn correction(&mut self) -> Option<Event> {
         let kept = self.kept.len();
         match std::mem::replace(&mut self.kept_told, kept) == kept {
-            true => self.unfilled.pop().map(|fetch| Event::FetchFailed { fetch }),
+            true => {
+                let fetch = self.unfilled.pop()?;
+                self.failed_unasked += 1;
+                Some(Event::FetchFailed { fetch })
+            }
             false => Some(Event::Capacity { pages: (self.capacity - kept) as u64 }),
         }
     }
@@ -617,7 +625,7 @@ impl PoolHost {
         if ordered.parts > 0 {
             return None;
         }
-        let Ordered { first, class, frames, held_up, error, .. } = self.take_ordered(fetch)?;
+        let Ordered { first, class, frames, held_up, in_vain, error, .. } = self.take_ordered(fetch)?;
         let result = error.map_or(Ok(()), Err);
         let blocks = (first.index..).map(|index| Block { index, ..first });
         // The manager does not take what came of a version that it was told to forget.
@@ -649,6 +657,7 @@ impl PoolHost {
                         wait.went_wrong(error.clone());
                     }
                 }
+                self.failed_unasked += u64::from(in_vain.is_some());
                 self.begin_fetches();
                 Some(Event::FetchFailed { fetch })
             }

@@ -624,7 +624,7 @@ mod tests {
         // As if it had been given up in the moment in which it was viewed.
         tried.pool.session().host().carry_out(Order::Drop { file, first: 0, count: 1 });
         read_over_a_disk_that_stalls(&tried, 20);
-        assert_eq!(tried.pool.session().host().unfilled(), 0);
+        assert_eq!(tried.pool.session().host().failed_unasked(), 0);
         tried.pool.unview(view);
     }
 

@@ -40,7 +40,7 @@ impl InVain {
         Some(error)
     }
 
-    /// For how many that was so: the manager takes them for requests.
+    /// How many were taken: the manager counts them among what readers waited for.
     pub fn unasked(&self) -> u64 {
         self.unasked
     }
