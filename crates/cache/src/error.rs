@@ -77,8 +77,8 @@ impl Error {
     }
 }
 
-/// An address without the name and the password that may stand before its host, and without its query, which may be
-/// a signature: errors are kept and shown to others.
+/// An address without the name and the password that may stand before its host, and without its
+/// query, which may be a signature: errors are kept and shown to others.
 fn shown(address: &str) -> String {
     let Some((scheme @ ("http" | "https"), rest)) = address.split_once("://") else { return address.to_owned() };
     let without_query = |part: &str| match part.find(QUERY) {

@@ -18,8 +18,8 @@ pub struct Statistics {
     pub planned: Outcomes,
     /// Blocks that were read ahead because of how their readers read, and what became of them.
     pub guessed: Outcomes,
-    /// Fetches that stores, or the disk before them, were asked for while a reader waited. A store may make several requests
-    /// for one, as object stores do that ask again.
+    /// Fetches that stores, or the disk before them, were asked for while a reader waited. A store
+    /// may make several requests for one, as object stores do that ask again.
     pub demand_requests: u64,
     /// Fetches that they were asked for ahead of their readers.
     pub ahead_requests: u64,

@@ -22,8 +22,8 @@ const SPENT: [&str; 4] = ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"
 /// What is said where plain HTTP is answered to who speaks TLS.
 const NO_TLS: &str = "InvalidContentType";
 
-/// What is in S3's names of who asks, who may not be found either (`XAdminUserNotFound`). By what name an object is not
-/// found each server says in its own words.
+/// What S3's codes have in them if it is not an object that is not there, but who asks
+/// (`XAdminUserNotFound`). Of an object each server says so in its own words.
 const WHO_ASKS: [&str; 4] = ["user", "account", "access", "credential"];
 
 /// What is asked.

@@ -112,7 +112,8 @@ impl ObjectStore {
         self
     }
 
-    /// Why a name of this host is not served, if so. Such names have secrets in them: no error may name the host.
+    /// Why a name of this host is not served, if so. Such names have secrets in them: no error may
+    /// name the host.
     fn refused(&self, host: &str, name: &str) -> Option<&'static str> {
         if !self.service.is_host() {
             return None;

@@ -207,13 +207,13 @@ impl PoolHost {
         self.bytes
     }
 
-    /// Fetches that the manager was told have failed, and that no store was asked for: there were no frames for them, or
-    /// one for their blocks had just failed.
+    /// Fetches that the manager was told have failed, and that no store was asked for: there were no
+    /// frames for them, or one for their blocks had just failed.
     pub fn failed_unasked(&self) -> u64 {
         self.failed_unasked
     }
 
-    /// Fetches that the manager counts among what readers waited for, though no store is asked for them.
+    /// Fetches that the manager counts among what readers waited for, though no store is asked.
     pub fn demanded_unasked(&self) -> u64 {
         self.in_vain.unasked()
     }
