@@ -126,7 +126,7 @@ impl Mounted {
     /// Waits for the command's end.
     pub(crate) fn while_runs(&self, process: &Process, command: &[OsString]) -> Result<ExitStatus, Failure> {
         let program = command[0].to_string_lossy().into_owned();
-        let mut command = command_of(command, &[], process.signals.meant());
+        let mut command = command_of(command, process.signals.meant());
         process.limit.keep_for(&mut command);
         let mut child: Child = command.spawn().map_err(|error| Failure::Command(error, program))?;
         loop {

@@ -1,7 +1,7 @@
 //! A program that is run for somebody: started as whoever started us would have, and sent the
 //! signals that are meant for it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -177,14 +177,13 @@ impl DescriptorLimit {
     }
 }
 
-/// A program that finds all as whoever started us meant it, with these variables added to its
-/// environment.
+/// A program that finds all as whoever started us meant it.
 ///
 /// # Panics
 /// Without a word: whoever takes commands asks for one.
-pub fn command(words: &[OsString], variables: &[(&OsStr, OsString)], meant: Meant) -> Command {
+pub fn command(words: &[OsString], meant: Meant) -> Command {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).envs(variables.iter().map(|(name, value)| (name, value)));
+    command.args(&words[1..]);
     // SAFETY: what runs between fork and exec is some system calls on copies of plain data.
     unsafe {
         command.pre_exec(move || {

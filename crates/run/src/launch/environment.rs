@@ -20,7 +20,8 @@ const LISTEN_HANDLE: &CStr = c"LISTEN_PIDFDID";
 /// when nobody knows the number.
 ///
 /// # Errors
-/// If a value cannot be one, as there is a NUL in it.
+/// If a value cannot be one, as there is a NUL in it. To start the program fails where there is no
+/// memory for them.
 pub(super) fn give(program: &mut Command, variables: Vec<(&'static CStr, OsString)>) -> io::Result<()> {
     let with_nul = |(name, value): (_, OsString)| Ok::<_, io::Error>((name, CString::new(value.into_vec())?));
     let variables = variables.into_iter().map(with_nul).collect::<io::Result<Vec<_>>>()?;
@@ -28,23 +29,23 @@ pub(super) fn give(program: &mut Command, variables: Vec<(&'static CStr, OsStrin
     // SAFETY: there is no other thread, so that after fork all may be done that could be before.
     unsafe {
         program.pre_exec(move || {
-            variables.iter().for_each(|(name, value)| set(name, value));
-            put_number(us, std::process::id());
-            Ok(())
+            variables.iter().try_for_each(|(name, value)| set(name, value))?;
+            put_number(us, std::process::id())
         });
     }
     Ok(())
 }
 
-fn put_number(ours: u32, its: u32) {
+fn put_number(ours: u32, its: u32) -> io::Result<()> {
     let [ours, its] = [ours, its].map(|number| CString::new(number.to_string()).unwrap_or_default());
     for name in MEANT.into_iter().filter(|name| is(name, &ours)) {
-        set(name, &its);
+        set(name, &its)?;
         if name == MEANT[0] {
             // SAFETY: a string; no other thread looks at the environment.
             unsafe { libc::unsetenv(LISTEN_HANDLE.as_ptr()) };
         }
     }
+    Ok(())
 }
 
 fn is(name: &CStr, value: &CStr) -> bool {
@@ -56,7 +57,10 @@ fn is(name: &CStr, value: &CStr) -> bool {
 }
 
 /// Not by std, which holds its lock of the environment while it forks, and would wait for itself.
-fn set(name: &CStr, value: &CStr) {
+fn set(name: &CStr, value: &CStr) -> io::Result<()> {
     // SAFETY: strings; no other thread looks at the environment.
-    unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
+    match unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }

@@ -132,7 +132,7 @@ impl Launch<'_> {
                 }
                 // To be told that it has begun takes as long as some programs do.
                 let started = Instant::now();
-                let mut program = command(self.command, &[], launcher.signals.meant());
+                let mut program = command(self.command, launcher.signals.meant());
                 end_with_us(&mut program);
                 match environment::give(&mut program, variables).and_then(|()| program.spawn()) {
                     Ok(program) => launcher.accompany(program.id() as i32, started, started - begun),
@@ -170,7 +170,7 @@ fn end_with_us(program: &mut Command) {
 
 /// Becomes the command, which nobody accompanies; returns only why that cannot be.
 pub fn become_command(words: &[OsString]) -> Failure {
-    failure(command(words, &[], Meant::now()).exec(), words)
+    failure(command(words, Meant::now()).exec(), words)
 }
 
 fn failure(error: std::io::Error, words: &[OsString]) -> Failure {
