@@ -77,7 +77,7 @@ fn at_fork(in_child: unsafe extern "C" fn()) {
 }
 
 unsafe extern "C" fn forked() {
-    let Some(region) = state::region() else { return };
+    let Some(region) = state::region() else { return state::stay_silent() };
     calls::forget();
     let parent = state::process_number();
     match state::become_this_process(region) {

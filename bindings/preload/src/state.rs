@@ -116,6 +116,15 @@ pub(crate) fn leave() {
     HEARS_WISHES.store(false, Relaxed);
 }
 
+/// In a child of a process that fell silent: it is the one that is silent here, and may confine
+/// itself. Confined already, it makes no call.
+pub(crate) fn stay_silent() {
+    if region_for_executions().is_some() {
+        leave();
+        STATE.own_number.store(sys::getpid(), Relaxed);
+    }
+}
+
 /// Of what the program does nothing is told; but what it says by itself, through the hint library, is.
 static HEARS_WISHES: AtomicBool = AtomicBool::new(false);
 
@@ -143,9 +152,14 @@ pub(crate) fn fall_silent() {
 
 /// The same, and for what this process executes.
 pub(crate) fn confine() {
-    if STATE.own_number.load(Relaxed) == sys::getpid() {
-        leave();
+    let is_own = STATE.own_number.load(Relaxed) == sys::getpid();
+    // Who is silent loses but names by it, if this is a child of vfork's; it may be one of `clone`'s, which
+    // nobody told us of.
+    if is_own || region().is_none() {
         STATE.for_executions.store(null_mut(), Release);
+    }
+    if is_own {
+        leave();
         CONFINED.store(true, Relaxed);
     }
 }
@@ -162,11 +176,13 @@ pub(crate) fn region_for_executions() -> Option<&'static Region> {
 }
 
 /// Tells that what is executed will not tell of itself. The supervisor will look for it where it
-/// knows who executes it; of who fell silent, and makes no calls of ours, it learns the name.
+/// knows who executes it; of who fell silent, and makes no calls of ours nor asks for the time, it
+/// learns the name.
 pub(crate) fn tell_of_execution(region: &Region, why: Unseen, path: &[u8]) {
     let (known, own) = (process_number(), STATE.own_number.load(Relaxed));
-    let stamp = |pid| Stamp { pid, tid: pid, ticks: ticks() };
-    let number = match self::region().map(|_| sys::getpid()) {
+    let heard = self::region();
+    let stamp = |pid| Stamp { pid, tid: pid, ticks: heard.map_or(0, |_| ticks()) };
+    let number = match heard.map(|_| sys::getpid()) {
         Some(number) if number == own => known,
         // A child of vfork's, which runs in our memory.
         Some(number) if known == own && sys::getppid() == own => {

@@ -228,6 +228,19 @@ fn programs_that_make_their_system_calls_themselves_say_so_and_no_more() {
     }
 }
 
+/// However it began: a child of `clone`'s is not known to be one.
+#[test]
+fn a_silent_programs_child_makes_no_call_but_its_own() {
+    let directory = with_data();
+    let apart = directory.join("static");
+    fs::create_dir(&apart).unwrap();
+    let (program, executed) = (compile("silent_child", &directory, &[]), compile("silent_child", &apart, &["-static"]));
+    for way in ["fork", "clone"] {
+        let (out, _) = alike(&directory, &[program.to_str().unwrap(), executed.to_str().unwrap(), way]);
+        assert_eq!(out, "runs\n", "{way}");
+    }
+}
+
 #[test]
 fn a_strangers_descriptor_is_not_opened() {
     use std::os::fd::AsRawFd;
