@@ -23,6 +23,7 @@ use crate::{observe, ring, state, sys};
 pub(crate) type Environment = *const *const c_char;
 
 const VARIABLE: &[u8] = b"LD_PRELOAD=";
+const RING: &[u8] = b"FORESEE_RING=";
 /// Variables that are copied. Whoever has more may read the dynamic linker's complaint.
 const VARIABLES_MAX: usize = 1024;
 /// Scripts that are each other's interpreters: the kernel follows as many.
@@ -66,13 +67,13 @@ pub(crate) unsafe fn execute(
 ) -> isize {
     let Some(library) = path() else { return call(environment) };
     // SAFETY: by the caller's promise.
-    let variable =
-        unsafe { preloads(environment) }.filter(|variable| variable.parts().any(|part| part == library.to_bytes()));
+    let (variable, names_ring) = unsafe { of_ours(environment) };
+    let variable = variable.filter(|variable| variable.parts().any(|part| part == library.to_bytes()));
     let heard = state::region_for_executions().filter(|region| !region.is_closing());
     // SAFETY: null is none; else by the caller's promise a string, if the kernel finds a file by it.
     let why = match (program.is_null(), variable, heard) {
         (true, ..) | (_, None, None) => None,
-        (false, variable, _) => unseen(library, program, variable.is_none()),
+        (false, variable, _) => unseen(library, program, variable.is_some(), names_ring),
     };
     if let (Some(why), Some(region)) = (why, heard) {
         // SAFETY: the kernel has read the path.
@@ -101,11 +102,14 @@ impl<'a> Preloads<'a> {
     }
 }
 
+/// What is preloaded by an environment, and whether it names a ring.
+///
 /// # Safety
 /// It is an environment, or null.
-unsafe fn preloads<'a>(environment: Environment) -> Option<Preloads<'a>> {
+unsafe fn of_ours<'a>(environment: Environment) -> (Option<Preloads<'a>>, bool) {
+    let (mut preloads, mut names_ring) = (None, false);
     if environment.is_null() {
-        return None;
+        return (preloads, names_ring);
     }
     for at in 0.. {
         // SAFETY: up to the null at its end there are strings.
@@ -113,23 +117,27 @@ unsafe fn preloads<'a>(environment: Environment) -> Option<Preloads<'a>> {
         if variable.is_null() {
             break;
         }
-        // SAFETY: a string, which is compared up to its end at most.
-        if VARIABLE.iter().zip(0..).all(|(&byte, nth)| unsafe { variable.add(nth).read() } as u8 == byte) {
+        let begins = |with: &[u8]| {
+            // SAFETY: a string, which is compared up to its end at most.
+            with.iter().zip(0..).all(|(&byte, nth)| unsafe { variable.add(nth).read() } as u8 == byte)
+        };
+        names_ring |= begins(RING);
+        if preloads.is_none() && begins(VARIABLE) {
             // SAFETY: as above.
             let value = unsafe { CStr::from_ptr(variable.add(VARIABLE.len())) }.to_bytes();
-            return Some(Preloads { at, value });
+            preloads = Some(Preloads { at, value });
         }
     }
-    None
+    (preloads, names_ring)
 }
 
 /// Why the program of this path will not tell of itself; nothing if it will, or if there is none.
-/// `is_bare`: its environment does not name us.
-fn unseen(library: &CStr, program: *const c_char, is_bare: bool) -> Option<Unseen> {
+/// `names_us` and `names_ring`: its environment does.
+fn unseen(library: &CStr, program: *const c_char, names_us: bool, names_ring: bool) -> Option<Unseen> {
     let mut interpreter = [0; 256];
     let mut head = [0; IMAGE_BYTES];
     // Who is given nothing of ours need not reach it.
-    let mut own_reach = is_bare.then_some(None);
+    let mut own_reach = (!names_us).then_some(None);
     let mut next = program;
     for _ in 0..INTERPRETERS_MAX {
         // SAFETY: the kernel reads it as `execve` will; or it is what was copied below.
@@ -154,7 +162,7 @@ fn unseen(library: &CStr, program: *const c_char, is_bare: bool) -> Option<Unsee
             Image::Foreign => return Some(Unseen::Foreign),
             Image::Static => return Some(Unseen::Static),
             Image::Dynamic if is_privileged(&file) => return Some(Unseen::Privileged),
-            Image::Dynamic if is_bare => return Some(Unseen::Bare),
+            Image::Dynamic if !(names_us && names_ring) => return Some(Unseen::Bare),
             Image::Dynamic | Image::Unknown => return None,
         }
     }

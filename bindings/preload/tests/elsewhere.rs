@@ -186,10 +186,12 @@ fn static_and_privileged_programs_are_named() {
 #[test]
 fn programs_whose_environment_is_without_the_library_are_named() {
     let directory = with_data();
-    let (_, said) = alike(&directory, &["sh", "-c", "env -i cat data; env -i ./absent; true"]);
-    let told = unseen(&said);
-    assert!(matches!(told[..], [(Unseen::Bare, path)] if path.ends_with("cat")), "{told:?}");
-    assert_eq!(reads_of(&said, "data"), []);
+    for bare in ["env -i", "env -u LD_PRELOAD", "env -u FORESEE_RING"] {
+        let (_, said) = alike(&directory, &["sh", "-c", &format!("{bare} cat data; {bare} ./absent; true")]);
+        let told = unseen(&said);
+        assert!(matches!(told[..], [(Unseen::Bare, path)] if path.ends_with("cat")), "{bare}: {told:?}");
+        assert_eq!(reads_of(&said, "data"), []);
+    }
     let script = "import os, sys\nfor _ in range(2): os.waitpid(os.posix_spawn(sys.argv[1], sys.argv[1:], {}), 0)";
     for static_too in [false, true] {
         let program = if static_too { compile("reads", &directory, &["-static"]) } else { "/bin/true".into() };

@@ -134,7 +134,7 @@ enum_field! {
         Uring = 6,
         /// It tells of what it opens, and reads by Linux AIO (`io_submit`).
         Aio = 7,
-        /// It is given an environment that does not name the library.
+        /// It is given an environment that does not name the library, or no ring.
         Bare = 8,
         /// It makes its system calls itself, past libc, and says so as it begins.
         OwnCalls = 9,
