@@ -3,7 +3,8 @@
 //!
 //! What its C parts call goes through libc. To tell of that, and of nothing else, would have all of
 //! it taken for told; so of such a program nothing is told but what it says through the hint library,
-//! and it is seen from outside.
+//! and it is seen from outside. Where nobody looks from there (a trace is written, or runs are joined), its
+//! C parts tell as any program does.
 
 use core::ffi::{c_int, c_void};
 use core::slice;

@@ -44,7 +44,7 @@ fn enter(region: &'static Region) {
     state::post(region, Record::ProcessStarted { ppid, slot }, sys::working_directory(path));
     let Counters { reads, bytes, stall_ticks } = state::process().map(Process::counters).unwrap_or_default();
     state::post(region, Record::Executed { reads, bytes, stall_ticks }, executed());
-    if own_calls::are_made() {
+    if region.looks_from_outside() && own_calls::are_made() {
         state::post(region, Record::ExecutesUnseen { why: Unseen::OwnCalls }, executed());
         return state::tell_wishes_alone();
     }

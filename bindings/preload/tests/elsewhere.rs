@@ -41,6 +41,7 @@ fn is_root() -> bool {
 /// was said.
 fn alike(directory: &Path, words: &[&str]) -> (String, Vec<Said>) {
     let mut ring = Ring::new();
+    ring.region.look_from_outside();
     let outcome = |output: Output| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status, text(&output.stdout), text(&output.stderr))
@@ -228,6 +229,19 @@ fn programs_that_make_their_system_calls_themselves_say_so_and_no_more() {
         assert!(!reads_of(&said, "data").is_empty(), "others tell as ever");
         fs::remove_file(program).unwrap();
     }
+}
+
+/// As where a trace is written: what went through libc would be lost.
+#[test]
+fn where_nobody_looks_from_outside_they_tell_what_goes_through_libc() {
+    let directory = with_data();
+    let note = note(&directory, "Go");
+    compile("attention", &directory, &[note.to_str().unwrap()]);
+    let mut ring = Ring::new();
+    let mut command = ring.command("sh");
+    let (_, said) = ring.run(command.args(["-c", "echo x | ./attention; true"]).current_dir(&directory));
+    assert_eq!(unseen(&said), []);
+    assert!(reads_of(&said, "data").len() > 10, "{said:#?}");
 }
 
 /// However it began: a child of `clone`'s is not known to be one.

@@ -108,6 +108,7 @@ fn a_program_past_libc_is_heard() {
     let note = note(&directory, "Go");
     let program = compiled_with("hints", &directory, &[note.to_str().unwrap()]);
     let mut ring = Ring::new();
+    ring.region.look_from_outside();
     let mut command = ring.command(program);
     let (output, said) = ring.run(command.args(["1", "2", "3"]).current_dir(&directory));
     assert_eq!(text(&output), "active 1\nfailed 0, errno 0, slow 0\n");

@@ -38,7 +38,7 @@ pub struct Region {
     shape: Shape,
     closing: AtomicU32,
     stall_ticks_min: AtomicU64,
-    sites: AtomicU32,
+    wishes: AtomicU32,
     /// 0, or until when it is quiet whoever waits.
     quiet: AtomicU64,
     waited_ticks: AtomicU64,
@@ -124,22 +124,33 @@ impl Region {
     /// Somebody wants to know from where in a program its reads come. Programs look once, as they
     /// begin.
     pub fn want_sites(&self) {
-        self.sites.fetch_or(1, Relaxed);
+        self.wishes.fetch_or(1, Relaxed);
     }
 
     /// See [`Region::want_sites`].
     pub fn wants_sites(&self) -> bool {
-        self.sites.load(Relaxed) & 1 != 0
+        self.wishes.load(Relaxed) & 1 != 0
     }
 
     /// Somebody wants to know as well what lies there ([`crate::Record::SiteMet`]).
     pub fn want_places(&self) {
-        self.sites.fetch_or(2, Relaxed);
+        self.wishes.fetch_or(2, Relaxed);
     }
 
     /// See [`Region::want_places`].
     pub fn wants_places(&self) -> bool {
-        self.sites.load(Relaxed) & 2 != 0
+        self.wishes.load(Relaxed) & 2 != 0
+    }
+
+    /// Programs are looked at from outside as well, so that who makes system calls of its own need not
+    /// tell of a part of them.
+    pub fn look_from_outside(&self) {
+        self.wishes.fetch_or(4, Relaxed);
+    }
+
+    /// See [`Region::look_from_outside`].
+    pub fn looks_from_outside(&self) -> bool {
+        self.wishes.load(Relaxed) & 4 != 0
     }
 
     /// Names that are looked up, what is opened to be read or listed, and reads, need not be told

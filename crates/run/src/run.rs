@@ -123,8 +123,9 @@ impl Run<'_> {
         if self.trace.is_some() || self.policy.build().nature().uses_sites {
             shared.region().want_sites();
         }
-        if self.trace.is_some() {
-            shared.region().want_places();
+        match self.trace {
+            Some(_) => shared.region().want_places(),
+            None => shared.region().look_from_outside(),
         }
         let executed = self.command.first().and_then(|word| Some((word, executed(word)?)));
         if let Some((word, executed)) = &executed {
