@@ -92,6 +92,16 @@ fn a_dynamic_program_past_libc_is_seen_as_a_static_one() {
     });
 }
 
+/// What it has mapped is known only to who looks at it.
+#[test]
+fn a_child_of_a_program_past_libc_is_seen() {
+    in_time(|| {
+        let Some(device) = device(&["-DGO"]) else { return };
+        let (_, account) = compare(&device, &["--no-words"], &words(&device, "child-map", &["big"]));
+        the_big_file_was_ahead(&account);
+    });
+}
+
 #[test]
 fn a_program_whose_environment_is_without_the_library_is_seen() {
     in_time(|| {
@@ -241,7 +251,8 @@ fn a_recording_says_what_it_lacks() {
     let place = Place::new();
     place.write_blocks("big", 16);
     place.write("reader.c", READER);
-    for (options, is_lacking) in [(&["-static"][..], true), (&[], false)] {
+    // Of one past libc it has what goes through libc.
+    for (options, is_lacking) in [(&["-static"][..], true), (&[], false), (&["-DGO"], false)] {
         let link = [&["gcc", "-O1", "-o", "reader", "reader.c"], options].concat();
         if !have("gcc") || end(place.plain(&link), b"").how != "status 0" {
             eprintln!("skipped: no gcc {options:?} here");
@@ -251,6 +262,7 @@ fn a_recording_says_what_it_lacks() {
         let said = end(place.foresee(&words), b"").with(0).err();
         let lacking = "the trace lacks what these read, which foresee's library does not see: reader (static); --pid";
         assert_eq!(said.contains(lacking), is_lacking, "{said}");
+        assert_eq!(said.contains("the trace lacks"), is_lacking, "{said}");
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::launch::PRELOAD_LIBRARY;
+
 /// Where this field stands in proc_pid_stat(5) behind the program's name.
 const MAJOR_FAULTS: usize = 9;
 
@@ -26,6 +28,12 @@ pub(crate) fn state(of: impl Display) -> Option<u8> {
 /// The process that began it, or has taken it over.
 pub(crate) fn parent(of: impl Display) -> Option<u32> {
     status(of, "PPid")?.parse().ok().filter(|&parent| parent > 0)
+}
+
+/// Whether our library is in this process. Nothing is known of one whose memory we may not look at:
+/// it is not.
+pub(crate) fn has_library(process: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/maps")).is_ok_and(|maps| maps.contains(PRELOAD_LIBRARY))
 }
 
 /// The process of a thread.

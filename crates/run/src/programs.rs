@@ -200,7 +200,8 @@ impl Programs {
     }
 }
 
-fn name_of(path: &[u8]) -> String {
+/// The name of the program of this path.
+pub(crate) fn name_of(path: &[u8]) -> String {
     Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

@@ -5,8 +5,7 @@ use std::fs;
 use std::io;
 
 use super::open_files::OpenFiles;
-use crate::launch::PRELOAD_LIBRARY;
-use crate::process_stat::{Transfers, numbered, parent};
+use crate::process_stat::{Transfers, has_library, numbered, parent};
 use crate::programs::ProgramId;
 use crate::source::ring::{Processes, is_dead, is_elsewhere};
 
@@ -62,7 +61,9 @@ impl Members {
     /// Looks for them. Returns whether there are any, or will be soon.
     pub fn look(&mut self, processes: &mut Processes) -> bool {
         self.asked.clear();
-        self.all.retain(|&process, _| !is_dead(process) && !processes.is_seen(process));
+        // Who reads untold and executes another program is taken up anew.
+        let is_another = |it: u32| processes.reads_untold(it) && processes.went_unseen(it);
+        self.all.retain(|&it, _| !is_dead(it) && !processes.is_seen(it) && !is_another(it));
         let mut next: Vec<u32> = self.all.keys().copied().chain(self.root).collect();
         let (mut met, mut is_awaited, mut room) = (HashSet::new(), false, NEW_MAX);
         while let Some(process) = next.pop() {
@@ -72,7 +73,11 @@ impl Members {
             next.extend(children(process));
             if room > 0 && !self.all.contains_key(&process) && !processes.is_seen(process) {
                 room -= 1;
-                match has_library(process) && !processes.reads_untold(process) {
+                let mut is_untold = || {
+                    processes.reads_untold(process)
+                        || parent(process).is_some_and(|it| processes.reads_untold_as(process, it))
+                };
+                match has_library(process) && !is_untold() {
                     // It has announced that it will execute another program, or is about to tell of itself.
                     true => is_awaited = true,
                     false => self.add(process, processes),
@@ -170,13 +175,6 @@ fn children(process: u32) -> Vec<u32> {
     let threads = format!("/proc/{process}/task");
     let lists = numbered::<u32>(&threads).filter_map(|it| fs::read_to_string(format!("{threads}/{it}/children")).ok());
     lists.flat_map(|list| list.split_ascii_whitespace().filter_map(|it| it.parse().ok()).collect::<Vec<_>>()).collect()
-}
-
-/// Whether our library is in this process. Nothing is known of one whose memory we may not look at:
-/// it is not.
-fn has_library(process: u32) -> bool {
-    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
-    maps.contains(PRELOAD_LIBRARY)
 }
 
 #[cfg(test)]

@@ -132,6 +132,16 @@ impl Process {
         (self.directory, self.slot) = (directory, slot);
     }
 
+    /// It executes this, which does not tell of itself. Who has no slot, as a child of vfork's that does but
+    /// this, may end without a word: nothing else of it is kept.
+    pub fn goes_unseen(&mut self, path: &[u8]) {
+        self.unseen_as = Some(path.into());
+        if self.slot.is_none() {
+            self.room.give(self.descriptors.len() + self.mappings.len());
+            (self.descriptors, self.mappings) = (HashMap::default(), Vec::new());
+        }
+    }
+
     /// The mapping that holds this address.
     pub fn mapping(&self, addr: u64) -> Option<&Mapping> {
         self.mappings.iter().rev().find(|it| addr.wrapping_sub(it.addr) < it.len)

@@ -1,10 +1,11 @@
 //! All processes: who began whom, of which run and program each is.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use foldhash::HashMap;
 use foresee_manager::FileId;
-use foresee_ring::{Counters, Entry, Record, Unseen};
+use foresee_ring::{Counters, Entry, NO_PROCESS_SLOT, Record, Unseen};
 
 use super::process::{Process, Reads};
 use super::room::Room;
@@ -12,8 +13,8 @@ use super::seen::Seen;
 use super::view;
 use crate::host::Descriptor;
 use crate::names::{Names, absolute};
-use crate::process_stat::state;
-use crate::programs::{ProgramId, Programs};
+use crate::process_stat::{has_library, state};
+use crate::programs::{ProgramId, Programs, name_of};
 
 /// Processes that are followed at one time, and how many there are before it is looked whether they
 /// are there.
@@ -24,6 +25,9 @@ const LOOKED_AT_MIN: usize = 2048;
 /// more.
 const SILENT_MAX: u32 = 256;
 
+/// What is about to end as the run does is not there any more after this.
+const ENDING: Duration = Duration::from_millis(20);
+
 /// Whether no such process is there; one we may not signal is.
 pub fn is_dead(pid: u32) -> bool {
     // SAFETY: signal 0 only asks. A program may claim any number; asking about it does no harm.
@@ -32,7 +36,7 @@ pub fn is_dead(pid: u32) -> bool {
 }
 
 fn slot_of(slot: u32) -> Option<u32> {
-    (slot != foresee_ring::NO_PROCESS_SLOT).then_some(slot)
+    (slot != NO_PROCESS_SLOT).then_some(slot)
 }
 
 /// All processes of a supervisor's runs.
@@ -108,6 +112,16 @@ impl Processes {
         self.programs.unseen(run, name.as_bytes(), why);
     }
 
+    /// Whether this process, of which nothing was told, is a child of this one, and tells as little of what it
+    /// reads.
+    pub fn reads_untold_as(&mut self, pid: u32, parent: u32) -> bool {
+        if self.by_pid.contains_key(&pid) || !self.reads_untold(parent) {
+            return false;
+        }
+        self.forked(pid, parent, NO_PROCESS_SLOT);
+        self.by_pid.get_mut(&pid).map(|process| process.reads = Reads::Untold).is_some()
+    }
+
     /// Whether it told that it would execute a program that does not tell of itself.
     pub fn went_unseen(&self, pid: u32) -> bool {
         self.by_pid.get(&pid).is_some_and(|process| process.unseen_as.is_some())
@@ -125,10 +139,12 @@ impl Processes {
             self.by_pid.insert(pid, process);
         }
         let process = self.by_pid.get_mut(&pid)?;
-        if process.reads == Reads::Untold {
+        // Without the library it is another program by now; without a name it is gone.
+        if process.reads == Reads::Untold && (name.is_empty() || has_library(pid)) {
             self.programs.seen_from_outside(process.program);
             return Some((process.ordinal, process.program));
         }
+        process.reads = Reads::Told;
         let path = process.unseen_as.get_or_insert_with(|| name.into());
         process.program = self.programs.executed(process.run, path);
         self.programs.seen_from_outside(process.program);
@@ -164,12 +180,19 @@ impl Processes {
     pub fn going_on(&self, run: u32) -> Vec<String> {
         let is_there = |pid: u32| !is_dead(pid) && !matches!(state(pid), None | Some(b'Z' | b'X'));
         let mut those: Vec<_> = self.by_pid.iter().filter(|(pid, it)| it.run == run && is_there(**pid)).collect();
+        if !those.is_empty() {
+            std::thread::sleep(ENDING);
+            those.retain(|(pid, _)| is_there(**pid));
+        }
         those.sort_unstable_by_key(|(_, process)| process.ordinal);
         let mut names: Vec<String> = Vec::new();
         for (_, process) in those {
-            let name = &self.programs.get(process.program).name;
-            if !name.is_empty() && !names.contains(name) {
-                names.push(name.clone());
+            let name = match &process.unseen_as {
+                Some(path) => name_of(path),
+                None => self.programs.get(process.program).name.clone(),
+            };
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
             }
         }
         names
@@ -200,7 +223,7 @@ impl Processes {
                 let run = run.or_else(|| self.starters.get(&pid).copied()).unwrap_or(0);
                 self.programs.unseen(run, entry.path, why);
                 if let Some(process) = self.by_pid.get_mut(&pid) {
-                    process.unseen_as = Some(entry.path.into());
+                    process.goes_unseen(entry.path);
                 }
                 return Some(Seen::Unseen);
             }
@@ -249,12 +272,15 @@ impl Processes {
     }
 
     fn forked(&mut self, pid: u32, parent: u32, slot: u32) {
-        if !self.make_room() {
+        let run = self.by_pid.get(&parent).map_or(0, |parent| parent.run);
+        let (slot, known) = (slot_of(slot), self.by_pid.get(&pid));
+        // A child of vfork's says so again when it executes again, as what it tried first failed.
+        let is_again = known.is_some_and(|it| it.slot.is_none() && it.unseen_as.is_some() && it.run == run);
+        if slot.is_none() && is_again || !self.make_room() {
             return;
         }
-        let run = self.by_pid.get(&parent).map_or(0, |parent| parent.run);
         self.count_one(run);
-        let (ordinal, slot) = (self.started, slot_of(slot));
+        let ordinal = self.started;
         let child = match self.by_pid.get(&parent) {
             Some(parent) => parent.fork(ordinal, slot),
             None => Process::new(ordinal, run, ProgramId::default(), &self.room).fork(ordinal, slot),

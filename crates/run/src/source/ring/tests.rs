@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foresee_ring::{Advice, Class, Entry, OFFSET_CURRENT, Record, Stamp, Took};
+use foresee_ring::{Advice, Class, Entry, NO_PROCESS_SLOT, OFFSET_CURRENT, Record, Stamp, Took, Unseen};
 
 use super::room::PLACES_MAX;
 use super::{Disclosure, Processes, Seen};
@@ -148,6 +148,74 @@ fn nonsense_of_many_processes_takes_a_bounded_place() {
         learn(p, n, 0x4000_0000 + pid, Record::ProcessStarted { ppid: 0, slot: pid }, "/");
     }
     assert!(p.followed() <= 4096, "{}", p.followed());
+}
+
+/// A shell or a build begins very many, and nobody tells of their ends.
+#[test]
+fn children_that_only_execute_take_no_place() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+    (0..600).for_each(|fd| assert!(learn(p, n, 1, open(fd, libc::AT_FDCWD, Class::Regular), "f").is_some()));
+    let executes = Record::ExecutesUnseen { why: Unseen::Static };
+    for pid in 2..1000 {
+        // The first try may fail.
+        for _ in 0..2 {
+            learn(p, n, pid, Record::Forked { parent: 1, slot: NO_PROCESS_SLOT }, "");
+            learn(p, n, pid, executes, "/bin/tool");
+        }
+    }
+    assert_eq!(p.room.taken(), 600);
+    assert_eq!(p.count(0), 999, "each is counted once");
+    // One of `fork`, as many as there are, has what its parent has.
+    learn(p, n, 1000, Record::Forked { parent: 1, slot: NO_PROCESS_SLOT }, "");
+    assert_eq!(offset_of(learn(p, n, 1000, read(4, 100), "")), 0);
+}
+
+#[test]
+fn who_reads_untold_goes_by_what_it_executes() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    // This test's own number: the library is not in it.
+    let own = std::process::id();
+    learn(p, n, own, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+    learn(p, n, own, Record::Executed { reads: 0, bytes: 0, stall_ticks: 0 }, "/bin/queues");
+    p.found_untold(own, Unseen::Uring);
+    let name = |p: &mut Processes, found: &str| {
+        let (_, program) = p.found(own, found.as_bytes()).unwrap();
+        p.programs().get(program).name.clone()
+    };
+    assert_eq!(name(p, ""), "queues", "gone before it was looked at");
+    assert_eq!(name(p, "static"), "static");
+    assert!(!p.is_seen(own) && !p.reads_untold(own));
+}
+
+#[test]
+fn children_of_who_reads_untold_do_as_well() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+    assert!(!p.reads_untold_as(2, 1), "its parent tells");
+    p.found_untold(1, Unseen::OwnCalls);
+    assert!(p.reads_untold_as(2, 1) && p.reads_untold_as(3, 2) && p.reads_untold(3));
+    learn(p, n, 4, Record::ProcessStarted { ppid: 1, slot: 1 }, "/");
+    assert!(!p.reads_untold_as(4, 1), "it told of itself");
+}
+
+#[test]
+fn what_goes_on_is_named_as_what_it_executed() {
+    let (mut processes, mut names) = (Processes::default(), Names::default());
+    let (p, n) = (&mut processes, &mut names);
+    // One that is there, and one that is not.
+    for pid in [std::process::id(), 0x4000_0000] {
+        learn(p, n, 1, Record::ProcessStarted { ppid: 0, slot: 0 }, "/");
+        learn(p, n, 1, Record::Executed { reads: 0, bytes: 0, stall_ticks: 0 }, "/bin/sh");
+        learn(p, n, pid, Record::Forked { parent: 1, slot: NO_PROCESS_SLOT }, "");
+        let executed = format!("/bin/server-{pid}");
+        learn(p, n, pid, Record::ExecutesUnseen { why: Unseen::Static }, &executed);
+    }
+    p.forget(1);
+    assert_eq!(p.going_on(0), [format!("server-{}", std::process::id())]);
 }
 
 #[test]
