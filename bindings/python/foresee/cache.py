@@ -610,13 +610,10 @@ def _unpickled_file(cache, url, address, version, position):
 class Plan:
     """What will be read, in this order: it is read ahead as far as that is worth its memory, and kept until it is read.
 
-    It never changes what a read returns. What is in it and was not read is withdrawn by `close`, or at the end of ``with``. It says
-    what this process reads: other processes make plans of their own, and it has no pickle. To add to one
-    that is closed is a ValueError.
-
-    A reader is believed as far as its plans came true: before any did, 256 blocks are brought (4 MiB in blocks of the default size), and
-    16 more for each one that it reads. What was brought and is withdrawn unread counts against it. Who closes a plan and makes another one,
-    as to seek is, has nothing of that brought before the first block that it reads of it; `Cache.reader()` for each begins anew.
+    It never changes what a read returns. What is in it and was not read is withdrawn by `close`, or at the end of ``with``. It says what
+    this process reads: others make plans of their own, and it has no pickle. To add to one that is closed is a ValueError. A reader is
+    believed as far as its plans came true: before any did, 256 blocks are brought, and what is withdrawn unread counts against it. Who
+    plans anew, as to seek is, has nothing brought before its first read of that, but with a `Cache.reader()` for each.
     """
 
     def __init__(self, cache: Cache) -> None:

@@ -1,6 +1,7 @@
 //! The estimator of what is told: the next missing block is fetched in order, just in time, as long
 //! as the device's pipe is not full, and the page used last makes room for it (Cao et al. 1995;
-//! Kimbrel et al. 1996).
+//! Kimbrel et al. 1996). On an arm, what is told of the blocks behind it comes along
+//! (`manager/requests.rs`).
 //!
 //! ```text
 //! worth of a page used in d references, and of fetching its block now, where r = 0:

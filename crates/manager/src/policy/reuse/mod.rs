@@ -8,7 +8,8 @@
 //! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
 //! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
 //! cost:              1 / length of the run in which it will be read, to a power of two and at most 32, as was seen of
-//!                    blocks that had been read in runs as long, where runs are read ahead and no device is an arm; else 1
+//!                    blocks that had been read in runs as long, where runs are read ahead; else 1, and of what is
+//!                    told in part on an arm
 //!
 //! reference(b):      nothing more if b was read last: reading goes on inside of it. Else
 //!                    note of the sample: b was used at this age. b is of the class of that interval, and of age 0
@@ -32,8 +33,9 @@
 //!   little is taken to be as all blocks are, and these as something that falls with age. Where less
 //!   of that came true at younger ages, less is believed of older ones.
 //! - **What a miss costs** (`runs.rs`). What is read in a run is read ahead, so that missing all of
-//!   it costs about one wait: what is read by itself stays in its place. Not on an arm, whose turns
-//!   are what costs there. For the same hits misses that lie together are cheaper: hence `onward`.
+//!   it costs about one wait: what is read by itself stays in its place. Not beside what is told, on
+//!   an arm: there it is missed one by one, where what is told is wrong, and each is a turn. For the
+//!   same hits misses that lie together are cheaper: hence `onward`.
 //! - **The newest pages are spared where runs are read ahead**: what is known of a run is in them.
 //! - Pages that are alike, and were used about the same time, are put in order together
 //!   (`bins.rs`), anew after each 64th of a memory of references, but not after fewer than four, nor
@@ -173,9 +175,9 @@ impl Reuse {
     }
 
     fn order(&self, context: &Context<'_>) -> Order {
-        let counts_runs = self.reads_ahead && !context.dispatch.any_one_by_one();
+        let is_alone = !context.hints.any_open() || !context.dispatch.any_one_by_one();
         let spared = if self.reads_ahead { self.held / SPARED_PART } else { 0 };
-        Order { counts_runs, spared }
+        Order { counts_runs: self.reads_ahead && is_alone, spared }
     }
 
     /// A page was read, of which this is known of the time before; `is_missing` if it was not here, or
