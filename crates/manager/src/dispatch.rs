@@ -158,6 +158,8 @@ struct Device {
 
 /// An arm takes so long to another place at least.
 const ARM_NS_MIN: f64 = 1e6;
+/// No gap is longer, though bytes seem to cost nothing: it is looked at block by block.
+const GAP_BLOCKS_MAX: u64 = 1024;
 /// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
 /// to deliver in the time of a request, it is seen to deliver more if it can.
 const PIPES: f64 = 2.0;
@@ -203,12 +205,12 @@ impl Device {
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
     /// over them in any case.
     fn gap_blocks(&self) -> u64 {
-        let best = self.pipe.blocks.best();
-        match self.shape {
-            Some(shape) => shape.gap_blocks(best, self.limits.outstanding_max),
+        let gap = match self.shape {
+            Some(shape) => shape.gap_blocks(self.pipe.blocks.best(), self.limits.outstanding_max),
             None if self.has_arm() => self.positioning.blocks(),
             None => 0,
-        }
+        };
+        gap.min(GAP_BLOCKS_MAX)
     }
 
     /// Blocks of each request, of so many that are split over the requests that may still go out.

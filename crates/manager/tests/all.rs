@@ -2,6 +2,7 @@
 //! whose tests share the processors.
 
 mod advice;
+mod along;
 mod beside_lru;
 mod composed;
 mod conformance;

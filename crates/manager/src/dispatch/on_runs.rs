@@ -1,5 +1,5 @@
-//! How much of what readers bring by themselves goes on runs, and whether that is far more than
-//! when reading runs ahead was tried last.
+//! How much of what readers find brought, or bring by themselves, goes on runs, and whether that is
+//! far more than when reading runs ahead was tried last.
 //!
 //! A trial speaks of what was read while it was made. Where hardly anything was read in runs, as
 //! while a database looks up its index, nothing could be gained, and that says nothing of the scan

@@ -9,8 +9,7 @@
 //!                   if it was out beside enough others to keep a device of that B busy, or was late
 //! late:             the last of four in a row, none of them alone, that took twice what they would take there
 //! L:                what lone requests take
-//! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes;
-//!                   from an arm a quarter of the memory as well (`policy/context.rs`)
+//! the pipe is full: L B + 1 blocks are fetched ahead, and as many requests for them, with B in requests, as that makes
 //! ```
 //!
 //! Both, because a device may be busy with the bytes or with the requests, and those before may

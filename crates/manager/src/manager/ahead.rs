@@ -221,8 +221,13 @@ impl Manager {
 
     /// Takes a frame for a fetch ahead, but never the last one that demand could take (I4).
     pub(super) fn take_frame_ahead(&mut self, need: Need) -> bool {
+        self.leaves_frame(1) && self.take_frame(false, need)
+    }
+
+    /// Whether so many more that are fetched ahead leave a frame that demand can take (I4).
+    pub(super) fn leaves_frame(&self, more: u64) -> bool {
         let (queued, in_flight) = self.dispatch.load();
-        queued + in_flight + self.table.count(State::Pinned) + 1 < self.capacity && self.take_frame(false, need)
+        queued + in_flight + self.table.count(State::Pinned) + more < self.capacity
     }
 
     /// Sees to one disclosed block of this value. Returns whether it is now out and unread; None if

@@ -8,6 +8,9 @@
 //! at most:      a quarter of the memory for one request: it may be told of what is nearer a moment later
 //! ```
 //!
+//! What comes along counts as guessed, and in nobody's window: a sequence that was never wrong, and is
+//! being read, is taken at its word. Who stops reading has pages that are worth nothing.
+//!
 //! Without it, whoever reads in turn what lies side by side, told all of it, has a request for each
 //! block: as pages come free one by one, so do the blocks that are used next.
 //!
@@ -46,12 +49,13 @@ impl Default for Turnover {
 }
 
 impl Turnover {
-    /// The references until so many blocks will have come in, after those of so many so far that
-    /// brought so many; what is remembered is that of so many references.
-    fn references_for(&mut self, blocks: u64, (references, brought): (u64, u64), remembered: u64) -> f64 {
+    /// The references until so many blocks will have come in, by those of the last so many, after so
+    /// many of both so far.
+    fn references_for(&mut self, blocks: u64, (references, brought): (u64, u64)) -> f64 {
         let since = references - self.references;
-        if since >= remembered.max(REFERENCES_MIN) {
-            *self = Turnover { references, brought, blocks: (brought - self.brought) as f64 / since as f64 };
+        if since >= blocks.max(REFERENCES_MIN) {
+            let blocks = brought.saturating_sub(self.brought) as f64 / since as f64;
+            *self = Turnover { references, brought, blocks };
         }
         blocks as f64 / self.blocks
     }
@@ -64,7 +68,7 @@ impl Manager {
         for device in self.dispatch.devices() {
             while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
                 while let Some(gap) = self.dispatch.gap_behind(&flight)
-                    && self.read_over(&mut flight, gap)
+                    && self.read_over(&mut flight, gap, 0)
                 {}
                 self.take_along(&mut flight);
                 self.statistics.ahead_fetches += 1;
@@ -81,8 +85,8 @@ impl Manager {
     /// Has a request go over the gap behind it, because the blocks on both sides of it go in one
     /// request. What has a page already is passed over. What has none, and nobody asked for, gets
     /// one: such are few beside the memory, and what is not read while it is on its way stays
-    /// only where there is room. Returns whether it goes.
-    fn read_over(&mut self, flight: &mut Flight, gap: u64) -> bool {
+    /// only where there is room, beside so many more. Returns whether it goes.
+    fn read_over(&mut self, flight: &mut Flight, gap: u64, more: u64) -> bool {
         let first = Block { index: flight.end(), ..flight.first };
         let blocks = || (first.index..first.index + gap).map(|index| Block { index, ..first });
         let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
@@ -90,7 +94,7 @@ impl Manager {
             return false;
         }
         let missing: Vec<Block> = blocks().filter(|&block| self.table.find(block).is_none()).collect();
-        if !self.takes_in(flight, &missing) {
+        if !self.takes_in(flight, &missing, more) {
             return false;
         }
         // What had a page may have none by now: it went for those that had none, and is passed over nevertheless.
@@ -98,18 +102,17 @@ impl Manager {
         true
     }
 
-    /// Takes frames for blocks that this request reads over, if there is room for them.
-    fn takes_in(&mut self, flight: &Flight, missing: &[Block]) -> bool {
+    /// Takes frames for blocks that this request reads over, if there is room for them and so many
+    /// more.
+    fn takes_in(&mut self, flight: &Flight, missing: &[Block], more: u64) -> bool {
         let Some(&first) = missing.first() else { return true };
         let count = missing.len() as u64;
-        let (queued, in_flight) = self.dispatch.load();
-        let is_room = queued + in_flight + flight.brings() + self.table.count(State::Pinned) + count < self.capacity;
         let is_little = (self.read_over_now + count) * READ_OVER_PART <= self.capacity;
-        if !is_room || !is_little {
+        if !self.leaves_frame(flight.brings() + count + more) || !is_little {
             return false;
         }
         let need = Need { value: 0.0, ..Need::of(first) };
-        while self.table.used() + count > self.capacity {
+        while self.table.used() + count + more > self.capacity {
             // What somebody will read is worth more than what nobody asked for, whatever the policy says of
             // either.
             let goes = self.policy.candidate(&context!(self), need).map(|it| self.table.state(it.page));
@@ -117,7 +120,7 @@ impl Manager {
                 return false;
             }
         }
-        missing.iter().for_each(|&block| self.bring_unasked(block));
+        missing.iter().for_each(|&block| self.bring_beside(block));
         self.read_over_now += count;
         self.statistics.read_over += count;
         true
@@ -125,30 +128,30 @@ impl Manager {
 
     /// Has a request for an arm bring what lies behind it and is read later.
     fn take_along(&mut self, flight: &mut Flight) {
-        if !self.dispatch.passes_over(flight.device) {
+        if !self.dispatch.passes_over(flight.device) || self.is_suspended {
             return;
         }
-        let brought = self.statistics.misses + self.statistics.ahead.iter().map(|it| it.fetched).sum::<u64>();
-        let until_now = (self.statistics.references, brought);
-        let reach = self.turnover.references_for(self.capacity / REACH_PART, until_now, self.capacity / REACH_PART);
+        let ahead = self.statistics.ahead.iter().map(|it| it.fetched.saturating_sub(it.cancelled));
+        let until_now = (self.statistics.references, self.statistics.misses + ahead.sum::<u64>());
+        let reach = self.turnover.references_for(self.capacity / REACH_PART, until_now);
         let most = flight.brings() + (self.capacity / ALONG_PART).max(1);
         while flight.brings() < most
+            && self.leaves_frame(flight.brings() + 1)
             && let Some((gap, value)) = self.wanted_behind(flight, reach)
         {
-            if gap > 0 && !self.read_over(flight, gap) {
+            let need = Need { value, ..Need::of(Block { index: flight.end() + gap, ..flight.first }) };
+            if gap > 0 && !self.read_over(flight, gap, 1) || !self.take_frame(false, need) {
                 return;
             }
-            let block = Block { index: flight.end(), ..flight.first };
-            if self.table.find(block).is_some() || !self.take_frame_ahead(Need { value, ..Need::of(block) }) {
-                return;
-            }
-            self.bring_unasked(block);
+            self.bring_beside(Block { index: flight.end(), ..flight.first });
             self.dispatch.take_along(flight);
         }
     }
 
     /// How far behind a request the next block lies that is to come along, and what it is worth.
     fn wanted_behind(&mut self, flight: &Flight, reach: f64) -> Option<(u64, f64)> {
+        // For what is worth no more than what no page goes for, none does either.
+        let mut too_little = f64::NEG_INFINITY;
         for gap in 0..=self.dispatch.gap_max(flight)? {
             let block = Block { index: flight.end() + gap, ..flight.first };
             if self.table.find(block).is_some() {
@@ -156,15 +159,16 @@ impl Manager {
             }
             let Some(value) = self.policy.hints()?.worth_along(block, reach, &context!(self)) else { continue };
             let need = Need { value, ..Need::of(block) };
-            if self.table.used() < self.capacity || self.would_evict(need) {
+            if self.table.used() < self.capacity || value > too_little && self.would_evict(need) {
                 return Some((gap, value));
             }
+            too_little = too_little.max(value);
         }
         None
     }
 
     /// A frame was taken for this block, which comes with what was asked for.
-    fn bring_unasked(&mut self, block: Block) {
+    fn bring_beside(&mut self, block: Block) {
         let page = self.table.insert(block, State::Guessed, Phase::InFlight);
         self.table.frame_mut(page).ahead = true;
         self.taken(page, None);
@@ -179,10 +183,10 @@ mod tests {
     #[test]
     fn what_comes_in_is_measured_over_so_many_references() {
         let mut turnover = Turnover::default();
-        assert_eq!(turnover.references_for(100, (50, 10), 80), 100.0, "one for each at first");
-        assert_eq!(turnover.references_for(100, (100, 25), 80), 400.0);
-        assert_eq!(turnover.references_for(100, (150, 75), 80), 400.0, "not yet");
-        assert_eq!(turnover.references_for(100, (200, 125), 80), 100.0);
-        assert_eq!(turnover.references_for(100, (300, 125), 80), f64::INFINITY, "all is here");
+        assert_eq!(turnover.references_for(100, (50, 10)), 100.0, "one for each at first");
+        assert_eq!(turnover.references_for(100, (100, 25)), 400.0);
+        assert_eq!(turnover.references_for(100, (150, 75)), 400.0, "not yet");
+        assert_eq!(turnover.references_for(100, (200, 125)), 100.0);
+        assert_eq!(turnover.references_for(100, (300, 125)), f64::INFINITY, "all is here");
     }
 }

@@ -8,8 +8,8 @@
 //! h(class, age):     of the sampled blocks of that class not used for so long, the part that is used at that age
 //! worth(class, age): the greatest, over all ages t beyond, of   P(used before t) / E(references until its use, or t)
 //! cost:              1 / length of the run in which it will be read, to a power of two and at most 32, as was seen of
-//!                    blocks that had been read in runs as long, where runs are read ahead; else 1, and of what is
-//!                    told in part on an arm
+//!                    blocks that had been read in runs as long, where runs are read ahead; else 1, and 1 while
+//!                    anything is disclosed and some device is an arm
 //!
 //! reference(b):      nothing more if b was read last: reading goes on inside of it. Else
 //!                    note of the sample: b was used at this age. b is of the class of that interval, and of age 0
