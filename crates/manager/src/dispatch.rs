@@ -29,11 +29,11 @@ use depth::Depth;
 pub(crate) use flight::Flight;
 pub(crate) use governor::Referenced;
 use governor::{Governor, Requests};
+use line::Line;
 use overlap::Overlap;
 use pipe::{Flow, Pipe};
 use positioning::Positioning;
 use quick::Quick;
-use shape::Shape;
 use sweep::Sweep;
 
 /// What one device is given.
@@ -138,14 +138,14 @@ struct Device {
     outstanding: u32,
     /// Of these, requests for runs that nobody disclosed.
     out_for_runs: u32,
-    /// What lone requests took, the latest weighing an eighth.
-    access_ns: Option<f64>,
+    /// What lone requests took.
+    alone: Option<Line>,
     pipe: Pipe,
     positioning: Positioning,
     quick: Quick,
     sweep: Sweep,
-    /// Where requests go by what was measured.
-    shape: Option<Shape>,
+    /// Whether requests go by what was measured.
+    is_shaped: bool,
     /// Waiting blocks, by rank.
     waiting: [BTreeSet<Turn>; RANKS],
     arrivals: u64,
@@ -158,6 +158,8 @@ struct Device {
 
 /// An arm takes so long to another place at least.
 const ARM_NS_MIN: f64 = 1e6;
+/// The latest lone request weighs an eighth.
+const ALONE_WEIGHT: f64 = 1.0 / 8.0;
 /// No gap is longer, though bytes seem to cost nothing: it is looked at block by block.
 const GAP_BLOCKS_MAX: u64 = 1024;
 /// What is on its way, in pipes, where more is not to wait at the device: with twice what it was seen
@@ -172,7 +174,7 @@ impl Device {
     /// for one another for other reasons. Where requests are shaped, some are answered by what
     /// an earlier one brought, beside which others look as if they waited.
     fn may_have_arm(&self) -> bool {
-        self.caution.is_none() && self.shape.is_none()
+        self.caution.is_none() && !self.is_shaped
     }
 
     /// Blocks that wait.
@@ -199,23 +201,24 @@ impl Device {
 
     /// What the pipe holds of a flow, as far as that was measured.
     fn pipe_of(&self, flow: &Flow) -> Option<f64> {
-        self.access_ns.zip(flow.best()).map(|(access, best)| access * best + 1.0)
+        self.alone.zip(flow.best()).map(|(alone, best)| alone.ns * best + 1.0)
     }
 
     /// Blocks of a gap that is read over: where requests are shaped, and on an arm, which passes
     /// over them in any case.
     fn gap_blocks(&self) -> u64 {
-        let gap = match self.shape {
-            Some(shape) => shape.gap_blocks(self.pipe.blocks.best(), self.limits.outstanding_max),
-            None if self.has_arm() => self.positioning.blocks(),
-            None => 0,
+        let Some(alone) = self.alone else { return 0 };
+        let gap = match self.is_shaped {
+            true => shape::gap_blocks(alone, self.pipe.blocks.best(), self.limits.outstanding_max),
+            false if self.has_arm() => self.positioning.blocks(alone),
+            false => 0,
         };
         gap.min(GAP_BLOCKS_MAX)
     }
 
     /// Blocks of each request, of so many that are split over the requests that may still go out.
     fn piece_blocks(&self, blocks: u64) -> u64 {
-        let piece = self.shape.and_then(|shape| shape.piece_blocks());
+        let piece = self.alone.filter(|_| self.is_shaped).and_then(shape::piece_blocks);
         piece.map_or(u64::MAX, |piece| piece.max(blocks.div_ceil(self.free().max(1))))
     }
 
@@ -223,8 +226,8 @@ impl Device {
     /// by what each of several costs. Under constant load all take as long, those too that would be
     /// quick; and what lies near is quick on an arm, too.
     fn is_one_by_one(&self) -> Option<bool> {
-        let is_slow = self.positioning.ns().is_some_and(|ns| ns >= ARM_NS_MIN);
-        let by_cost = self.positioning.is_one_by_one().filter(|_| is_slow);
+        let slow = self.alone.filter(|alone| self.positioning.ns(*alone) >= ARM_NS_MIN);
+        let by_cost = slow.and_then(|alone| self.positioning.is_one_by_one(alone));
         [by_cost, self.sweep.is_one_by_one()].into_iter().flatten().reduce(|one, other| one || other)
     }
 
@@ -300,12 +303,12 @@ impl Dispatch {
                 limits,
                 outstanding: 0,
                 out_for_runs: 0,
-                access_ns: None,
+                alone: None,
                 pipe: Pipe::default(),
                 positioning: Positioning::default(),
                 quick: Quick::default(),
                 sweep: Sweep::default(),
-                shape: None,
+                is_shaped: false,
                 waiting: Default::default(),
                 arrivals: 0,
                 head: Turn::default(),
@@ -334,7 +337,7 @@ impl Dispatch {
 
     /// What a lone request to a device takes, in nanoseconds, as measured of late.
     pub fn access_ns(&self, id: DeviceId) -> Option<f64> {
-        self.devices.get(usize::from(id.0))?.access_ns
+        Some(self.devices.get(usize::from(id.0))?.alone?.ns)
     }
 
     /// Whether this block may wait for its disk: the one so many blocks into a run.
@@ -385,8 +388,8 @@ impl Dispatch {
     /// half of what one takes; how much less shows when many were out.
     pub fn request_ns(&self, id: DeviceId) -> Option<f64> {
         self.disks(id).find_map(|it| match it.is_one_by_one()? && it.may_have_arm() {
-            true => it.access_ns,
-            false => Some((1.0 / it.pipe.requests.best()?).min(it.access_ns? / 2.0)),
+            true => Some(it.alone?.ns),
+            false => Some((1.0 / it.pipe.requests.best()?).min(it.alone?.ns / 2.0)),
         })
     }
 
@@ -439,7 +442,7 @@ impl Dispatch {
     pub fn limit(&mut self, id: DeviceId, requests: u32, blocks: u64, shaped: bool) {
         let device = self.device(id);
         (device.limits.outstanding_max, device.limits.cluster_blocks_max) = (requests, blocks);
-        device.shape = shaped.then(|| device.shape.unwrap_or_default());
+        device.is_shaped = shaped;
     }
 
     /// The readers' own system reads so many blocks ahead on this device.
@@ -540,7 +543,7 @@ impl Dispatch {
             return None;
         };
         // What shares a link comes all at once: what runs want keeps what is wanted first from coming.
-        if rank == OF_RUNS && device.shape.is_some() && device.is_busy_with(&device.pipe.blocks) {
+        if rank == OF_RUNS && device.is_shaped && device.is_busy_with(&device.pipe.blocks) {
             return None;
         }
         if rank != OF_RUNS && device.may_have_arm() && device.sweep.holds_back(now, names, device.outstanding) {
@@ -585,7 +588,7 @@ impl Dispatch {
     fn longest(&mut self, flight: &Flight) -> u64 {
         let of_unit = self.stripe.rest_of_unit(flight.place + flight.first.index);
         let device = self.device(flight.device);
-        match device.shape.is_some() || device.has_arm() {
+        match device.is_shaped || device.has_arm() {
             true => device.limits.cluster_blocks_max.min(Block::INDEX_LIMIT - flight.first.index).min(of_unit),
             false => 0,
         }
@@ -671,14 +674,9 @@ impl Dispatch {
             }
         }
         if flight.beside == 0 && !cached {
-            let before = device.access_ns.unwrap_or(took as f64);
-            device.access_ns = Some(before + (took as f64 - before) / 8.0);
-            device.positioning.finished_alone(took, flight.count);
-            if let Some(shape) = &mut device.shape {
-                shape.finished_alone(took, flight.count);
-            }
+            Line::add(&mut device.alone, took, flight.count, ALONE_WEIGHT);
         }
-        device.pipe.finished(now, flight.sent, flight.count, device.access_ns, cached);
+        device.pipe.finished(now, flight.sent, flight.count, device.alone.map(|it| it.ns), cached);
         if !cached {
             let (requests, blocks) = device.pipe.delivered_since(flight.sent);
             device.positioning.finished_beside(took, requests, blocks);

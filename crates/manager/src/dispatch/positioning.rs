@@ -24,8 +24,7 @@
 
 use super::line::Line;
 
-/// The latest lone request weighs an eighth, and of those beside others, which are more, a 32nd.
-const ALONE_WEIGHT: f64 = 1.0 / 8.0;
+/// The latest request beside others weighs a 32nd; of lone ones, which are fewer, an eighth.
 const BESIDE_WEIGHT: f64 = 1.0 / 32.0;
 /// So many at least end in the time of one.
 const ENDED_MIN: u64 = 3;
@@ -40,7 +39,6 @@ const LONG_WEIGHT: f64 = 1.0 / 256.0;
 /// A device's, as far as it was measured.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Positioning {
-    alone: Option<Line>,
     beside: Option<Line>,
     /// Those beside others.
     requests: u32,
@@ -49,11 +47,6 @@ pub(crate) struct Positioning {
 }
 
 impl Positioning {
-    /// A request for so many blocks took so long, and was alone.
-    pub fn finished_alone(&mut self, took_ns: u64, blocks: u64) {
-        Line::add(&mut self.alone, took_ns, blocks, ALONE_WEIGHT);
-    }
-
     /// A request took so long beside others; in that time so many ended, with so many blocks.
     pub fn finished_beside(&mut self, took_ns: u64, ended: u64, blocks: u64) {
         if ended >= ENDED_MIN {
@@ -73,33 +66,33 @@ impl Positioning {
         }
     }
 
-    /// What a block takes, in nanoseconds.
-    fn block_ns(&self) -> f64 {
-        [self.alone, self.beside]
+    /// What a block takes, in nanoseconds; lone requests take so long.
+    fn block_ns(&self, alone: Line) -> f64 {
+        [Some(alone), self.beside]
             .into_iter()
             .flatten()
             .filter_map(|it| it.block_ns())
             .fold(1.0 / self.fastest, f64::min)
     }
 
-    fn without_bytes(&self, line: Line) -> f64 {
-        (line.ns - (line.blocks - 1.0) * self.block_ns()).max(0.0)
+    fn without_bytes(&self, line: Line, alone: Line) -> f64 {
+        (line.ns - (line.blocks - 1.0) * self.block_ns(alone)).max(0.0)
     }
 
-    /// What a lone request takes beside its bytes, in nanoseconds.
-    pub fn ns(&self) -> Option<f64> {
-        self.alone.map(|it| self.without_bytes(it))
+    /// What a lone request takes beside its bytes, in nanoseconds; with them it takes so long.
+    pub fn ns(&self, alone: Line) -> f64 {
+        self.without_bytes(alone, alone)
     }
 
     /// The blocks whose bytes take as long.
-    pub fn blocks(&self) -> u64 {
-        self.ns().map_or(0, |ns| (ns / self.block_ns()) as u64)
+    pub fn blocks(&self, alone: Line) -> u64 {
+        (self.ns(alone) / self.block_ns(alone)) as u64
     }
 
     /// Whether requests are served one by one, if that has shown.
-    pub fn is_one_by_one(&self) -> Option<bool> {
+    pub fn is_one_by_one(&self, alone: Line) -> Option<bool> {
         let beside = self.beside.filter(|_| self.requests >= REQUESTS_MIN)?;
-        Some(self.without_bytes(beside) > PART * self.ns()?)
+        Some(self.without_bytes(beside, alone) > PART * self.ns(alone))
     }
 }
 
@@ -115,9 +108,10 @@ mod tests {
 
     /// Lone requests of so many blocks, then always so many out, of these blocks in turn, at a device
     /// that serves so many side by side and sends their bytes one after the other.
-    fn after(alone: u64, lengths: &[u64], out: usize, servers: usize) -> Positioning {
+    fn after(alone: u64, lengths: &[u64], out: usize, servers: usize) -> (Positioning, Line) {
         let mut positioning = Positioning::default();
-        (0..4).for_each(|_| positioning.finished_alone(LATENCY + (alone - 1) * BLOCK_NS, alone));
+        let mut lone = None;
+        (0..4).for_each(|_| Line::add(&mut lone, LATENCY + (alone - 1) * BLOCK_NS, alone, 1.0 / 8.0));
         positioning.delivered(1.0 / BLOCK_NS as f64, alone);
         let (mut now, mut link, mut blocks_ended) = (0, 0, 0);
         let mut free = VecDeque::from(vec![0; servers]);
@@ -135,7 +129,7 @@ mod tests {
             free.push_back(if servers == 1 { link } else { begun + LATENCY });
             at_device.push_back((now, link, blocks, (ended, blocks_ended)));
         }
-        positioning
+        (positioning, lone.unwrap())
     }
 
     /// Of lone requests, requests beside others, and those that are out.
@@ -144,24 +138,24 @@ mod tests {
     #[test]
     fn an_arm_shows_whatever_its_lone_requests_brought() {
         for (alone, lengths, out) in CASES {
-            let arm = after(alone, lengths, out, 1);
-            assert_eq!(arm.is_one_by_one(), Some(true), "{alone} {lengths:?} {out}: {arm:?}");
-            assert!((arm.ns().unwrap() / LATENCY as f64 - 1.0).abs() < 0.1, "{alone} {lengths:?} {out}: {arm:?}");
+            let (arm, lone) = after(alone, lengths, out, 1);
+            assert_eq!(arm.is_one_by_one(lone), Some(true), "{alone} {lengths:?} {out}: {arm:?}");
+            assert!((arm.ns(lone) / LATENCY as f64 - 1.0).abs() < 0.1, "{alone} {lengths:?} {out}: {arm:?}");
         }
     }
 
     #[test]
     fn what_is_served_side_by_side_is_no_arm_even_where_its_link_is_full() {
         for (alone, lengths, out) in CASES {
-            let link = after(alone, lengths, out, 64);
-            assert_eq!(link.is_one_by_one(), Some(false), "{alone} {lengths:?} {out}: {link:?}");
+            let (link, lone) = after(alone, lengths, out, 64);
+            assert_eq!(link.is_one_by_one(lone), Some(false), "{alone} {lengths:?} {out}: {link:?}");
         }
     }
 
     #[test]
     fn little_says_nothing() {
-        assert_eq!(Positioning::default().is_one_by_one(), None);
-        let two = after(1, &[1], 2, 1);
-        assert_eq!((two.is_one_by_one(), two.blocks()), (None, 60), "two ended in the time of one");
+        let (two, lone) = after(1, &[1], 2, 1);
+        assert_eq!(Positioning::default().is_one_by_one(lone), None);
+        assert_eq!((two.is_one_by_one(lone), two.blocks(lone)), (None, 60), "two ended in the time of one");
     }
 }

@@ -15,35 +15,19 @@
 
 use super::line::Line;
 
-/// The latest lone request weighs an eighth.
-const WEIGHT: f64 = 1.0 / 8.0;
-/// What was measured by lone requests.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Shape {
-    alone: Option<Line>,
+/// Blocks that nobody asked for which cost less than one more request, at a device that delivers so
+/// many a nanosecond at best, of lone requests that take so long.
+pub(crate) fn gap_blocks(alone: Line, best: Option<f64>, depth: u32) -> u64 {
+    let Some(best) = best else { return 0 };
+    let latency = alone.ns - alone.blocks * alone.block_ns().unwrap_or(1.0 / best);
+    (latency * best / f64::from(depth.max(1))) as u64
 }
 
-impl Shape {
-    /// A request that was alone took so long for so many blocks.
-    pub fn finished_alone(&mut self, took_ns: u64, blocks: u64) {
-        Line::add(&mut self.alone, took_ns, blocks, WEIGHT);
-    }
-
-    /// Blocks that nobody asked for which cost less than one more request, at a device that
-    /// delivers so many a nanosecond at best.
-    pub fn gap_blocks(&self, best: Option<f64>, depth: u32) -> u64 {
-        let Some((alone, best)) = self.alone.zip(best) else { return 0 };
-        let latency = alone.ns - alone.blocks * alone.block_ns().unwrap_or(1.0 / best);
-        (latency * best / f64::from(depth.max(1))) as u64
-    }
-
-    /// Blocks that one request brings in the time that it waits; None if that is not known.
-    pub fn piece_blocks(&self) -> Option<u64> {
-        let alone = self.alone?;
-        let piece = alone.ns / alone.block_ns()? - alone.blocks;
-        // What waits for next to nothing was not kept waiting by its requests.
-        (piece >= 1.0).then(|| piece.ceil() as u64)
-    }
+/// Blocks that one request brings in the time that it waits; None if that is not known.
+pub(crate) fn piece_blocks(alone: Line) -> Option<u64> {
+    let piece = alone.ns / alone.block_ns()? - alone.blocks;
+    // What waits for next to nothing was not kept waiting by its requests.
+    (piece >= 1.0).then(|| piece.ceil() as u64)
 }
 
 #[cfg(test)]
@@ -54,12 +38,16 @@ mod tests {
 
     /// Of a device of 20 ms that brings so many blocks a millisecond, by lone requests of these
     /// lengths in turn.
-    fn after(lengths: &[u64], a_ms: f64) -> Shape {
-        let mut shape = Shape::default();
-        for &blocks in lengths.iter().cycle().take(40) {
-            shape.finished_alone((20.0 * MS + blocks as f64 / a_ms * MS) as u64, blocks);
-        }
-        shape
+    fn after(lengths: &[u64], a_ms: f64) -> Line {
+        let requests = lengths.iter().cycle().take(40);
+        line(requests.map(|&blocks| ((20.0 * MS + blocks as f64 / a_ms * MS) as u64, blocks)))
+    }
+
+    /// Of requests that took so long for so many blocks.
+    fn line(requests: impl Iterator<Item = (u64, u64)>) -> Line {
+        let mut line = None;
+        requests.for_each(|(ns, blocks)| Line::add(&mut line, ns, blocks, 1.0 / 8.0));
+        line.unwrap()
     }
 
     #[test]
@@ -67,23 +55,21 @@ mod tests {
         // 6.1 blocks of 16 KiB a millisecond are 100 MB/s.
         let best = Some(6.1 / MS);
         for lengths in [&[1][..], &[4], &[64], &[1, 64]] {
-            let shape = after(lengths, 6.1);
-            assert_eq!((shape.gap_blocks(best, 64), shape.gap_blocks(best, 8)), (1, 15), "{lengths:?}");
-            assert_eq!(shape.gap_blocks(best, 1), 121, "{lengths:?}: one by one");
+            let alone = after(lengths, 6.1);
+            assert_eq!((gap_blocks(alone, best, 64), gap_blocks(alone, best, 8)), (1, 15), "{lengths:?}");
+            assert_eq!(gap_blocks(alone, best, 1), 121, "{lengths:?}: one by one");
         }
-        assert_eq!(Shape::default().gap_blocks(best, 1), 0, "nothing is known");
-        assert_eq!(after(&[1], 6.1).gap_blocks(None, 1), 0);
+        assert_eq!(gap_blocks(after(&[1], 6.1), None, 1), 0, "what it delivers is not known");
     }
 
     #[test]
     fn a_request_brings_bytes_for_as_long_as_it_waits() {
         for lengths in [&[1, 64][..], &[4, 256, 16], &[100, 200]] {
-            let piece = after(lengths, 3.0).piece_blocks();
+            let piece = piece_blocks(after(lengths, 3.0));
             assert!(piece.is_some_and(|it| (60..=61).contains(&it)), "{lengths:?}: {piece:?}");
         }
-        assert_eq!(after(&[4], 3.0).piece_blocks(), None, "what a block takes is not known");
-        let mut bytes_only = Shape::default();
-        (1..40).for_each(|blocks| bytes_only.finished_alone(blocks * 1_000_000, blocks));
-        assert_eq!(bytes_only.piece_blocks(), None);
+        assert_eq!(piece_blocks(after(&[4], 3.0)), None, "what a block takes is not known");
+        let bytes_only = line((1..40).map(|blocks| (blocks * 1_000_000, blocks)));
+        assert_eq!(piece_blocks(bytes_only), None);
     }
 }
