@@ -54,9 +54,7 @@ fn sarc_is_the_arbitrator_with_two_estimators() {
     let figure_1 = more("Figure 1's stream");
     assert!(figure_1.len() >= 8 && figure_1.iter().all(|(_, more)| *more <= 0.0), "{figure_1:?}");
     let streams = more("Many streams: misses");
-    // Of few misses: twelve more of 325 where ten streams have eight pages each, a fifth fewer where they have 32.
-    let mean = streams.iter().map(|(_, more)| more).sum::<f64>() / streams.len() as f64;
-    assert!(streams.len() >= 16 && mean <= 0.0 && streams.iter().all(|(_, more)| *more <= 4.0), "{streams:?}");
+    assert!(streams.len() >= 16 && streams.iter().all(|(_, more)| *more <= 2.0), "{streams:?}");
 }
 
 #[test]

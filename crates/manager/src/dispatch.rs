@@ -601,9 +601,10 @@ impl Dispatch {
     }
 
     /// The blocks behind this request that are cheaper read over than the waiting ones behind them
-    /// are asked for by themselves.
-    pub fn gap_behind(&mut self, flight: &Flight) -> Option<u64> {
-        (1..=self.gap_max(flight)?).find(|&gap| self.waits_beside(flight, gap))
+    /// are asked for by themselves; on an arm, of runs too if so said.
+    pub fn gap_behind(&mut self, flight: &Flight, of_runs: bool) -> Option<u64> {
+        let goes = of_runs || !flight.is_of_run() || self.device(flight.device).is_shaped;
+        (1..=self.gap_max(flight).filter(|_| goes)?).find(|&gap| self.waits_beside(flight, gap))
     }
 
     /// The blocks that may lie between this request and one more that comes along with it; None if it

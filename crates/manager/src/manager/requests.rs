@@ -67,7 +67,7 @@ impl Manager {
         let names = self.hints.names_awaited();
         for device in self.dispatch.devices() {
             while let Some(mut flight) = self.dispatch.next_run(self.now, device, names) {
-                while let Some(gap) = self.dispatch.gap_behind(&flight)
+                while let Some(gap) = self.dispatch.gap_behind(&flight, self.nature.runs_go_over_gaps)
                     && self.read_over(&mut flight, gap, 0)
                 {}
                 self.take_along(&mut flight);

@@ -17,11 +17,15 @@ pub struct Nature {
     pub is_offline: bool,
     /// It matters to it from where in a program a read comes.
     pub uses_sites: bool,
+    /// What is read ahead of a run on an arm goes over gaps in it, as what is disclosed does under any
+    /// policy. Published ones ask for what they ask for, block by block.
+    pub runs_go_over_gaps: bool,
 }
 
 impl Nature {
     /// What most policies are.
-    pub const ORDINARY: Nature = Nature { keeps: true, refetches: false, is_offline: false, uses_sites: false };
+    pub const ORDINARY: Nature =
+        Nature { keeps: true, refetches: false, is_offline: false, uses_sites: false, runs_go_over_gaps: false };
 }
 
 impl dyn Policy + '_ {

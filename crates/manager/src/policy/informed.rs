@@ -153,7 +153,7 @@ impl Policy for Informed {
     }
 
     fn nature(&self) -> Nature {
-        Nature { refetches: true, ..self.kept.held.policy.nature() }
+        Nature { refetches: true, runs_go_over_gaps: true, ..self.kept.held.policy.nature() }
     }
 
     fn base(&self) -> Option<&dyn Policy> {
