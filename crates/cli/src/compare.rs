@@ -220,6 +220,8 @@ struct Comparison {
     plain: Duration,
     foreseen: Duration,
     same: bool,
+    /// The first run's exit status.
+    status: i32,
     coldness: Coldness,
 }
 
@@ -238,7 +240,7 @@ fn range(runs: &[Measured]) -> String {
 impl Comparison {
     fn new(first: &Measured, plain: &[Measured], foreseen: &[Measured], coldness: Coldness) -> Self {
         let same = plain.iter().chain(foreseen).all(|it| (it.status, it.output) == (first.status, first.output));
-        Comparison { plain: median(plain), foreseen: median(foreseen), same, coldness }
+        Comparison { plain: median(plain), foreseen: median(foreseen), same, status: first.status, coldness }
     }
 
     fn ratio(&self) -> f64 {
@@ -255,7 +257,14 @@ impl Comparison {
         writeln!(out, "without  {:>9}  median  ({})", time(self.plain), range(plain))?;
         writeln!(out, "with     {:>9}  median  ({})", time(self.foreseen), range(foreseen))?;
         writeln!(out, "ratio    {:>8.2}x", self.ratio())?;
-        let same = if self.same { "identical in all runs" } else { "DIFFERENT between runs" };
+        let same = match (self.same, self.status) {
+            (true, 0) => "identical in all runs".to_owned(),
+            // Who mistyped a path would take the ratio for an answer.
+            (true, failed) => {
+                format!("identical in all runs; the command FAILED in all of them (exit status {failed})")
+            }
+            (false, _) => "DIFFERENT between runs".to_owned(),
+        };
         writeln!(out, "output and exit status: {same}")
     }
 
@@ -269,9 +278,35 @@ impl Comparison {
             "foreseen_median_s": self.foreseen.as_secs_f64(),
             "ratio": self.ratio(),
             "same_output": self.same,
+            "status": self.status,
             "files_dropped": self.coldness.files,
             "all_caches_dropped": self.coldness.all_caches,
             "accounts": accounts,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_fails_in_all_runs_is_said_to() {
+        let printed = |statuses: [i32; 3]| {
+            let [first, plain, foreseen] = statuses.map(|status| Measured {
+                elapsed: Duration::from_secs(1),
+                status,
+                output: (0, 0),
+                account: None,
+            });
+            let (plain, foreseen) = ([plain], [foreseen]);
+            let mut out = Vec::new();
+            let result = Comparison::new(&first, &plain, &foreseen, Coldness::default());
+            result.print(&plain, &foreseen, &mut out).unwrap();
+            String::from_utf8(out).unwrap().lines().last().unwrap().to_owned()
+        };
+        assert!(printed([0, 0, 0]).ends_with(": identical in all runs"));
+        assert!(printed([3, 3, 3]).ends_with("FAILED in all of them (exit status 3)"));
+        assert!(printed([3, 0, 3]).ends_with(": DIFFERENT between runs"));
     }
 }

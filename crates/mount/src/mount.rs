@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use foresee::Cache;
 use foresee_fuse::{KIND, Log, Mounted, NOT_ANSWERED, Process, Shown, To, kind_at, log_file, serve};
 use foresee_object::ObjectStore;
+use foresee_run::host::Memory;
 use foresee_run::say::say;
 use foresee_run::status::Status;
 use fuser::MountOption;
@@ -24,6 +25,11 @@ use crate::view::{REQUEST_BYTES_MAX, View};
 
 /// Threads that take requests; those that wait for a store are others.
 const THREADS: usize = 2;
+/// The memory for what is read, unless it was given: so much, or this part of what there is. As much
+/// again may be names, connections, stacks and what is written, and programs need some.
+const MEMORY_BYTES: u64 = 1 << 30;
+const MEMORY_PART: u64 = 4;
+const MEMORY_BYTES_MIN: u64 = 2 << 20;
 /// This part of the memory is for answers on their way to the kernel.
 const ANSWERS_PART: u64 = 16;
 /// What is written may take as much as this part of the memory beside it; enough for one upload at
@@ -114,10 +120,10 @@ fn check_place(dir: &Path, source: &str) -> Result<(), String> {
 }
 
 fn mounted(options: &Mount) -> Result<Mounted, String> {
-    let answer_bytes = (options.memory / ANSWERS_PART).max(u64::from(REQUEST_BYTES_MAX));
-    let memory = options.memory.checked_sub(answer_bytes).filter(|&left| left >= answer_bytes);
-    let memory =
-        memory.ok_or_else(|| format!("a memory of {} bytes is too little: 2 MiB is the least", options.memory))?;
+    let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0));
+    let answer_bytes = (bytes / ANSWERS_PART).max(u64::from(REQUEST_BYTES_MAX));
+    let memory = bytes.checked_sub(answer_bytes).filter(|&left| left >= answer_bytes);
+    let memory = memory.ok_or_else(|| format!("a memory of {bytes} bytes is too little: 2 MiB is the least"))?;
     let mut builder = Cache::builder().memory(memory as usize);
     if let Some(policy) = &options.policy {
         builder = builder.policy(policy);
@@ -132,7 +138,7 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     options.disk.iter().for_each(|(path, bytes)| tell_of_room(path, *bytes));
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
-    let written_bytes = (options.memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
+    let written_bytes = (bytes / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
     let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes as usize, written_bytes as usize));
     let view = view.map_err(|failure| failure.to_string())?;
     let (reads, kernel) = (view.reads(), view.kernel());
@@ -150,6 +156,20 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     kernel.is_there(mounted.notifier());
     mounted.read_ahead(READ_AHEAD_BYTES);
     Ok(mounted)
+}
+
+/// The memory for what is read: what was given, though there be less, or else a part of what there is.
+fn memory_bytes(given: Option<u64>, there_is: Option<u64>) -> u64 {
+    let there_is = there_is.unwrap_or(u64::MAX);
+    match given {
+        Some(bytes) if bytes > there_is => say(format_args!(
+            "--memory {}MiB: {} MiB is free here, or left in the control group; what takes more may be killed",
+            bytes >> 20,
+            there_is >> 20
+        )),
+        _ => (),
+    }
+    given.unwrap_or(MEMORY_BYTES.min(there_is / MEMORY_PART).max(MEMORY_BYTES_MIN))
 }
 
 /// Says so if there is not as much room for the cache's disk as it may take.
@@ -242,4 +262,24 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
     let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };
     let is_writable = takes_objects && !options.read_only;
     Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_a_part_of_what_there_is_unless_it_was_given() {
+        const MIB: u64 = 1 << 20;
+        for (given, there_is, bytes) in [
+            (None, None, 1 << 30),
+            (None, Some(64 << 30), 1 << 30),
+            (None, Some(160 * MIB), 40 * MIB),
+            (None, Some(0), 2 * MIB),
+            (Some(16 * MIB), Some(160 * MIB), 16 * MIB),
+            (Some(200 * MIB), Some(160 * MIB), 200 * MIB),
+        ] {
+            assert_eq!(memory_bytes(given, there_is), bytes, "{given:?} of {there_is:?}");
+        }
+    }
 }

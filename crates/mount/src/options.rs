@@ -45,9 +45,10 @@ pub struct Mount {
     pub source: String,
     /// Where: an empty directory
     pub dir: PathBuf,
-    /// Memory for what was read and is read ahead, at most
-    #[arg(long, value_name = "BYTES", default_value = "1GiB", value_parser = sizes::bytes)]
-    pub memory: u64,
+    /// Memory for what was read and is read ahead, at most: 1GiB, or a quarter of what is free here or
+    /// left in the control group, if that is less
+    #[arg(long, value_name = "BYTES", value_parser = sizes::bytes)]
+    pub memory: Option<u64>,
     /// Keep what memory gives up in this file, of so many bytes at most; it outlives the mount
     #[arg(long, value_name = "PATH:BYTES", value_parser = sizes::disk)]
     pub disk: Option<(PathBuf, u64)>,

@@ -201,8 +201,7 @@ impl Place {
         }
         let root = answer.text();
         if root.contains(NOT_TRUSTED) {
-            let remedy = if root.contains("UnknownIssuer") { trust::remedy() } else { String::new() };
-            let text = format!("{url} is not trusted: {root}{remedy}");
+            let text = format!("{url} is not trusted: {root}{}", trust::remedy(&root));
             return error(io::ErrorKind::InvalidData, text);
         }
         if is(&["RequestTimeTooSkewed"]) {

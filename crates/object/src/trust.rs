@@ -13,8 +13,15 @@ use crate::settings::Unusable;
 /// What the client reads CAs from in place of the system's, and goes on without them where it cannot.
 const FILE: &str = "SSL_CERT_FILE";
 
-/// What helps where nobody is known who signed a certificate.
-pub(crate) fn remedy() -> String {
+/// What helps where a certificate is not trusted for this reason, if it is known.
+pub(crate) fn remedy(why: &str) -> String {
+    if why.contains("CaUsedAsEndEntity") {
+        return ": the server shows the certificate of a CA as its own; it needs one with basicConstraints=CA:FALSE"
+            .to_owned();
+    }
+    if !why.contains("UnknownIssuer") {
+        return String::new();
+    }
     match env::var_os(FILE).filter(|it| !it.is_empty()) {
         Some(path) => remedy_with(&path),
         None => format!(": if its CA is to be trusted, set {FILE} to a file of it and of all others that are"),
@@ -58,6 +65,13 @@ fn read(path: &OsStr) -> Result<Vec<Certificate>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_reason_has_its_remedy() {
+        assert!(remedy("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("CA:FALSE"));
+        assert!(remedy("invalid peer certificate: UnknownIssuer").contains(FILE));
+        assert_eq!(remedy("invalid peer certificate: Expired"), "");
+    }
 
     #[test]
     fn a_file_that_cannot_be_read_is_said_to_be_so() {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -17,6 +18,9 @@ use super::{Shown, told};
 use crate::failure::Failure;
 use crate::tree::Entry;
 
+/// A single file may be replaced as it is read. So many reads in a row, and none that was not of such a
+/// file, have another cause.
+const CHANGED_MANY: u32 = 16;
 /// Errors that are told of at most.
 const TOLD_MAX: usize = 1000;
 
@@ -181,6 +185,9 @@ impl Shown {
         match read {
             Ok(count) => {
                 owed.give(|reply| reply.data(&bytes[..count]));
+                if self.changed.load(Relaxed) > 0 {
+                    self.changed.store(0, Relaxed);
+                }
                 if offset == 0 {
                     self.ahead.visited(&open.path, took);
                 }
@@ -197,6 +204,13 @@ impl Shown {
         self.noticed(number, path, &failure);
         // What is gone is not what was open, either.
         if matches!(failure.errno, libc::ENOENT | libc::ESTALE) {
+            if self.changed.fetch_add(1, Relaxed) + 1 == CHANGED_MANY {
+                log::error!(
+                    "{CHANGED_MANY} reads in a row found another version than was opened: is each answer of the store of \
+                     a version (ETag, length) of its own? The last of them: {}",
+                    failure.why
+                );
+            }
             return Failure::of(libc::ESTALE);
         }
         self.complain(&failure);

@@ -24,8 +24,8 @@ use std::fmt::Display;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -95,6 +95,8 @@ pub struct Shown {
     reads: Arc<Reads>,
     /// Errors that were told of.
     told: Mutex<HashSet<String>>,
+    /// Reads in a row that failed because a file is another version than the one that was opened.
+    changed: AtomicU32,
     handles: AtomicU64,
 }
 
@@ -136,6 +138,7 @@ impl View {
             begins: Turns::default(),
             reads: Arc::default(),
             told: Mutex::default(),
+            changed: AtomicU32::default(),
             handles: AtomicU64::new(1),
         });
         let served = Arc::clone(&shown);

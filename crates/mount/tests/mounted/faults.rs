@@ -192,3 +192,30 @@ fn an_error_is_its_readers_alone() {
     assert!(matches!(again, Some(libc::ESTALE | libc::ENOENT)), "{again:?}");
     assert!(fs::read(mounted.path("a")).unwrap() == bytes("a", 1, SIZE));
 }
+
+/// A single reader of what is replaced looks again. One of a store whose versions never last would find
+/// no cause.
+#[test]
+fn a_store_that_never_sends_what_was_opened_is_told_of() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let put = |generation| server.put("/b/f", bytes("f", generation, 1000));
+    put(0);
+    let mounted = Mounted::bucket(&server, &["--metadata-ttl", "0", "--log", "log"]);
+    let read_replaced = |generation| {
+        let file = File::open(mounted.path("f")).unwrap();
+        put(generation);
+        file.read_at(&mut [0; 10], 0).unwrap_err().raw_os_error()
+    };
+    let log = || fs::read_to_string(mounted.place.path("log")).unwrap_or_default();
+    for generation in 1..16 {
+        assert_eq!(read_replaced(generation), Some(libc::ESTALE));
+    }
+    assert!(!log().contains("another version"), "{}", log());
+    read_replaced(16);
+    read_replaced(17);
+    assert_eq!(log().matches("16 reads in a row found another version").count(), 1, "{}", log());
+    assert!(fs::read(mounted.path("f")).is_ok());
+}
