@@ -21,6 +21,18 @@ impl Failure {
         Failure { errno, why: io::Error::from_raw_os_error(errno).to_string() }
     }
 
+    /// What to do about it, where the mount itself has too little of something, whatever it was for.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self.errno {
+            libc::EMFILE => {
+                "the mount has as many files open as it may: raise the limit before it starts (`ulimit -n`)"
+            }
+            libc::ENFILE => "this machine has as many files open as it may: raise the limit (`sysctl fs.file-max`)",
+            libc::ENOMEM => "the system has no memory for the mount: give it less (--memory), or a control group more",
+            _ => return None,
+        })
+    }
+
     /// As the kernel is told.
     pub fn number(&self) -> Errno {
         Errno::from_i32(self.errno)
@@ -52,7 +64,15 @@ impl From<foresee::Error> for Failure {
         match error {
             // What was open is there no more.
             foresee::Error::Store { error: StoreError::Changed, .. } => Failure { errno: libc::ESTALE, why },
-            error => Failure { why, ..io::Error::from(error).into() },
+            error => {
+                let number = match &error {
+                    foresee::Error::Store { error: StoreError::Io(error), .. } => error.raw_os_error(),
+                    _ => None,
+                };
+                // Of others' errors the kind is told, which has no number.
+                let own = number.map(Failure::of).filter(|it| it.remedy().is_some());
+                Failure { why, ..own.unwrap_or_else(|| io::Error::from(error).into()) }
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ pub mod host;
 pub mod inherited;
 mod kept;
 pub mod launch;
-mod limit;
+pub mod limit;
 pub mod names;
 mod paths;
 pub mod pool;

@@ -3,7 +3,7 @@
 use libc::{__rlimit_resource_t as Resource, RLIM_INFINITY, rlim_t};
 
 /// The limit in force; `RLIM_INFINITY` is more than any other.
-pub(crate) fn soft(resource: Resource) -> rlim_t {
+pub fn soft(resource: Resource) -> rlim_t {
     let mut limit = libc::rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
     // SAFETY: the structure is filled in, or stays as it is.
     unsafe { libc::getrlimit(resource, &raw mut limit) };

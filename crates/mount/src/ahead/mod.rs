@@ -16,6 +16,7 @@ use std::time::Duration;
 use foresee::{Cache, File, Plan};
 use foresee_run::hints::Listings;
 use foresee_run::host::Listed;
+use foresee_run::limit;
 use foresee_run::pool::{Pool, lock};
 use fuser::FileType;
 
@@ -30,11 +31,13 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 const WAITED_MIN: Duration = Duration::from_micros(500);
 /// Files that are held open for their readers. More than are told of at one time.
 const HELD_MAX: usize = 1024;
+/// Where each of them takes a descriptor, they are this part of those that there may be at most, and
+/// as many are being opened: the rest is for readers.
+const DESCRIPTORS_PART: u64 = 8;
 /// Directories that are listed and files that are opened ahead at once.
 const TASKS_MAX: usize = 48;
 
 /// What is known of the readers, and what was planned for them.
-#[derive(Default)]
 struct State {
     listings: Listings,
     walks: Walks,
@@ -42,6 +45,8 @@ struct State {
     /// Files that are told of once they and all before them are open; None where one is not yet.
     opening: VecDeque<(PathBuf, Option<Opened>)>,
     held: HashMap<PathBuf, File>,
+    /// As many are held at most, and are being opened.
+    held_max: usize,
 }
 
 /// What became of a file that was to be opened ahead.
@@ -70,7 +75,8 @@ pub struct Ahead {
 impl Ahead {
     /// For those who read by this handle of the cache, below this root.
     pub fn new(tree: Arc<dyn Tree>, root: &Path, cache: Cache) -> Self {
-        let readers = Arc::new(Readers { tree, root: root.to_owned(), cache, state: Mutex::default() });
+        let state = Mutex::new(State::new(held_max(&*tree, limit::soft(libc::RLIMIT_NOFILE))));
+        let readers = Arc::new(Readers { tree, root: root.to_owned(), cache, state });
         let served = Arc::clone(&readers);
         let workers = Arc::new_cyclic(|workers: &Weak<Pool<Task>>| {
             let workers = Weak::clone(workers);
@@ -111,7 +117,18 @@ impl Ahead {
     }
 }
 
+/// How many files of this tree are held open by who may have so many descriptors.
+fn held_max(tree: &dyn Tree, descriptors: u64) -> usize {
+    let part = usize::try_from(descriptors / DESCRIPTORS_PART).unwrap_or(usize::MAX);
+    if tree.is_of_this_machine() { part.clamp(1, HELD_MAX) } else { HELD_MAX }
+}
+
 impl State {
+    fn new(held_max: usize) -> Self {
+        let (listings, walks, plan) = (Listings::default(), Walks::default(), None);
+        State { listings, walks, plan, opening: VecDeque::new(), held: HashMap::new(), held_max }
+    }
+
     /// A reader reads a file. Returns whether it was told of, or was about to be.
     fn take_told(&mut self, path: &Path) -> bool {
         let opening = self.opening.iter().position(|(it, _)| it == path);
@@ -127,8 +144,10 @@ impl State {
             self.opening.clear();
         }
         let mut tasks = Vec::new();
-        loop {
-            let of_walk = self.walks.next_found(self.held.len() + self.opening.len());
+        while self.opening.len() < self.held_max {
+            // What a walk told of stays held, by which it is seen that the walk goes on.
+            let told = self.held.len() + self.opening.len();
+            let of_walk = if told < self.held_max { self.walks.next_found(told) } else { None };
             let Some(path) = of_walk.or_else(|| self.listings.next_found().map(|(_, path)| path)) else { break };
             self.opening.push_back((path.clone(), None));
             tasks.push(Task::Open(path));
@@ -148,7 +167,7 @@ impl State {
             let Some((path, Some(Some(file)))) = self.opening.pop_front() else { continue };
             let plan = self.plan.get_or_insert_with(|| cache.plan());
             plan.range(&file, 0..FILE_BYTES_MAX.min(file.len()));
-            if self.held.len() >= HELD_MAX {
+            if self.held.len() >= self.held_max {
                 self.held.clear();
             }
             self.held.insert(path, file);
@@ -223,7 +242,7 @@ mod tests {
             let entry = tree.look_up(path).unwrap()?;
             tree.open(&cache, path, &entry).ok()
         };
-        let mut state = State::default();
+        let mut state = State::new(HELD_MAX);
         state.opening.extend(paths.iter().map(|path| (path.clone(), None)));
         let mut held = Vec::new();
         for at in [2, 3, 1, 0] {
@@ -239,7 +258,7 @@ mod tests {
     fn who_comes_to_a_file_that_is_being_opened_was_told_of_it() {
         let root = directory();
         let cache = Cache::builder().memory(4 << 20).open().unwrap();
-        let mut state = State::default();
+        let mut state = State::new(HELD_MAX);
         state.opening.push_back((root.join("a"), None));
         assert!(state.take_told(&root.join("a")));
         state.opened(&root.join("a"), cache.open(root.join("a").to_str().unwrap()).ok(), &cache);

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use foresee::{Cache, File};
@@ -29,6 +30,9 @@ pub const ACL_OF_NEW: &CStr = c"system.posix_acl_default";
 
 /// The longest extended attribute.
 const XATTR_BYTES_MAX: usize = 1 << 16;
+
+/// So often is tried again what finds no descriptor: after a millisecond first, and twice as long each time.
+const TRIES_MAX: u32 = 8;
 
 /// Its names are the system's, which remembers them itself.
 pub struct Directory {
@@ -81,6 +85,20 @@ fn opened(file: &fs::File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
+/// What this comes to. Where there is no descriptor for it other threads give theirs back in a moment, as
+/// they need one or two for each name.
+fn patiently<T>(act: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    let mut done = act();
+    for tried in 0..TRIES_MAX {
+        if !done.as_ref().is_err_and(|failure| matches!(failure.errno, libc::EMFILE | libc::ENFILE)) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(1 << tried));
+        done = act();
+    }
+    done
+}
+
 /// Whose error it is.
 fn failed(path: &Path, error: io::Error) -> Failure {
     // What the kernel knows of a directory that it lies in is old.
@@ -115,21 +133,25 @@ impl Tree for Directory {
     }
 
     fn look_up(&self, path: &Path) -> Result<Option<Entry>, Failure> {
-        match self.place(path).and_then(|place| place.metadata()) {
+        patiently(|| match self.place(path).and_then(|place| place.metadata()) {
             Ok(metadata) => Ok(Some((&metadata).into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(path, error)),
-        }
+        })
     }
 
     fn list(&self, path: &Path) -> Result<Names, Failure> {
         let mut names = Vec::new();
-        let directory = self.open_as(path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|error| match error.kind() {
-            // What the kernel took for one, a link included.
-            io::ErrorKind::NotADirectory => Failure::of(libc::ESTALE),
-            _ => failed(path, error),
+        let entries = patiently(|| {
+            let directory =
+                self.open_as(path, libc::O_RDONLY | libc::O_DIRECTORY).map_err(|error| match error.kind() {
+                    // What the kernel took for one, a link included.
+                    io::ErrorKind::NotADirectory => Failure::of(libc::ESTALE),
+                    _ => failed(path, error),
+                })?;
+            fs::read_dir(opened(&directory)).map_err(|error| failed(path, error))
         })?;
-        for entry in fs::read_dir(opened(&directory)).map_err(|error| failed(path, error))? {
+        for entry in entries {
             let entry = entry.map_err(|error| failed(path, error))?;
             // What went meanwhile is not listed.
             if let Ok(metadata) = entry.metadata() {
@@ -142,13 +164,14 @@ impl Tree for Directory {
     fn open(&self, cache: &Cache, path: &Path, entry: &Entry) -> Result<File, Failure> {
         // A cache's names are text.
         let name = path.to_str().ok_or_else(|| Failure::of(libc::EILSEQ))?;
-        let file = cache.open(name).map_err(|error| match self.look_up(path) {
-            Ok(Some(found)) if found.kind != FileType::RegularFile => Failure::of(libc::ESTALE),
-            // What the kernel knows of it is old, too.
-            Ok(None) => Failure::of(libc::ESTALE),
-            Ok(_) => error.into(),
-            Err(failure) => failure,
-        })?;
+        let file =
+            patiently(|| cache.open(name).map_err(Failure::from)).map_err(|failure| match self.look_up(path) {
+                Ok(Some(found)) if found.kind != FileType::RegularFile => Failure::of(libc::ESTALE),
+                // What the kernel knows of it is old, too.
+                Ok(None) => Failure::of(libc::ESTALE),
+                Ok(_) => failure,
+                Err(failure) => failure,
+            })?;
         match entry.version.as_ref() == Some(file.version()) {
             true => Ok(file),
             false => Err(Failure::of(libc::ESTALE)),
@@ -167,12 +190,12 @@ impl Tree for Directory {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Failure::of(libc::EINVAL));
         };
-        let parent = self.place(parent).map_err(|error| failed(path, error))?;
+        let parent = patiently(|| self.place(parent).map_err(|error| failed(path, error)))?;
         fs::read_link(opened(&parent).join(name)).map_err(|error| failed(path, error))
     }
 
     fn acl(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        let place = self.place(path).map_err(|error| failed(path, error))?;
+        let place = patiently(|| self.place(path).map_err(|error| failed(path, error)))?;
         let name = CString::new(opened(&place).into_os_string().into_vec()).map_err(io::Error::from)?;
         let mut list = vec![0; XATTR_BYTES_MAX];
         // SAFETY: both names end with a zero, and there is as much room as is said.

@@ -135,7 +135,12 @@ impl Shown {
         };
         let opened = self.tree.open(&self.cache, &path, &entry);
         log::debug!("open {}: {}", path.display(), told(&opened));
-        let file = opened.inspect_err(|failure| self.noticed(number, &path, failure))?;
+        let file = opened.inspect_err(|failure| {
+            self.noticed(number, &path, failure);
+            if failure.remedy().is_some() {
+                self.complain(failure);
+            }
+        })?;
         let handle = self.add_file(number, path, file, true);
         let mut nodes = self.nodes();
         if nodes.is_stale(number) {
@@ -217,14 +222,16 @@ impl Shown {
         Failure::of(libc::EIO)
     }
 
-    /// Tells whoever watches, once for what is the same, unless who asked is alone to blame.
+    /// Tells whoever watches, once for what is the same, unless who asked is alone to blame: of what the mount
+    /// has too little of, not for each file that it had too little for.
     pub fn complain(&self, failure: &Failure) {
         if matches!(failure.errno, libc::ENAMETOOLONG | libc::ENOTDIR | libc::ELOOP | libc::EILSEQ) {
             return;
         }
+        let what = failure.remedy().map_or_else(|| failure.to_string(), str::to_owned);
         let mut told = lock(&self.told);
-        if told.len() < TOLD_MAX && told.insert(failure.to_string()) {
-            log::error!("{failure}: who asked for it gets an error");
+        if told.len() < TOLD_MAX && told.insert(what.clone()) {
+            log::error!("{what}: who asked for it gets an error");
         }
     }
 

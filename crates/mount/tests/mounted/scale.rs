@@ -4,11 +4,13 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::bytes::bytes;
-use crate::place::{Mounted, can_mount, server};
+use crate::place::{Mounted, Place, can_mount, server};
+use crate::process::wait_until;
 
 /// What it may take beside `--memory` and stacks, in MiB: docs/mount.md says of what it consists.
 const BESIDE_MIB: u64 = 28;
@@ -134,4 +136,67 @@ fn a_long_directory_is_listed_by_its_pages_alone() {
 #[ignore = "half a minute"]
 fn a_directory_of_100_000_names_is_listed_by_its_pages_alone() {
     list(100_000);
+}
+
+/// A mount of `from` that may have so few descriptors, with a log in `log`.
+fn mounted_with(place: Place, descriptors: u64) -> Mounted {
+    let mut command = place.mount(&["--log", "log", "from", "at"]);
+    let limit = libc::rlimit { rlim_cur: descriptors, rlim_max: descriptors };
+    // SAFETY: one system call on a copy of plain data.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let daemon = command.spawn().unwrap();
+    wait_until("the mount", || place.is_mounted());
+    Mounted { at: place.path("at"), place, daemon }
+}
+
+#[test]
+fn many_files_are_read_by_many_with_few_descriptors() {
+    if !can_mount() {
+        return;
+    }
+    const FILES: usize = 3000;
+    const READERS: usize = 16;
+    for descriptors in [64, 256] {
+        let place = Place::new();
+        (0..FILES).for_each(|at| drop(place.write(&format!("d/{at:04}"), at.to_string())));
+        let mounted = mounted_with(place, descriptors);
+        assert_eq!(fs::read_dir(mounted.path("d")).unwrap().count(), FILES);
+        thread::scope(|scope| {
+            for reader in 0..READERS {
+                let mounted = &mounted;
+                scope.spawn(move || {
+                    for at in (reader..FILES).step_by(READERS) {
+                        let found = fs::read_to_string(mounted.path(format!("d/{at:04}")));
+                        assert_eq!(found.unwrap(), at.to_string(), "{descriptors} descriptors");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn that_there_are_no_descriptors_is_said_once() {
+    if !can_mount() {
+        return;
+    }
+    let place = Place::new();
+    (0..100).for_each(|at| drop(place.write(&format!("d/{at}"), at.to_string())));
+    let mounted = mounted_with(place, 64);
+    let opened: Vec<_> = (0..100).map(|at| File::open(mounted.path(format!("d/{at}")))).collect();
+    let (open, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+    assert!(open.len() >= 32 && failed.len() > 1, "{} are open", open.len());
+    for failed in failed {
+        assert_eq!(failed.unwrap_err().raw_os_error(), Some(libc::EMFILE));
+    }
+    let log = fs::read_to_string(mounted.place.path("log")).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains("`ulimit -n`")).count(), 1, "{log}");
+    assert!(!log.contains("d/"), "{log}");
+    drop(open);
+    wait_until("descriptors", || File::open(mounted.path("d/99")).is_ok());
 }
