@@ -201,7 +201,7 @@ impl Place {
         }
         let root = answer.text();
         if root.contains(NOT_TRUSTED) {
-            let text = format!("{url} is not trusted: {root}{}", trust::remedy(&root));
+            let text = format!("{url} is not trusted: {root}{}", trust::remedy(root));
             return error(io::ErrorKind::InvalidData, text);
         }
         if is(&["RequestTimeTooSkewed"]) {
