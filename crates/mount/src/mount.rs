@@ -35,7 +35,7 @@ const ANSWERS_PART: u64 = 16;
 /// What is written may take as much as this part of the memory beside it; enough for one upload at
 /// least.
 const WRITTEN_PART: u64 = 4;
-const WRITTEN_BYTES_MIN: u64 = 48 << 20;
+const WRITTEN_BYTES_MIN: u64 = 56 << 20;
 /// How far the kernel reads ahead of a sequential reader, in several requests: what we have not
 /// read ahead yet is asked for in time.
 const READ_AHEAD_BYTES: u64 = 4 << 20;

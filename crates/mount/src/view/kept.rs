@@ -5,6 +5,7 @@
 use std::env;
 use std::fs::{self, File};
 use std::io;
+use std::mem;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process;
@@ -30,7 +31,7 @@ pub struct Room {
     pub of_files: Mutex<()>,
 }
 
-/// The bytes, from the beginning of the file on.
+/// The bytes, from the beginning of the file, or from the end of what was sent of it on.
 pub enum Kept {
     /// In memory.
     Memory(Vec<u8>),
@@ -121,6 +122,27 @@ impl Kept {
                 .try_for_each(|at| to.write(&self.read_at(at, PIECE_BYTES)?).map_err(&failure)),
         }
     }
+
+    /// Sends the first of them, which are not kept any more; the others are in memory then.
+    pub fn send_first(
+        &mut self,
+        count: usize,
+        to: &mut dyn Upload,
+        failure: impl Fn(foresee::store::Error) -> Failure,
+    ) -> Result<(), Failure> {
+        let mut bytes = match self {
+            Kept::Memory(bytes) => mem::take(bytes),
+            Kept::File(_, len) => {
+                let all = *len as usize;
+                self.read_at(0, all)?
+            }
+        };
+        to.write(&bytes[..count]).map_err(failure)?;
+        // In place: what is left takes no second room beside what is on its way.
+        bytes.drain(..count);
+        *self = Kept::Memory(bytes);
+        Ok(())
+    }
 }
 
 fn file_without_a_name() -> Result<File, Failure> {
@@ -142,7 +164,22 @@ fn failed(error: io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use foresee::store::{Error, Version};
+
     use super::*;
+
+    struct Sent(Vec<u8>);
+
+    impl Upload for Sent {
+        fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+            self.0.extend_from_slice(bytes);
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>) -> Result<Option<Version>, Error> {
+            Ok(None)
+        }
+    }
 
     #[test]
     fn what_has_no_room_in_memory_is_the_same_in_a_file() {
@@ -158,6 +195,12 @@ mod tests {
             assert_eq!(matches!(kept, Kept::Memory(_)), is_in_memory);
             assert_eq!((kept.len(), kept.read_at(1, 2).unwrap()), (4, b"ex".to_vec()));
             assert_eq!((kept.read_at(2, 9).unwrap(), kept.read_at(9, 9).unwrap()), (b"xt".to_vec(), Vec::new()));
+            let mut sent = Sent(Vec::new());
+            kept.send_first(1, &mut sent, |error| panic!("{error}")).unwrap();
+            assert!(matches!(kept, Kept::Memory(_)));
+            assert_eq!((kept.len(), kept.read_at(0, 9).unwrap()), (3, b"ext".to_vec()));
+            kept.send(&mut sent, |error| panic!("{error}")).unwrap();
+            assert_eq!(sent.0, b"text");
         }
     }
 }

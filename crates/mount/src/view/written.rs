@@ -1,9 +1,10 @@
 //! A file that is being written: there as a whole when it is closed, or not at all.
 //!
 //! What is short is kept until then: it is written in any order, read and cut, and put in its own
-//! place once more if it is written further after that. What is longer goes to the store in order
-//! as it is written, or at the end where there is no room for one upload more, and is not written
-//! any more once it is there.
+//! place once more if it is written further after that. What is longer goes to the store as it is
+//! written, or at the end where there is no room for one upload more, and is not written any more
+//! once it is there. Its last bytes are held for a while: programs that write by several threads
+//! have them come in no order.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use foresee::store::{Upload, Version};
 use foresee_run::pool::lock;
 
+use super::REQUEST_BYTES_MAX;
 use super::kept::{Kept, Room};
 use crate::allowance::Allowed;
 use crate::failure::Failure;
@@ -21,11 +23,17 @@ use crate::tree::{Entry, Writing};
 
 /// As much of a file is kept until it is closed.
 pub(super) const KEPT_BYTES_MAX: u64 = 8 << 20;
-/// What is passed over at the end of a longer file is sent as zeros, no more of them at once.
+/// What is passed over at the end of a longer file is zeros, no more of them at once.
 const ZEROS_MAX: u64 = 1 << 30;
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// What an upload takes: parts of 8 MiB that are on their way, and the one that is filled.
-const UPLOAD_BYTES: usize = 40 << 20;
+/// So much of a longer file is sent at once, as stores take it.
+const PART_BYTES: usize = 8 << 20;
+/// What it may have that is not sent. A part goes when there is more, and with it what nobody has
+/// written of it, as zeros, so that all from a part before its end on can be written.
+const UNSENT_BYTES_MAX: u64 = 2 * PART_BYTES as u64;
+/// What an upload takes: what is not sent, three parts that are on their way, and the one that is next.
+const UPLOAD_BYTES: usize = UNSENT_BYTES_MAX as usize + 4 * PART_BYTES;
+/// So what makes a part go does not begin in it.
+const _: () = assert!(REQUEST_BYTES_MAX as usize <= PART_BYTES);
 
 /// What is there.
 pub struct Content {
@@ -63,10 +71,12 @@ pub struct Written {
 }
 
 struct State {
-    /// All of it, unless some was sent.
+    /// All of it, but for what was sent of one that is not there yet.
     kept: Kept,
+    /// So many bytes were, from its beginning on.
+    sent: u64,
     upload: Option<Box<dyn Upload>>,
-    /// What these two may take.
+    /// What is kept and the upload may take.
     room: Allowed,
     /// What it was made of, if it is a change of what is there, or what was put last: of no other may it take
     /// the place. None within is nothing.
@@ -74,28 +84,20 @@ struct State {
 }
 
 impl State {
-    /// An upload that has all that is kept.
-    fn begun(&self, to: &dyn Writing, path: &Path) -> Result<Box<dyn Upload>, Failure> {
-        let mut upload = to.create(path)?;
-        self.kept.send(&mut *upload, |error| failure(path, error))?;
-        Ok(upload)
-    }
-
-    /// Adds bytes at the end of what is long.
-    fn add(&mut self, to: &dyn Writing, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    /// Takes it to be so long, no less than it was, and sends what is too far from its end by then.
+    fn extend(&mut self, to: &dyn Writing, path: &Path, size: u64) -> Result<(), Failure> {
+        let is_to_send = |sent| size > sent + UNSENT_BYTES_MAX;
         // What once had no room for it goes on without: all of that would be sent here and now.
-        if self.upload.is_none() && self.kept.len() <= KEPT_BYTES_MAX && self.room.grow(UPLOAD_BYTES) {
-            self.upload = Some(self.begun(to, path)?);
-            self.kept = Kept::default();
+        let may_be_sent = self.kept.len() <= UNSENT_BYTES_MAX;
+        if self.upload.is_none() && is_to_send(self.sent) && may_be_sent && self.room.grow(UPLOAD_BYTES) {
+            self.upload = Some(to.create(path)?);
         }
-        match &mut self.upload {
-            Some(upload) => upload.write(bytes).map_err(|error| failure(path, error)),
-            None => {
-                let end = self.kept.len();
-                self.kept.resize(end + bytes.len() as u64, &mut self.room)?;
-                self.kept.write_at(bytes, end)
-            }
+        while let Some(upload) = self.upload.as_mut().filter(|_| is_to_send(self.sent)) {
+            self.kept.resize(self.kept.len().max(PART_BYTES as u64), &mut self.room)?;
+            self.kept.send_first(PART_BYTES, &mut **upload, |error| failure(path, error))?;
+            self.sent += PART_BYTES as u64;
         }
+        self.kept.resize(size - self.sent, &mut self.room)
     }
 
     fn put(&mut self, to: &dyn Writing, path: &Path, room: &Room) -> Result<(), Failure> {
@@ -106,10 +108,11 @@ impl State {
             let why = format!("{}: others changed it since it was opened: it was not written", path.display());
             return Err(Failure { errno: libc::ESTALE, why });
         }
-        let upload = match self.upload.take() {
+        let mut upload = match self.upload.take() {
             Some(upload) => upload,
-            None => self.begun(to, path)?,
+            None => to.create(path)?,
         };
+        self.kept.send(&mut *upload, |error| failure(path, error))?;
         self.base = match upload.finish().map_err(|error| failure(path, error))? {
             // Who may write and not read is not told.
             None if self.base.is_none() => to.version(path).ok(),
@@ -121,7 +124,7 @@ impl State {
 
     /// What is not needed any more is given back.
     fn let_go(&mut self, room: &Room) {
-        (self.kept, self.upload, self.room) = (Kept::default(), None, room.memory.nothing());
+        (self.kept, self.sent, self.upload, self.room) = (Kept::default(), 0, None, room.memory.nothing());
     }
 }
 
@@ -175,7 +178,9 @@ fn failure(path: &Path, error: foresee::store::Error) -> Failure {
 /// Why what is long is not changed.
 pub fn too_long(path: Option<&Path>) -> Failure {
     let path = path.unwrap_or(Path::new("a file without a name")).display();
-    let why = format!("{path}: longer than 8 MiB: it is written in order, from nothing on, and not changed");
+    let why = format!(
+        "{path}: longer than 8 MiB: it is written from nothing on, not more than 8 MiB before its end, and not changed"
+    );
     Failure { errno: libc::EOPNOTSUPP, why }
 }
 
@@ -184,7 +189,7 @@ impl Written {
     pub fn new(path: Arc<Path>, number: u64, replaces: bool, room: Arc<Room>) -> Self {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
-        let state = Mutex::new(State { kept, upload: None, room: room.memory.nothing(), base: None });
+        let state = Mutex::new(State { kept, sent: 0, upload: None, room: room.memory.nothing(), base: None });
         let (replaces, was_there, failed) = (AtomicBool::new(replaces), AtomicBool::new(false), OnceLock::new());
         let is_owed = AtomicBool::new(false);
         Written { path, number, writers, size, is_finished, replaces, was_there, is_owed, failed, room, state }
@@ -201,7 +206,7 @@ impl Written {
     pub fn of(path: Arc<Path>, number: u64, content: Content, room: Arc<Room>) -> Self {
         let Content { kept, allowed, version } = content;
         let (size, is_finished, was_there) = (AtomicU64::new(kept.len()), AtomicBool::new(true), AtomicBool::new(true));
-        let state = Mutex::new(State { kept, upload: None, room: allowed, base: Some(Some(version)) });
+        let state = Mutex::new(State { kept, sent: 0, upload: None, room: allowed, base: Some(Some(version)) });
         Written { size, is_finished, was_there, state, ..Written::new(path, number, true, room) }
     }
 
@@ -337,49 +342,30 @@ impl Written {
         let mut state = lock(&self.state);
         self.check()?;
         let offset = offset.unwrap_or(self.size());
-        let end = offset + bytes.len() as u64;
-        let size = end.max(self.size());
-        if self.resize_kept(&mut state, size)? {
-            state.kept.write_at(bytes, offset).map_err(|failure| self.fail(&mut state, failure))?;
-            return Ok(size);
+        let size = self.size().max(offset + bytes.len() as u64);
+        if self.resize_kept(&mut state, size)? || self.extend(&mut state, to, offset, size)? {
+            let at = offset - state.sent;
+            state.kept.write_at(bytes, at).map_err(|failure| self.fail(&mut state, failure))?;
         }
-        // What begins in what is kept and ends beyond what may be.
-        let (mut offset, mut bytes) = (offset, bytes);
-        if self.is_kept(&state) && offset < self.size() {
-            let (within, beyond) = bytes.split_at((self.size() - offset) as usize);
-            state.kept.write_at(within, offset).map_err(|failure| self.fail(&mut state, failure))?;
-            (offset, bytes) = (self.size(), beyond);
-        }
-        self.extend(&mut state, to, offset)?;
-        self.add(&mut state, to, bytes)?;
         Ok(size)
     }
 
-    /// Adds bytes at the end of what is long.
-    fn add(&self, state: &mut State, to: &dyn Writing, bytes: &[u8]) -> Result<(), Failure> {
-        match self.path() {
-            Some(path) => state.add(to, &path, bytes).map_err(|failure| self.fail(state, failure))?,
+    /// Takes what is long, or becomes it, to be so long, if it can be written from here on. Returns whether
+    /// that is kept: what has no name goes nowhere.
+    fn extend(&self, state: &mut State, to: &dyn Writing, offset: u64, size: u64) -> Result<bool, Failure> {
+        if offset > self.size() + ZEROS_MAX {
+            return Err(Failure::of(libc::EOPNOTSUPP));
+        }
+        let path = self.path();
+        if offset < state.sent || size < self.size() || (self.is_finished() && !self.is_kept(state)) {
+            return Err(too_long(path.as_deref()));
+        }
+        match &path {
+            Some(path) => state.extend(to, path, size).map_err(|failure| self.fail(state, failure))?,
             None => state.let_go(&self.room),
         }
-        self.changed(self.size() + bytes.len() as u64);
-        Ok(())
-    }
-
-    /// Adds zeros to what is long, or becomes it, if it can be written.
-    fn extend(&self, state: &mut State, to: &dyn Writing, size: u64) -> Result<(), Failure> {
-        let gap = size.checked_sub(self.size()).filter(|&gap| gap <= ZEROS_MAX);
-        let Some(mut left) = gap.filter(|_| !self.is_finished() || self.is_kept(state)) else {
-            return Err(match size > self.size() + ZEROS_MAX {
-                true => Failure::of(libc::EOPNOTSUPP),
-                false => too_long(self.path().as_deref()),
-            });
-        };
-        while left > 0 {
-            let zeros = &ZEROS[..left.min(ZEROS.len() as u64) as usize];
-            self.add(state, to, zeros)?;
-            left -= zeros.len() as u64;
-        }
-        Ok(())
+        self.changed(size);
+        Ok(path.is_some())
     }
 
     /// What was written, from here on.
@@ -399,7 +385,7 @@ impl Written {
             return Ok(());
         }
         if size > 0 {
-            return self.extend(&mut state, to, size);
+            return self.extend(&mut state, to, size, size).map(drop);
         }
         // Of what was long, and is begun anew, nothing is needed.
         state.let_go(&self.room);

@@ -13,6 +13,7 @@ mod model;
 mod moves;
 mod names;
 mod operation;
+mod orders;
 mod place;
 #[path = "../../../cli/tests/support/process.rs"]
 mod process;
