@@ -181,7 +181,10 @@ impl Shown {
             },
             None => {
                 let read = file.read_at(&mut bytes, offset).map_err(Failure::from);
-                read.inspect_err(|failure| open.failures.add(asked, failure, begun.elapsed()))
+                read.inspect_err(|failure| {
+                    self.count_changed(failure);
+                    open.failures.add(asked, failure, begun.elapsed());
+                })
             }
         };
         let took = begun.elapsed();
@@ -209,13 +212,6 @@ impl Shown {
         self.noticed(number, path, &failure);
         // What is gone is not what was open, either.
         if matches!(failure.errno, libc::ENOENT | libc::ESTALE) {
-            if self.changed.fetch_add(1, Relaxed) + 1 == CHANGED_MANY {
-                log::error!(
-                    "{CHANGED_MANY} reads in a row found another version than was opened: is each answer of the store of \
-                     a version (ETag, length) of its own? The last of them: {}",
-                    failure.why
-                );
-            }
             return Failure::of(libc::ESTALE);
         }
         self.complain(&failure);
@@ -232,6 +228,17 @@ impl Shown {
         let mut told = lock(&self.told);
         if told.len() < TOLD_MAX && told.insert(what.clone()) {
             log::error!("{what}: who asked for it gets an error");
+        }
+    }
+
+    /// Tells of it if all that is read is another version than was opened.
+    fn count_changed(&self, failure: &Failure) {
+        if failure.errno == libc::ESTALE && self.changed.fetch_add(1, Relaxed) + 1 == CHANGED_MANY {
+            log::error!(
+                "{CHANGED_MANY} reads in a row found another version than was opened: is each answer of the store of a \
+                 version (ETag, length) of its own? The last of them: {}",
+                failure.why
+            );
         }
     }
 
