@@ -5,7 +5,8 @@
 use std::env;
 use std::fs::{self, File};
 use std::io;
-use std::mem;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process;
@@ -35,8 +36,8 @@ pub struct Room {
 pub enum Kept {
     /// In memory.
     Memory(Vec<u8>),
-    /// In a file, so many.
-    File(File, u64),
+    /// In a file, there.
+    File(File, Range<u64>),
 }
 
 impl Default for Kept {
@@ -50,7 +51,7 @@ impl Kept {
     pub fn len(&self) -> u64 {
         match self {
             Kept::Memory(bytes) => bytes.len() as u64,
-            Kept::File(_, len) => *len,
+            Kept::File(_, kept) => kept.end - kept.start,
         }
     }
 
@@ -62,15 +63,13 @@ impl Kept {
                 bytes.reserve_exact((size as usize).saturating_sub(bytes.len()));
                 bytes.resize(size as usize, 0);
             }
-            Kept::Memory(bytes) => {
-                let file = file_without_a_name()?;
-                file.write_all_at(bytes, 0).map_err(failed)?;
-                *self = Kept::File(file, bytes.len() as u64);
+            Kept::Memory(_) => {
+                self.move_to_file()?;
                 return self.resize(size, room);
             }
-            Kept::File(file, len) => {
-                file.set_len(size).map_err(failed)?;
-                *len = size;
+            Kept::File(file, kept) => {
+                kept.end = kept.start + size;
+                file.set_len(kept.end).map_err(failed)?;
             }
         }
         Ok(())
@@ -94,7 +93,7 @@ impl Kept {
     pub fn write_at(&mut self, new: &[u8], offset: u64) -> Result<(), Failure> {
         match self {
             Kept::Memory(bytes) => bytes[offset as usize..][..new.len()].copy_from_slice(new),
-            Kept::File(file, _) => file.write_all_at(new, offset).map_err(failed)?,
+            Kept::File(file, kept) => file.write_all_at(new, kept.start + offset).map_err(failed)?,
         }
         Ok(())
     }
@@ -105,9 +104,9 @@ impl Kept {
         match self {
             Kept::Memory(_) if count == 0 => Ok(Vec::new()),
             Kept::Memory(bytes) => Ok(bytes[offset as usize..][..count].to_vec()),
-            Kept::File(file, _) => {
+            Kept::File(file, kept) => {
                 let mut bytes = vec![0; count];
-                file.read_exact_at(&mut bytes, offset).map_err(failed)?;
+                file.read_exact_at(&mut bytes, kept.start + offset).map_err(failed)?;
                 Ok(bytes)
             }
         }
@@ -117,32 +116,61 @@ impl Kept {
     pub fn send(&self, to: &mut dyn Upload, failure: impl Fn(foresee::store::Error) -> Failure) -> Result<(), Failure> {
         match self {
             Kept::Memory(bytes) => to.write(bytes).map_err(failure),
-            Kept::File(_, len) => (0..*len)
+            Kept::File(..) => (0..self.len())
                 .step_by(PIECE_BYTES)
                 .try_for_each(|at| to.write(&self.read_at(at, PIECE_BYTES)?).map_err(&failure)),
         }
     }
 
-    /// Sends the first of them, which are not kept any more; the others are in memory then.
+    /// Sends the first of them, which are not kept any more.
     pub fn send_first(
         &mut self,
         count: usize,
         to: &mut dyn Upload,
         failure: impl Fn(foresee::store::Error) -> Failure,
     ) -> Result<(), Failure> {
-        let mut bytes = match self {
-            Kept::Memory(bytes) => mem::take(bytes),
-            Kept::File(_, len) => {
-                let all = *len as usize;
-                self.read_at(0, all)?
+        for at in (0..count).step_by(PIECE_BYTES) {
+            let piece = PIECE_BYTES.min(count - at);
+            match self {
+                Kept::Memory(bytes) => to.write(&bytes[at..][..piece]).map_err(&failure)?,
+                Kept::File(..) => to.write(&self.read_at(at as u64, piece)?).map_err(&failure)?,
             }
-        };
-        to.write(&bytes[..count]).map_err(failure)?;
-        // In place: what is left takes no second room beside what is on its way.
-        bytes.drain(..count);
-        *self = Kept::Memory(bytes);
+        }
+        match self {
+            // In place: what is left takes no second room beside what is on its way.
+            Kept::Memory(bytes) => drop(bytes.drain(..count)),
+            Kept::File(file, kept) => {
+                give_room_back(file, kept.start, count);
+                kept.start += count as u64;
+            }
+        }
         Ok(())
     }
+
+    /// They are in a file from now on.
+    pub fn move_to_file(&mut self) -> Result<(), Failure> {
+        if let Kept::Memory(bytes) = self {
+            let file = file_without_a_name()?;
+            file.write_all_at(bytes, 0).map_err(failed)?;
+            *self = Kept::File(file, 0..bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// They are in memory from now on, which has room for them.
+    pub fn move_to_memory(&mut self) -> Result<(), Failure> {
+        if matches!(self, Kept::File(..)) {
+            *self = Kept::Memory(self.read_at(0, self.len() as usize)?);
+        }
+        Ok(())
+    }
+}
+
+/// A file system that cannot do so keeps it until the file is gone.
+fn give_room_back(file: &File, from: u64, count: usize) {
+    let how = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: takes numbers, of a file that is open.
+    unsafe { libc::fallocate(file.as_raw_fd(), how, from as i64, count as i64) };
 }
 
 fn file_without_a_name() -> Result<File, Failure> {
@@ -197,10 +225,16 @@ mod tests {
             assert_eq!((kept.read_at(2, 9).unwrap(), kept.read_at(9, 9).unwrap()), (b"xt".to_vec(), Vec::new()));
             let mut sent = Sent(Vec::new());
             kept.send_first(1, &mut sent, |error| panic!("{error}")).unwrap();
-            assert!(matches!(kept, Kept::Memory(_)));
             assert_eq!((kept.len(), kept.read_at(0, 9).unwrap()), (3, b"ext".to_vec()));
+            kept.write_at(b"o", 0).unwrap();
+            match is_in_memory {
+                true => kept.move_to_file().unwrap(),
+                false => kept.move_to_memory().unwrap(),
+            }
+            assert_eq!(matches!(kept, Kept::Memory(_)), !is_in_memory);
+            kept.resize(4, &mut room).unwrap();
             kept.send(&mut sent, |error| panic!("{error}")).unwrap();
-            assert_eq!(sent.0, b"text");
+            assert_eq!(sent.0, b"toxt\0");
         }
     }
 }

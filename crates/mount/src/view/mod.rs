@@ -8,6 +8,7 @@ mod failed;
 mod files;
 mod handles;
 mod hints;
+mod holes;
 mod kept;
 mod kernel;
 mod moves;

@@ -3,8 +3,8 @@
 //! What is short is kept until then: it is written in any order, read and cut, and put in its own
 //! place once more if it is written further after that. What is longer goes to the store as it is
 //! written, or at the end where there is no room for one upload more, and is not written any more
-//! once it is there. Its last bytes are held for a while: programs that write by several threads
-//! have them come in no order.
+//! once it is there. Its last bytes are held for a while, and what nobody has written yet is waited
+//! for: programs that write by several threads have them come in no order.
 
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use foresee::store::{Upload, Version};
 use foresee_run::pool::lock;
 
-use super::REQUEST_BYTES_MAX;
+use super::holes::Holes;
 use super::kept::{Kept, Room};
 use crate::allowance::Allowed;
 use crate::failure::Failure;
@@ -27,13 +27,14 @@ pub(super) const KEPT_BYTES_MAX: u64 = 8 << 20;
 const ZEROS_MAX: u64 = 1 << 30;
 /// So much of a longer file is sent at once, as stores take it.
 const PART_BYTES: usize = 8 << 20;
-/// What it may have that is not sent. A part goes when there is more, and with it what nobody has
-/// written of it, as zeros, so that all from a part before its end on can be written.
+/// So much of its end is not sent, so that all from a part before it on can be written once more.
 const UNSENT_BYTES_MAX: u64 = 2 * PART_BYTES as u64;
+/// What nobody has written of a part keeps it from being sent, until there is more than this: it is zeros then.
+const HELD_BYTES_MAX: u64 = 1 << 30;
+/// More than one write adds, so that what was held becomes less, and no more: the write waits for them.
+const PARTS_AT_ONCE: usize = 2;
 /// What an upload takes: what is not sent, three parts that are on their way, and the one that is next.
 const UPLOAD_BYTES: usize = UNSENT_BYTES_MAX as usize + 4 * PART_BYTES;
-/// So what makes a part go does not begin in it.
-const _: () = assert!(REQUEST_BYTES_MAX as usize <= PART_BYTES);
 
 /// What is there.
 pub struct Content {
@@ -75,6 +76,8 @@ struct State {
     kept: Kept,
     /// So many bytes were, from its beginning on.
     sent: u64,
+    /// What nobody has written of what is kept.
+    holes: Holes,
     upload: Option<Box<dyn Upload>>,
     /// What is kept and the upload may take.
     room: Allowed,
@@ -84,18 +87,37 @@ struct State {
 }
 
 impl State {
-    /// Takes it to be so long, no less than it was, and sends what is too far from its end by then.
-    fn extend(&mut self, to: &dyn Writing, path: &Path, size: u64) -> Result<(), Failure> {
-        let is_to_send = |sent| size > sent + UNSENT_BYTES_MAX;
-        // What once had no room for it goes on without: all of that would be sent here and now.
-        let may_be_sent = self.kept.len() <= UNSENT_BYTES_MAX;
-        if self.upload.is_none() && is_to_send(self.sent) && may_be_sent && self.room.grow(UPLOAD_BYTES) {
+    fn new(kept: Kept, room: Allowed, base: Option<Option<Version>>) -> Self {
+        State { kept, sent: 0, holes: Holes::default(), upload: None, room, base }
+    }
+
+    /// Whether the next part is to go, if it is so long and just written from here on.
+    fn is_to_send(&self, offset: u64, size: u64) -> bool {
+        let (end, whole) = (self.sent + PART_BYTES as u64, self.holes.first().unwrap_or(self.sent + self.kept.len()));
+        end <= offset && size > self.sent + if end <= whole { UNSENT_BYTES_MAX } else { HELD_BYTES_MAX }
+    }
+
+    /// Takes it to be so long, no less than it was, and sends what is too far from its end by then, and not
+    /// about to be written.
+    fn extend(&mut self, to: &dyn Writing, path: &Path, offset: u64, size: u64) -> Result<(), Failure> {
+        if self.upload.is_none() && self.is_to_send(offset, size) && self.room.grow(UPLOAD_BYTES) {
             self.upload = Some(to.create(path)?);
         }
-        while let Some(upload) = self.upload.as_mut().filter(|_| is_to_send(self.sent)) {
-            self.kept.resize(self.kept.len().max(PART_BYTES as u64), &mut self.room)?;
-            self.kept.send_first(PART_BYTES, &mut **upload, |error| failure(path, error))?;
-            self.sent += PART_BYTES as u64;
+        if let Some(mut upload) = self.upload.take() {
+            for _ in 0..PARTS_AT_ONCE {
+                if self.is_to_send(offset, size) {
+                    self.kept.resize(self.kept.len().max(PART_BYTES as u64), &mut self.room)?;
+                    self.kept.send_first(PART_BYTES, &mut *upload, |error| failure(path, error))?;
+                    self.sent += PART_BYTES as u64;
+                }
+            }
+            self.upload = Some(upload);
+        }
+        match size - self.sent <= UNSENT_BYTES_MAX {
+            true if self.upload.is_some() => self.kept.move_to_memory()?,
+            true => {}
+            // The upload's room is for no more, and others need the rest.
+            false => self.kept.move_to_file()?,
         }
         self.kept.resize(size - self.sent, &mut self.room)
     }
@@ -124,7 +146,8 @@ impl State {
 
     /// What is not needed any more is given back.
     fn let_go(&mut self, room: &Room) {
-        (self.kept, self.sent, self.upload, self.room) = (Kept::default(), 0, None, room.memory.nothing());
+        (self.kept, self.sent, self.holes) = (Kept::default(), 0, Holes::default());
+        (self.upload, self.room) = (None, room.memory.nothing());
     }
 }
 
@@ -178,9 +201,7 @@ fn failure(path: &Path, error: foresee::store::Error) -> Failure {
 /// Why what is long is not changed.
 pub fn too_long(path: Option<&Path>) -> Failure {
     let path = path.unwrap_or(Path::new("a file without a name")).display();
-    let why = format!(
-        "{path}: longer than 8 MiB: it is written from nothing on, not more than 8 MiB before its end, and not changed"
-    );
+    let why = format!("{path}: longer than 8 MiB: it is written from nothing on, and no more where it was sent");
     Failure { errno: libc::EOPNOTSUPP, why }
 }
 
@@ -189,7 +210,7 @@ impl Written {
     pub fn new(path: Arc<Path>, number: u64, replaces: bool, room: Arc<Room>) -> Self {
         let (writers, size, is_finished) = (AtomicU32::new(0), AtomicU64::new(0), AtomicBool::new(false));
         let (kept, path) = (Kept::default(), Mutex::new(Some(path)));
-        let state = Mutex::new(State { kept, sent: 0, upload: None, room: room.memory.nothing(), base: None });
+        let state = Mutex::new(State::new(kept, room.memory.nothing(), None));
         let (replaces, was_there, failed) = (AtomicBool::new(replaces), AtomicBool::new(false), OnceLock::new());
         let is_owed = AtomicBool::new(false);
         Written { path, number, writers, size, is_finished, replaces, was_there, is_owed, failed, room, state }
@@ -206,7 +227,7 @@ impl Written {
     pub fn of(path: Arc<Path>, number: u64, content: Content, room: Arc<Room>) -> Self {
         let Content { kept, allowed, version } = content;
         let (size, is_finished, was_there) = (AtomicU64::new(kept.len()), AtomicBool::new(true), AtomicBool::new(true));
-        let state = Mutex::new(State { kept, sent: 0, upload: None, room: allowed, base: Some(Some(version)) });
+        let state = Mutex::new(State::new(kept, allowed, Some(Some(version))));
         Written { size, is_finished, was_there, state, ..Written::new(path, number, true, room) }
     }
 
@@ -327,12 +348,15 @@ impl Written {
         if may {
             let State { kept, room, .. } = state;
             kept.resize(size, room).map_err(|failure| self.fail(state, failure))?;
-            self.changed(size);
+            self.changed(state, size);
         }
         Ok(may)
     }
 
-    fn changed(&self, size: u64) {
+    fn changed(&self, state: &mut State, size: u64) {
+        state.holes.fill(&(size..u64::MAX));
+        state.holes.pass(self.size().min(size)..size);
+        state.holes.fill(&(0..state.sent));
         self.size.store(size, SeqCst);
         self.is_finished.store(false, SeqCst);
     }
@@ -346,6 +370,7 @@ impl Written {
         if self.resize_kept(&mut state, size)? || self.extend(&mut state, to, offset, size)? {
             let at = offset - state.sent;
             state.kept.write_at(bytes, at).map_err(|failure| self.fail(&mut state, failure))?;
+            state.holes.fill(&(offset..offset + bytes.len() as u64));
         }
         Ok(size)
     }
@@ -361,10 +386,10 @@ impl Written {
             return Err(too_long(path.as_deref()));
         }
         match &path {
-            Some(path) => state.extend(to, path, size).map_err(|failure| self.fail(state, failure))?,
+            Some(path) => state.extend(to, path, offset, size).map_err(|failure| self.fail(state, failure))?,
             None => state.let_go(&self.room),
         }
-        self.changed(size);
+        self.changed(state, size);
         Ok(path.is_some())
     }
 
@@ -389,7 +414,7 @@ impl Written {
         }
         // Of what was long, and is begun anew, nothing is needed.
         state.let_go(&self.room);
-        self.changed(0);
+        self.changed(&mut state, 0);
         Ok(())
     }
 

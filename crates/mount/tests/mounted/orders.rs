@@ -1,5 +1,5 @@
-//! Several threads that write at offsets have what they write come in no order: up to 8 MiB before
-//! the end of what is there so far it is as on a disk, and what comes later is refused.
+//! Several threads that write at offsets have what they write come in no order: what was not
+//! written yet is waited for, and what was sent is not written once more.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use crate::random::Random;
 use crate::writes::get;
 
 const MIB: u64 = 1 << 20;
-/// So far from the end so far is written at least.
+/// So far from the end so far anything is written once more.
 const WITHIN: u64 = 8 * MIB;
 
 /// Writes these parts of what is to be there, one after the other, and closes it.
@@ -40,16 +40,16 @@ fn what_outgrows_a_part_in_another_order_is_the_same() {
     write(&mounted, &server, "beginning", &all, &[(small, end), (0, small)]);
 }
 
-/// All of so many bytes, some of them twice, each no further from the end so far than may be.
-fn shuffled(random: &mut Random, size: u64) -> Vec<(u64, u64)> {
+/// All of so many bytes, and, where none is so far from the end, some of them twice.
+fn shuffled(random: &mut Random, size: u64, within: u64) -> Vec<(u64, u64)> {
     let mut cuts: Vec<_> = (0..size / MIB).map(|_| random.below(size)).chain([0, size]).collect();
     cuts.sort_unstable();
     let mut left: Vec<_> = cuts.windows(2).map(|it| (it[0], it[1] - it[0])).collect();
     let mut parts = Vec::new();
     while let Some(&(first, _)) = left.first() {
-        let count = left.iter().take_while(|(at, size)| at + size <= first + WITHIN).count();
+        let count = left.iter().take_while(|(at, size)| at + size <= first + within).count();
         let at = random.below(count.max(1) as u64) as usize;
-        let again = random.below(4) == 0 && at > 0;
+        let again = random.below(4) == 0 && at > 0 && within <= WITHIN;
         parts.push(if again { left[at] } else { left.remove(at) });
     }
     parts
@@ -64,16 +64,52 @@ fn in_whatever_order_it_is_the_same() {
     // Of several at once some have no room in memory.
     let mounted = Mounted::bucket(&server, &["--memory", "16M"]);
     std::thread::scope(|scope| {
-        for seed in 0..4 {
+        for seed in 0..6 {
             let (server, mounted) = (&server, &mounted);
             scope.spawn(move || {
                 let mut random = Random(seed);
                 let (name, size) = (format!("of-{seed}"), 20 * MIB + random.below(20 * MIB));
-                let parts = shuffled(&mut random, size);
+                let parts = shuffled(&mut random, size, if seed % 2 == 0 { WITHIN } else { size });
                 write(mounted, server, &name, &bytes(&name, 1, size), &parts);
             });
         }
     });
+}
+
+#[test]
+fn what_is_written_much_later_is_waited_for() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let all = bytes("late", 1, 70 * MIB);
+    // The first before anything was sent, the second when some was, the third when it is closed.
+    let late = [MIB, 31 * MIB, 69 * MIB];
+    let in_time = |&(at, _): &(u64, u64)| !late.contains(&at);
+    let mut parts: Vec<_> = (0..70).map(|at| (at * MIB, MIB)).filter(in_time).collect();
+    parts.insert(29, (late[0], MIB));
+    parts.insert(60, (late[1], MIB));
+    parts.push((late[2], MIB));
+    write(&mounted, &server, "late", &all, &parts);
+    // What is whole by now is written once more before any of it was sent.
+    let again = [(MIB, 69 * MIB), (0, MIB), (2 * MIB, MIB), (5 * MIB, MIB)];
+    write(&mounted, &server, "again", &all, &again);
+    // All of it backwards: nothing goes before its end.
+    let backwards: Vec<_> = (0..70).rev().map(|at| (at * MIB, MIB)).collect();
+    write(&mounted, &server, "backwards", &all, &backwards);
+}
+
+#[test]
+fn what_nobody_writes_is_zeros() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut all = bytes("holes", 1, 40 * MIB);
+    all[3 * MIB as usize..5 * MIB as usize].fill(0);
+    write(&mounted, &server, "holes", &all, &[(0, 3 * MIB), (5 * MIB, 35 * MIB)]);
 }
 
 #[test]
@@ -83,17 +119,14 @@ fn what_was_sent_is_not_written_any_more() {
     }
     let server = server();
     let mounted = Mounted::bucket(&server, &[]);
-    let mut all = bytes("sent", 1, 32 * MIB);
-    // Nobody has written this, until it was sent.
-    let hole = 3 * MIB as usize..5 * MIB as usize;
-    all[hole.clone()].fill(0);
+    let all = bytes("sent", 1, 32 * MIB);
     let file = File::create(mounted.path("sent")).unwrap();
-    file.write_all_at(&all[..hole.start], 0).unwrap();
-    file.write_all_at(&all[hole.end..], hole.end as u64).unwrap();
-    for offset in [0, hole.start as u64, 8 * MIB] {
+    file.write_all_at(&all, 0).unwrap();
+    for offset in [0, 3 * MIB, 8 * MIB] {
         let error = file.write_all_at(b"late", offset).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP), "at {offset}");
     }
+    file.write_all_at(&all[24 * MIB as usize..][..MIB as usize], 24 * MIB).unwrap();
     drop(file);
     assert!(get(&server, "sent").unwrap() == all);
 }
