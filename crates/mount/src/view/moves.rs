@@ -80,6 +80,10 @@ impl Shown {
             Some(FileType::Directory) => return Err(Failure::of(libc::ENOTEMPTY)),
             Some(_) => return Err(Failure::of(libc::ENOTDIR)),
         }
+        // An upload ends under the name that it was begun with.
+        if self.written_below(from).iter().any(|it| it.hold().is_being_sent()) {
+            return Err(Failure::of(libc::EBUSY));
+        }
         let way = Move { from, to, writing };
         way.check(&writing.below(from, BELOW_MAX)?)?;
         let mut gone = vec![(from.to_owned(), entry)];
@@ -110,6 +114,9 @@ impl Shown {
             // What is being written is put nowhere meanwhile.
             let open = self.written_below(way.from);
             let held: Vec<_> = open.iter().map(|it| it.hold()).collect();
+            if held.iter().any(Held::is_being_sent) {
+                break;
+            }
             if way.remove(gone)? {
                 held.into_iter().for_each(|it| self.goes_along(it, way));
                 return Ok(());

@@ -181,6 +181,11 @@ impl Held<'_> {
         self.written.path()
     }
 
+    /// Whether some of it was sent, or is on its way, to the name that it had when that began.
+    pub fn is_being_sent(&self) -> bool {
+        self.state.upload.is_some()
+    }
+
     /// It has another name now, and is this version there, if that is known.
     pub fn rename(mut self, path: &Path, version: Option<Version>) {
         self.state.base = self.state.base.take().and(version.map(Some));

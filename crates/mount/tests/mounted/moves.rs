@@ -127,6 +127,26 @@ fn what_is_made_meanwhile_goes_with_it() {
     }
 }
 
+/// What a store has begun to take it takes under that name.
+#[test]
+fn a_directory_keeps_its_name_while_a_long_file_in_it_is_written() {
+    if !can_mount() {
+        return;
+    }
+    let server = server();
+    server.put("/b/d/short", *b"x");
+    let mounted = Mounted::bucket(&server, &[]);
+    let mut file = File::create(mounted.path("d/long")).unwrap();
+    let all = vec![7; 40 << 20];
+    file.write_all(&all).unwrap();
+    let error = fs::rename(mounted.path("d"), mounted.path("e")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EBUSY));
+    assert!(mounted.path("d/short").exists() && !mounted.path("e").exists());
+    drop(file);
+    fs::rename(mounted.path("d"), mounted.path("e")).unwrap();
+    assert!(get(&server, "e/long").unwrap() == all && get(&server, "d/long").is_none());
+}
+
 #[test]
 fn what_is_no_empty_directory_is_not_replaced_by_one() {
     if !can_mount() {
