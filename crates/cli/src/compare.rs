@@ -260,9 +260,7 @@ impl Comparison {
         let same = match (self.same, self.status) {
             (true, 0) => "identical in all runs".to_owned(),
             // Who mistyped a path would take the ratio for an answer.
-            (true, failed) => {
-                format!("identical in all runs; the command FAILED in all of them (exit status {failed})")
-            }
+            (true, failed) => format!("identical in all runs, each with exit status {failed}"),
             (false, _) => "DIFFERENT between runs".to_owned(),
         };
         writeln!(out, "output and exit status: {same}")
@@ -306,7 +304,7 @@ mod tests {
             String::from_utf8(out).unwrap().lines().last().unwrap().to_owned()
         };
         assert!(printed([0, 0, 0]).ends_with(": identical in all runs"));
-        assert!(printed([3, 3, 3]).ends_with("FAILED in all of them (exit status 3)"));
+        assert!(printed([3, 3, 3]).ends_with(": identical in all runs, each with exit status 3"));
         assert!(printed([3, 0, 3]).ends_with(": DIFFERENT between runs"));
     }
 }

@@ -161,13 +161,12 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
 /// The memory for what is read: what was given, though there be less, or else a part of what there is.
 fn memory_bytes(given: Option<u64>, there_is: Option<u64>) -> u64 {
     let there_is = there_is.unwrap_or(u64::MAX);
-    match given {
-        Some(bytes) if bytes > there_is => say(format_args!(
+    if let Some(bytes) = given.filter(|&bytes| bytes > there_is) {
+        say(format_args!(
             "--memory {}MiB: {} MiB is free here, or left in the control group; what takes more may be killed",
             bytes >> 20,
             there_is >> 20
-        )),
-        _ => (),
+        ));
     }
     given.unwrap_or(MEMORY_BYTES.min(there_is / MEMORY_PART).max(MEMORY_BYTES_MIN))
 }
