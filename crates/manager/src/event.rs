@@ -176,7 +176,7 @@ messages! {
         Lookup = "lookup" { file: FileId }
         /// Read `count` blocks from `first` on; answer with `FetchDone` or `FetchFailed`.
         Fetch = "fetch" { fetch: FetchId, device: DeviceId, file: FileId, first: u64, count: u64, class: Class }
-        /// The next fetch goes over these blocks and does not bring them: what is here of them, or on its way, stays as it is.
+        /// The next fetch goes over these blocks and does not bring them: they are here, or on their way, or there is no room.
         /// Only where requests are not shaped (`DeviceLimits`): a host that shapes them has memory for each block.
         PassOver = "pass-over" { file: FileId, first: u64, count: u64 }
         /// Give up the memory of these blocks.

@@ -111,6 +111,18 @@ fn an_arm_passes_over_what_is_here() {
     assert!([10, 15, 16, 17, 18, 19].into_iter().all(|index| driver.manager.is_present(block(0, index))));
 }
 
+/// One block is more than a sixteenth of this memory.
+#[test]
+fn an_arm_passes_over_what_there_is_no_room_for() {
+    let mut driver = arm(4000);
+    driver.handle(Event::Capacity { pages: 15 });
+    assert_eq!(sent_of(&mut driver, &[10, 13, 60]), [(10, 4), (60, 1)]);
+    assert_eq!(driver.manager.statistics().read_over, 0);
+    let here = [10, 11, 12, 13].map(|index| driver.manager.is_present(block(0, index)));
+    assert_eq!(here, [true, false, false, true]);
+    driver.manager.check();
+}
+
 /// A page that goes while a request passes over its block comes back by a request of its own, and
 /// not by that one.
 #[test]

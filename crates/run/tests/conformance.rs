@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use foresee_driver::conformance::{self, Stand};
 use foresee_driver::{Driver, Host, Tap};
-use foresee_manager::{Block, Config, DeviceLimits, Event, FileId, Order, ReaderId, Source, Want};
+use foresee_manager::{
+    Block, Class, Config, DeviceId, DeviceLimits, Event, FetchId, FileId, Order, ReaderId, Source, Want,
+};
 use foresee_run::host::{BLOCK_BYTES, Descriptor, Files, PageCache, Report, drop_pages, resident_runs};
 use foresee_run::names::{Identity, Names};
 
@@ -194,4 +196,41 @@ fn what_stayed_goes_as_soon_as_it_can() {
         assert!(begun.elapsed() < Duration::from_secs(30));
         real.step();
     }
+}
+
+/// What there is no room for is not in the kernel's memory either.
+#[test]
+fn what_a_fetch_passes_over_is_not_brought() {
+    fn check<const URING: bool>() {
+        let config = Config::new(64, "lru".parse().unwrap());
+        let mut real = Real::<URING>::new(&[Some(64)], false, &config, Box::new(|_, _, _, _| {}));
+        let file = FileId(0);
+        let event = real.opened(file);
+        real.driver.tell(event, |_, _| {});
+        // Two of them are brought by the first fetch, and stay.
+        let (class, device) = (Class::Hinted, DeviceId(0));
+        let passed_over = [[].as_slice(), &[(2, 3), (9, 1), (20, 30)], &[(8, 2)]];
+        let fetched = [(9, 1), (0, 64), (0, 12)];
+        for (number, (passed_over, (first, count))) in passed_over.into_iter().zip(fetched).enumerate() {
+            for &(first, count) in passed_over {
+                real.driver.host.carry_out(Order::PassOver { file, first, count });
+            }
+            let fetch = FetchId(number as u64);
+            real.driver.host.carry_out(Order::Fetch { fetch, device, file, first, count, class });
+            let begun = Instant::now();
+            let mut reports = Vec::new();
+            while reports.is_empty() {
+                assert!(begun.elapsed() < Duration::from_secs(30));
+                real.driver.host.submit(&Unopened(&real.names)).unwrap();
+                real.driver.host.wait(&[], Duration::from_millis(2));
+                real.driver.host.collect(&mut real.names, &mut reports);
+            }
+            let [Report::Event(Event::FetchDone { fetch: done })] = reports[..] else { panic!("{reports:?}") };
+            assert_eq!(done, fetch);
+        }
+        let here: Vec<u64> = (0..64).filter(|&index| real.is_here(Block { file, index }).unwrap()).collect();
+        assert_eq!(here, [0..20, 50..64].into_iter().flatten().collect::<Vec<_>>());
+    }
+    check::<true>();
+    check::<false>();
 }

@@ -58,15 +58,15 @@ fn fall_short(percents: &[u64], holds: impl Fn(&Cell<'_>) -> bool + Sync) -> Vec
     short.into_iter().flatten().collect()
 }
 
-/// The cell that takes longer, by 12.6 %, is known: on arms a page is held for what a request of its
-/// own would cost, though it would have joined another.
+/// The cells that take longer, by 7 to 13 %, are known: on arms a page is held for what a request of
+/// its own would cost, though it would have joined another.
 #[test]
 fn told_all_it_is_as_quick_as_the_fields_told_policies() {
     let short = fall_short(&[20, 50], |cell| {
         let told = |policy| cell.takes(policy, Some(Disclosure::TOLD));
         told("informed") <= 1.05 * told("aggressive").min(told("forestall"))
     });
-    assert_eq!(short, ["cs3, 4 x disk10k, 50 %"]);
+    assert_eq!(short, ["cs3, 4 x disk10k, 50 %", "pjn, 1 x disk10k, 20 %", "pjn, 1 x disk10k, 50 %"]);
 }
 
 /// On arms alone to know more may cost: runs found as they are read come in longer requests than
@@ -78,7 +78,7 @@ fn to_know_more_never_costs() {
         let [nothing, recorded, told] = known.map(|disclose| cell.takes("informed", disclose));
         recorded <= 1.02 * nothing && told <= 1.02 * recorded
     });
-    assert_eq!(short, ["sort, 1 x disk10k, 20 %", "sort, 4 x disk10k, 20 %"]);
+    assert_eq!(short, ["pjn, 1 x disk10k, 20 %", "sort, 1 x disk10k, 20 %", "sort, 4 x disk10k, 20 %"]);
 }
 
 /// Of what is told a fifth is replaced by other blocks: where requests overlap, the rest is still

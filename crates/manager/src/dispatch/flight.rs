@@ -18,7 +18,8 @@ pub(crate) struct Flight {
     pub class: Class,
     /// Blocks that it brings though nobody asked for them: gaps that are read over.
     pub read_over: u64,
-    /// Blocks that it goes over and does not bring: they have pages already. In order, and apart.
+    /// Blocks that it goes over and does not bring: they have pages already, or there is none for
+    /// them. In order, and apart.
     pub(super) passed_over: Vec<Range<u64>>,
     pub(super) rank: usize,
     /// When it was sent, how many others were out then, and what was known of the device.

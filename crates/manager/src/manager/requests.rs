@@ -8,6 +8,10 @@
 //! at most:      a quarter of the memory for one request: it may be told of what is nearer a moment later
 //! ```
 //!
+//! Of a gap that is read over, what there is room for gets pages, as some of it may be read. An arm
+//! passes over the rest: to have it under the head takes no memory. Refused for want of pages, the
+//! gap costs a turn of the arm just when memory is full, as it nearly always is.
+//!
 //! What comes along counts as guessed, and in nobody's window: a sequence that was never wrong, and is
 //! being read, is taken at its word. Who stops reading has pages that are worth nothing.
 //!
@@ -61,6 +65,12 @@ impl Turnover {
     }
 }
 
+/// The blocks behind a request, so many.
+fn gap_behind(flight: &Flight, gap: u64) -> impl Iterator<Item = Block> + use<> {
+    let first = Block { index: flight.end(), ..flight.first };
+    (first.index..first.index + gap).map(move |index| Block { index, ..first })
+}
+
 impl Manager {
     /// Sends what waits to the devices that may take it.
     pub(super) fn send_waiting(&mut self, out: &mut Vec<Action>) {
@@ -84,22 +94,28 @@ impl Manager {
 
     /// Has a request go over the gap behind it, because the blocks on both sides of it go in one
     /// request. What has a page already is passed over. What has none, and nobody asked for, gets
-    /// one: such are few beside the memory, and what is not read while it is on its way stays
-    /// only where there is room, beside so many more. Returns whether it goes.
+    /// one if it can: such are few beside the memory, and what is not read while it is on its way
+    /// stays only where there is room, beside so many more. Without room it is passed over on an
+    /// arm, which reads it in any case. Returns whether the request goes over the gap.
     fn read_over(&mut self, flight: &mut Flight, gap: u64, more: u64) -> bool {
-        let first = Block { index: flight.end(), ..flight.first };
-        let blocks = || (first.index..first.index + gap).map(|index| Block { index, ..first });
-        let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
-        if !blocks().all(|block| self.table.find(block).is_none_or(passes)) {
+        if !self.may_go_over(flight, gap) {
             return false;
         }
-        let missing: Vec<Block> = blocks().filter(|&block| self.table.find(block).is_none()).collect();
-        if !self.takes_in(flight, &missing, more) {
+        let missing: Vec<Block> = gap_behind(flight, gap).filter(|&block| self.table.find(block).is_none()).collect();
+        let brings = self.takes_in(flight, &missing, more);
+        if !brings && !self.dispatch.passes_over(flight.device) {
             return false;
         }
         // What had a page may have none by now: it went for those that had none, and is passed over nevertheless.
-        self.dispatch.read_over(flight, gap, |block| missing.binary_search(&block).is_err());
+        self.dispatch.read_over(flight, gap, |block| !brings || missing.binary_search(&block).is_err());
         true
+    }
+
+    /// Whether nothing of the gap behind a request waits for one of its own, nor has a page where
+    /// none may be passed over.
+    fn may_go_over(&self, flight: &Flight, gap: u64) -> bool {
+        let passes = |page| self.table.frame(page).phase != Phase::Queued && self.dispatch.passes_over(flight.device);
+        gap_behind(flight, gap).all(|block| self.table.find(block).is_none_or(passes))
     }
 
     /// Takes frames for blocks that this request reads over, if there is room for them and so many
@@ -140,9 +156,11 @@ impl Manager {
             && let Some((gap, value)) = self.wanted_behind(flight, reach)
         {
             let need = Need { value, ..Need::of(Block { index: flight.end() + gap, ..flight.first }) };
-            if gap > 0 && !self.read_over(flight, gap, 1) || !self.take_frame(false, need) {
+            if !self.may_go_over(flight, gap) || !self.take_frame(false, need) {
                 return;
             }
+            // On an arm it goes over any gap that it may go over.
+            self.read_over(flight, gap, 1);
             self.bring_beside(Block { index: flight.end(), ..flight.first });
             self.dispatch.take_along(flight);
         }

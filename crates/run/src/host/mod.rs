@@ -7,6 +7,7 @@ mod memory;
 mod mounts;
 mod open;
 mod pagecache;
+mod pieces;
 mod place;
 mod residency;
 mod scratch;

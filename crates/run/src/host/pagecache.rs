@@ -26,6 +26,7 @@ use super::drops::Drops;
 use super::leases;
 use super::mounts::{Answer, Conduct, Kind, MountAccount, Mounts, Table};
 use super::open::{Descriptor, Opened, borrow};
+use super::pieces::Fetches;
 use super::residency::{BLOCK_BYTES, Residency};
 use super::scratch::Scratch;
 use super::untouched::{Question, Untouched};
@@ -97,7 +98,7 @@ pub struct PageCache {
     needless: Vec<FetchId>,
     /// Fetches of what was being given up, which is done by now.
     released: Vec<(FetchId, DeviceId, FileId, Range<u64>)>,
-    fetching: HashMap<FetchId, FileId>,
+    fetches: Fetches,
     /// Fetches that could not be begun.
     failed: Vec<FetchId>,
     to_close: Vec<Arc<Opened>>,
@@ -139,11 +140,13 @@ impl Host for PageCache {
                 self.to_look.push(file);
             }
             Order::Fetch { fetch, device, file, first, count, .. } => {
-                self.fetching.insert(fetch, file);
-                self.fetch(fetch, device, file, first..first + count);
+                let held = self.held.get(&file);
+                let is_here = |blocks: &_| held.is_some_and(|held| is_here(&held.opened, blocks));
+                for piece in self.fetches.begin(fetch, file, first..first + count, is_here) {
+                    self.fetch(fetch, device, file, piece);
+                }
             }
-            // The kernel reads around what it has.
-            Order::PassOver { .. } => {}
+            Order::PassOver { first, count, .. } => self.fetches.pass_over(first..first + count),
             Order::Drop { file, first, count } => self.drops.add(file, first..first + count),
         }
     }
@@ -176,7 +179,7 @@ impl PageCache {
             opening: HashMap::default(),
             needless: Vec::new(),
             released: Vec::new(),
-            fetching: HashMap::default(),
+            fetches: Fetches::default(),
             failed: Vec::new(),
             to_close: Vec::new(),
             drops: Drops::default(),
@@ -525,9 +528,9 @@ impl PageCache {
         fetched.extend(self.needless.drain(..).map(|fetch| (fetch, Ok(0))));
         fetched.extend(self.failed.drain(..).map(|fetch| (fetch, Err(io::ErrorKind::PermissionDenied.into()))));
         for (fetch, result) in fetched {
-            if let Some(file) = self.fetching.remove(&fetch)
-                && let Some(held) = self.held.get_mut(&file)
-            {
+            self.bytes_fetched += result.as_ref().map_or(0, |&bytes| bytes);
+            let Some((file, event)) = self.fetches.piece_done(fetch, result.is_err()) else { continue };
+            if let Some(held) = self.held.get_mut(&file) {
                 held.in_flight = held.in_flight.saturating_sub(1);
                 if held.in_flight == 0 {
                     self.idle.push(file);
@@ -543,9 +546,7 @@ impl PageCache {
                     }
                 }
             }
-            self.bytes_fetched += result.as_ref().map_or(0, |&bytes| bytes);
-            let event = if result.is_ok() { Event::FetchDone { fetch } } else { Event::FetchFailed { fetch } };
-            reports.push(Report::Event(event));
+            reports.extend(event.map(Report::Event));
         }
     }
 
