@@ -1,6 +1,8 @@
 //! Names as folders.
 
-use crate::Listed;
+use std::io;
+
+use crate::{Error, Listed};
 
 /// What lies directly in a folder, or a page of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +16,16 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// Of a store that has folders in one page each: none that is there leads to another one.
+    ///
+    /// # Errors
+    /// If a word leads somewhere.
+    pub fn is_one_page(page: Option<&str>) -> Result<(), Error> {
+        let Some(page) = page else { return Ok(()) };
+        let why = format!("there is no page '{page}', as this store has folders in one page each: ask for the first");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why).into())
+    }
+
     /// The folder that these objects make, whose names begin with the prefix and are in order.
     pub fn of(prefix: &str, objects: Vec<Listed>) -> Self {
         let mut folder = Folder::default();
@@ -34,7 +46,15 @@ impl Folder {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Memory, Store};
+    use crate::{Local, Memory, Store};
+
+    #[test]
+    fn where_there_is_one_page_there_is_no_other() {
+        for store in [&Memory::default() as &dyn Store, &Local::new()] {
+            let error = store.folder("/", Some("2")).unwrap_err();
+            assert!(error.to_string().starts_with("there is no page '2'"), "{error}");
+        }
+    }
 
     #[test]
     fn what_lies_deeper_is_one_folder() {

@@ -62,9 +62,10 @@ pub trait Store: Send + Sync {
     /// folder; the first one, or the one that this word of the page before leads to.
     ///
     /// # Errors
-    /// As [`Store::list`].
+    /// As [`Store::list`], and if no page gave that word: a store that has this from here, of one
+    /// page, gives none.
     fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
-        debug_assert!(page.is_none(), "there is one page");
+        Folder::is_one_page(page)?;
         Ok(Folder::of(prefix, self.list(prefix)?))
     }
 

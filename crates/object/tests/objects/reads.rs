@@ -408,6 +408,9 @@ fn a_folder_that_a_server_does_not_find_is_not_there() {
     let store = ObjectStore::http();
     assert!(matches!(store.folder(&format!("{host}/typo/"), None), Err(StoreError::NotFound)));
     assert_eq!(store.list(&format!("{host}/typo/")).unwrap().len(), 0);
+    // Of hosts whole folders come, so nothing is asked.
+    let error = store.folder(&format!("{host}/typo/"), Some("2")).unwrap_err();
+    assert!(error.to_string().starts_with("there is no page '2'"), "{error}");
 }
 
 #[test]
