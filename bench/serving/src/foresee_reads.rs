@@ -34,7 +34,7 @@ pub fn told(reads: &[Read], policy: Option<&str>) {
             plan.address(&address(read)).expect("a store");
         } else {
             let file: &File = files.entry(read.key.clone()).or_insert_with(|| open(&cache, read));
-            plan.range(file, read.offset..read.offset + read.length);
+            plan.range(file, read.offset..read.offset + read.length).expect("a file of this cache");
         }
     }
     read_all(&cache, &mut files, reads);

@@ -27,9 +27,11 @@ pub fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::NoStore(scheme) => PyValueError::new_err(format!(
             "there is no store for '{scheme}://': s3, gs, az, http, https and file are known; give another one by Cache(stores=...)"
         )),
-        Error::Policy(_) | Error::LittleMemory { .. } | Error::BlockBytes(_) | Error::Refused(_) => {
-            PyValueError::new_err(text)
-        }
+        Error::Policy(_)
+        | Error::LittleMemory { .. }
+        | Error::BlockBytes(_)
+        | Error::OtherCache { .. }
+        | Error::Refused(_) => PyValueError::new_err(text),
         Error::TooLarge { name, size, block_bytes } => {
             let name = Arc::from(given(&name));
             PyOverflowError::new_err(Error::TooLarge { name, size, block_bytes }.to_string())

@@ -33,38 +33,48 @@ impl Plan {
         Plan { plan: Own::new(plan), generator: None }
     }
 
-    fn with(&mut self, act: impl FnOnce(&mut foresee::Plan)) -> PyResult<()> {
-        act(self.plan.get_mut()?);
-        Ok(())
+    fn with(
+        &mut self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut foresee::Plan) -> Result<(), foresee::Error>,
+    ) -> PyResult<()> {
+        act(self.plan.get_mut()?).map_err(|error| to_python(py, error))
     }
 }
 
 #[pymethods]
 impl Plan {
-    fn file(&mut self, file: &File) -> PyResult<()> {
+    fn file(&mut self, py: Python<'_>, file: &File) -> PyResult<()> {
         let file = file.get()?;
-        self.with(|plan| _ = plan.file(file))
+        self.with(py, |plan| plan.file(file).map(drop))
     }
 
-    fn range(&mut self, file: &File, start: &Bound<'_, PyAny>, stop: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn range(
+        &mut self,
+        py: Python<'_>,
+        file: &File,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let (start, stop) = (whole("start", start)?, whole("stop", stop)?);
         if start > stop {
             return Err(PyValueError::new_err(format!("start {start} and stop {stop}: it ends before it begins")));
         }
         let file = file.get()?;
-        self.with(|plan| _ = plan.range(file, start..stop))
+        self.with(py, |plan| plan.range(file, start..stop).map(drop))
     }
 
     /// Pairs of where bytes begin and where they end.
     fn ranges(plan: &Bound<'_, Self>, file: &File, ranges: &Bound<'_, PyAny>) -> PyResult<()> {
         // What gives them may use this plan itself.
         let (file, ranges) = (file.get()?, numbers::ranges("ranges", ranges)?);
-        plan.try_borrow_mut()?
-            .with(|plan| ranges.into_iter().for_each(|(start, stop)| _ = plan.range(file, start..stop)))
+        plan.try_borrow_mut()?.with(plan.py(), |plan| {
+            ranges.into_iter().try_for_each(|(start, stop)| plan.range(file, start..stop).map(drop))
+        })
     }
 
     fn address(&mut self, py: Python<'_>, address: &str) -> PyResult<()> {
-        self.plan.get_mut()?.address(address).map(|_| ()).map_err(|error| to_python(py, error))
+        self.with(py, |plan| plan.address(address).map(drop))
     }
 
     fn repeat(
@@ -72,14 +82,15 @@ impl Plan {
         #[pyo3(from_py_with = entries)] entries: u64,
         #[pyo3(from_py_with = passes)] passes: u64,
     ) -> PyResult<()> {
-        self.with(|plan| _ = plan.repeat(entries, passes))
+        self.plan.get_mut()?.repeat(entries, passes);
+        Ok(())
     }
 
     /// Of an iterator that gives files, each with a pair of where bytes begin and where they end.
     fn generate(&mut self, ranges: Py<PyIterator>) -> PyResult<()> {
         let generator = Arc::new(Mutex::new(Some(ranges)));
         let ranges = Arc::clone(&generator);
-        self.with(|plan| plan.generate(Generated { ranges, given: 0 }))?;
+        self.plan.get_mut()?.generate(Generated { ranges, given: 0 });
         self.generator = Some(generator);
         Ok(())
     }

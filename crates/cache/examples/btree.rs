@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut plan = cache.plan();
     let leaves = keys.iter().map(|&key| leaf(&file, key)).collect::<Result<Vec<_>, _>>()?;
     for leaf in &leaves {
-        plan.range(&file, leaf * PAGE..(leaf + 1) * PAGE);
+        plan.range(&file, leaf * PAGE..(leaf + 1) * PAGE)?;
     }
     for (&key, leaf) in keys.iter().zip(leaves) {
         assert_eq!(entry(&file, leaf, key % FANOUT)?, key);

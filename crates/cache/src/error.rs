@@ -61,6 +61,11 @@ pub enum Error {
         /// Bytes of a block.
         block_bytes: usize,
     },
+    /// A file, or a reader for it, of another cache than this.
+    OtherCache {
+        /// The address of the file.
+        name: Arc<str>,
+    },
     /// Views hold as much of the memory as they may: give some back.
     TooManyViews,
     /// Advice that was not taken.
@@ -74,6 +79,12 @@ impl Error {
     /// What a store says of what has this address.
     pub(crate) fn of_store(address: &str, error: foresee_store::Error) -> Self {
         Error::Store { name: shown(address).into(), error }
+    }
+
+    /// What has this address was opened by another cache.
+    #[cold]
+    pub(crate) fn other_cache(address: &str) -> Self {
+        Error::OtherCache { name: shown(address).into() }
     }
 }
 
@@ -135,6 +146,9 @@ impl fmt::Display for Error {
                     Some(bytes) => write!(f, ": give blocks of {bytes} or more (block_bytes)"),
                     None => Ok(()),
                 }
+            }
+            Error::OtherCache { name } => {
+                write!(f, "{name}: another cache opened it: open it by the cache whose plan or reader this is")
             }
             Error::TooManyViews => f.write_str("views hold half of the memory, as much as they may: drop some"),
             Error::Refused(Refusal::Policy) => {

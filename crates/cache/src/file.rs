@@ -45,12 +45,11 @@ impl File {
 
     /// The same, read by the reader that this handle of the same cache is.
     ///
-    /// # Panics
+    /// # Errors
     /// If it is a handle of another cache.
-    #[must_use]
-    pub fn read_by(&self, reader: &Cache) -> File {
-        self.id_in(reader.pool());
-        File { reader: Arc::clone(reader.own_reader()), opened: Arc::clone(&self.opened) }
+    pub fn read_by(&self, reader: &Cache) -> Result<File, Error> {
+        self.id_in(reader.pool())?;
+        Ok(File { reader: Arc::clone(reader.own_reader()), opened: Arc::clone(&self.opened) })
     }
 
     /// Reads from `offset` on. Returns how many bytes came: fewer than the buffer holds only at the
@@ -221,9 +220,11 @@ impl File {
     }
 
     /// Its number in this cache, which is to be its own.
-    pub(crate) fn id_in(&self, pool: &Arc<Pool>) -> FileId {
-        assert!(Arc::ptr_eq(&self.opened.pool, pool), "a file is of one cache");
-        self.opened.id
+    pub(crate) fn id_in(&self, pool: &Arc<Pool>) -> Result<FileId, Error> {
+        match Arc::ptr_eq(&self.opened.pool, pool) {
+            true => Ok(self.opened.id),
+            false => Err(Error::other_cache(&self.opened.address)),
+        }
     }
 
     #[cold]

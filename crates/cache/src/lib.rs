@@ -12,7 +12,7 @@
 //! // What will be read, in this order: it is read ahead as far as that pays.
 //! let mut plan = cache.plan();
 //! for row in [70_000, 3_000, 41_000] {
-//!     plan.range(&file, row..row + 100);
+//!     plan.range(&file, row..row + 100)?;
 //! }
 //! let mut bytes = [0; 100];
 //! for row in [70_000, 3_000, 41_000] {

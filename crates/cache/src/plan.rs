@@ -60,22 +60,22 @@ impl Plan {
 
     /// The whole file, front to back.
     ///
-    /// # Panics
+    /// # Errors
     /// If it is a file of another cache.
-    pub fn file(&mut self, file: &File) -> &mut Self {
-        self.hint(file.id_in(self.cache.pool()), Want::All)
+    pub fn file(&mut self, file: &File) -> Result<&mut Self, Error> {
+        Ok(self.hint(file.id_in(self.cache.pool())?, Want::All))
     }
 
     /// These bytes of it.
     ///
-    /// # Panics
+    /// # Errors
     /// If it is a file of another cache.
-    pub fn range(&mut self, file: &File, bytes: Range<u64>) -> &mut Self {
-        let id = file.id_in(self.cache.pool());
-        match blocks(self.cache.pool().memory().frame_bytes() as u64, &bytes) {
+    pub fn range(&mut self, file: &File, bytes: Range<u64>) -> Result<&mut Self, Error> {
+        let id = file.id_in(self.cache.pool())?;
+        Ok(match blocks(self.cache.pool().memory().frame_bytes() as u64, &bytes) {
             Some(want) => self.hint(id, want),
             None => self,
-        }
+        })
     }
 
     /// What this address names, whole; it is looked up ahead as well, and need not be there.
@@ -108,7 +108,7 @@ impl Plan {
             let (file, bytes) = ranges.next()?;
             let want = blocks(block_bytes, &(bytes.start..bytes.end.min(file.len())));
             empty = if want.is_none() { empty + 1 } else { 0 };
-            (empty < EMPTY_MAX).then_some((file.id_in(&pool.upgrade()?), want))
+            (empty < EMPTY_MAX).then_some((file.id_in(&pool.upgrade()?).ok()?, want))
         };
         self.cache.pool().generate(reader, Box::new(generator));
         self.tell(Event::More { reader, source: Source::Library });

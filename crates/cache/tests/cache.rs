@@ -292,14 +292,14 @@ fn what_is_planned_is_read_ahead_and_what_is_withdrawn_is_not() {
     let mut plan = cache.plan();
     let order: Vec<u64> = (0..200).map(|it| it * 7 % 199 * 2).collect();
     for &block in &order {
-        plan.range(&a, block * BLOCK..block * BLOCK + 1);
+        plan.range(&a, block * BLOCK..block * BLOCK + 1).unwrap();
     }
     for &block in &order {
         assert_eq!(read(&a, block * BLOCK, 1).unwrap(), bytes_at("a", 0, block * BLOCK, 1));
     }
     let planned = cache.statistics().planned;
     assert!(planned.fetched > 150 && planned.wasted == 0, "{planned:?}");
-    plan.range(&b, 100 * BLOCK..200 * BLOCK);
+    plan.range(&b, 100 * BLOCK..200 * BLOCK).unwrap();
     drop(plan);
     let fetched = cache.statistics().planned.fetched;
     for block in 0..60 {
@@ -599,7 +599,7 @@ fn a_log_of_it_can_be_replayed() {
     let cache = builder(16).log(&log).store("test", store).open().unwrap();
     let file = cache.open("test://a").unwrap();
     let mut plan = cache.plan();
-    plan.file(&file);
+    plan.file(&file).unwrap();
     for block in 0..50 {
         read(&file, block * BLOCK, 1).unwrap();
         drop(file.view(block / 2 * BLOCK, 1).unwrap());
@@ -651,7 +651,7 @@ fn what_is_dropped_while_it_is_on_its_way_waits_for_nothing() {
     let cache = builder(64).store("test", Arc::new(Gate::of(objects, &gate))).open().unwrap();
     let file = cache.open("test://a").unwrap();
     let mut plan = cache.plan();
-    plan.file(&file);
+    plan.file(&file).unwrap();
     assert!(cache.statistics().blocks_used > 0);
     // Nothing has come, and nothing will: still this ends.
     drop((plan, file, cache));
@@ -768,10 +768,14 @@ fn an_object_may_speak_with_the_cache_as_it_goes() {
 }
 
 #[test]
-#[should_panic(expected = "a file is of one cache")]
 fn a_plan_is_of_its_own_caches_files() {
     let ((one, _), (other, _)) = (over(8, &[("a", BLOCK)]), over(8, &[("a", BLOCK)]));
-    one.plan().file(&other.open("test://a").unwrap());
+    let (file, mut plan) = (other.open("test://a").unwrap(), one.plan());
+    let refused = [plan.file(&file).err(), plan.range(&file, 0..1).err(), file.read_by(&one).err()];
+    for error in refused {
+        assert!(matches!(error, Some(Error::OtherCache { name }) if *name == *"test://a"));
+    }
+    assert!(file.read_by(&other.reader()).is_ok());
 }
 
 #[test]

@@ -89,12 +89,12 @@ fn a_generator_is_asked_though_the_plan_before_was_wrong() {
     let (cache, file) = over(2048, 3000);
     let fetched = || cache.statistics().planned.fetched;
     let mut plan = cache.plan();
-    plan.range(&file, 0..1024 * BLOCK);
+    plan.range(&file, 0..1024 * BLOCK).unwrap();
     let wrong = at_rest(fetched);
     drop(plan);
     let (asked, ranges) = counted(file.clone(), (0..600).map(|at| (1100 + at * 3) * BLOCK..(1101 + at * 3) * BLOCK));
     let mut plan = cache.plan();
-    plan.range(&file, 2999 * BLOCK..3000 * BLOCK);
+    plan.range(&file, 2999 * BLOCK..3000 * BLOCK).unwrap();
     plan.generate(ranges);
     for at in 0..599 {
         while asked.load(Relaxed) < at + 2 {
@@ -111,7 +111,7 @@ fn what_comes_after_passes_is_asked_for_after_them() {
     read(&file, 0, 16 * BLOCK as usize);
     let (asked, ranges) = counted(file.clone(), iter::repeat(0..BLOCK));
     let mut plan = cache.plan();
-    plan.file(&file).repeat(1, 3);
+    plan.file(&file).unwrap().repeat(1, 3);
     plan.generate(ranges);
     thread::sleep(Duration::from_millis(300));
     let before = asked.load(Relaxed);

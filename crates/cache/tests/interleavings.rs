@@ -210,7 +210,7 @@ fn read(world: &World, cache: &Cache, seed: u64, failed: &AtomicUsize) {
                 match step {
                     7..=9 => {
                         if let Some(plan) = &mut plan {
-                            plan.range(&file, offset..offset + count).repeat(random.below(3), random.below(4));
+                            plan.range(&file, offset..offset + count).unwrap().repeat(random.below(3), random.below(4));
                         }
                         None
                     }

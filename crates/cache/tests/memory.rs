@@ -38,7 +38,7 @@ fn use_all(path: &Path, memory: u64, steps: usize) {
     let mut views = Vec::new();
     for _ in 0..steps {
         let place = random.below(FILE);
-        plan.range(&file, place..place + 50_000);
+        plan.range(&file, place..place + 50_000).unwrap();
         file.read_at(&mut buffer, random.below(FILE)).unwrap();
         views.push(file.view(random.below(FILE), 1).unwrap());
         views.truncate(steps / 4);

@@ -66,7 +66,9 @@ fn leave(path: &str) {
         let cache = Cache::builder().memory(64 * 5000).block_bytes(PAGE).open().unwrap();
         let file = cache.open(path).unwrap();
         let mut plan = cache.plan();
-        (0..PAGES).for_each(|at| _ = plan.range(&file, at * 7 % PAGES * PAGE as u64..at * 7 % PAGES * PAGE as u64 + 1));
+        (0..PAGES).for_each(|at| {
+            _ = plan.range(&file, at * 7 % PAGES * PAGE as u64..at * 7 % PAGES * PAGE as u64 + 1).unwrap()
+        });
         file.read_at(&mut [0], 0).unwrap();
     }
 }
@@ -84,7 +86,7 @@ fn read_after(others: &[&str], path: &str, sometimes: impl Fn()) -> usize {
     let file = cache.open(path).unwrap();
     let order: Vec<u64> = (0..PAGES).map(|at| at * 7 % PAGES * PAGE as u64).collect();
     let mut plan = cache.plan();
-    order.iter().for_each(|&at| _ = plan.range(&file, at..at + PAGE as u64));
+    order.iter().for_each(|&at| _ = plan.range(&file, at..at + PAGE as u64).unwrap());
     for at in order {
         if at % (16 * PAGE as u64) == 0 {
             sometimes();

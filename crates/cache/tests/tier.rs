@@ -168,7 +168,7 @@ fn what_a_plan_names_again_is_written_the_first_time() {
     let cache = over(&disk.0, 32, 200, 100);
     let file = cache.open("test://a").unwrap();
     let mut plan = cache.plan();
-    plan.file(&file).repeat(1, 3);
+    plan.file(&file).unwrap().repeat(1, 3);
     read_all(&file);
     thread::sleep(Duration::from_millis(100));
     assert!(cache.statistics().disk.bytes_written > 0, "{:?}", cache.statistics());

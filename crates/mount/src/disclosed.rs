@@ -54,14 +54,14 @@ pub struct Disclosed {
 }
 
 impl Speaker {
-    fn hint(&self, number: u64, file: &File, ranges: &[Range<u64>]) {
-        let file = file.read_by(&self.reader);
+    fn hint(&self, number: u64, file: &File, ranges: &[Range<u64>]) -> Result<(), Failure> {
+        let file = file.read_by(&self.reader)?;
         let mut spoken = lock(&self.spoken);
         let Spoken { plan, hints } = &mut *spoken;
         let plan = plan.get_or_insert_with(|| self.reader.plan());
         let within = ranges.iter().map(|range| range.start..range.end.min(file.len()));
         let within: Vec<_> = within.filter(|range| range.start < range.end).collect();
-        within.iter().for_each(|range| _ = plan.range(&file, range.clone()));
+        within.iter().try_for_each(|range| plan.range(&file, range.clone()).map(drop))?;
         if hints.len() >= HINTS_MAX {
             hints.pop_front();
         }
@@ -71,6 +71,7 @@ impl Speaker {
             files.clear();
         }
         files.insert(number, file);
+        Ok(())
     }
 
     fn repeat(&self, hints: u64, passes: u64) {
@@ -150,8 +151,7 @@ impl Disclosed {
     /// This thread's process will read these ranges of the file of this number, in this order,
     /// after all that it said before.
     pub fn hint(self: &Arc<Self>, thread: u32, number: u64, file: &File, ranges: &[Range<u64>]) -> Result<(), Failure> {
-        self.begin(thread)?.hint(number, file, ranges);
-        Ok(())
+        self.begin(thread)?.hint(number, file, ranges)
     }
 
     /// It will read what its last hints came to so many times in all; 0 times are without end.

@@ -166,7 +166,8 @@ impl State {
         while self.opening.front().is_some_and(|(_, opened)| opened.is_some()) {
             let Some((path, Some(Some(file)))) = self.opening.pop_front() else { continue };
             let plan = self.plan.get_or_insert_with(|| cache.plan());
-            plan.range(&file, 0..FILE_BYTES_MAX.min(file.len()));
+            // This cache opened it.
+            let _ = plan.range(&file, 0..FILE_BYTES_MAX.min(file.len()));
             if self.held.len() >= self.held_max {
                 self.held.clear();
             }

@@ -50,7 +50,7 @@ fn run(seed: u64) {
                     let generation = generation(file.version());
                     let mut plan = cache.plan();
                     if random.below(2) == 0 {
-                        plan.file(&file);
+                        plan.file(&file).unwrap();
                     }
                     for _ in 0..12 {
                         let (offset, len) = (random.below(file.len()), 1 + random.below(6 * BLOCK));

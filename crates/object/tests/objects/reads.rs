@@ -538,7 +538,7 @@ fn away_for(long: Duration) {
     let cache = over(s3(&server).deadline(Duration::from_secs(120)));
     let file = cache.open("s3://b/a").unwrap();
     let mut plan = cache.plan();
-    plan.file(&file);
+    plan.file(&file).unwrap();
     thread::scope(|scope| {
         let readers: Vec<_> = (0..4u64)
             .map(|reader| {
