@@ -229,6 +229,25 @@ impl File {
 
     #[cold]
     fn failed(&self, error: foresee_store::Error) -> Error {
-        Error::Store { name: Arc::clone(&self.opened.address), error }
+        Error::of_store(&self.opened.address, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foresee_store::{Faults, Faulty, Memory};
+
+    use super::*;
+
+    #[test]
+    fn who_reads_why_a_read_failed_does_not_learn_a_password() {
+        let objects = Memory::default();
+        objects.put("me:mine@h/a", vec![1; 100]);
+        let failing = Faulty::new(objects, 1, Faults { failed: 1000, ..Faults::default() });
+        let cache = Cache::builder().memory(1 << 20).store("http", Arc::new(failing)).open().unwrap();
+        let file = cache.open("http://me:mine@h/a").unwrap();
+        for error in [file.read_at(&mut [0; 9], 0).err(), file.view(0, 1).err()] {
+            assert_eq!(error.unwrap().to_string(), "http://...@h/a: a fault of the test store");
+        }
     }
 }
