@@ -32,9 +32,11 @@
 //!   is known of it included. On top come what plans have unread, some 240 bytes a range, a million
 //!   at most; the names of what was opened, some 300 bytes for each version of each object that is
 //!   open, planned or here, and for 16,384 others (with a log, for all); the stacks of its threads
-//!   and what their allocator keeps, 1 to 2 MB; and with object stores, their connections and 8 MiB
-//!   at most, all together, for the first bytes of small objects. glibc's allocator also keeps most
-//!   of the memory that large plans have taken, for later ones: 70 to 105 MB once a plan of a
+//!   and what their allocator keeps, 1 to 2 MB, and some 100 KB for each thread that reads: what is
+//!   known is noted by whichever thread reads, and glibc's allocator has an arena for each, with gaps
+//!   of its own (`MALLOC_ARENA_MAX=1` about halves it); and with object stores, their connections and 8
+//!   MiB at most, all together, for the first bytes of small objects. glibc's allocator also keeps
+//!   most of the memory that large plans have taken, for later ones: 70 to 105 MB once a plan of a
 //!   million ranges is gone. `malloc_trim(0)` gives it back.
 //! - **Bytes**: what is read of a [`File`] is of the version that it had when it was opened. If its
 //!   store has another by now, what is in memory can still be read, and the rest is an error; to
