@@ -165,12 +165,12 @@ bench-direct:
 	cd bench/direct && $(CARGO) build --release
 	python3 bench/direct/run.py
 
-# Hits of the library beside pread and other caches, which are compiled for it: five minutes.
+# Hits of the library beside pread and other caches, which are compiled for it: ten minutes.
 bench-hits:
 	mkdir -p target
 	cd bench/hits && $(CARGO) run --release -- $(CURDIR)/target
 
-# The library's disk beside foyer's hybrid cache, which is compiled for it: three rounds, ten minutes.
+# The library's disk beside foyer's hybrid cache, which is compiled for it: three rounds, twenty minutes.
 bench-tier:
 	mkdir -p target
 	cd bench/tier && $(CARGO) run --release -- $(CURDIR)/target

@@ -1,4 +1,4 @@
-//! Reads a file, or all files below a prefix, front to back, and says what came of it.
+//! Reads files front to back, and says what came of it.
 //!
 //! `cargo run --release -p foresee --example scan -- PATH...`
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::{Error, Listed, Object, Store, Version};
+use crate::{Error, Folder, Listed, Object, Store, Upload, Version};
 
 /// How often what goes wrong: each in 1,000 requests.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,19 +93,57 @@ fn broken() -> Error {
     io::Error::other("a fault of the test store").into()
 }
 
-impl<S: Store> Store for Faulty<S> {
-    fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
+impl<S> Faulty<S> {
+    fn opened(
+        &self,
+        name: &str,
+        open: impl FnOnce() -> Result<Arc<dyn Object>, Error>,
+    ) -> Result<Arc<dyn Object>, Error> {
         let mut throws = self.dice.throw(name, OPEN);
         self.dice.dawdle(&mut throws);
         if throws.hits(self.dice.faults.unopened) {
             return Err(broken());
         }
-        let object = self.store.open(name)?;
+        let object = open()?;
         Ok(Arc::new(Open { object, name: name.to_owned(), dice: Arc::clone(&self.dice) }))
+    }
+}
+
+impl<S: Store> Store for Faulty<S> {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, Error> {
+        self.opened(name, || self.store.open(name))
+    }
+
+    fn open_listed(&self, listed: &Listed) -> Result<Arc<dyn Object>, Error> {
+        self.opened(&listed.name, || self.store.open_listed(listed))
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<Listed>, Error> {
         self.store.list(prefix)
+    }
+
+    fn folder(&self, prefix: &str, page: Option<&str>) -> Result<Folder, Error> {
+        self.store.folder(prefix, page)
+    }
+
+    fn version(&self, name: &str) -> Result<Version, Error> {
+        self.store.version(name)
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn Upload>, Error> {
+        self.store.create(name)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Error> {
+        self.store.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.store.rename(from, to)
+    }
+
+    fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
     }
 
     fn depth(&self) -> usize {

@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{ErrorKind, IoSliceMut, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use foresee_store::{Error, Faults, Faulty, Local, Memory, Store};
+use foresee_store::{Error, Faults, Faulty, Folder, Listed, Local, Memory, Object, Store, Upload, Version};
 
 fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("stores-{name}"));
@@ -169,6 +170,81 @@ fn a_seed_has_the_same_faults_each_time() {
     for what in ["a fault of the test store", "0 of true", "100 of false", "100 of true"] {
         assert!(met(1).iter().any(|it| it == what), "nothing was '{what}'");
     }
+}
+
+/// A store that answers each call in a way of its own.
+struct Odd;
+
+impl Odd {
+    fn says<T>(what: &str) -> Result<T, Error> {
+        Err(std::io::Error::other(what.to_owned()).into())
+    }
+}
+
+impl Store for Odd {
+    fn open(&self, _: &str) -> Result<Arc<dyn Object>, Error> {
+        Odd::says("open")
+    }
+
+    fn open_listed(&self, _: &Listed) -> Result<Arc<dyn Object>, Error> {
+        Odd::says("open_listed")
+    }
+
+    fn list(&self, _: &str) -> Result<Vec<Listed>, Error> {
+        Odd::says("list")
+    }
+
+    fn folder(&self, _: &str, _: Option<&str>) -> Result<Folder, Error> {
+        Odd::says("folder")
+    }
+
+    fn version(&self, _: &str) -> Result<Version, Error> {
+        Odd::says("version")
+    }
+
+    fn create(&self, _: &str) -> Result<Box<dyn Upload>, Error> {
+        Odd::says("create")
+    }
+
+    fn remove(&self, _: &str) -> Result<(), Error> {
+        Odd::says("remove")
+    }
+
+    fn rename(&self, _: &str, _: &str) -> Result<(), Error> {
+        Odd::says("rename")
+    }
+
+    fn is_persistent(&self) -> bool {
+        true
+    }
+
+    fn depth(&self) -> usize {
+        3
+    }
+
+    fn versions_last(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_store_that_misbehaves_passes_all_else_on() {
+    let store = Faulty::new(Odd, 1, Faults::default());
+    let listed = Listed { name: "a".into(), size: 0, version: None, modified: None };
+    let said = [
+        ("open", store.open("a").err()),
+        ("open_listed", store.open_listed(&listed).err()),
+        ("list", store.list("a").err()),
+        ("folder", store.folder("a", None).err()),
+        ("version", store.version("a").err()),
+        ("create", store.create("a").err()),
+        ("remove", store.remove("a").err()),
+        ("rename", store.rename("a", "b").err()),
+    ];
+    for (what, error) in said {
+        assert_eq!(error.unwrap().to_string(), what);
+    }
+    assert!((store.is_persistent(), store.depth(), store.versions_last()) == (true, 3, false));
 }
 
 /// Whole pages of memory, as a cache has them.
