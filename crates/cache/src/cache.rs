@@ -67,11 +67,16 @@ impl Cache {
         if let Some(file) = self.reopened(address, place) {
             return Ok(file);
         }
-        let mut opened = self.pool.open_async(place.0, place.1).await;
+        let mut opened = self.open_anew(place).await;
         if self.gave_descriptors_back(&opened) {
-            opened = self.pool.open_async(place.0, place.1).await;
+            opened = self.open_anew(place).await;
         }
         self.opened(address, place, opened)
+    }
+
+    fn open_anew(&self, (store, name): (StoreId, &str)) -> impl Future<Output = Result<Opened, StoreError>> + use<> {
+        let name = name.to_owned();
+        self.pool.ask_async(store, move |store| Opened::open(store, &name))
     }
 
     /// Opens what was listed by [`Cache::list`] or [`Cache::folder`] in the version it had then. Of
@@ -134,10 +139,15 @@ impl Cache {
     /// # Errors
     /// If they cannot be listed.
     pub fn list(&self, address: &str) -> Result<Vec<Listed>, Error> {
-        let mut listed = self.asked(address, |store, name| store.list(name))?;
-        let scheme = scheme_of(address);
-        listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
-        Ok(listed)
+        Ok(addressed(address, self.asked(address, |store, name| store.list(name))?))
+    }
+
+    /// As [`Cache::list`], as a future; see [`Cache::open_async`].
+    ///
+    /// # Errors
+    /// As [`Cache::list`].
+    pub async fn list_async(&self, address: &str) -> Result<Vec<Listed>, Error> {
+        Ok(addressed(address, self.asked_async(address, |store, name| store.list(name)).await?))
     }
 
     /// A page of what [`Cache::list`] has, what lies below a further slash put together as a
@@ -146,11 +156,17 @@ impl Cache {
     /// # Errors
     /// If it cannot be listed.
     pub fn folder(&self, address: &str, page: Option<&str>) -> Result<Folder, Error> {
-        let mut folder = self.asked(address, |store, name| store.folder(name, page))?;
-        let scheme = scheme_of(address);
-        folder.objects.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
-        folder.folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
-        Ok(folder)
+        Ok(addressed_folder(address, self.asked(address, |store, name| store.folder(name, page))?))
+    }
+
+    /// As [`Cache::folder`], as a future; see [`Cache::open_async`].
+    ///
+    /// # Errors
+    /// As [`Cache::folder`].
+    pub async fn folder_async(&self, address: &str, page: Option<&str>) -> Result<Folder, Error> {
+        let page = page.map(str::to_owned);
+        let folder = self.asked_async(address, move |store, name| store.folder(name, page.as_deref())).await?;
+        Ok(addressed_folder(address, folder))
     }
 
     /// Begins an object at this address. What is there stays until the new one is finished, and who
@@ -171,6 +187,14 @@ impl Cache {
         self.asked(address, |store, name| store.version(name))
     }
 
+    /// As [`Cache::version`], as a future; see [`Cache::open_async`].
+    ///
+    /// # Errors
+    /// As [`Cache::version`].
+    pub async fn version_async(&self, address: &str) -> Result<Version, Error> {
+        self.asked_async(address, |store, name| store.version(name)).await
+    }
+
     /// Removes what is at this address.
     ///
     /// # Errors
@@ -179,15 +203,43 @@ impl Cache {
         self.asked(address, |store, name| store.remove(name))
     }
 
+    /// As [`Cache::remove`], as a future; see [`Cache::open_async`]. Dropped before it is ready, it
+    /// may have been removed, or be removed yet.
+    ///
+    /// # Errors
+    /// As [`Cache::remove`].
+    pub async fn remove_async(&self, address: &str) -> Result<(), Error> {
+        self.asked_async(address, |store, name| store.remove(name)).await
+    }
+
     /// Gives what is at an address another one of the same store, in the place of what is there.
     ///
     /// # Errors
     /// If it is not there alone.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.asked(from, self.renaming(from, to)?)
+    }
+
+    /// As [`Cache::rename`], as a future; see [`Cache::open_async`]. Dropped before it is ready, it may
+    /// have been renamed, or be renamed yet.
+    ///
+    /// # Errors
+    /// As [`Cache::rename`].
+    pub async fn rename_async(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.asked_async(from, self.renaming(from, to)?).await
+    }
+
+    /// What is asked of the store of the one, by the name there.
+    fn renaming(
+        &self,
+        from: &str,
+        to: &str,
+    ) -> Result<impl FnOnce(&dyn Store, &str) -> Result<(), StoreError> + Send + use<>, Error> {
         let ((one, _), (other, to)) = (self.whereabouts(from)?, self.whereabouts(to)?);
-        self.asked(from, |store, name| match one == other {
-            true => store.rename(name, to),
-            false => Err(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into()),
+        let to = (one == other).then(|| to.to_owned());
+        Ok(move |store: &dyn Store, name: &str| match to {
+            Some(to) => store.rename(name, &to),
+            None => Err(std::io::Error::from(std::io::ErrorKind::CrossesDevices).into()),
         })
     }
 
@@ -196,6 +248,18 @@ impl Cache {
     fn asked<T>(&self, address: &str, ask: impl FnOnce(&dyn Store, &str) -> Result<T, StoreError>) -> Result<T, Error> {
         let (store, name) = self.whereabouts(address)?;
         caught(|| ask(self.pool.store(store), name)).map_err(|error| Error::of_store(address, error))
+    }
+
+    /// As `asked`, by threads of the store's.
+    async fn asked_async<T: Send + 'static>(
+        &self,
+        address: &str,
+        ask: impl FnOnce(&dyn Store, &str) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (store, name) = self.whereabouts(address)?;
+        let name = name.to_owned();
+        let asked = self.pool.ask_async(store, move |store| ask(store, &name));
+        asked.await.map_err(|error| Error::of_store(address, error))
     }
 
     /// Begins a plan of what this reader will read, or goes on with the one it has.
@@ -244,6 +308,19 @@ fn split(address: &str) -> Option<(&str, &str)> {
 /// What an address begins with that its store's own names do not have.
 fn scheme_of(address: &str) -> &str {
     split(address).map_or("", |(_, name)| &address[..address.len() - name.len()])
+}
+
+/// What a store listed at an address, by addresses.
+fn addressed(address: &str, mut listed: Vec<Listed>) -> Vec<Listed> {
+    let scheme = scheme_of(address);
+    listed.iter_mut().for_each(|it| it.name.insert_str(0, scheme));
+    listed
+}
+
+fn addressed_folder(address: &str, Folder { objects, mut folders, next }: Folder) -> Folder {
+    let scheme = scheme_of(address);
+    folders.iter_mut().for_each(|it| it.insert_str(0, scheme));
+    Folder { objects: addressed(address, objects), folders, next }
 }
 
 impl Reader {

@@ -74,9 +74,12 @@
 //! descriptor, given back when an object cannot be opened as the system has no more.
 //!
 //! # Without a thread for each wait
-//! [`Cache::open_async`], [`File::read_at_async`] and [`File::view_async`] are futures, of no
-//! executor in particular. Thousands may wait at once: each takes the bytes that it is to bring,
-//! and no thread.
+//! [`Cache::open_async`], [`File::read_at_async`], [`File::view_async`] and what else waits for a
+//! store ([`Cache::list_async`], `folder_async`, `version_async`, `remove_async`, `rename_async`) are
+//! futures, of no executor in particular. Thousands may wait at once: each takes the bytes that it
+//! is to bring, and no thread. What writes has none: [`Cache::create`] begins what takes many calls,
+//! each of which may wait, and belongs on a thread; nor has [`Cache::open_listed`], which asks object
+//! stores nothing.
 //!
 //! # Stores
 //! A path, or `file://` and a path, is a file of this machine's, read past the system's page cache where its file system can.

@@ -10,14 +10,14 @@ mod gate;
 mod random;
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::thread;
+use std::thread::{self, ThreadId};
 
 use bytes::bytes;
 use executor::{Woken, all, one, poll};
-use foresee::store::{Error as StoreError, Faults, Faulty, Memory, Store};
+use foresee::store::{Error as StoreError, Faults, Faulty, Listed, Memory, Object, Store};
 use foresee::{Cache, Error};
 use gate::{Bar, Gate};
 use random::Random;
@@ -52,6 +52,11 @@ fn futures_go_between_threads() {
     fn is_send<T: Send>(_: &T) {}
     let cache = over(16, objects());
     is_send(&cache.open_async("test://a"));
+    is_send(&cache.list_async("test://"));
+    is_send(&cache.folder_async("test://", None));
+    is_send(&cache.version_async("test://a"));
+    is_send(&cache.remove_async("test://a"));
+    is_send(&cache.rename_async("test://a", "test://b"));
     let file = cache.open("test://a").unwrap();
     is_send(&file.read_at_async(0, 1));
     is_send(&file.view_async(0, 1));
@@ -163,4 +168,59 @@ fn errors_are_their_own_readers() {
     let nothing = one(cache.open_async("test://nothing"));
     assert!(matches!(nothing, Err(Error::Store { error: StoreError::NotFound, .. })));
     assert!(one(file.read_at_async(SIZE, 1)).unwrap().is_empty());
+}
+
+/// A store that is asked by its own threads alone, and writes down what it is to change.
+struct Asked {
+    objects: Memory,
+    changed: Arc<Mutex<Vec<String>>>,
+    program: ThreadId,
+}
+
+impl Asked {
+    fn change(&self, what: String) -> Result<(), StoreError> {
+        assert_ne!(thread::current().id(), self.program, "{what}");
+        self.changed.lock().unwrap().push(what);
+        Ok(())
+    }
+}
+
+impl Store for Asked {
+    fn open(&self, name: &str) -> Result<Arc<dyn Object>, StoreError> {
+        self.objects.open(name)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        assert_ne!(thread::current().id(), self.program, "list {prefix}");
+        self.objects.list(prefix)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        self.change(format!("remove {name}"))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        self.change(format!("rename {from} {to}"))
+    }
+}
+
+#[test]
+fn what_else_waits_for_a_store_is_done_by_its_threads() {
+    let (objects, changed) = (objects(), Arc::<Mutex<Vec<String>>>::default());
+    objects.put("d/b", bytes("b", 0, 10));
+    let cache = over(16, Asked { objects, changed: Arc::clone(&changed), program: thread::current().id() });
+    let names = |listed: Vec<Listed>| listed.into_iter().map(|it| it.name).collect::<Vec<_>>();
+    assert_eq!(names(one(cache.list_async("test://")).unwrap()), ["test://a", "test://d/b"]);
+    let folder = one(cache.folder_async("test://", None)).unwrap();
+    assert_eq!((names(folder.objects), folder.folders), (vec!["test://a".into()], vec!["test://d".into()]));
+    assert!(one(cache.folder_async("test://", Some("2"))).is_err());
+    assert_eq!(one(cache.version_async("test://a")).unwrap(), cache.version("test://a").unwrap());
+    let gone = one(cache.version_async("test://c")).unwrap_err();
+    assert!(matches!(gone, Error::Store { name, error: StoreError::NotFound } if *name == *"test://c"));
+    one(cache.remove_async("test://a")).unwrap();
+    one(cache.rename_async("test://d/b", "test://c")).unwrap();
+    assert!(one(cache.rename_async("test://d/b", "/c")).is_err(), "of another store");
+    // Nothing is asked before it is polled.
+    drop(cache.remove_async("test://d/b"));
+    assert_eq!(*changed.lock().unwrap(), ["remove a", "rename d/b c"]);
 }

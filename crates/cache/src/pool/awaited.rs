@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use foresee_manager::{Block, Class, FileId, WaiterId};
-use foresee_store::Error;
+use foresee_store::{Error, Store};
 
-use super::fetch::Task;
+use super::fetch::{HandOver, Task};
 use super::frame::Pin;
-use super::opened::Opened;
+use super::opened::caught;
 use super::posts::Viewed;
 use super::promise::{Promise, Promised, promise};
 use super::read::{Held, Who, copy};
@@ -107,12 +107,21 @@ impl Drop for Awaited<'_> {
 }
 
 impl Pool {
-    /// Opens an object, by the threads that look names up in its store.
-    pub fn open_async(&self, store: StoreId, name: &str) -> Promised<Result<Opened, Error>> {
+    /// What a store comes to that is asked so, by the threads that look names up in it, unless nobody
+    /// waits for it any more when they come to that.
+    pub fn ask_async<T: Send + 'static>(
+        &self,
+        store: StoreId,
+        ask: impl FnOnce(&dyn Store) -> Result<T, Error> + Send + 'static,
+    ) -> Promised<Result<T, Error>> {
         let (promise, promised) = promise();
         let lookups = Arc::clone(&self.session().host().objects.devices.store(store).lookups);
         let store = Arc::clone(&self.stores[usize::from(store.0)].1);
-        lookups.add(Task::Ask(store, Arc::from(name), promise), Class::Demand);
+        let ask = move || -> HandOver {
+            let answer = if promise.is_wanted() { caught(|| ask(&*store)) } else { Err(Error::NotFound) };
+            Box::new(move || _ = promise.keep(answer))
+        };
+        lookups.add(Task::Ask(Box::new(ask)), Class::Demand);
         promised
     }
 

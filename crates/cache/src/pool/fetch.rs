@@ -11,16 +11,21 @@ use foresee_store::{Error, Store, Version};
 use super::memory::Memory;
 use super::objects::Origin;
 use super::opened::{Opened, caught};
-use super::promise::Promise;
 use super::second::{Keep, Look, Looked, Recall};
 use crate::tier::Entry;
+
+/// Asks a store, and gives what hands the answer over: that wakes a program, which is not to be done
+/// with a lock held.
+pub type Asking = Box<dyn FnOnce() -> HandOver + Send>;
+/// See [`Asking`].
+pub type HandOver = Box<dyn FnOnce() + Send>;
 
 /// Something to do.
 pub enum Task {
     /// Look a name up.
     Open(FileId, Arc<dyn Store>, Arc<str>),
-    /// Open an object, for a future.
-    Ask(Arc<dyn Store>, Arc<str>, Promise<Result<Opened, Error>>),
+    /// Ask a store something, for a future.
+    Ask(Asking),
     /// Fill frames.
     Fetch(Fetch),
     /// Fill frames from the second tier.
@@ -53,8 +58,8 @@ pub struct Fetch {
 pub enum Done {
     /// A name was looked up.
     Opened(FileId, Result<Opened, Error>),
-    /// An object was opened for a future.
-    Asked(Promise<Result<Opened, Error>>, Result<Opened, Error>),
+    /// A store was asked something for a future, which is to have it.
+    Asked(HandOver),
     /// Some of a fetch's frames were filled, or not; how long that took.
     Fetched(FetchId, Range<usize>, Result<(), Error>, Duration),
     /// Frames were filled from the second tier, as far as these say; how long that took.
@@ -81,10 +86,7 @@ impl Task {
     pub fn run(self) -> Done {
         match self {
             Task::Open(file, store, name) => Done::Opened(file, Opened::open(&*store, &name)),
-            Task::Ask(store, name, promise) => {
-                let opened = if promise.is_wanted() { Opened::open(&*store, &name) } else { Err(Error::NotFound) };
-                Done::Asked(promise, opened)
-            }
+            Task::Ask(ask) => Done::Asked(ask()),
             Task::Fetch(fetch) => {
                 let begun = Instant::now();
                 let result = caught(|| fetch.run());

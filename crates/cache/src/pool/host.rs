@@ -568,7 +568,7 @@ impl PoolHost {
                 self.second.as_mut()?.looked(first, looked);
                 None
             }
-            Done::Asked(..) | Done::Pull(_) => None,
+            Done::Asked(_) | Done::Pull(_) => None,
         }
     }
 

@@ -173,9 +173,9 @@ impl Pool {
                     session = None;
                     self.pull(reader);
                 }
-                Done::Asked(promise, opened) => {
+                Done::Asked(hand_over) => {
                     session = None;
-                    let _ = promise.keep(opened);
+                    hand_over();
                 }
                 done => match &mut session {
                     Some(session) => session.done(done),
