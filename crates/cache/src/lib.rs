@@ -86,7 +86,7 @@
 //!
 //! With the features `s3`, `gcs`, `azure` and `http`, `s3://bucket/key`, `gs://bucket/key`,
 //! `az://container/key` and `http(s)://host/path` are opened just so. Credentials and endpoints are
-//! the environment's, as the crate [`foresee-object`](../foresee_object/index.html) has it. They
+//! the environment's, as the crate [`foresee-object`](https://docs.rs/foresee-object) has it. They
 //! are not on unless said: what they need takes minutes to compile.
 //!
 //! Other addresses are those of stores that the builder was given ([`Builder::store`]), and so are
