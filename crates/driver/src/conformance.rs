@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use foresee_manager::{
-    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, Manager, Order, ReaderId, Reply,
-    Site, Source, Time, WaiterId, Want,
+    Action, Block, Config, Demand, DeviceId, DeviceLimits, Event, FetchId, FileId, LevelOrder, Manager, Order,
+    ReaderId, Reply, Site, Source, Time, ViewId, WaiterId, Want,
 };
 
 use crate::{Driver, Host, Tap};
@@ -19,6 +19,8 @@ const READER: ReaderId = ReaderId(1);
 /// Seeds of the random scripts, and steps of each.
 const SCRIPTS: u64 = 16;
 const STEPS: u64 = 200;
+/// Policies that fetch what is disclosed, and one that takes advice.
+const POLICIES: [&str; 3] = ["tip1:unread_share=0.5", "informed", "lru-sp"];
 
 /// A host set up to be tried.
 pub trait Stand: Sized {
@@ -43,6 +45,17 @@ pub trait Stand: Sized {
 
     /// Whether the bytes of this block are here, if the host can tell.
     fn is_here(&self, block: Block) -> Option<bool>;
+
+    /// The bytes that are here of this block, if the host has them itself, and its files those that
+    /// [`byte_of`] says.
+    fn bytes_here(&self, _block: Block) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Each byte of this block, where blocks are to be told apart.
+pub fn byte_of(Block { file, index }: Block) -> u8 {
+    (file.0 as u8).wrapping_mul(41).wrapping_add(index as u8)
 }
 
 /// Tries everything.
@@ -70,6 +83,9 @@ struct Record {
     devices: BTreeSet<DeviceId>,
     failed: usize,
     dropped: BTreeSet<Block>,
+    viewed: BTreeSet<Block>,
+    /// Read by somebody who was not served: where that brought them is not the host's affair.
+    observed: BTreeSet<Block>,
 }
 
 impl Record {
@@ -105,6 +121,12 @@ impl Record {
             Event::Reference { demand: Demand::Served(waiter), .. } => {
                 self.waiters.insert(waiter);
             }
+            Event::Reference { file, first, count, .. } => {
+                self.observed.extend((first..first + count).map(|index| Block { file, index }));
+            }
+            Event::Abandoned { waiter } => _ = self.waiters.remove(&waiter),
+            Event::Pinned { file, index, .. } => _ = self.viewed.insert(Block { file, index }),
+            Event::Released { file, index, .. } => _ = self.viewed.remove(&Block { file, index }),
             _ => {}
         }
     }
@@ -113,17 +135,23 @@ impl Record {
         match action {
             Action::Order(Order::Fetch { fetch, file, first, count, .. }) => {
                 assert!(self.fetches.insert(fetch), "{fetch} is used twice");
-                self.dropped.retain(|block| block.file != file || !(first..first + count).contains(&block.index));
+                let is_other = |block: &Block| block.file != file || !(first..first + count).contains(&block.index);
+                self.dropped.retain(is_other);
+                self.observed.retain(is_other);
             }
             Action::Order(Order::Lookup { file }) => {
                 self.lookups.insert(file);
             }
             Action::Order(Order::Drop { file, first, count }) => {
-                self.dropped.extend((first..first + count).map(|index| Block { file, index }));
+                let blocks = (first..first + count).map(|index| Block { file, index });
+                for block in blocks {
+                    assert!(!self.viewed.contains(&block), "{block:?} is given up, and viewed");
+                    self.dropped.insert(block);
+                }
             }
             Action::Order(Order::PassOver { .. }) => {}
             Action::Reply(Reply::Wake { waiter, .. }) => {
-                assert!(self.waiters.remove(&waiter), "{waiter} is woken twice");
+                assert!(self.waiters.remove(&waiter), "{waiter} is woken twice, or waits no more");
             }
             Action::Reply(_) => {}
         }
@@ -147,11 +175,16 @@ struct Trial<S> {
     stand: S,
     config: Config,
     record: Arc<Mutex<Record>>,
+    viewed: Option<(ViewId, Block)>,
 }
 
 impl<S: Stand> Trial<S> {
     fn new(files: &[Option<u64>], spoiled: bool, capacity: u64) -> Self {
-        let policy = "tip1:unread_share=0.5".parse().expect("a policy that fetches what is disclosed");
+        Trial::by("tip1:unread_share=0.5", files, spoiled, capacity)
+    }
+
+    fn by(policy: &str, files: &[Option<u64>], spoiled: bool, capacity: u64) -> Self {
+        let policy = policy.parse().expect("a policy that fetches what is disclosed");
         let device = DeviceLimits { outstanding_max: 8, cluster_blocks_max: 4, ..DeviceLimits::default() };
         let config = Config { device, ..Config::new(capacity, policy) };
         let record = Arc::new(Mutex::new(Record::default()));
@@ -159,7 +192,7 @@ impl<S: Stand> Trial<S> {
         let tap = Box::new(move |now, event, actions: &[Action], manager: &Manager| {
             lock(&tapped).see(now, event, actions, manager);
         });
-        Trial { stand: S::new(files, spoiled, &config, tap), config, record }
+        Trial { stand: S::new(files, spoiled, &config, tap), config, record, viewed: None }
     }
 
     fn tell(&mut self, event: Event) {
@@ -179,6 +212,28 @@ impl<S: Stand> Trial<S> {
         self.tell(Event::Reference { reader: READER, site: Site(0), file: FileId(file), first, count, demand });
     }
 
+    /// A reader that waits gives up, if one does.
+    fn abandon(&mut self) {
+        let waiter = lock(&self.record).waiters.first().copied();
+        waiter.into_iter().for_each(|waiter| self.tell(Event::Abandoned { waiter }));
+    }
+
+    /// A block that is here is viewed from now on, and no other.
+    fn view(&mut self, view: ViewId, block: Block) {
+        self.unview();
+        if self.is_present(block) {
+            let Block { file, index } = block;
+            self.tell(Event::Pinned { view, file, index });
+            self.viewed = Some((view, block));
+        }
+    }
+
+    fn unview(&mut self) {
+        if let Some((view, Block { file, index })) = self.viewed.take() {
+            self.tell(Event::Released { view, file, index });
+        }
+    }
+
     /// Until nothing is under way.
     fn settle(&mut self) {
         let begun = Instant::now();
@@ -193,8 +248,14 @@ impl<S: Stand> Trial<S> {
 
     fn is_present(&mut self, block: Block) -> bool {
         let is_present = self.stand.driver().manager().is_present(block);
+        if lock(&self.record).observed.contains(&block) {
+            return is_present;
+        }
         if is_present && let Some(is_here) = self.stand.is_here(block) {
             assert!(is_here, "{block:?} was said to be here, and is not");
+        }
+        if is_present && let Some(bytes) = self.stand.bytes_here(block) {
+            assert!(bytes.iter().all(|&byte| byte == byte_of(block)), "{block:?} has the bytes of another");
         }
         is_present
     }
@@ -290,13 +351,16 @@ impl Random {
 fn whatever_is_asked_for_is_answered_once<S: Stand>(seed: u64) {
     const BLOCKS: [Option<u64>; 5] = [Some(40), Some(9), Some(1), Some(17), None];
     let mut random = Random(seed);
-    let mut trial = Trial::<S>::new(&BLOCKS, seed % 4 == 3, 12);
+    const CAPACITY: u64 = 12;
+    let policy = POLICIES[seed as usize / 4 % POLICIES.len()];
+    let mut trial = Trial::<S>::by(policy, &BLOCKS, seed % 4 == 3, CAPACITY);
     let mut opened = BTreeSet::new();
     for step in 0..STEPS {
         let file = random.below(BLOCKS.len() as u64) as u32;
         let blocks = BLOCKS[file as usize].unwrap_or(8);
         let (first, count) = (random.below(blocks), 1 + random.below(4));
-        match random.below(12) {
+        let (reader, source) = (READER, Source::Library);
+        match random.below(20) {
             0 => trial.hint(file, Want::Name),
             1 => trial.hint(file, Want::All),
             2..=4 => trial.hint(file, Want::Range { first, count }),
@@ -309,12 +373,27 @@ fn whatever_is_asked_for_is_answered_once<S: Stand>(seed: u64) {
                 let served = Demand::Served(WaiterId(step + 1));
                 trial.read(file, first, count, if random.below(2) == 0 { served } else { Demand::Observed });
             }
-            9 => trial.tell(Event::Cancel { reader: READER, source: Source::Library }),
+            9 => trial.tell(Event::Cancel { reader, source }),
             10 => trial.settle(),
+            11 => trial.abandon(),
+            12 => trial.tell(Event::Repeat { reader, source, entries: count, passes: 2 }),
+            13 => trial.view(ViewId(step), Block { file: FileId(file), index: first }),
+            14 => trial.tell(Event::SetPriority { reader, file: FileId(file), priority: count as i32 - 2 }),
+            15 => trial.tell(Event::SetPolicy { reader, priority: 0, order: LevelOrder::Mru }),
+            16 => trial.tell(Event::Capacity { pages: CAPACITY - random.below(4) }),
+            17 => {
+                // Nobody is there to be asked for more.
+                trial.tell(Event::More { reader, source });
+                trial.tell(Event::NoMore { reader, source });
+            }
             _ => trial.stand.step(),
         }
     }
+    trial.unview();
     trial.tell(Event::ReaderExited { reader: READER });
     trial.settle();
+    for (file, blocks) in (0..).zip(BLOCKS) {
+        (0..blocks.unwrap_or(0)).for_each(|index| _ = trial.is_present(Block { file: FileId(file), index }));
+    }
     trial.replay();
 }

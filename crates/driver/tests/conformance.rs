@@ -19,8 +19,9 @@ mod slip {
     pub const FAILURE_IS_DONE: u8 = 5;
     pub const NOTHING_IS_READ: u8 = 6;
     pub const NOTHING_IS_GIVEN_UP: u8 = 7;
-    /// The last one.
     pub const HALF_IS_READ: u8 = 8;
+    /// The last one.
+    pub const ANOTHER_IS_READ: u8 = 9;
 }
 
 /// Files in memory, which are read when it is stepped.
@@ -118,6 +119,11 @@ impl<const SLIP: u8> Stand for Trial<SLIP> {
     fn is_here(&self, Block { file, index }: Block) -> Option<bool> {
         Some(self.0.host.here.get(&file).is_some_and(|here| here.contains(&index)))
     }
+
+    fn bytes_here(&self, block: Block) -> Option<Vec<u8>> {
+        let another = Block { index: block.index + 1, ..block };
+        Some(vec![conformance::byte_of(if SLIP == slip::ANOTHER_IS_READ { another } else { block })])
+    }
 }
 
 #[test]
@@ -128,7 +134,7 @@ fn a_host_that_does_as_it_should_passes() {
 #[test]
 fn every_slip_is_noticed() {
     let notices = |check: fn()| catch_unwind(AssertUnwindSafe(check)).is_err();
-    let checks: [fn(); slip::HALF_IS_READ as usize] = [
+    let checks: [fn(); slip::ANOTHER_IS_READ as usize] = [
         conformance::check::<Trial<{ slip::TIME_GOES_BACK }>>,
         conformance::check::<Trial<{ slip::DEVICE_IS_TOLD_LATE }>>,
         conformance::check::<Trial<{ slip::MISSING_FILE_IS_KNOWN }>>,
@@ -137,6 +143,7 @@ fn every_slip_is_noticed() {
         conformance::check::<Trial<{ slip::NOTHING_IS_READ }>>,
         conformance::check::<Trial<{ slip::NOTHING_IS_GIVEN_UP }>>,
         conformance::check::<Trial<{ slip::HALF_IS_READ }>>,
+        conformance::check::<Trial<{ slip::ANOTHER_IS_READ }>>,
     ];
     for (number, check) in (1..).zip(checks) {
         assert!(notices(check), "slip {number} is not noticed");

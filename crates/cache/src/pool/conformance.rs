@@ -63,8 +63,9 @@ impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
         let (folder, bytes) = (IN_FILES.then(Files::new), Bytes::default());
         for (number, blocks) in files.iter().enumerate() {
             if let Some(blocks) = blocks {
-                let (name, content) =
-                    (name(folder.as_ref(), number), vec![number as u8; *blocks as usize * FRAME_BYTES]);
+                let block = |index| Block { file: FileId(number as u32), index };
+                let content = (0..*blocks).flat_map(|index| [conformance::byte_of(block(index)); FRAME_BYTES]);
+                let (name, content) = (name(folder.as_ref(), number), content.collect::<Vec<_>>());
                 match IN_FILES {
                     true => fs::write(name, content).unwrap(),
                     false => bytes.put(&name, content),
@@ -116,6 +117,11 @@ impl<const IN_FILES: bool> Stand for Pooled<IN_FILES> {
 
     fn is_here(&self, block: Block) -> Option<bool> {
         Some(self.memory.frame_of(block).is_some())
+    }
+
+    fn bytes_here(&self, block: Block) -> Option<Vec<u8>> {
+        // SAFETY: nobody else gives frames up, or fills them, while this looks at one that is here.
+        Some(unsafe { self.memory.bytes(self.memory.frame_of(block)?) }.to_vec())
     }
 }
 
