@@ -350,8 +350,8 @@ impl Random {
 
 fn whatever_is_asked_for_is_answered_once<S: Stand>(seed: u64) {
     const BLOCKS: [Option<u64>; 5] = [Some(40), Some(9), Some(1), Some(17), None];
-    let mut random = Random(seed);
     const CAPACITY: u64 = 12;
+    let mut random = Random(seed);
     let policy = POLICIES[seed as usize / 4 % POLICIES.len()];
     let mut trial = Trial::<S>::by(policy, &BLOCKS, seed % 4 == 3, CAPACITY);
     let mut opened = BTreeSet::new();
