@@ -37,7 +37,9 @@ fn main() {
     let passes: Vec<_> = (0..passes.parse().expect("passes")).map(|it| reads(order, it, file.len())).collect();
     let mut plan = cache.plan();
     for (places, length) in &passes {
-        places.iter().for_each(|&place| _ = plan.range(&file, place..place + *length as u64).expect("a file of this cache"));
+        for &place in places {
+            plan.range(&file, place..place + *length as u64).expect("a file of this cache");
+        }
     }
     let mut before = 0;
     for (places, length) in &passes {
