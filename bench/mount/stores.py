@@ -2,7 +2,7 @@
 """foresee mount over each store that is here: versitygw, MinIO, emulators of Azure and of Google's, and HTTP servers of three kinds.
 
 What is shown is compared with the directory that it is of. Where the store takes objects, they are put there by the mount, and some of
-them are copied, renamed and removed.
+them are copied, renamed and removed, after a file by its name alone.
 A server that cannot be read as it should be may give errors, never wrong bytes. What is missing is named with the way to get it.
 """
 
@@ -76,6 +76,27 @@ def read_all(data, mount):
         except OSError:
             errors += 1
     return errors
+
+
+def write_by_name(mount):
+    """Writes a file, and does with it what takes its name alone: nothing is listed."""
+    path, moved = mount / "by-name" / "a b&c", mount / "by-name" / "moved"
+    path.parent.mkdir()
+    path.write_bytes(b"one")
+    expect(path.stat().st_size, 3, "size of what was written")
+    expect(path.read_bytes(), b"one", "what was written")
+    try:
+        with path.open("x"):
+            raise Wrong("what is there was made once more")
+    except FileExistsError:
+        pass
+    with path.open("ab") as file:
+        file.write(b", two")
+    os.rename(path, moved)
+    expect((moved.read_bytes(), path.exists()), (b"one, two", False), "what was renamed by its name")
+    moved.unlink()
+    expect(moved.exists(), False, "what was removed by its name is there")
+    path.parent.rmdir()
 
 
 def write_all(data, mount):
@@ -183,6 +204,7 @@ def mounted(arguments, scratch, source, port, at="mount"):
 
 def of_bucket(arguments, scratch, data, port, scheme="s3"):
     with mounted(arguments, scratch, f"{scheme}://{servers.BUCKET}", port) as mount:
+        write_by_name(mount)
         subprocess.run(["cp", "-r", *data.iterdir(), mount], check=True)
     with mounted(arguments, scratch, f"{scheme}://{servers.BUCKET}", port) as mount:
         expect(read_all(data, mount), 0, "files that cannot be read")

@@ -2,6 +2,10 @@
 //! control characters. A service has them as any others, no file can be called so, and the client gives a
 //! whole list up for one of them. So they are taken out of lists before it reads those; and what stands
 //! for a folder, whose key ends with a slash, with them.
+//!
+//! And one that is a path: of Azure the client leaves out what is called as all were asked to begin, and that is
+//! how a name is asked for by itself. It measures keys before it takes a slash off their end, so there this one
+//! is given a slash.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,6 +21,7 @@ use object_store::path::{DELIMITER, Path};
 use quick_xml::escape::unescape;
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
+use url::form_urlencoded;
 
 /// How keys are asked for: of S3 and Google Cloud Storage, of Azure.
 const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
@@ -24,47 +29,56 @@ const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
 const ENTRIES: [(&[u8], &[u8]); 2] = [(b"Contents", b"Key"), (b"Blob", b"Name")];
 /// The same of folders, which end with a slash.
 const FOLDERS: [(&[u8], &[u8]); 2] = [(b"CommonPrefixes", b"Prefix"), (b"BlobPrefix", b"Name")];
+/// Azure's objects, of which the client leaves the one out that has the prefix as its key.
+const MEASURED: &[u8] = b"Blob";
 const LENGTH: &str = "content-length";
+/// What Azure's lists begin with.
+const BYTE_ORDER: &[u8] = "\u{feff}".as_bytes();
 
-/// Whether keys are asked for.
-pub(crate) fn is_list(request: &HttpRequest) -> bool {
-    request.uri().query().is_some_and(|query| query.split('&').any(|it| LISTS.contains(&it)))
+/// What the keys that are asked for begin with, if keys are.
+pub(crate) fn prefix(request: &HttpRequest) -> Option<String> {
+    let query = request.uri().query().filter(|query| query.split('&').any(|it| LISTS.contains(&it)))?;
+    let prefix = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "prefix");
+    Some(prefix.map_or_else(String::new, |(_, prefix)| prefix.into_owned()))
 }
 
-/// Takes them out of a list. The first time it says so, of this bucket.
-pub(crate) fn without(answer: HttpResponse, bucket: &str, is_said: &Arc<AtomicBool>) -> HttpResponse {
+/// Makes a list of what begins so one that the client reads as it is meant. The first time that keys are left out
+/// it says so, of this bucket.
+pub(crate) fn readable(answer: HttpResponse, prefix: String, bucket: &str, is_said: &Arc<AtomicBool>) -> HttpResponse {
     let (mut head, body) = answer.into_parts();
     head.headers.remove(LENGTH);
     let (bucket, is_said) = (bucket.to_owned(), Arc::clone(is_said));
     let list = async move {
         let list = body.bytes().await?;
-        let Some(found) = Found::of(&list) else { return Ok(Frame::data(list)) };
+        // It counts in no place that the reader names.
+        let list = if list.starts_with(BYTE_ORDER) { list.slice(BYTE_ORDER.len()..) } else { list };
+        let Some(found) = Found::of(&list, &prefix) else { return Ok(Frame::data(list)) };
         if let Some(key) = found.example.filter(|_| !is_said.swap(true, Relaxed)) {
             log::warn!("{bucket}: no file can have the key {key:?} as its name; it and its like are not listed");
         }
-        Ok(Frame::data(remaining(&list, &found.entries).into()))
+        Ok(Frame::data(edited(&list, &found.edits).into()))
     };
     HttpResponse::from_parts(head, HttpResponseBody::new(StreamBody::new(stream::once(list))))
 }
 
-/// What a list has of them.
+/// What is to be changed in a list.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Where they stand in it.
-    entries: Vec<Range<usize>>,
-    /// One that stands for no folder.
+    /// Where, and what is to be there instead.
+    edits: Vec<(Range<usize>, &'static str)>,
+    /// A key that is left out and stands for no folder.
     example: Option<String>,
 }
 
 impl Found {
-    /// None if there are none, or if it is no list.
-    fn of(list: &[u8]) -> Option<Self> {
+    /// None if there is nothing, or if it is no list.
+    fn of(list: &[u8], prefix: &str) -> Option<Self> {
         let (mut reader, mut found) = (Reader::from_reader(list), Found::default());
         loop {
             let begin = reader.buffer_position() as usize;
             let start = match reader.read_event().ok()? {
                 Event::Start(start) => start,
-                Event::Eof => return Some(found).filter(|it| !it.entries.is_empty()),
+                Event::Eof => return Some(found).filter(|it| !it.edits.is_empty()),
                 _ => continue,
             };
             let part = |of: &[(&[u8], &'static [u8])]| {
@@ -75,28 +89,33 @@ impl Found {
                 (None, Some(part)) => (true, part),
                 (None, None) => continue,
             };
-            let key = key(&mut reader, part)?;
+            let is_measured = start.local_name().as_ref() == MEASURED;
+            let (key, end) = key(&mut reader, part)?;
             let place = begin..reader.buffer_position() as usize;
             let folder = key.strip_suffix(DELIMITER);
             if !is_path(if is_folder { folder.unwrap_or(&key) } else { &key }) {
-                found.entries.push(place);
+                found.edits.push((place, ""));
                 if !folder.is_some_and(is_path) {
                     found.example.get_or_insert(key);
                 }
+            } else if is_measured && key == prefix {
+                found.edits.push((end..end, DELIMITER));
             }
         }
     }
 }
 
-/// The key of an entry that has begun. None if it cannot be read, which the client says better.
-fn key(reader: &mut Reader<&[u8]>, part: &[u8]) -> Option<String> {
+/// The key of an entry that has begun, and where it ends. None if it cannot be read, which the client says better.
+fn key(reader: &mut Reader<&[u8]>, part: &[u8]) -> Option<(String, usize)> {
     let mut key = None;
     loop {
         match reader.read_event().ok()? {
             Event::Start(start) if start.local_name().as_ref() == part => {
+                let begin = reader.buffer_position() as usize;
                 let text = reader.read_text(start.name()).ok()?.decode().ok()?;
                 // What no XML may have is in no path either.
-                key = Some(unescape(&text).map_or_else(|_| String::from('\0'), Cow::into_owned));
+                let decoded = unescape(&text).map_or_else(|_| String::from('\0'), Cow::into_owned);
+                key = Some((decoded, begin + text.len()));
             }
             Event::Start(start) => _ = reader.read_to_end(start.name()).ok()?,
             Event::End(_) => return key,
@@ -111,15 +130,16 @@ fn is_path(key: &str) -> bool {
     Path::parse(key).is_ok_and(|path| path.as_ref() == key && !key.is_empty())
 }
 
-/// What is left without these parts, which are in order.
-fn remaining(list: &[u8], parts: &[Range<usize>]) -> Vec<u8> {
-    let (mut left, mut from) = (Vec::with_capacity(list.len()), 0);
-    for part in parts {
-        left.extend_from_slice(&list[from..part.start]);
+/// The list with these changes, which are in order.
+fn edited(list: &[u8], edits: &[(Range<usize>, &str)]) -> Vec<u8> {
+    let (mut result, mut from) = (Vec::with_capacity(list.len()), 0);
+    for (part, instead) in edits {
+        result.extend_from_slice(&list[from..part.start]);
+        result.extend_from_slice(instead.as_bytes());
         from = part.end;
     }
-    left.extend_from_slice(&list[from..]);
-    left
+    result.extend_from_slice(&list[from..]);
+    result
 }
 
 #[cfg(test)]
@@ -128,8 +148,8 @@ mod tests {
 
     /// What is left of a list, and what is said of it.
     fn left(list: &str) -> Option<(String, Option<String>)> {
-        let found = Found::of(list.as_bytes())?;
-        Some((String::from_utf8(remaining(list.as_bytes(), &found.entries)).unwrap(), found.example))
+        let found = Found::of(list.as_bytes(), "a&b")?;
+        Some((String::from_utf8(edited(list.as_bytes(), &found.edits)).unwrap(), found.example))
     }
 
     #[test]
@@ -161,6 +181,15 @@ mod tests {
         let folders = "<CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes>";
         let bad = "<CommonPrefixes><Prefix>a/../</Prefix></CommonPrefixes>";
         assert_eq!(left(&list(&format!("{bad}{folders}"))).map(|it| it.0), Some(list(folders)));
+    }
+
+    #[test]
+    fn azures_object_that_has_the_prefix_as_its_key_is_given_a_slash() {
+        let list =
+            |names: &[&str]| names.iter().map(|it| format!("<Blob><Name>{it}</Name></Blob>")).collect::<String>();
+        let edited = left(&list(&["a&amp;b", "a&amp;b-", "a//"]));
+        assert_eq!(edited, Some((list(&["a&amp;b/", "a&amp;b-"]), Some("a//".to_owned()))));
+        assert_eq!(left("<Contents><Key>a&amp;b</Key></Contents><BlobPrefix><Name>a&amp;b/</Name></BlobPrefix>"), None);
     }
 
     #[test]

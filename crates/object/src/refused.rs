@@ -82,7 +82,7 @@ impl HttpService for Asked {
         Self: 'b,
     {
         Box::pin(async move {
-            let (is_list, is_of_keys) = (request.method().as_str() == LIST, nameless::is_list(&request));
+            let (is_list, keys) = (request.method().as_str() == LIST, nameless::prefix(&request));
             let is_head = request.method().as_str() == HEAD;
             let part = request.headers().get("range").and_then(|it| Part::of(it.to_str().ok()?));
             let whole = request.extensions().get::<Whole>().copied();
@@ -102,12 +102,10 @@ impl HttpService for Asked {
             if let Some(Ok(status)) = instead.map(TryInto::try_into) {
                 *answer.status_mut() = status;
             }
-            Ok(match is_of_keys && answer.status().is_success() {
-                true => nameless::without(answer, &self.bucket, &self.is_said),
-                false => match part {
-                    Some(part) => measured(of_nothing(answer), part, whole),
-                    None => answer,
-                },
+            Ok(match (keys.filter(|_| answer.status().is_success()), part) {
+                (Some(prefix), _) => nameless::readable(answer, prefix, &self.bucket, &self.is_said),
+                (None, Some(part)) => measured(of_nothing(answer), part, whole),
+                (None, None) => answer,
             })
         })
     }

@@ -414,6 +414,36 @@ fn a_folder_that_a_server_does_not_find_is_not_there() {
 }
 
 #[test]
+fn an_azures_object_is_found_by_its_own_name() {
+    let blob = |name: &str| {
+        format!(
+            "<Blob><Name>{name}</Name><Properties><Last-Modified>Wed, 01 Jan 2025 00:00:00 GMT</Last-Modified>\
+             <Etag>0x1</Etag><Content-Length>1</Content-Length><Content-Type>text/plain</Content-Type></Properties></Blob>"
+        )
+    };
+    let names = ["d/a&amp;b c", "d/a&amp;b c-", "d/a&amp;b c//e"].map(blob).concat();
+    // As Azure's begin.
+    let list = format!(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><EnumerationResults><Blobs>{names}</Blobs><NextMarker/>\
+         </EnumerationResults>"
+    );
+    let answer = format!("200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+    let store = || {
+        let (host, asked) = answers_once(answer.clone());
+        let store = ObjectStore::azure().set("account_name", "me").set("account_key", "bWluZQ==");
+        (store.set("endpoint", &format!("http://{host}")), asked)
+    };
+    let is_found = |listed: Vec<Listed>| {
+        assert_eq!(listed.iter().map(|it| &*it.name).collect::<Vec<_>>(), ["b/d/a&b c", "b/d/a&b c-"]);
+    };
+    let (by_folder, asked) = store();
+    is_found(by_folder.folder("b/d/a&b c", None).unwrap().objects);
+    let asked = asked.join().unwrap();
+    assert!(asked.contains("prefix=d") && asked.contains("delimiter="), "{asked}");
+    is_found(store().0.list("b/d/a&b c").unwrap());
+}
+
+#[test]
 fn a_list_that_goes_in_circles_is_an_error() {
     let list = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>\
                 </ListBucketResult>";
