@@ -16,7 +16,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foresee_run::child::command as command_of;
 use foresee_run::run::Failure;
 use fuser::{Config, Filesystem, MountOption, Notifier, Session, SessionACL};
 
@@ -126,9 +125,7 @@ impl Mounted {
     /// Waits for the command's end.
     pub(crate) fn while_runs(&self, process: &Process, command: &[OsString]) -> Result<ExitStatus, Failure> {
         let program = command[0].to_string_lossy().into_owned();
-        let mut command = command_of(command, process.signals.meant());
-        process.limit.keep_for(&mut command);
-        let mut child: Child = command.spawn().map_err(|error| Failure::Command(error, program))?;
+        let mut child: Child = process.command(command).spawn().map_err(|error| Failure::Command(error, program))?;
         loop {
             wait(&[process.signals.fd()]).map_err(Failure::Wrong)?;
             process.signals.pass_on(&child);

@@ -1,8 +1,11 @@
 //! What a process that serves a file system takes before it has threads.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
-use foresee_run::child::{DescriptorLimit, Signals};
+use foresee_run::child::{self, DescriptorLimit, Signals};
 
 use crate::Log;
 
@@ -10,7 +13,9 @@ use crate::Log;
 /// unmounted before this goes: a second signal must not end us with it in its place.
 pub struct Process {
     pub(crate) signals: Signals,
-    pub(crate) limit: DescriptorLimit,
+    limit: DescriptorLimit,
+    /// What is to be done with a program that writes a file longer than it may.
+    at_length: libc::sighandler_t,
 }
 
 impl Process {
@@ -23,7 +28,26 @@ impl Process {
         log.begin();
         // SAFETY: no handler is installed. A message that nobody reads must not end us with a file system
         // in its place.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-        Ok(Process { signals: Signals::take()?, limit: DescriptorLimit::raise() })
+        // And a file that may not be so long is an error of who writes it, not everybody's end.
+        let at_length = unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN)
+        };
+        Ok(Process { signals: Signals::take()?, limit: DescriptorLimit::raise(), at_length })
+    }
+
+    /// A program that finds all as whoever started us meant it.
+    pub(crate) fn command(&self, words: &[OsString]) -> Command {
+        let mut command = child::command(words, self.signals.meant());
+        self.limit.keep_for(&mut command);
+        let at_length = self.at_length;
+        // SAFETY: one system call with what it answered before.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(libc::SIGXFSZ, at_length);
+                Ok(())
+            });
+        }
+        command
     }
 }

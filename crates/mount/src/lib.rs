@@ -2,6 +2,7 @@
 //! speaks with object stores takes longer to compile than all else.
 
 mod account;
+mod addresses;
 mod ahead;
 mod allowance;
 mod detach;

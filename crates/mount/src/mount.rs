@@ -18,10 +18,11 @@ use foresee_run::status::Status;
 use fuser::MountOption;
 
 use crate::account::{Metrics, Reads, State};
+use crate::addresses;
 use crate::detach::Detached;
 use crate::options::Mount;
 use crate::tree::{Directory, Objects, Shape, Tree, room};
-use crate::view::{REQUEST_BYTES_MAX, View};
+use crate::view::{REQUEST_BYTES_MAX, View, unusable_for_writing};
 
 /// Threads that take requests; those that wait for a store are others.
 const THREADS: usize = 2;
@@ -64,10 +65,11 @@ pub fn mount(options: &Mount) -> Result<u8, String> {
     check_place(&options.dir, &options.source)?;
     // SAFETY: takes numbers, and there is one thread.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT_ALLOCATION_MAX) };
+    let addresses = addresses::limit();
     let log = log(options)?;
     let detached = options.detach.then(Detached::fork).transpose()?;
     let process = Process::prepare(log).map_err(|error| error.to_string())?;
-    let mounted = mounted(options);
+    let mounted = mounted(options, addresses);
     if let Some(detached) = detached {
         detached.told(&mounted);
     }
@@ -119,8 +121,8 @@ fn check_place(dir: &Path, source: &str) -> Result<(), String> {
     }
 }
 
-fn mounted(options: &Mount) -> Result<Mounted, String> {
-    let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0));
+fn mounted(options: &Mount, addresses: Option<u64>) -> Result<Mounted, String> {
+    let bytes = memory_bytes(options.memory, Memory::find().cache_bytes(0), addresses)?;
     let answer_bytes = (bytes / ANSWERS_PART).max(u64::from(REQUEST_BYTES_MAX));
     let memory = bytes.checked_sub(answer_bytes).filter(|&left| left >= answer_bytes);
     let memory = memory.ok_or_else(|| format!("a memory of {bytes} bytes is too little: 2 MiB is the least"))?;
@@ -138,8 +140,13 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     options.disk.iter().for_each(|(path, bytes)| tell_of_room(path, *bytes));
     let tree = tree(options, &cache)?;
     let is_writable = tree.writing().is_some();
-    let written_bytes = (bytes / WRITTEN_PART).max(WRITTEN_BYTES_MIN);
-    let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes as usize, written_bytes as usize));
+    if is_writable && let Some(why) = unusable_for_writing() {
+        say(format_args!(
+            "{why}; what is written and has no room in memory cannot be: name a directory that can be used"
+        ));
+    }
+    let (answer_bytes, written_bytes) = (answer_bytes as usize, written_bytes(bytes) as usize);
+    let view = impatiently(options, || View::new(tree, cache.clone(), answer_bytes, written_bytes));
     let view = view.map_err(|failure| failure.to_string())?;
     let (reads, kernel) = (view.reads(), view.kernel());
     if let Some(metrics) = &options.metrics {
@@ -158,9 +165,22 @@ fn mounted(options: &Mount) -> Result<Mounted, String> {
     Ok(mounted)
 }
 
-/// The memory for what is read: what was given, though there be less, or else a part of what there is.
-fn memory_bytes(given: Option<u64>, there_is: Option<u64>) -> u64 {
+/// What is written may take so much beside the memory for what is read.
+fn written_bytes(memory: u64) -> u64 {
+    (memory / WRITTEN_PART).max(WRITTEN_BYTES_MIN)
+}
+
+/// The memory for what is read that goes into so many addresses, with what is beside it.
+fn memory_within(addresses: u64) -> u64 {
+    let left = addresses.saturating_sub(addresses::BESIDE_BYTES);
+    (left / (WRITTEN_PART + 1) * WRITTEN_PART).min(left.saturating_sub(WRITTEN_BYTES_MIN))
+}
+
+/// The memory for what is read: what was given, though there be less, or else a part of what there is; but no more
+/// than there are addresses for.
+fn memory_bytes(given: Option<u64>, there_is: Option<u64>, addresses: Option<u64>) -> Result<u64, String> {
     let there_is = there_is.unwrap_or(u64::MAX);
+    let within = addresses.map_or(u64::MAX, memory_within);
     if let Some(bytes) = given.filter(|&bytes| bytes > there_is) {
         say(format_args!(
             "--memory {}MiB: {} MiB is free here, or left in the control group; what takes more may be killed",
@@ -168,7 +188,21 @@ fn memory_bytes(given: Option<u64>, there_is: Option<u64>) -> u64 {
             there_is >> 20
         ));
     }
-    given.unwrap_or(MEMORY_BYTES.min(there_is / MEMORY_PART).max(MEMORY_BYTES_MIN))
+    let bytes = given.unwrap_or(MEMORY_BYTES.min(there_is / MEMORY_PART).min(within).max(MEMORY_BYTES_MIN));
+    let taken = bytes.saturating_add(written_bytes(bytes)).saturating_add(addresses::BESIDE_BYTES);
+    match bytes <= within {
+        true => Ok(bytes),
+        false => Err(format!(
+            "--memory {}MiB may take {} MiB of addresses, and {} are allowed here (ulimit -v): raise that limit{}",
+            bytes >> 20,
+            taken >> 20,
+            addresses.unwrap_or_default() >> 20,
+            match within >= MEMORY_BYTES_MIN {
+                true => format!(", or give it --memory {}MiB", within >> 20),
+                false => String::new(),
+            }
+        )),
+    }
 }
 
 /// Says so if there is not as much room for the cache's disk as it may take.
@@ -278,7 +312,24 @@ mod tests {
             (Some(16 * MIB), Some(160 * MIB), 16 * MIB),
             (Some(200 * MIB), Some(160 * MIB), 200 * MIB),
         ] {
-            assert_eq!(memory_bytes(given, there_is), bytes, "{given:?} of {there_is:?}");
+            assert_eq!(memory_bytes(given, there_is, None), Ok(bytes), "{given:?} of {there_is:?}");
         }
+    }
+
+    #[test]
+    fn memory_goes_into_the_addresses_that_there_may_be() {
+        for addresses in [900, 1024, 1200, 2048, 5000].map(|it| it << 20) {
+            let bytes = memory_bytes(None, None, Some(addresses)).unwrap();
+            let taken = bytes + written_bytes(bytes) + addresses::BESIDE_BYTES;
+            assert!(taken <= addresses && bytes.min(1 << 30) == bytes, "{bytes} of {addresses}");
+            assert_eq!(memory_bytes(Some(bytes), None, Some(addresses)), Ok(bytes));
+        }
+        let refused = memory_bytes(Some(512 << 20), None, Some(1000 << 20)).unwrap_err();
+        assert!(
+            refused.contains("--memory 512MiB may take 1408 MiB") && refused.contains("--memory 176MiB"),
+            "{refused}"
+        );
+        let refused = memory_bytes(None, None, Some(500 << 20)).unwrap_err();
+        assert!(refused.contains("826 MiB") && !refused.contains("or give"), "{refused}");
     }
 }

@@ -24,6 +24,9 @@ const COPIES: usize = 2;
 /// Of a file so much is sent at once.
 const PIECE_BYTES: usize = 1 << 20;
 
+/// Errors that say the same of what is written as of the file that it waits in.
+const OF_ROOM: [i32; 6] = [libc::ENOSPC, libc::EDQUOT, libc::EFBIG, libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+
 /// Where what is written may be.
 pub struct Room {
     /// All that lies in memory, and what uploads take.
@@ -185,9 +188,16 @@ fn folder() -> PathBuf {
     env::temp_dir()
 }
 
+/// Why what is written cannot wait in files, if it cannot.
+pub fn unusable_for_writing() -> Option<Failure> {
+    file_without_a_name().err()
+}
+
+/// What is wrong with a file that nobody named is not told as if it were that of who writes.
 fn failed(error: io::Error) -> Failure {
     let why = format!("what is written waits in {} (TMPDIR): {error}", folder().display());
-    Failure { why, ..error.into() }
+    let errno = error.raw_os_error().filter(|errno| OF_ROOM.contains(errno)).unwrap_or(libc::EIO);
+    Failure { errno, why }
 }
 
 #[cfg(test)]

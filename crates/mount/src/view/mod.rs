@@ -52,6 +52,7 @@ use files::OpenFile;
 use handles::Handles;
 use hints::Told;
 use kept::Room;
+pub use kept::unusable_for_writing;
 pub use kernel::Kernel;
 use owed::{Asked, Owed, Reply, Watch};
 use puts::Puts;

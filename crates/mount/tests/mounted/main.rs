@@ -9,6 +9,7 @@ mod directory;
 mod faults;
 mod fstab;
 mod hints;
+mod limits;
 mod model;
 mod moves;
 mod names;
