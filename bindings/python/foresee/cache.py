@@ -16,6 +16,7 @@ from typing import Any, SupportsIndex
 
 from . import _foresee
 from .address import absolute, plain
+from .given import options, several
 from .process import Own
 from .waiting import _loop, later, together
 
@@ -81,12 +82,12 @@ class Cache:
     def __init__(self, memory: int = 256 * _MIB, *, block_bytes: int = 16 << 10, policy: str = "informed",
                  disk: tuple[_Path, int] | None = None, max_age: float = 0.0, log: _Path | None = None,
                  stores: Mapping[str, Any] | None = None, settings: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        options = {scheme: _options(scheme, it) for scheme, it in (settings or {}).items()}
+        settings = {scheme: options(scheme, it) for scheme, it in (settings or {}).items()}
         if disk is not None and not (isinstance(disk, (tuple, list)) and len(disk) == 2):
             raise TypeError(f"disk is a path and the bytes it may have, as in ('/var/tmp/foresee', 1 << 34): not {disk!r}")
         self._set_up(uuid.uuid4().hex, dict(
             memory=operator.index(memory), block_bytes=operator.index(block_bytes), policy=policy, max_age=max_age,
-            stores=dict(stores or {}), settings=options), disk=disk and (os.fsdecode(disk[0]), operator.index(disk[1])),
+            stores=dict(stores or {}), settings=settings), disk=disk and (os.fsdecode(disk[0]), operator.index(disk[1])),
             log=log and os.fsdecode(log))
         self._own.get()
 
@@ -167,13 +168,18 @@ class Cache:
         list of File or Exception
             Of each URL in turn, the file, or the exception that kept it from being opened.
 
+        Raises
+        ------
+        TypeError
+            If a single URL is given, by itself.
+
         Examples
         --------
         >>> import foresee
         >>> foresee.default_cache().open_all(["/nowhere"])
         [FileNotFoundError(2, 'there is no such object')]
         """
-        urls = list(map(os.fsdecode, urls))
+        urls = several(urls)
         addresses = list(map(self._address, urls))
         came = together([functools.partial(self._native.open, address) for address in addresses])
         return [it if isinstance(it, BaseException) else File(self, *names, it) for *names, it in zip(urls, addresses, came)]
@@ -181,7 +187,7 @@ class Cache:
     async def open_all_async(self, urls: Iterable[_Path]) -> Sequence[File | BaseException]:
         """As `open_all`, for coroutines."""
         _loop()
-        return await asyncio.gather(*map(self.open_async, urls), return_exceptions=True)
+        return await asyncio.gather(*map(self.open_async, several(urls)), return_exceptions=True)
 
     def list(self, url: _Path) -> _Listed:
         """What URLs begin with this one.
@@ -255,12 +261,6 @@ class Cache:
         {'fetched': 0, 'timely': 0, 'late': 0, 'wasted': 0, 'cancelled': 0}
         """
         return self._native.statistics()
-
-
-def _options(scheme, settings):
-    if not isinstance(settings, Mapping):
-        raise TypeError(f"settings[{scheme!r}]: a dict of options is needed, as in {{'endpoint': 'http://...'}}, not {settings!r}")
-    return {key: str(value) for key, value in settings.items()}
 
 
 class _Reader(Cache):

@@ -196,6 +196,14 @@ def test_coroutines_have_what_others_have(cache, store, tmp_path):
     asyncio.run(ways())
 
 
+@pytest.mark.parametrize("one", ["test://a", b"test://a"])
+def test_one_url_is_not_several(cache, one):
+    with pytest.raises(TypeError, match="several URLs are needed"):
+        cache.open_all(one)
+    with pytest.raises(TypeError, match="several URLs are needed"):
+        asyncio.run(cache.open_all_async(one))
+
+
 def test_large_reads_of_what_is_in_memory():
     large = foresee.Cache(64 << 20, stores={"large": Store(it=content(1 << 20))})
     file = large.open("large://it")
