@@ -228,7 +228,10 @@ fn impatiently<T>(Mount { source, deadline, .. }: &Mount, ask: impl FnOnce() -> 
             end_by_signals();
             if answer.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout) {
                 // Not to the log: in the background as well, somebody waits at a terminal.
-                say(format_args!("{source}: no answer yet; it is asked for {} seconds", deadline.as_secs_f64()));
+                say(format_args!(
+                    "{source}: no answer yet; it is waited for, {} seconds at most",
+                    deadline.as_secs_f64()
+                ));
                 let _ = answer.recv();
             }
         });

@@ -230,6 +230,8 @@ impl Bucket {
     /// Pages of a server that only shows them are not written.
     fn path_to_write(&self, key: &str) -> Result<Path, Error> {
         match self.client.pages {
+            // The client would look for somebody who signs, where there need be nobody.
+            Some(_) if self.client.is_unsigned => Err(self.place.unsigned()),
             Some(_) => self.path(key),
             None => Err(io::Error::from(io::ErrorKind::Unsupported).into()),
         }

@@ -155,6 +155,16 @@ impl Place {
         error(io::ErrorKind::PermissionDenied, text)
     }
 
+    /// What is written must be signed, and that is not to be.
+    pub fn unsigned(&self) -> Error {
+        let text = format!(
+            "no right to write {}: nothing is signed (GOOGLE_SKIP_SIGNATURE=true), and only what is signed can be written: \
+             set GOOGLE_APPLICATION_CREDENTIALS instead",
+            self.url()
+        );
+        error(io::ErrorKind::PermissionDenied, text)
+    }
+
     /// The code in an answer. A host's pages have none.
     fn code<'a>(&self, answer: &'a Answer) -> Option<&'a str> {
         answer.code().filter(|_| !self.service.is_host())

@@ -35,6 +35,8 @@ pub(crate) struct Client {
     pub objects: Arc<dyn object_store::ObjectStore>,
     /// Lists by what names begin with, not by folders only.
     pub pages: Option<Arc<dyn PaginatedListStore>>,
+    /// Whether what is written must be signed, and nothing is.
+    pub is_unsigned: bool,
 }
 
 /// Comes to an end when who asks can say who it is.
@@ -44,16 +46,21 @@ pub(crate) type Credentials = BoxFuture<'static, object_store::Result<()>>;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 fn credentials<C: Send + Sync + 'static>(
     provider: &Arc<dyn object_store::CredentialProvider<Credential = C>>,
-    unsigned: Option<String>,
+    is_unsigned: bool,
 ) -> Credentials {
     let provider = Arc::clone(provider);
-    let is_unsigned = unsigned.is_some_and(|it| it == "true");
     Box::pin(async move {
         match is_unsigned {
             true => Ok(()),
             false => provider.get_credential().await.map(drop),
         }
     })
+}
+
+/// Whether nothing is to be signed, by what is set of it.
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+fn is_unsigned(set: Option<String>) -> bool {
+    set.is_some_and(|it| it == "true")
 }
 
 impl Service {
@@ -153,10 +160,10 @@ impl Service {
                 builder = builder.with_http_connector(asked_once(trusted));
                 // One by one: not everybody who speaks as S3 does removes several by one request.
                 builder = builder.with_config(Key::DisableBulkDelete, "true");
-                let unsigned = builder.get_config_value(&Key::SkipSignature);
+                let is_unsigned = is_unsigned(builder.get_config_value(&Key::SkipSignature));
                 let client = Arc::new(builder.build()?);
-                let credentials = credentials(client.credentials(), unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
+                let credentials = credentials(client.credentials(), is_unsigned);
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned: false }, credentials))
             }
             #[cfg(feature = "gcs")]
             Service::Gcs => {
@@ -167,12 +174,12 @@ impl Service {
                     of_environment,
                     GoogleCloudStorageBuilder::with_config,
                 )?;
-                let unsigned = builder.get_config_value(&Key::SkipSignature);
+                let is_unsigned = is_unsigned(builder.get_config_value(&Key::SkipSignature));
                 let builder = builder.with_bucket_name(bucket).with_retry(settings.retry());
                 let builder = builder.with_http_connector(asked_once(Vec::new()));
                 let client = Arc::new(builder.build()?);
-                let credentials = credentials(client.credentials(), unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
+                let credentials = credentials(client.credentials(), is_unsigned);
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned }, credentials))
             }
             #[cfg(feature = "azure")]
             Service::Azure => {
@@ -186,10 +193,10 @@ impl Service {
                 if Settings::is_plain(builder.get_config_value(&Key::Endpoint)) {
                     builder = builder.with_config(Key::Client(AllowHttp), "true");
                 }
-                let unsigned = builder.get_config_value(&Key::SkipSignature);
+                let is_unsigned = is_unsigned(builder.get_config_value(&Key::SkipSignature));
                 let client = Arc::new(builder.build()?);
-                let credentials = credentials(client.credentials(), unsigned);
-                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client) }, credentials))
+                let credentials = credentials(client.credentials(), is_unsigned);
+                Ok((Client { objects: Arc::clone(&client) as _, pages: Some(client), is_unsigned: false }, credentials))
             }
             #[cfg(feature = "http")]
             Service::Http(scheme) => {
@@ -202,7 +209,10 @@ impl Service {
                     "http" => builder.with_config(Key::AllowHttp, "true"),
                     _ => builder,
                 };
-                Ok((Client { objects: Arc::new(builder.build()?), pages: None }, Box::pin(async { Ok(()) })))
+                Ok((
+                    Client { objects: Arc::new(builder.build()?), pages: None, is_unsigned: false },
+                    Box::pin(async { Ok(()) }),
+                ))
             }
         }
     }

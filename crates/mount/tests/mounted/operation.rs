@@ -4,8 +4,8 @@ use std::ffi::CString;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, symlink};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -204,7 +204,7 @@ fn who_waits_for_a_store_that_does_not_answer_is_told() {
     let mut waits = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(waits.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is asked for 120 seconds\n");
+    assert_eq!(line, "foresee: http://127.0.0.1:9: no answer yet; it is waited for, 120 seconds at most\n");
     // Nothing is mounted yet: who is tired of it ends it at once. (Ctrl-C is ignored where a shell runs
     // this in the background.)
     kill(waits.id() as i32, libc::SIGTERM);
@@ -269,6 +269,34 @@ fn signals_and_unmount_end_it() {
     wait_until("nobody uses it", || end(place.unmount_at("link/"), b"").how == "status 0");
     assert!(!place.is_mounted());
     assert!(end(place.unmount(), b"").with(2).err().contains("nothing is mounted there"));
+}
+
+#[test]
+fn ordinary_users_unmount_what_is_theirs_without_a_path_and_are_told_what_is_roots() {
+    // SAFETY: takes no arguments and cannot fail.
+    if !can_mount() || unsafe { libc::geteuid() } != 0 {
+        return eprintln!("skipped: not root");
+    }
+    const NOBODY: u32 = 65534;
+    let place = Place::new();
+    place.write("a", "text");
+    chown(place.path("at"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let by_nobody = |mut command: Command| {
+        command.env("PATH", "/no/where").uid(NOBODY).gid(NOBODY).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.output().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+    };
+    end(place.mount(&["--detach", "from", "at"]), b"").with(0);
+    let refused = by_nobody(place.unmount());
+    end(place.unmount(), b"").with(0);
+    let Some(refused) = refused else { return };
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("at: root mounted it"), "{said}");
+    if !have("fusermount3") {
+        return;
+    }
+    let Some(shown) = by_nobody(place.mount(&["from", "at", "--", "/bin/cat", "at/a"])) else { return };
+    assert_eq!((shown.status.code(), &*shown.stdout), (Some(0), &b"text"[..]), "{shown:?}");
+    assert!(!place.is_mounted(), "{shown:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is opened, listed and read, and what is said if it is not.
 
-use std::io::{BufRead, BufReader, IoSliceMut, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IoSliceMut, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;
@@ -530,6 +530,16 @@ fn where_nobody_gives_credentials_out_they_are_asked_for() {
     let store = ObjectStore::s3().set("metadata_endpoint", "http://127.0.0.1:9").deadline(Duration::from_millis(300));
     let error = store.open("b/a").map(drop).unwrap_err().to_string();
     assert!(error.contains("no credentials for s3://b") && error.contains("AWS_SKIP_SIGNATURE"), "{error}");
+}
+
+#[test]
+fn what_must_be_signed_and_is_not_to_be_is_refused_at_once() {
+    // Nobody listens there, nor where who signs is looked for.
+    let store = ObjectStore::gcs().set("skip_signature", "true").set("base_url", "http://127.0.0.1:9");
+    let error = store.create("b/a").map(drop).unwrap_err();
+    assert!(matches!(&error, StoreError::Io(it) if it.kind() == ErrorKind::PermissionDenied), "{error}");
+    assert!(error.to_string().contains("GOOGLE_SKIP_SIGNATURE=true"), "{error}");
+    assert!(store.remove("b/a").is_err() && store.rename("b/a", "b/c").is_err());
 }
 
 #[test]
