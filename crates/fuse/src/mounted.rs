@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const REQUEST_BYTES_MAX: usize = 2 << 20;
 /// The kind of file systems that ours are in the system's list of mounts.
 pub const KIND: &str = "fuse.foresee";
+/// Who unmounts for those who are not root; found as it is to mount, also where PATH does not lead to it.
+const HELPERS: [&str; 5] =
+    ["fusermount3", "/usr/bin/fusermount3", "/bin/fusermount3", "/usr/sbin/fusermount3", "/sbin/fusermount3"];
 /// What a place says whose file system has nobody to answer.
 pub const NOT_ANSWERED: i32 = libc::ENOTCONN;
 
@@ -233,14 +236,24 @@ fn detach(path: &Path, flags: i32) -> i32 {
 /// # Errors
 /// If the system does not say.
 pub fn kind_at(path: &Path) -> io::Result<Option<String>> {
+    Ok(mounted_at(path)?.map(|(kind, _)| kind))
+}
+
+/// The same, and its options.
+fn mounted_at(path: &Path) -> io::Result<Option<(String, String)>> {
     let mounts = fs::read("/proc/self/mounts")?;
     // Others' names may be no text.
     let mounts = String::from_utf8_lossy(&mounts);
-    let mut kinds = mounts.lines().rev().filter_map(|line| {
+    let mut found = mounts.lines().rev().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
-        (words.next()? == escaped(path)).then(|| words.next())?
+        (words.next()? == escaped(path)).then(|| Some((words.next()?.to_owned(), words.next()?.to_owned())))?
     });
-    Ok(kinds.next().map(str::to_owned))
+    Ok(found.next())
+}
+
+/// Who mounted a file system, by its options.
+fn owner(options: &str) -> Option<u32> {
+    options.split(',').find_map(|it| it.strip_prefix("user_id="))?.parse().ok()
 }
 
 /// A path as it stands in the system's list of mounts (fstab(5)).
@@ -268,24 +281,27 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
 /// Why it is still there.
 pub fn unmount(path: &Path) -> Result<(), String> {
     let there = without_links(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    match kind_at(&there) {
-        Err(_) => {}
-        Ok(Some(kind)) if kind == KIND => {}
-        Ok(Some(kind)) => {
+    let owner = match mounted_at(&there) {
+        Err(_) => None,
+        Ok(Some((kind, options))) if kind == KIND => owner(&options),
+        Ok(Some((kind, _))) => {
             let path = path.display();
             return Err(format!(
                 "{path}: a file system of kind {kind} is mounted there, none of foresee's: 'umount {path}'"
             ));
         }
         Ok(None) => return Err(format!("{}: nothing is mounted there", path.display())),
-    }
+    };
     let path = there.as_path();
     // What a dead one told last is still told; that nobody answers shows where somebody must.
     let is_dead = || fs::read_dir(path).is_err_and(|error| error.raw_os_error() == Some(NOT_ANSWERED));
     let complain = |error: i32| format!("{}: {}", path.display(), io::Error::from_raw_os_error(error));
     match detach(path, 0) {
         0 => Ok(()),
-        libc::EPERM => ask_helper(path, if is_dead() { &["-u", "-z"] } else { &["-u"] }),
+        libc::EPERM => match owner {
+            Some(0) => Err(format!("{}: root mounted it, and may unmount it", path.display())),
+            _ => ask_helper(path, if is_dead() { &["-u", "-z"] } else { &["-u"] }),
+        },
         libc::EBUSY if is_dead() => match detach(path, libc::MNT_DETACH) {
             0 => Ok(()),
             error => Err(complain(error)),
@@ -297,7 +313,10 @@ pub fn unmount(path: &Path) -> Result<(), String> {
 
 /// Has it unmounted by who may.
 fn ask_helper(path: &Path, how: &[&str]) -> Result<(), String> {
-    match Command::new("fusermount3").args(how).arg("--").arg(path).output() {
+    let ask = |helper| Command::new(helper).args(how).arg("--").arg(path).output();
+    let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let missing = Err(io::ErrorKind::NotFound.into());
+    match HELPERS.into_iter().map(ask).find(|it| !it.as_ref().is_err_and(is_missing)).unwrap_or(missing) {
         Ok(ended) if ended.status.success() => Ok(()),
         Ok(ended) => Err(String::from_utf8_lossy(&ended.stderr).trim().to_owned()),
         Err(error) => Err(format!("{}: unmounting takes root or fusermount3: {error}", path.display())),
