@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// What mount(8) knows (libmount's tables) and does itself, or what means nothing here: there are no
-/// times of access, devices, users' bits and mandatory locks, and files are written when they are closed.
-const PASSED_OVER: [&str; 47] = [
+/// times of access, devices, users' bits and mandatory locks, files are written when they are closed, and the
+/// kernel looks at permissions anyway.
+const PASSED_OVER: [&str; 48] = [
     "rw",
     "defaults",
     "auto",
@@ -56,12 +57,27 @@ const PASSED_OVER: [&str; 47] = [
     "rslave",
     "unbindable",
     "runbindable",
+    "default_permissions",
 ];
+/// As everybody sees what root mounts, and nobody else what others do.
+const FOR_ALL: &str = "allow_other";
 /// The same, with a value.
-const PASSED_OVER_WITH: [&str; 4] = ["comment", "user", "helper", "uhelper"];
+const PASSED_OVER_WITH: [&str; 5] = ["comment", "user", "helper", "uhelper", "max_read"];
 /// Settings of ours.
-const SETTINGS: [&str; 9] =
-    ["memory", "disk", "policy", "metadata-ttl", "deadline", "file-mode", "metrics", "log-level", "log"];
+const SETTINGS: [&str; 12] = [
+    "memory",
+    "disk",
+    "policy",
+    "metadata-ttl",
+    "deadline",
+    "uid",
+    "gid",
+    "file-mode",
+    "dir-mode",
+    "metrics",
+    "log-level",
+    "log",
+];
 
 /// Whether that is how we were called.
 pub fn is_helper(program: &OsStr) -> bool {
@@ -79,11 +95,11 @@ pub struct Said {
     pub words: Vec<String>,
 }
 
-/// What mount(8) says, as people would.
+/// What mount(8) says, as people would, to root or not.
 ///
 /// # Errors
-/// What was not understood.
-pub fn understood(given: &[String]) -> Result<Said, String> {
+/// What was not understood, or is root's alone.
+pub fn understood(given: &[String], is_root: bool) -> Result<Said, String> {
     let (mut places, mut options, mut given) = (Vec::new(), Vec::new(), given.iter());
     let (mut said, mut is_sloppy) = (Said::default(), false);
     while let Some(word) = given.next() {
@@ -122,7 +138,10 @@ pub fn understood(given: &[String]) -> Result<Said, String> {
             None if option == "nosymfollow" => {
                 return Err("mount.foresee: nosymfollow: links of what is shown are followed; leave it out".to_owned());
             }
-            None if PASSED_OVER.contains(&option) => {}
+            None if option == FOR_ALL && !is_root => {
+                return Err(format!("mount.foresee: {FOR_ALL}: others see what root mounts alone; leave it out"));
+            }
+            None if PASSED_OVER.contains(&option) || option == FOR_ALL => {}
             Some((name, value)) if SETTINGS.contains(&name) => said.words.push(format!("--{name}={value}")),
             Some(("environment", path)) => said.environment.extend(variables(path)?),
             Some((name, _)) if PASSED_OVER_WITH.contains(&name) => {}
@@ -159,7 +178,16 @@ mod tests {
 
     fn said(given: &[&str]) -> Result<String, String> {
         let given: Vec<String> = given.iter().map(|&it| it.to_owned()).collect();
-        understood(&given).map(|said| said.words.join(" "))
+        understood(&given, true).map(|said| said.words.join(" "))
+    }
+
+    #[test]
+    fn everybody_sees_what_root_mounts_and_it_may_be_somebodys() {
+        let options = "allow_other,default_permissions,max_read=131072,uid=1000,gid=1001,file-mode=640,dir-mode=750";
+        let words = "mount --detach --uid=1000 --gid=1001 --file-mode=640 --dir-mode=750 /a /b";
+        assert_eq!(said(&["/a", "/b", "-o", options]).as_deref(), Ok(words));
+        let by_others = understood(&["/a", "/b", "-o", "allow_other"].map(str::to_owned), false);
+        assert!(by_others.err().unwrap().contains("allow_other: others see what root mounts alone"));
     }
 
     #[test]
@@ -182,11 +210,11 @@ mod tests {
     #[test]
     fn mounts_own_letters_are_understood() {
         let given = ["/a", "/b", "-sfn", "-v", "-o", "no=1,memory=2GiB", "-t", "foresee", "-r"];
-        let said = understood(&given.map(str::to_owned)).unwrap();
+        let said = understood(&given.map(str::to_owned), true).unwrap();
         assert_eq!(said.words.join(" "), "mount --detach --memory=2GiB --read-only /a /b");
         assert!(said.is_fake);
         for (given, part) in [("-z", "-z"), ("--x", "--x"), ("-o", "-o"), ("-N", "nsenter")] {
-            assert!(understood(&["/a", "/b", given].map(str::to_owned)).err().unwrap().contains(part));
+            assert!(understood(&["/a", "/b", given].map(str::to_owned), true).err().unwrap().contains(part));
         }
     }
 

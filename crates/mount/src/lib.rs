@@ -47,7 +47,9 @@ pub fn main() -> ExitCode {
 
 /// As mount(8) calls us. None if we are to do all but mount.
 fn helper() -> Result<Option<Cli>, String> {
-    let said = fstab::understood(&env::args().skip(1).collect::<Vec<_>>())?;
+    // SAFETY: takes no arguments and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let said = fstab::understood(&env::args().skip(1).collect::<Vec<_>>(), is_root)?;
     // SAFETY: there is one thread.
     said.environment.iter().for_each(|(name, value)| unsafe { env::set_var(name, value) });
     let words = [String::from("foresee")].into_iter().chain(said.words);

@@ -294,8 +294,10 @@ fn tree(options: &Mount, cache: &Cache) -> Result<Arc<dyn Tree>, String> {
         return Err(format!("{}: no object can be below '{part}' between slashes: leave it out", options.source));
     }
     // SAFETY: neither takes arguments or can fail.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-    let shape = Shape { uid, gid, file: options.file_mode, directory: 0o755, since: SystemTime::now() };
+    let own = unsafe { (libc::geteuid(), libc::getegid()) };
+    let (uid, gid) = (options.uid.unwrap_or(own.0), options.gid.unwrap_or(own.1));
+    let (file, directory) = (options.file_mode, options.dir_mode);
+    let shape = Shape { uid, gid, file, directory, since: SystemTime::now() };
     let is_writable = takes_objects && !options.read_only;
     Ok(Arc::new(Objects::new(cache.clone(), &options.source, shape, lasting, is_writable)))
 }

@@ -72,6 +72,15 @@ pub struct Mount {
     /// Permissions of files of an object store
     #[arg(long, value_name = "MODE", default_value = "644", value_parser = sizes::mode)]
     pub file_mode: u16,
+    /// Permissions of directories of an object store
+    #[arg(long, value_name = "MODE", default_value = "755", value_parser = sizes::mode)]
+    pub dir_mode: u16,
+    /// Owner of what an object store has, by number; who mounts, unless said
+    #[arg(long, value_name = "NUMBER")]
+    pub uid: Option<u32>,
+    /// Its group, by number
+    #[arg(long, value_name = "NUMBER")]
+    pub gid: Option<u32>,
     /// Tell what came of it in Prometheus' format to whoever asks there by HTTP: unix:PATH or
     /// HOST:PORT
     #[arg(long, value_name = "ADDRESS")]

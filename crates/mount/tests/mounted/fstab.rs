@@ -18,10 +18,11 @@ pgrep -f mount.foresee > process
 if touch at/new 2> /dev/null; then exit 9; fi
 umount $PWD/at
 ended
-echo \"s3://b $PWD/at foresee noauto,_netdev,environment=$PWD/environment 0 0\" > fstab
+echo \"s3://b $PWD/at foresee noauto,_netdev,allow_other,uid=1000,gid=1001,file-mode=640,dir-mode=750,environment=$PWD/environment 0 0\" > fstab
 mount -T fstab $PWD/at
 cat at/a
-echo new > at/new
+stat -c '%u %g %a' at at/a
+setpriv --reuid=1000 --regid=1001 --clear-groups sh -c 'echo new > at/new && stat -c %u at/new'
 pgrep -f mount.foresee > process
 umount $PWD/at
 ended
@@ -40,7 +41,7 @@ ended
 
 #[test]
 fn mount_and_a_line_of_fstab_mount_it() {
-    if !can_mount() || !["findmnt", "pgrep"].iter().all(|it| have(it)) {
+    if !can_mount() || !["findmnt", "pgrep", "setpriv"].iter().all(|it| have(it)) {
         return;
     }
     let (place, server) = (Place::new(), server());
@@ -51,8 +52,9 @@ fn mount_and_a_line_of_fstab_mount_it() {
     let Some(ended) = place.unshared(SCRIPT) else { return };
     let ended = ended.with(0);
     let from = place.path("from").display().to_string();
+    let shape = "1000 1001 750\n1000 1001 640\n1000\n";
     let again = "of a directory\nshared\n";
-    assert_eq!(ended.out(), format!("of a directory\nfuse.foresee {from}\nof a bucket\n{again}"));
+    assert_eq!(ended.out(), format!("of a directory\nfuse.foresee {from}\nof a bucket\n{shape}{again}"));
     assert!(ended.err().contains("there is no option memroy=1G"), "{ended:?}");
     assert!(fs::read_to_string(place.path("log")).unwrap().contains("until foresee unmount"));
     assert_eq!(server.get("/b/new").unwrap()[..], *b"new\n");
