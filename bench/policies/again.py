@@ -64,7 +64,7 @@ def measure(arguments):
             for kind, (trace, before) in found.items():
                 untaught = hits(arguments, trace, blocks)
                 taught = hits(arguments, trace, blocks, ("--after", before))
-                half = "A" if name in traced.tuning(files) else "B"
+                half = "A" if traced.is_tuning(name) else "B"
                 cells += [{"trace": name, "half": half, "after": kind, "policy": policy, "blocks": size,
                            "hits_percent": untaught[policy, size], "taught_hits_percent": percent}
                           for (policy, size), percent in taught.items()]

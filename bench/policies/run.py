@@ -4,8 +4,8 @@
     mixed   programs side by side, of each of which something else is known
 
 Traces are the recordings of papers/record and the block traces of a folder (--traces), which need not be there. Nothing depends on
-the machine: the same program gives the same numbers. Half of the traces are for tuning, by alternate names of their files (cells.py), and
-each table tells the halves apart.
+the machine: the same program gives the same numbers. Half of the traces are for tuning, the others judge (README.md), and each table
+tells the halves apart.
 
 python3 bench/policies/run.py [--only-table TABLE] [--only TRACE] [--quick]
 """

@@ -4,8 +4,8 @@
     python3 bench/policies/untold.py --traces DIRECTORY
 
 A cell is a trace and a memory of 1, 5, 20, 50 or 90 % of the trace's different blocks (1 % where that is 50 at least). Traces are
-those in DIRECTORY (by default ../shared/traces beside the project, if it is there) and the recordings of papers 002 and 004. In the
-order of their files' names, every other one, from the first, is of half A, by which constants are chosen, the others of half B.
+those in DIRECTORY (by default ../shared/traces beside the project, if it is there) and the recordings of papers 002 and 004. Half A
+has those by which constants are chosen, half B the others (README.md).
 
 Printed first: cells in which the default has more than a point of hits less than the best policy, and those in which it takes more than
 1.03 times as long as the best; then the same of `experts`. Then the means: of each policy by itself against the best one of each cell.
@@ -53,7 +53,7 @@ def measure(arguments):
     files = traced.traces(arguments.traces)
     for name, file in files.items():
         print(name, file=sys.stderr)
-        place = {"trace": name, "half": "A" if name in traced.tuning(files) else "B"}
+        place = {"trace": name, "half": "A" if traced.is_tuning(name) else "B"}
         for key, policies, shares, spell, options in [
             ("hits_percent", [*OURS, *POLICIES, OPTIMUM], SHARES, lambda it: KEPT.get(it, it), ()),
             ("elapsed_s", [*OURS, *TIMED_POLICIES], TIMED_SHARES, lambda it: AHEAD.get(it, f"readahead:keep={it}"), DEVICE),
