@@ -47,8 +47,8 @@ def measure(all_cells):
                 continue
             for device, half in itertools.product(DEVICES, (False, True)):
                 memory = [f"{percent / 2 if half else percent:g}%" for percent in MEMORY]
-                policies = PLAIN if half else ",".join((OURS, *OTHERS))
-                command = [all_cells.foresee, "sim", *(short[name] for name in names), "-p", policies, "-c", ",".join(memory),
+                spelled = cells.spelled((PLAIN,) if half else (OURS, *OTHERS), device)
+                command = [all_cells.foresee, "sim", *(short[name] for name in names), "-p", ",".join(spelled), "-c", ",".join(memory),
                            "--device", *cells.DEVICES[device], "--think", "50us", "--json", "-",
                            "--disclose=" + ",".join(ROLES[role][0] for role in roles)]
                 for role in roles:
@@ -58,7 +58,7 @@ def measure(all_cells):
                     sys.exit(f"{' '.join(map(str, command))}: {done.stderr}")
                 found = json.loads(done.stdout)
                 rows += [{"programs": list(zip(roles, names)), "device": device, "memory": MEMORY[at * len(MEMORY) // len(found)],
-                          "policy": "half" if half else row["policy"], "elapsed_s": row["elapsed_s"],
+                          "policy": "half" if half else spelled[row["policy"]], "elapsed_s": row["elapsed_s"],
                           "each_s": [row[f"elapsed_s_{number + 1}"] for number in range(len(roles))]}
                          for at, row in enumerate(found)]
             print(f"{', '.join(names)}: simulated", file=sys.stderr, flush=True)

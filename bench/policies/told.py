@@ -12,10 +12,10 @@ OTHERS = ("aggressive", "forestall", "tip1", "tip2")
 BARRED = ("aggressive", "forestall")
 WRONG = {"recorded:1%": "a hundredth", "recorded:5%": "a twentieth", "recorded:20%": "a fifth"}
 RUNS = [
-    ("told", ",".join((OURS, *OTHERS)), ["--disclose=told"]),
-    ("recorded", OURS, ["--disclose=recorded"]),
-    *((wrong, OURS, [f"--disclose={wrong}"]) for wrong in WRONG),
-    ("nothing", OURS, []),
+    ("told", (OURS, *OTHERS), ["--disclose=told"]),
+    ("recorded", (OURS,), ["--disclose=recorded"]),
+    *((wrong, (OURS,), [f"--disclose={wrong}"]) for wrong in WRONG),
+    ("nothing", (OURS,), []),
 ]
 BARS = {
     "told all, of the best of aggressive and forestall": (1.05, lambda it: (it["told", OURS], min(it["told", one] for one in BARRED))),
